@@ -1,0 +1,251 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Keeps imports going one way: doc/source/contributor/architecture.rst.
+
+Imports are read with ast and nothing is imported, so the rule also holds for
+modules whose third-party needs are absent here, and inside functions and
+``if TYPE_CHECKING``. What is installed is the business of ``tox -e pure``.
+"""
+
+import ast
+import dataclasses
+import importlib.util
+import pathlib
+import sys
+
+import ddt
+import testtools
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+# The arrows of the picture in the architecture page. A layer may import
+# itself and whatever its arrows reach.
+ARROWS = {
+    'cinder_tiers.scheduler': {'cinder_tiers.domain', 'cinder_tiers.conf'},
+    'cinder_tiers.api': {'cinder_tiers.domain', 'cinder_tiers.conf'},
+    'cinder_tiers.cli': {
+        'cinder_tiers.render',
+        'cinder_tiers.tiersfile',
+        'cinder_tiers.observe',
+        'cinder_tiers.execute',
+    },
+    'cinder_tiers.render': {'cinder_tiers.domain'},
+    'cinder_tiers.tiersfile': {'cinder_tiers.domain'},
+    'cinder_tiers.observe': {'cinder_tiers.domain'},
+    'cinder_tiers.execute': {'cinder_tiers.domain'},
+    'cinder_tiers.conf': {'cinder_tiers.domain'},
+    'cinder_tiers.domain': set(),
+    'rally_scenarios.plugins': {
+        'rally_scenarios.guest',
+        'rally_scenarios.bench',
+    },
+    'rally_scenarios.guest': {'rally_scenarios.bench'},
+    'rally_scenarios.bench': {'cinder_tiers.domain'},
+    # The packages themselves: empty __init__ files.
+    'cinder_tiers': set(),
+    'rally_scenarios': set(),
+}
+
+# First components of third-party modules, per layer; '*' at the end of a name
+# stands for any ending. None means: whatever its extra (setup.cfg) installs,
+# but never a service.
+THIRD_PARTY = {
+    'cinder_tiers.scheduler': {'cinder', 'oslo_*'},
+    'cinder_tiers.api': {'cinder', 'oslo_*'},
+    'cinder_tiers.conf': {'oslo_*'},
+    'cinder_tiers.domain': set(),
+    'rally_scenarios.bench': set(),
+    'cinder_tiers': set(),
+    'rally_scenarios': set(),
+}
+SERVICES = {'cinder', 'glance', 'keystone', 'neutron', 'nova', 'placement'}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Import:
+    """One imported module, by its absolute dotted name."""
+
+    name: str
+    line: int
+
+
+def layer_of(module):
+    """The layer that a dotted module name belongs to; None: to none."""
+    parts = module.split('.')
+    if parts[0] not in ('cinder_tiers', 'rally_scenarios'):
+        return None
+    layer = '.'.join(parts[:2])
+    return layer if layer in ARROWS else None
+
+
+def reach(layer):
+    """All layers that a layer may import, itself among them."""
+    found, todo = set(), [layer]
+    while todo:
+        current = todo.pop()
+        if current not in found:
+            found.add(current)
+            todo.extend(ARROWS[current])
+    return found
+
+
+def imports(module, source, is_package):
+    """All imports of a source text, in any scope.
+
+    :param module: dotted name of the module
+    :param source: its text
+    :param is_package: whether it is an ``__init__``
+    :returns: list of Import
+    """
+    package = module if is_package else module.rpartition('.')[0]
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ''
+            if node.level:
+                base = importlib.util.resolve_name(
+                    '.' * node.level + base, package)
+            names = [f'{base}.{alias.name}' for alias in node.names]
+        elif isinstance(node, ast.Call) and node.args:
+            called = ast.unparse(node.func).rpartition('.')[2]
+            argument = node.args[0]
+            if (called in ('import_module', '__import__')
+                    and isinstance(argument, ast.Constant)):
+                names = [argument.value]
+        found += [Import(name=name, line=node.lineno) for name in names]
+    return found
+
+
+def allowed(layer, name):
+    """Whether a layer may import a module of this name."""
+    root = name.split('.')[0]
+    if root in sys.stdlib_module_names:
+        return True
+    if root in ('cinder_tiers', 'rally_scenarios'):
+        return layer_of(name) in reach(layer)
+    if root in ('tests', 'devstack'):
+        return False
+    permitted = THIRD_PARTY.get(layer)
+    if permitted is None:
+        return root not in SERVICES
+    return any(root == name or (name.endswith('*')
+                                and root.startswith(name[:-1]))
+               for name in permitted)
+
+
+def violations(module, source, is_package=False):
+    """Every import that breaks the rule, as a sentence for a reader."""
+    layer = module if module in ARROWS else layer_of(module)
+    if layer is None:
+        return [f'{module} is in no layer of the architecture: '
+                f'{", ".join(sorted(ARROWS))}']
+    return [
+        f'{module}, line {found.line}: imports {found.name}; {layer} may '
+        f'import {", ".join(sorted(reach(layer)))} and '
+        f'{third_party_text(layer)}'
+        for found in imports(module, source, is_package)
+        if not allowed(layer, found.name)
+    ]
+
+
+def third_party_text(layer):
+    permitted = THIRD_PARTY.get(layer)
+    if permitted is None:
+        return 'anything that is not a service'
+    return ', '.join(['the standard library', *sorted(permitted)])
+
+
+class TreeTestCase(testtools.TestCase):
+
+    def test_every_import_follows_the_arrows(self):
+        found = []
+        modules = 0
+        for package in ('cinder_tiers', 'rally_scenarios'):
+            for path in sorted((TOP / package).rglob('*.py')):
+                parts = list(path.relative_to(TOP).with_suffix('').parts)
+                is_package = parts[-1] == '__init__'
+                if is_package:
+                    parts.pop()
+                modules += 1
+                found += violations('.'.join(parts), path.read_text('utf-8'),
+                                    is_package)
+        self.assertGreater(modules, len(ARROWS) // 2)
+        self.assertEqual([], found)
+
+    def test_the_picture_has_no_circle(self):
+        for layer, targets in ARROWS.items():
+            for target in targets:
+                self.assertNotIn(layer, reach(target))
+
+
+@ddt.ddt
+class CheckerTestCase(testtools.TestCase):
+
+    @ddt.data(
+        ('cinder_tiers.domain.plan', 'import oslo_log'),
+        ('cinder_tiers.domain.plan', 'from cinder_tiers import conf'),
+        ('cinder_tiers.domain.plan', 'from ..observe import ceph'),
+        ('cinder_tiers.domain.plan', 'def f():\n    import yaml'),
+        ('cinder_tiers.domain.plan', 'importlib.import_module("yaml")'),
+        ('cinder_tiers.domain.plan', 'from rally_scenarios.bench import x'),
+        ('cinder_tiers.scheduler.filter', 'import openstack'),
+        ('cinder_tiers.scheduler.filter', 'import oslo'),
+        ('cinder_tiers.scheduler.filter', 'from cinder_tiers import render'),
+        ('cinder_tiers.api.door', 'import cinder_tiers.scheduler.filter'),
+        ('cinder_tiers.observe.ceph', 'from cinder_tiers.execute import ceph'),
+        ('cinder_tiers.tiersfile.load', 'from cinder_tiers.observe import x'),
+        ('cinder_tiers.cli.plan', 'from cinder import objects'),
+        ('cinder_tiers.cli.plan', 'from cinder_tiers.scheduler import filter'),
+        ('cinder_tiers.render', 'from cinder_tiers.cli import plan'),
+        ('cinder_tiers.cli.plan', 'from tests.unit import anything'),
+        ('cinder_tiers.cli.plan', 'from cinder_tiers import later'),
+        ('rally_scenarios.bench.merge', 'import numpy'),
+        ('rally_scenarios.bench.merge', 'from rally.task import scenario'),
+        ('rally_scenarios.guest.x', 'from rally_scenarios import plugins'),
+        ('rally_scenarios.plugins.fleet', 'from cinder import context'),
+        ('rally_scenarios.plugins.fleet', 'from cinder_tiers.cli import plan'),
+        ('cinder_tiers.utils', ''),
+    )
+    @ddt.unpack
+    def test_a_forbidden_import_is_found(self, module, source):
+        found = violations(module, source)
+        self.assertEqual(1, len(found), found)
+        self.assertIn(module, found[0])
+
+    @ddt.data(
+        ('cinder_tiers.domain.plan', 'from cinder_tiers.domain import state'),
+        ('cinder_tiers.domain.plan', 'from . import state'),
+        ('cinder_tiers.domain.plan', 'import collections.abc'),
+        ('cinder_tiers.scheduler.filter', 'from cinder.scheduler import base'),
+        ('cinder_tiers.scheduler.filter', 'from oslo_log import log'),
+        ('cinder_tiers.scheduler.filter', 'from cinder_tiers import conf'),
+        ('cinder_tiers.cli.plan', 'from cinder_tiers.domain import plan'),
+        ('cinder_tiers.cli.plan', 'from osc_lib.command import command'),
+        ('cinder_tiers.observe.ceph', 'import rados'),
+        ('rally_scenarios.plugins.fleet', 'from rally.task import scenario'),
+        ('rally_scenarios.plugins.fleet', 'from rally_scenarios import bench'),
+        ('rally_scenarios.bench.x', 'from cinder_tiers.domain import tags'),
+    )
+    @ddt.unpack
+    def test_an_import_along_an_arrow_passes(self, module, source):
+        self.assertEqual([], violations(module, source))
+
+    def test_a_relative_import_in_a_package_is_resolved(self):
+        self.assertEqual(
+            [], violations('cinder_tiers.cli', 'from . import plan', True))
+        self.assertEqual(
+            1, len(violations('cinder_tiers.domain',
+                              'from .. import cli', True)))
