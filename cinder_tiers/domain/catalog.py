@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The catalog: the tiers that an operator declares.
+
+These values say what should be. Must not know how the file is written, nor
+what exists in Cinder or Ceph. Rules between the values are in
+`catalog_rules`.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain import tags
+
+#: A place in the catalog: keys and list positions from its root.
+Path = tuple[str | int, ...]
+
+#: Appended to the pool of an erasure coded tier to name its data pool.
+DATA_POOL_SUFFIX = '-data'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where each value of a catalog was written, for messages."""
+
+    file: str = 'catalog'
+    #: {place: line, from 1}.
+    lines: collections.abc.Mapping[Path, int] = dataclasses.field(
+        default_factory=dict)
+
+    def where(self, path: Path) -> str:
+        """`file:line` of a place, or of the nearest place around it.
+
+        :returns: only the file when nothing around it has a line.
+        """
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.lines:
+                return f'{self.file}:{self.lines[path[:length]]}'
+        return self.file
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """A Ceph cluster that tiers may use."""
+
+    name: str
+    #: cephx user, without `client.`, that plan and apply act as.
+    user: str = 'admin'
+    #: cephx user of cinder-volume, which apply gives the tiers' pools.
+    cinder_user: str = 'cinder'
+    #: Pool of Glance that `cinder_user` may read, for copy-on-write clones.
+    images_pool: str | None = None
+    #: ceph.conf; None for Ceph's own search.
+    conf: str | None = None
+    #: libvirt secret that holds the key of `cinder_user`.
+    secret_uuid: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Replicated:
+    """Whole copies of each object."""
+
+    #: Copies.
+    size: int
+    #: Copies that must be there for I/O to go on.
+    min_size: int
+    #: Whether a single copy, lost with the first disk, was asked for in words.
+    single_copy: bool = False
+
+    @property
+    def failure_domains(self) -> int:
+        """Failure domains needed to place each copy in another one."""
+        return self.size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ErasureCoded:
+    """Each object cut in k chunks, with m more to compute lost ones from."""
+
+    k: int
+    m: int
+
+    @property
+    def failure_domains(self) -> int:
+        """Failure domains needed to place each chunk in another one."""
+        return self.k + self.m
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RbdPool:
+    """The Ceph pool behind a tier."""
+
+    cluster: str
+    pool: str
+    #: CRUSH device class, such as ssd.
+    device_class: str
+    protection: Replicated | ErasureCoded
+    #: CRUSH bucket type of which no two copies may share one.
+    failure_domain: str = 'host'
+    #: Placement groups; None leaves the number to Ceph's autoscaler.
+    pg_num: int | None = None
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """All Ceph pools of the tier, first the one that Cinder names."""
+        if isinstance(self.protection, ErasureCoded):
+            return (self.pool, self.pool + DATA_POOL_SUFFIX)
+        return (self.pool,)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Tier:
+    """A tier, which becomes a volume type of the same name."""
+
+    name: str
+    #: None leaves the volume type's description as it is.
+    description: str | None = None
+    #: Image tags that ask for the tier, as typed, in the order of the file.
+    tags: tuple[str, ...] = ()
+    #: The highest wins when an image asks for several tiers.
+    priority: int = 0
+    #: Serves untagged images and blank volumes.
+    fallback: bool = False
+    #: None only while a broken file is examined.
+    rbd: RbdPool | None = None
+
+    @property
+    def backend(self) -> str:
+        """`volume_backend_name` and name of the section of cinder.conf."""
+        return f'tier-{self.name}'
+
+    @property
+    def normal_tags(self) -> frozenset[str]:
+        """Its tags in the form in which they are compared."""
+        normal = (tags.normalize_tag(tag) for tag in self.tags)
+        return frozenset(tag for tag in normal if tag)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Catalog:
+    """All that the operator declares."""
+
+    tiers: tuple[Tier, ...]
+    clusters: collections.abc.Mapping[str, Cluster]
+    #: Volume types that leave the choice to the image.
+    follow_image_types: tuple[str, ...] = ()
+    source: Source = dataclasses.field(default_factory=Source, compare=False)
+
+    def tiers_of(self, cluster: str) -> tuple[Tier, ...]:
+        """Tiers with a pool in a cluster, in the order of the file."""
+        return tuple(tier for tier in self.tiers
+                     if tier.rbd is not None and tier.rbd.cluster == cluster)
+
+    @property
+    def clusters_in_use(self) -> tuple[Cluster, ...]:
+        """Clusters that have a tier, in the order of the file."""
+        return tuple(cluster for name, cluster in self.clusters.items()
+                     if self.tiers_of(name))

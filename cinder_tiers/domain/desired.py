@@ -1,0 +1,156 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a catalog asks for, in the words of Cinder and Ceph.
+
+Every naming and sizing rule is here and nowhere else. Pure. Must not know
+what exists.
+
+Names: an RBD tier with pool P has the CRUSH rule P. An erasure coded one has
+a replicated pool P with the headers of the images, and for their data the
+pool, the CRUSH rule and the erasure code profile `P-data`: librbd keeps
+headers and omap in a replicated pool (ceph doc/rados/operations/
+erasure-code.rst, "Erasure coding with overwrites").
+"""
+
+import dataclasses
+
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import state
+from cinder_tiers.domain import tags
+
+#: CRUSH root below which tiers place data.
+ROOT = 'default'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TierPools:
+    """The Ceph objects of one RBD tier, each tuple in order of creation."""
+
+    erasure_code_profiles: tuple[state.ErasureCodeProfile, ...]
+    crush_rules: tuple[state.CrushRule, ...]
+    pools: tuple[state.Pool, ...]
+
+
+def pools_of(rbd: catalogs.RbdPool) -> TierPools:
+    """Profiles, CRUSH rules and pools of an RBD tier."""
+    if isinstance(rbd.protection, catalogs.Replicated):
+        return TierPools(
+            erasure_code_profiles=(),
+            crush_rules=(_rule(rbd, name=rbd.pool, kind='replicated'),),
+            pools=(_replicated(rbd, protection=rbd.protection,
+                               pg_num=rbd.pg_num),))
+    head, data = rbd.pools
+    return TierPools(
+        erasure_code_profiles=(state.ErasureCodeProfile(
+            name=data, k=rbd.protection.k, m=rbd.protection.m, root=ROOT,
+            device_class=rbd.device_class,
+            failure_domain=rbd.failure_domain),),
+        crush_rules=(_rule(rbd, name=data, kind='erasure'),
+                     _rule(rbd, name=head, kind='replicated')),
+        pools=(_erasure_coded(rbd, name=data, protection=rbd.protection),
+               _replicated(rbd, protection=head_protection(rbd.protection),
+                           pg_num=_head_pg_num(rbd.pg_num), data_pool=data)))
+
+
+def head_protection(
+        protection: catalogs.ErasureCoded) -> catalogs.Replicated:
+    """Copies of the image headers of an erasure coded tier.
+
+    They survive the loss of as many failure domains as the data, and there
+    are three at least, Ceph's own default.
+
+    >>> head_protection(catalogs.ErasureCoded(k=4, m=3)).size
+    4
+    """
+    size = max(3, protection.m + 1)
+    return catalogs.Replicated(size=size, min_size=default_min_size(size))
+
+
+def default_min_size(size: int) -> int:
+    """Ceph's own: half, rounded up (src/osd/osd_types.h, v16.2.15).
+
+    >>> [default_min_size(size) for size in (2, 3, 4)]
+    [1, 2, 2]
+    """
+    return size - size // 2
+
+
+def _head_pg_num(pg_num: int | None) -> int | None:
+    """A quarter of the data pool's, for headers are few and small."""
+    return pg_num and min(pg_num, max(8, pg_num // 4))
+
+
+def _rule(rbd: catalogs.RbdPool, *, name: str, kind: str) -> state.CrushRule:
+    return state.CrushRule(name=name, kind=kind, root=ROOT,
+                           device_class=rbd.device_class,
+                           failure_domain=rbd.failure_domain)
+
+
+def _replicated(rbd: catalogs.RbdPool, *, protection: catalogs.Replicated,
+                pg_num: int | None, data_pool: str | None = None,
+                ) -> state.Pool:
+    return state.Pool(
+        name=rbd.pool, kind='replicated', size=protection.size,
+        min_size=protection.min_size, pg_num=pg_num,
+        pg_autoscale_mode=_autoscale_mode(pg_num), crush_rule=rbd.pool,
+        rbd_default_data_pool=data_pool)
+
+
+def _erasure_coded(rbd: catalogs.RbdPool, *, name: str,
+                   protection: catalogs.ErasureCoded) -> state.Pool:
+    # min_size as OSDMonitor::prepare_pool_size chooses it (v16.2.15).
+    return state.Pool(
+        name=name, kind='erasure', size=protection.k + protection.m,
+        min_size=protection.k + min(1, protection.m - 1), pg_num=rbd.pg_num,
+        pg_autoscale_mode=_autoscale_mode(rbd.pg_num), crush_rule=name,
+        erasure_code_profile=name, ec_overwrites=True)
+
+
+def _autoscale_mode(pg_num: int | None) -> str | None:
+    # Else the autoscaler would change what the operator declared.
+    return None if pg_num is None else 'off'
+
+
+def grants_of(catalog: catalogs.Catalog,
+              cluster: catalogs.Cluster) -> dict[str, tuple[str, ...]]:
+    """Grants that the cephx user of Cinder needs (ceph doc/rbd/
+    rbd-openstack.rst, "Setup Ceph client authentication").
+
+    :returns: {daemon type: grants}.
+    """
+    pools = [f'profile rbd pool={pool}'
+             for tier in catalog.tiers_of(cluster.name) if tier.rbd
+             for pool in tier.rbd.pools]
+    read = ([f'profile rbd-read-only pool={cluster.images_pool}']
+            if cluster.images_pool else [])
+    return {'mon': ('profile rbd',), 'osd': (*pools, *read),
+            'mgr': tuple(pools)}
+
+
+def volume_type_of(tier: catalogs.Tier) -> state.VolumeType:
+    """The volume type of a tier; extra specs as in the design's table."""
+    specs = {state.BACKEND: tier.backend, state.NAME: tier.name}
+    if tier.tags:
+        specs[state.TAGS] = tags.format_tags(tier.normal_tags)
+        specs[state.PRIORITY] = str(tier.priority)
+    if tier.fallback:
+        specs[state.FALLBACK] = state.TRUE
+    return state.VolumeType(name=tier.name, extra_specs=specs,
+                            description=tier.description or '')
+
+
+def follow_image_type(name: str) -> state.VolumeType:
+    """A volume type that leaves the choice to the image."""
+    return state.VolumeType(
+        name=name, extra_specs={state.FOLLOW_IMAGE: state.TRUE},
+        description='The tags of the image choose the storage tier')

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tiers as the extra specs of volume types say them.
+
+The applied state lives in the volume types and nowhere else: this module is
+how a door reads it. Must not know how the types were fetched (Cinder's
+database or its API).
+"""
+
+import collections.abc
+
+from cinder_tiers.domain import placement
+from cinder_tiers.domain import state
+from cinder_tiers.domain import tags
+
+#: What Cinder takes for true after `<is>` (oslo_utils.strutils).
+_TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+
+
+def follows_image(extra_specs: collections.abc.Mapping[str, str]) -> bool:
+    """Whether a volume type leaves the choice of the tier to the image.
+
+    :param extra_specs: {key: value} of the type.
+
+    >>> follows_image({'tiers:follow_image': '<is> True'})
+    True
+    """
+    return _is_true(extra_specs.get(state.FOLLOW_IMAGE))
+
+
+def read_tier(extra_specs: collections.abc.Mapping[str, str], *,
+              projects: frozenset[str] | None) -> placement.AppliedTier | None:
+    """The tier that a volume type is, or None when it is not ours.
+
+    :param extra_specs: {key: value} of the type.
+    :param projects: ids of the projects that have access to a private type;
+        None for a public type.
+    :raises ValueError: a value cannot be read; the text says what to do.
+    """
+    name = extra_specs.get(state.NAME)
+    if not name:
+        return None
+    text = extra_specs.get(state.PRIORITY, '0')
+    try:
+        priority = int(text)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f'volume type of tier {name!r}: {state.PRIORITY} is {text!r}, '
+            'expected an integer; run "openstack tier apply" to set it again'
+        ) from None
+    return placement.AppliedTier(
+        name=name, tags=tags.parse_tags(extra_specs.get(state.TAGS) or ''),
+        priority=priority, fallback=_is_true(extra_specs.get(state.FALLBACK)),
+        projects=projects)
+
+
+def _is_true(value: str | None) -> bool:
+    words = (value or '').split()
+    if words[:1] == ['<is>']:
+        words = words[1:]
+    return len(words) == 1 and words[0].lower() in _TRUE

@@ -1,0 +1,184 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The plan: what separates the world from the catalog.
+
+Pure: the same catalog and state give the same plan, and when nothing
+separates them it is empty, so it is the drift check too. Must not know how
+actions are carried out or shown.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import caps
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import cluster_rules
+from cinder_tiers.domain import desired
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import plan_volume_types
+from cinder_tiers.domain import state
+
+#: Fields of a pool of which a change moves or rewrites data.
+_MOVES_DATA = frozenset({'kind', 'size', 'pg_num', 'crush_rule',
+                         'erasure_code_profile'})
+#: Those of them that Ceph lets an operator change (`ceph osd pool set`).
+_SETTABLE = frozenset({'size', 'pg_num', 'crush_rule'})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Actions in an order in which they can be carried out."""
+
+    actions: tuple[actions.Action, ...]
+
+    @property
+    def refused(self) -> tuple[actions.Action, ...]:
+        """Those that only an operator may do.
+
+        While there is one, none of the plan is carried out.
+        """
+        return tuple(action for action in self.actions
+                     if action.refusal is not None)
+
+
+def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
+    """Compares the catalog with what exists.
+
+    :returns: a plan, empty when nothing is to be done.
+    :raises errors.ProblemsFound: when a cluster cannot hold a tier.
+    """
+    problems = cluster_rules.check(catalog, actual.ceph)
+    if problems:
+        raise errors.ProblemsFound(problems)
+    found: list[actions.Action] = []
+    for cluster in catalog.clusters_in_use:
+        ceph = actual.ceph[cluster.name]
+        for tier in catalog.tiers_of(cluster.name):
+            found.extend(_tier_actions(tier, ceph))
+        found.extend(_user_actions(catalog, cluster, ceph))
+    found.extend(plan_volume_types.make(
+        catalog=catalog, volume_types=actual.cinder.volume_types))
+    order = list(actions.Kind)
+    return Plan(actions=tuple(
+        sorted(found, key=lambda action: order.index(action.key.kind))))
+
+
+def _tier_actions(tier: catalogs.Tier, ceph: state.CephState,
+                  ) -> collections.abc.Iterator[actions.Action]:
+    """Actions on profiles, rules and pools of a tier."""
+    rbd = tier.rbd
+    if rbd is None:
+        return
+    wanted = desired.pools_of(rbd)
+    why = f'tier {tier.name}'
+    kind = actions.Kind.ERASURE_CODE_PROFILE
+    for profile in wanted.erasure_code_profiles:
+        key = actions.Key(kind=kind, cluster=rbd.cluster, name=profile.name)
+        yield from _unchangeable(
+            key, ceph.erasure_code_profiles.get(profile.name), profile, why)
+    for rule in wanted.crush_rules:
+        key = actions.Key(kind=actions.Kind.CRUSH_RULE, cluster=rbd.cluster,
+                          name=rule.name)
+        needs = frozenset({
+            actions.Key(kind=kind, cluster=rbd.cluster, name=profile.name)
+            for profile in wanted.erasure_code_profiles
+            if profile.name == rule.name})
+        yield from _unchangeable(
+            key, ceph.crush_rules.get(rule.name), rule, why, needs)
+    for pool in wanted.pools:
+        yield from _pool_actions(rbd.cluster, pool,
+                                 ceph.pools.get(pool.name), why)
+
+
+def _unchangeable(key: actions.Key,
+                  before: state.CrushRule | state.ErasureCodeProfile | None,
+                  after: state.CrushRule | state.ErasureCodeProfile,
+                  why: str, needs: frozenset[actions.Key] = frozenset(),
+                  ) -> collections.abc.Iterator[actions.Action]:
+    """An object that is created, and never changed once pools use it."""
+    refusal = None
+    if before is not None:
+        if not actions.differences(before, after):
+            return
+        refusal = actions.Refusal(
+            reason=f'the {key.kind.value} exists with other values, and '
+                   f'changing it moves or endangers the data of pools that '
+                   f'use it',
+            remedy='name another pool in the catalog, or remove the '
+                   f'{key.kind.value} by hand when no pool uses it')
+    yield actions.Action(key=key, before=before, after=after, why=why,
+                         needs=needs, refusal=refusal)
+
+
+def _pool_actions(cluster: str, wanted: state.Pool,
+                  before: state.Pool | None, why: str,
+                  ) -> collections.abc.Iterator[actions.Action]:
+    def key(kind: actions.Kind, name: str) -> actions.Key:
+        return actions.Key(kind=kind, cluster=cluster, name=name)
+
+    needs = {key(actions.Kind.CRUSH_RULE, wanted.crush_rule)}
+    if wanted.erasure_code_profile:
+        needs.add(key(actions.Kind.ERASURE_CODE_PROFILE,
+                      wanted.erasure_code_profile))
+    if wanted.rbd_default_data_pool:
+        needs.add(key(actions.Kind.POOL, wanted.rbd_default_data_pool))
+    after = wanted
+    if before is not None:
+        after = dataclasses.replace(
+            wanted, applications=before.applications | wanted.applications)
+        if not actions.differences(before, after):
+            return
+    yield actions.Action(
+        key=key(actions.Kind.POOL, wanted.name), before=before, after=after,
+        why=why, needs=frozenset(needs),
+        refusal=before and _pool_refusal(before, after))
+
+
+def _pool_refusal(before: state.Pool,
+                  after: state.Pool) -> actions.Refusal | None:
+    foreign = before.applications - {'rbd'}
+    if foreign:
+        return actions.Refusal(
+            reason=f'the pool is used by {", ".join(sorted(foreign))}',
+            remedy='name another pool in the catalog')
+    moving = [one for one in actions.differences(before, after)
+              if one.field in _MOVES_DATA]
+    if not moving:
+        return None
+    changes = ', '.join(f'{one.field} {one.before} -> {one.after}'
+                        for one in moving)
+    commands = [f'"ceph osd pool set {after.name} {one.field} {one.after}"'
+                for one in moving if one.field in _SETTABLE]
+    by_hand = (f'run {" and ".join(commands)}'
+               if len(commands) == len(moving)
+               else 'name another pool and retype the volumes')
+    return actions.Refusal(
+        reason=f'it would move or rewrite data of a pool that exists: '
+               f'{changes}',
+        remedy=f'declare what exists, or, to accept that, {by_hand}')
+
+
+def _user_actions(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
+                  ceph: state.CephState,
+                  ) -> collections.abc.Iterator[actions.Action]:
+    name = f'client.{cluster.cinder_user}'
+    before = ceph.users.get(name)
+    after = state.CephxUser(name=name, caps=caps.union(
+        before.caps if before else {}, desired.grants_of(catalog, cluster)))
+    if before is None or actions.differences(before, after):
+        yield actions.Action(
+            key=actions.Key(kind=actions.Kind.CEPHX_USER,
+                            cluster=cluster.name, name=name),
+            before=before, after=after,
+            why='cinder-volume reaches the pools of the tiers')

@@ -1,0 +1,128 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The part of a plan that is about volume types.
+
+Pure. A volume type without our mark belongs to somebody else.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import desired
+from cinder_tiers.domain import state
+
+
+def make(*, catalog: catalogs.Catalog,
+         volume_types: collections.abc.Mapping[str, state.VolumeType],
+         ) -> collections.abc.Iterator[actions.Action]:
+    """Actions that make the volume types those of the catalog.
+
+    :param volume_types: {name: volume type} of all that exist.
+    :returns: tiers in the order of the file, then types that follow the
+        image, then types with our mark that the catalog does not have.
+    """
+    for tier in catalog.tiers:
+        before = volume_types.get(tier.name)
+        yield from _action(
+            before, _tier_type(tier, before), why=f'tier {tier.name}',
+            mark=f'{state.NAME}={tier.name}', needs=_needs(catalog, tier))
+    for name in catalog.follow_image_types:
+        before = volume_types.get(name)
+        yield from _action(
+            before, _follow_image_type(name, before),
+            why='leaves the choice to the image',
+            mark=f'{state.FOLLOW_IMAGE}={state.TRUE}')
+    declared = {tier.name for tier in catalog.tiers}
+    declared.update(catalog.follow_image_types)
+    for name, volume_type in volume_types.items():
+        if volume_type.is_ours and name not in declared:
+            yield _undeclared(volume_type)
+
+
+def _needs(catalog: catalogs.Catalog,
+           tier: catalogs.Tier) -> frozenset[actions.Key]:
+    """A type must not offer what its pools cannot serve yet."""
+    if tier.rbd is None:
+        return frozenset()
+    cluster = catalog.clusters[tier.rbd.cluster]
+    pools = {actions.Key(kind=actions.Kind.POOL, cluster=cluster.name,
+                         name=pool) for pool in tier.rbd.pools}
+    return frozenset({*pools, actions.Key(
+        kind=actions.Kind.CEPHX_USER, cluster=cluster.name,
+        name=f'client.{cluster.cinder_user}')})
+
+
+def _tier_type(tier: catalogs.Tier, before: state.VolumeType | None,
+               ) -> state.VolumeType:
+    wanted = desired.volume_type_of(tier)
+    if before is None:
+        return wanted
+    return state.VolumeType(
+        name=wanted.name, extra_specs={**_foreign_specs(before),
+                                       **wanted.extra_specs},
+        description=(before.description if tier.description is None
+                     else tier.description))
+
+
+def _follow_image_type(name: str, before: state.VolumeType | None,
+                       ) -> state.VolumeType:
+    wanted = desired.follow_image_type(name)
+    if before is None:
+        return wanted
+    foreign = _foreign_specs(before)
+    # Cinder would hold a volume to this backend, whatever the image says.
+    foreign.pop(state.BACKEND, None)
+    return state.VolumeType(name=name, description=before.description,
+                            extra_specs={**foreign, **wanted.extra_specs})
+
+
+def _foreign_specs(volume_type: state.VolumeType) -> dict[str, str]:
+    """Extra specs that are not ours to judge, such as multiattach."""
+    return {key: value for key, value in volume_type.extra_specs.items()
+            if not key.startswith(state.SCOPE)}
+
+
+def _action(before: state.VolumeType | None, after: state.VolumeType, *,
+            why: str, mark: str,
+            needs: frozenset[actions.Key] = frozenset(),
+            ) -> collections.abc.Iterator[actions.Action]:
+    if before is not None and not actions.differences(before, after):
+        return
+    refusal = None
+    if before is not None and not before.is_ours:
+        refusal = actions.Refusal(
+            reason=f'a volume type {after.name} exists without our mark',
+            remedy=f'choose another name in the catalog, or hand the type '
+                   f'over with "openstack volume type set --property '
+                   f'\'{mark}\' {after.name}"')
+    elif before is not None and not before.is_public:
+        refusal = actions.Refusal(
+            reason='it would open a private volume type to all projects',
+            remedy='to accept that, make it public by hand, for instance '
+                   'with "cinder type-update --is_public True ID"')
+    yield actions.Action(
+        key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name),
+        before=before, after=after, why=why, needs=needs, refusal=refusal)
+
+
+def _undeclared(volume_type: state.VolumeType) -> actions.Action:
+    return actions.Action(
+        key=actions.Key(kind=actions.Kind.VOLUME_TYPE,
+                        name=volume_type.name),
+        before=volume_type, after=None,
+        why='carries our mark, but the catalog does not have it',
+        refusal=actions.Refusal(
+            reason='deleting a volume type needs an operator',
+            remedy=f'declare it again, or, when no volume uses it, run '
+                   f'"openstack volume type delete {volume_type.name}"'))

@@ -1,0 +1,180 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What exists in Cinder and Ceph, and equally what should exist.
+
+The same values describe both sides, so that a difference is a plain
+comparison. Whoever builds them normalises defaults first. Must not know how
+they are read or written.
+"""
+
+import collections.abc
+import dataclasses
+import types
+
+#: Extra specs with this scope are ours; unscoped keys would be matched
+#: against backends by Cinder's CapabilitiesFilter.
+SCOPE = 'tiers:'
+NAME = 'tiers:name'
+TAGS = 'tiers:tags'
+PRIORITY = 'tiers:priority'
+FALLBACK = 'tiers:fallback'
+FOLLOW_IMAGE = 'tiers:follow_image'
+BACKEND = 'volume_backend_name'
+#: How Cinder writes a boolean in an extra spec.
+TRUE = '<is> True'
+
+#: Metadata of a field that is not compared when None is wanted.
+NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VolumeType:
+    """A volume type of Cinder."""
+
+    name: str
+    description: str = ''
+    is_public: bool = True
+    extra_specs: collections.abc.Mapping[str, str]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it carries the mark that lets us change it."""
+        return NAME in self.extra_specs or FOLLOW_IMAGE in self.extra_specs
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CinderState:
+    """The part of Cinder that tiers are made of."""
+
+    #: {name: volume type}, private ones included.
+    volume_types: collections.abc.Mapping[str, VolumeType]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CrushRule:
+    """A CRUSH rule of the simple kind: take a root, choose, emit.
+
+    A rule that was written by hand may be none of this; then `root` and
+    `failure_domain` are None, and it equals no rule that we would create.
+    """
+
+    name: str
+    #: replicated or erasure.
+    kind: str
+    root: str | None
+    #: None when the rule takes every class.
+    device_class: str | None
+    failure_domain: str | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ErasureCodeProfile:
+    """An erasure code profile, as far as it decides where chunks go.
+
+    Plugin and technique are left out: their defaults differ by release.
+    """
+
+    name: str
+    k: int
+    m: int
+    root: str
+    device_class: str | None
+    failure_domain: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pool:
+    """A Ceph pool."""
+
+    name: str
+    #: replicated or erasure.
+    kind: str
+    #: Copies, or k + m.
+    size: int
+    min_size: int
+    #: The target when it is on its way; wanted None: left to Ceph.
+    pg_num: int | None = dataclasses.field(metadata=NONE_IS_ANY)
+    #: on, warn or off; wanted None: left to Ceph.
+    pg_autoscale_mode: str | None = dataclasses.field(metadata=NONE_IS_ANY)
+    #: Name of the CRUSH rule.
+    crush_rule: str
+    #: None for a replicated pool.
+    erasure_code_profile: str | None = None
+    #: Names of the applications that use it, such as rbd.
+    applications: frozenset[str] = frozenset({'rbd'})
+    #: RBD needs it on an erasure coded pool.
+    ec_overwrites: bool = False
+    #: Pool that takes the data of new RBD images; None for this pool.
+    rbd_default_data_pool: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CephxUser:
+    """A cephx user without its key, which never enters this program."""
+
+    #: With its type, such as client.cinder.
+    name: str
+    #: {daemon type, such as osd: capabilities as Ceph's text}.
+    caps: collections.abc.Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Osd:
+    """An OSD and its place in the CRUSH tree."""
+
+    osd_id: int
+    #: None for an OSD without one.
+    device_class: str | None
+    #: {bucket type: bucket name}, itself and its root included.
+    location: collections.abc.Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CephState:
+    """The part of one Ceph cluster that tiers are made of, keyed by name."""
+
+    crush_rules: collections.abc.Mapping[str, CrushRule]
+    erasure_code_profiles: collections.abc.Mapping[str, ErasureCodeProfile]
+    pools: collections.abc.Mapping[str, Pool]
+    users: collections.abc.Mapping[str, CephxUser]
+    osds: tuple[Osd, ...]
+
+    @property
+    def device_classes(self) -> collections.abc.Mapping[str, int]:
+        """{device class: number of OSDs}, sorted by name."""
+        classes = sorted(osd.device_class for osd in self.osds
+                         if osd.device_class is not None)
+        return types.MappingProxyType(
+            {name: classes.count(name) for name in classes})
+
+    def buckets(self, *, kind: str, root: str,
+                device_class: str | None = None) -> frozenset[str]:
+        """Names of CRUSH buckets of a type that hold an OSD.
+
+        :param kind: bucket type, such as host.
+        :param root: only below this root.
+        :param device_class: only with an OSD of it; None for any.
+        """
+        return frozenset(
+            osd.location[kind] for osd in self.osds
+            if kind in osd.location and osd.location.get('root') == root
+            and device_class in (None, osd.device_class))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ActualState:
+    """All that a plan is compared with."""
+
+    cinder: CinderState
+    #: {name of the cluster in the catalog: its state}.
+    ceph: collections.abc.Mapping[str, CephState]

@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Catalogs and clusters for the tests of the domain, as plain values."""
+
+import dataclasses
+
+from cinder_tiers.domain import catalog
+from cinder_tiers.domain import state
+
+
+def rbd(**changes):
+    """An RBD pool of three copies on ssd, changed in some fields."""
+    plain = catalog.RbdPool(
+        cluster='ceph', pool='tier-database', device_class='ssd', pg_num=32,
+        protection=catalog.Replicated(size=3, min_size=2))
+    return dataclasses.replace(plain, **changes)
+
+
+def tier(name='database', **changes):
+    """A tier with a pool of its own, changed in some fields."""
+    plain = catalog.Tier(name=name, rbd=rbd(pool=f'tier-{name}'))
+    return dataclasses.replace(plain, **changes)
+
+
+def three_tiers():
+    """database on ssd, general (fall-back) on hdd, archive 2+1 on hdd."""
+    return (
+        tier('database', tags=('database',), priority=20),
+        tier('general', fallback=True,
+             rbd=rbd(pool='tier-general', device_class='hdd')),
+        tier('archive', tags=('archive',), priority=10, rbd=rbd(
+            pool='tier-archive', device_class='hdd',
+            protection=catalog.ErasureCoded(k=2, m=1))))
+
+
+def of(*tiers, images_pool=None, follow_image_types=('image-tier',)):
+    """A catalog of these tiers, on one cluster named ceph."""
+    return catalog.Catalog(
+        tiers=tiers, follow_image_types=follow_image_types,
+        clusters={'ceph': catalog.Cluster(name='ceph',
+                                          images_pool=images_pool)})
+
+
+def osds(hosts=('a', 'b', 'c'), classes=('ssd', 'hdd')):
+    """One OSD of each class on each host, under the root default."""
+    return tuple(
+        state.Osd(osd_id=number, device_class=name, location={
+            'osd': f'osd.{number}', 'host': host, 'root': 'default'})
+        for number, (host, name) in enumerate(
+            (host, name) for host in hosts for name in classes))
+
+
+def empty_cluster(**changes):
+    """A cluster with OSDs and an images pool, and nothing of ours."""
+    images = state.Pool(
+        name='images', kind='replicated', size=3, min_size=2, pg_num=8,
+        pg_autoscale_mode='on', crush_rule='replicated_rule')
+    plain = state.CephState(crush_rules={}, erasure_code_profiles={},
+                            pools={'images': images}, users={}, osds=osds())
+    return dataclasses.replace(plain, **changes)
+
+
+def nothing(ceph=None, volume_types=()):
+    """A cloud without tiers."""
+    return state.ActualState(
+        cinder=state.CinderState(
+            volume_types={one.name: one for one in volume_types}),
+        ceph={'ceph': ceph or empty_cluster()})

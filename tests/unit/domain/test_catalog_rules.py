@@ -1,0 +1,162 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules between the parts of a catalog, and between it and a cluster."""
+
+import ddt
+import testtools
+
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import catalog_rules
+from cinder_tiers.domain import cluster_rules
+from tests.unit.domain import catalogs as given
+
+
+def found(*tiers, **changes):
+    return [problem.found
+            for problem in catalog_rules.check(given.of(*tiers, **changes))]
+
+
+@ddt.ddt
+class CatalogRulesTestCase(testtools.TestCase):
+
+    def test_a_sound_catalog_has_no_problem(self):
+        self.assertEqual([], found(*given.three_tiers(),
+                                   images_pool='images'))
+
+    def test_one_tier_must_be_the_fall_back(self):
+        self.assertEqual(['no tier has fallback: true'], found(given.tier()))
+
+    def test_two_fall_backs_are_one_too_many(self):
+        self.assertEqual(
+            ["tier 'b' is a second fall-back beside 'a'"],
+            found(given.tier('a', fallback=True),
+                  given.tier('b', fallback=True)))
+
+    @ddt.data(('db', 'DB '), ('cafe\u0301', 'CAF\xc9'))
+    @ddt.unpack
+    def test_a_tag_asks_for_one_tier(self, one, other):
+        self.assertEqual(
+            [f"tag {other!r} of tier 'b' already asks for tier 'a'"],
+            found(given.tier('a', tags=(one,), fallback=True),
+                  given.tier('b', tags=(other,), priority=1)))
+
+    def test_a_tier_names_a_tag_once(self):
+        self.assertEqual(
+            ["tag 'DB' repeats 'db' of the same tier"],
+            found(given.tier('a', tags=('db', 'DB'), fallback=True)))
+
+    @ddt.data('a,b', '', ' ', 'a\nb')
+    def test_a_tag_must_survive_the_extra_spec(self, tag):
+        self.assertEqual(
+            [f'tag {tag!r}'],
+            found(given.tier('a', tags=(tag,), fallback=True)))
+
+    def test_tags_of_a_tier_must_fit_an_extra_spec(self):
+        tags = tuple(f'{number:063}' for number in range(4))
+        self.assertEqual([], found(
+            given.tier('a', tags=tags, fallback=True)))  # 4 * 63 + 3 = 255
+        self.assertEqual(
+            ['tags of 257 characters in all'],
+            found(given.tier('a', tags=(*tags, 'x'), fallback=True)))
+
+    def test_priorities_of_tagged_tiers_differ(self):
+        self.assertEqual(
+            ["tiers 'a' and 'b' both have priority 5"],
+            found(given.tier('a', tags=('a',), priority=5, fallback=True),
+                  given.tier('b', tags=('b',), priority=5),
+                  given.tier('c', priority=5)))
+
+    def test_names_of_volume_types_are_compared_without_case(self):
+        self.assertEqual(
+            ["tier 'A', but tier 'a' exists",
+             "tier 'Image-Tier', but follow_image_types has 'image-tier'"],
+            found(given.tier('a', fallback=True),
+                  given.tier('A', rbd=given.rbd(pool='other')),
+                  given.tier('Image-Tier')))
+
+    def test_an_unknown_cluster_suggests_the_near_one(self):
+        problem, = catalog_rules.check(given.of(given.tier(
+            'a', fallback=True, rbd=given.rbd(cluster='cpeh'))))
+        self.assertEqual("unknown cluster 'cpeh'", problem.found)
+        self.assertIn("did you mean 'ceph'?", problem.remedy)
+
+    def test_a_pool_belongs_to_one_tier(self):
+        coded = given.rbd(pool='x',
+                          protection=catalogs.ErasureCoded(k=2, m=1))
+        self.assertEqual(
+            ["pool 'x-data' of tier 'b' is also the pool of tier 'a'",
+             "pool 'images' of tier 'c' is also the images_pool of the "
+             "cluster"],
+            found(given.tier('a', fallback=True, rbd=coded),
+                  given.tier('b', rbd=given.rbd(pool='x-data')),
+                  given.tier('c', rbd=given.rbd(pool='images')),
+                  images_pool='images'))
+
+    @ddt.data(
+        ({'protection': catalogs.Replicated(size=2, min_size=3)},
+         'min_size 3 with size 2'),
+        ({'protection': catalogs.ErasureCoded(k=2, m=3)}, 'm=3 with k=2'),
+        ({'pg_num': 48}, 'pg_num 48'))
+    @ddt.unpack
+    def test_numbers_must_make_sense_together(self, changes, expected):
+        self.assertEqual([expected], found(given.tier(
+            'a', fallback=True, rbd=given.rbd(**changes))))
+
+    def test_all_problems_come_at_once(self):
+        # No fall-back, a tag twice, an odd pg_num, a pool twice.
+        self.assertEqual(4, len(found(
+            given.tier('a', tags=('x', 'X')),
+            given.tier('b', rbd=given.rbd(pool='tier-a', pg_num=3)))))
+
+
+@ddt.ddt
+class ClusterRulesTestCase(testtools.TestCase):
+
+    def check(self, catalog, **changes):
+        return cluster_rules.check(
+            catalog, {'ceph': given.empty_cluster(**changes)})
+
+    def test_a_cluster_with_room_has_no_problem(self):
+        self.assertEqual((), self.check(given.of(*given.three_tiers(),
+                                                 images_pool='images')))
+
+    def test_an_unknown_device_class_shows_those_that_exist(self):
+        problem, = self.check(given.of(given.tier(
+            rbd=given.rbd(device_class='sdd'))))
+        self.assertIn("device class 'sdd'", problem.found)
+        self.assertEqual('one that exists: hdd (3 OSDs), ssd (3 OSDs)',
+                         problem.expected)
+
+    @ddt.data(catalogs.Replicated(size=3, min_size=2),
+              catalogs.ErasureCoded(k=2, m=1))
+    def test_too_few_failure_domains_are_counted_per_class(self, protection):
+        osds = (*given.osds(hosts=('a', 'b')),
+                *given.osds(hosts=('c',), classes=('hdd',)))
+        problem, = self.check(
+            given.of(given.tier(rbd=given.rbd(protection=protection)),
+                     given.tier('b', rbd=given.rbd(
+                         device_class='hdd', protection=protection))),
+            osds=osds)
+        self.assertIn("2 failure domains of type 'host' with ssd",
+                      problem.found)
+        self.assertIn('at least 3', problem.expected)
+
+    def test_osds_outside_the_root_do_not_count(self):
+        for osd in (osds := given.osds()):
+            del osd.location['root']
+        self.assertEqual(3, len(self.check(given.of(*given.three_tiers()),
+                                           osds=osds)))
+
+    def test_an_unknown_images_pool_is_named(self):
+        problem, = self.check(given.of(given.tier(), images_pool='image'))
+        self.assertIn("did you mean 'images'?", problem.remedy)

@@ -1,0 +1,213 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Plans, from plain values."""
+
+import dataclasses
+
+import ddt
+import testtools
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import desired
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import plan
+from cinder_tiers.domain import state
+from tests.unit.domain import catalogs as given
+
+
+def applied(catalog, **pool_changes):
+    """The cloud in which a catalog is applied; pools changed in fields."""
+    pools, rules, profiles = {}, {}, {}
+    for tier in catalog.tiers:
+        wanted = desired.pools_of(tier.rbd)
+        pools.update({pool.name: dataclasses.replace(
+            pool, **pool_changes) for pool in wanted.pools})
+        rules.update({rule.name: rule for rule in wanted.crush_rules})
+        profiles.update({one.name: one
+                         for one in wanted.erasure_code_profiles})
+    cluster = catalog.clusters['ceph']
+    user = state.CephxUser(name='client.cinder', caps={
+        daemon: ','.join(grants) for daemon, grants in
+        desired.grants_of(catalog, cluster).items()})
+    return given.nothing(
+        ceph=given.empty_cluster(crush_rules=rules, pools=pools,
+                                 erasure_code_profiles=profiles,
+                                 users={user.name: user}),
+        volume_types=[
+            *(desired.volume_type_of(tier) for tier in catalog.tiers),
+            *(desired.follow_image_type(name)
+              for name in catalog.follow_image_types)])
+
+
+def summary(made):
+    return [(action.verb, action.key.kind, action.key.name)
+            for action in made.actions]
+
+
+@ddt.ddt
+class PlanTestCase(testtools.TestCase):
+
+    def make(self, catalog, actual):
+        return plan.make(catalog=catalog, actual=actual)
+
+    def test_an_applied_catalog_needs_nothing(self):
+        catalog = given.of(*given.three_tiers())
+        self.assertEqual((), self.make(catalog, applied(catalog)).actions)
+
+    def test_what_is_needed_comes_first(self):
+        made = self.make(given.of(*given.three_tiers()), given.nothing())
+        planned = {action.key for action in made.actions}
+        before = set()
+        for action in made.actions:
+            self.assertEqual(set(), (action.needs & planned) - before)
+            before.add(action.key)
+        self.assertEqual(14, len(made.actions))
+
+    def test_a_type_waits_for_its_pools_and_user(self):
+        made = self.make(given.of(*given.three_tiers()), given.nothing())
+        archive, = [one for one in made.actions if one.key.name == 'archive']
+        self.assertEqual({'tier-archive', 'tier-archive-data',
+                          'client.cinder'},
+                         {key.name for key in archive.needs})
+
+    def test_problems_of_a_cluster_come_before_any_action(self):
+        self.assertRaises(
+            errors.ProblemsFound, self.make, given.of(given.tier(
+                rbd=given.rbd(device_class='nvme'))), given.nothing())
+
+    @ddt.data(('size', 2), ('pg_num', 64), ('crush_rule', 'replicated_rule'),
+              ('kind', 'erasure'), ('erasure_code_profile', 'default'))
+    @ddt.unpack
+    def test_what_moves_data_is_refused(self, field, value):
+        catalog = given.of(given.tier())
+        made = self.make(catalog, applied(catalog, **{field: value}))
+        refused, = made.refused
+        self.assertIn(f'{field} {value} -> ', refused.refusal.reason)
+
+    @ddt.data(('min_size', 1), ('pg_autoscale_mode', 'on'),
+              ('applications', frozenset()), ('rbd_default_data_pool', 'x'))
+    @ddt.unpack
+    def test_what_moves_no_data_is_put_right(self, field, value):
+        catalog = given.of(given.tier())
+        actual = applied(catalog, **{field: value})
+        made = self.make(catalog, actual)
+        self.assertEqual((), made.refused)
+        action, = made.actions
+        difference, = actions.differences(action.before, action.after)
+        self.assertEqual((field, value),
+                         (difference.field, difference.before))
+
+    def test_a_pool_of_another_application_is_refused(self):
+        catalog = given.of(given.tier())
+        made = self.make(catalog, applied(
+            catalog, applications=frozenset({'cephfs'})))
+        self.assertIn('cephfs', made.refused[0].refusal.reason)
+
+    def test_a_pool_without_pg_num_is_left_to_the_autoscaler(self):
+        catalog = given.of(given.tier(rbd=given.rbd(pg_num=None)))
+        for mode in ('on', 'off'):
+            actual = applied(catalog, pg_num=128, pg_autoscale_mode=mode)
+            self.assertEqual((), self.make(catalog, actual).actions)
+
+    def test_a_rule_of_our_name_with_other_values_is_refused(self):
+        catalog = given.of(given.tier())
+        actual = applied(catalog)
+        rule = actual.ceph['ceph'].crush_rules['tier-database']
+        actual.ceph['ceph'].crush_rules['tier-database'] = (
+            dataclasses.replace(rule, device_class='hdd'))
+        made = self.make(catalog, actual)
+        self.assertEqual([('update', actions.Kind.CRUSH_RULE,
+                           'tier-database')], summary(made))
+        self.assertEqual(1, len(made.refused))
+
+    def test_a_foreign_volume_type_is_refused(self):
+        catalog = given.of(given.tier())
+        made = self.make(catalog, given.nothing(volume_types=[
+            state.VolumeType(name='database', extra_specs={'x': '1'}),
+            state.VolumeType(name='image-tier', extra_specs={}),
+            state.VolumeType(name='somebody-else', extra_specs={})]))
+        self.assertEqual({'database', 'image-tier'},
+                         {one.key.name for one in made.refused})
+
+    def test_a_private_type_of_ours_is_not_opened(self):
+        catalog = given.of(given.tier())
+        actual = applied(catalog)
+        types = actual.cinder.volume_types
+        types['database'] = dataclasses.replace(types['database'],
+                                                is_public=False)
+        self.assertEqual(['database'], [
+            one.key.name for one in self.make(catalog, actual).refused])
+
+    def test_a_type_of_ours_that_is_not_declared_is_not_deleted(self):
+        catalog = given.of(given.tier())
+        actual = applied(given.of(given.tier(), given.tier('gone'),
+                                  follow_image_types=('image-tier', 'old')))
+        self.assertEqual(
+            {'gone', 'old'},
+            {one.key.name for one in self.make(catalog, actual).refused
+             if one.verb == 'delete'})
+
+    def test_foreign_extra_specs_stay_and_ours_are_put_right(self):
+        catalog = given.of(given.tier(tags=('database',), priority=1))
+        actual = applied(catalog)
+        types = actual.cinder.volume_types
+        types['database'] = dataclasses.replace(
+            types['database'], description='by hand', extra_specs={
+                'tiers:name': 'database', 'tiers:overflow': 'x',
+                'multiattach': '<is> True'})
+        action, = self.make(catalog, actual).actions
+        self.assertIsNone(action.refusal)
+        self.assertEqual(
+            {'tiers:name': 'database', 'tiers:tags': 'database',
+             'tiers:priority': '1', 'multiattach': '<is> True',
+             'volume_backend_name': 'tier-database'},
+            action.after.extra_specs)
+        self.assertEqual('by hand', action.after.description)
+
+    def test_a_type_that_follows_the_image_names_no_backend(self):
+        catalog = given.of(given.tier())
+        actual = applied(catalog)
+        types = actual.cinder.volume_types
+        types['image-tier'] = state.VolumeType(
+            name='image-tier', extra_specs={
+                'tiers:follow_image': '<is> True',
+                'volume_backend_name': 'x'})
+        action, = self.make(catalog, actual).actions
+        self.assertEqual({'tiers:follow_image': '<is> True'},
+                         action.after.extra_specs)
+
+
+@ddt.ddt
+class DesiredTestCase(testtools.TestCase):
+
+    @ddt.data((32, 8), (128, 32), (4, 4), (None, None))
+    @ddt.unpack
+    def test_headers_of_an_erasure_coded_tier_get_a_quarter(self, data, head):
+        wanted = desired.pools_of(given.rbd(
+            pg_num=data, protection=catalogs.ErasureCoded(k=2, m=1)))
+        self.assertEqual([data, head], [one.pg_num for one in wanted.pools])
+
+    @ddt.data((2, 1, 2), (4, 2, 5), (8, 3, 9))
+    @ddt.unpack
+    def test_min_size_of_an_erasure_coded_pool_is_ceph_s(self, k, m, size):
+        data, _ = desired.pools_of(given.rbd(
+            protection=catalogs.ErasureCoded(k=k, m=m))).pools
+        self.assertEqual((k + m, size), (data.size, data.min_size))
+
+    def test_only_tagged_tiers_have_tags_and_priority(self):
+        self.assertEqual(
+            {'volume_backend_name': 'tier-a', 'tiers:name': 'a',
+             'tiers:fallback': '<is> True'},
+            desired.volume_type_of(
+                given.tier('a', fallback=True)).extra_specs)
