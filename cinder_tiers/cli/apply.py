@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier apply`: makes the world match the tiers file."""
+
+import argparse
+import collections.abc
+
+from cinder_tiers.cli import arguments
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import plan as plans
+from cinder_tiers.execute import apply
+from cinder_tiers.execute import registry
+from cinder_tiers.observe import world
+from cinder_tiers import render
+from cinder_tiers.tiersfile import reader
+
+
+class ApplyTiers(arguments.CatalogLister):
+    """Make Cinder and Ceph match the tiers file.
+
+    Does what "tier plan" shows and nothing else, reads each object back, and
+    shows what has been done. Does nothing at all while the plan has refused
+    changes. May be repeated at any time.
+    """
+
+    _epilog = '''Exit status: 0 all is as the tiers file says; 1 an error, or
+something could not be done.
+
+Example: openstack tier apply --catalog tiers.yaml
+'''
+
+    def take_action(self, parsed_args: argparse.Namespace,
+                    ) -> tuple[tuple[str, ...],
+                               collections.abc.Iterable[render.Row]]:
+        """Observes, compares, writes and shows.
+
+        Expected failures end as CommandError of OSC.
+        """
+        connection = self.app.client_manager.sdk_connection
+        with arguments.user_errors():
+            catalog = reader.read_file(parsed_args.catalog)
+            with world.sessions(catalog) as clusters:
+                plan = plans.make(catalog=catalog, actual=world.observe(
+                    catalog=catalog, clusters=clusters,
+                    connection=connection))
+                results = apply.apply(
+                    plan=plan, report=self._report,
+                    read=world.reader(connection=connection,
+                                      clusters=clusters),
+                    executors=registry.executors(connection=connection,
+                                                 clusters=clusters))
+        self._conclude(results)
+        return render.RESULT_COLUMNS, [render.result_row(result)
+                                       for result in results]
+
+    def _report(self, result: actions.Result) -> None:
+        """One line per action on stderr, unless --quiet."""
+        text = (f'{result.action.verb} {result.action.key}: '
+                f'{result.outcome.value}')
+        if result.reason:
+            self.log.error('%s: %s', text, result.reason)
+        elif self.app.options.verbose_level:
+            self.app.stderr.write(f'{text}\n')
+
+    def _conclude(self, results: tuple[actions.Result, ...]) -> None:
+        done = sum(result.outcome is actions.Outcome.DONE
+                   for result in results)
+        if done < len(results):
+            self.exit_status = 1
+            self.log.error(
+                '%d of %d actions were done; correct the cause and run tier '
+                'apply again, it goes on from there', done, len(results))

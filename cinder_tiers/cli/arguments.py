@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the tier commands have in common on the command line."""
+
+import argparse
+import collections.abc
+import contextlib
+import os
+
+from osc_lib.command import command
+from osc_lib import exceptions
+
+from cinder_tiers.domain import errors
+
+DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
+
+
+def add_catalog(parser: argparse.ArgumentParser) -> None:
+    """Adds --catalog, and makes a wrong argument exit with status 1.
+
+    argparse would exit with 2, which says "there are changes" here.
+    """
+    parser.add_argument(
+        '--catalog', metavar='<file>',
+        default=os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG),
+        help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
+             f'{DEFAULT_CATALOG})')
+
+    def error(message: str) -> None:
+        parser.exit(1, f'{parser.format_usage()}{parser.prog}: error: '
+                       f'{message}\n')
+
+    parser.error = error
+
+
+class CatalogLister(command.Lister):
+    """A command that takes a tiers file and shows a table.
+
+    cliff's lister has no exit status of its own; this one's is
+    :attr:`exit_status`, 0 until `take_action` sets another.
+    """
+
+    exit_status = 0
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        add_catalog(parser)
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Runs the command.
+
+        :returns: the exit status.
+        """
+        return super().run(parsed_args) or self.exit_status
+
+
+@contextlib.contextmanager
+def user_errors() -> collections.abc.Iterator[None]:
+    """Shows expected failures as OSC does, without a traceback.
+
+    :raises exceptions.CommandError: in place of an errors.TiersError.
+    """
+    try:
+        yield
+    except errors.TiersError as error:
+        raise exceptions.CommandError(str(error)) from error

@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier backend-config`: the tiers as sections of cinder.conf."""
+
+import argparse
+import json
+import os
+
+from osc_lib.command import command
+
+from cinder_tiers.cli import arguments
+from cinder_tiers import render
+from cinder_tiers.tiersfile import reader
+
+
+class ShowBackendConfig(command.Command):
+    """Print the sections of cinder.conf that serve the tiers.
+
+    Reads only the tiers file, so that it works before any service does.
+    """
+
+    _epilog = '''Environment: CINDER_TIERS_RBD_SECRET_UUID overrides the
+secret_uuid of the tiers file; CEPH_CONF is the rbd_ceph_conf of a cluster
+that names no conf.
+
+Merge it into cinder.conf by hand: its enabled_backends names the tiers only.
+
+Example: openstack tier backend-config > tiers.conf
+'''
+
+    auth_required = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        arguments.add_catalog(parser)
+        parser.add_argument(
+            '-f', '--format', choices=('ini', 'json'), default='ini',
+            help='output format (default: ini)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Prints the sections.
+
+        Expected failures end as CommandError of OSC.
+        """
+        with arguments.user_errors():
+            catalog = reader.read_file(parsed_args.catalog)
+        sections = render.backends(
+            catalog,
+            default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
+            secret_uuid=os.environ.get('CINDER_TIERS_RBD_SECRET_UUID'))
+        if parsed_args.format == 'json':
+            text = json.dumps(sections, indent=2) + '\n'
+        else:
+            text = (render.caps_comments(catalog)
+                    + render.cinder_conf(sections))
+        self.app.stdout.write(text)

@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier plan`: what apply would do."""
+
+import argparse
+import collections.abc
+
+from cinder_tiers.cli import arguments
+from cinder_tiers.domain import plan as plans
+from cinder_tiers.observe import world
+from cinder_tiers import render
+from cinder_tiers.tiersfile import reader
+
+NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
+
+
+class PlanTiers(arguments.CatalogLister):
+    """Show what would make Cinder and Ceph match the tiers file.
+
+    Changes nothing. The table is empty when nothing is to be done.
+    """
+
+    _epilog = '''Exit status: 0 nothing to do; 2 there are changes;
+1 an error, or a change that is refused because it would move or delete data
+or touch what is not ours.
+
+Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
+'''
+
+    def take_action(self, parsed_args: argparse.Namespace,
+                    ) -> tuple[tuple[str, ...],
+                               collections.abc.Iterable[render.Row]]:
+        """Observes, compares and shows.
+
+        Expected failures end as CommandError of OSC.
+        """
+        with arguments.user_errors():
+            catalog = reader.read_file(parsed_args.catalog)
+            with world.sessions(catalog) as clusters:
+                actual = world.observe(
+                    catalog=catalog, clusters=clusters,
+                    connection=self.app.client_manager.sdk_connection)
+            plan = plans.make(catalog=catalog, actual=actual)
+        for action in plan.refused:
+            self.log.error('refused to %s %s: %s', action.verb, action.key,
+                           action.refusal)
+        if not plan.actions and self.app.options.verbose_level:
+            self.app.stderr.write('No changes: Cinder and Ceph are as '
+                                  f'{parsed_args.catalog} says.\n')
+        self.exit_status = (ERROR if plan.refused else
+                            CHANGES if plan.actions else NOTHING_TO_DO)
+        return render.PLAN_COLUMNS, [render.plan_row(action)
+                                     for action in plan.actions]

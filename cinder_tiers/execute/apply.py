@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Carries out a plan: each action, in order, with what became of it.
+
+Must not know Cinder or Ceph: an executor for each kind of object does.
+"""
+
+import collections.abc
+import typing
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import plan as plans
+
+
+#: Reads an object as it is in effect; None when it does not exist.
+Reader = collections.abc.Callable[[actions.Key], actions.Resource | None]
+
+
+class Executor(typing.Protocol):
+    """Writes objects of one kind. Safe to repeat."""
+
+    def write(self, wanted: actions.Resource, *, key: actions.Key,
+              current: actions.Resource | None) -> None:
+        """Makes an object what it should be.
+
+        :param wanted: as it should be.
+        :param key: names it.
+        :param current: as it was read a moment ago; None when absent. It may
+            differ from what the plan saw, after a write that was cut off.
+        :raises errors.TiersError: when it could not.
+        """
+
+
+def apply(*, plan: plans.Plan,
+          executors: collections.abc.Mapping[actions.Kind, Executor],
+          read: Reader,
+          report: collections.abc.Callable[[actions.Result], None],
+          ) -> tuple[actions.Result, ...]:
+    """Carries out a plan without refused actions.
+
+    An action that fails takes those that need it with it; the others go on.
+
+    :param executors: one for each kind of object in the plan.
+    :param read: shows what is in effect, before and after each write.
+    :param report: called with each result as soon as it is known.
+    :returns: a result for each action, in the order of the plan.
+    :raises errors.ActionFailed: when an action is refused; then nothing has
+        been changed.
+    """
+    if plan.refused:
+        raise errors.ActionFailed('\n'.join(
+            ['Nothing was changed, because the plan has refused actions:',
+             *(f'{action.verb} {action.key}: {action.refusal}'
+               for action in plan.refused)]))
+    results: list[actions.Result] = []
+    missing: set[actions.Key] = set()
+    for action in plan.actions:
+        lacking = sorted(str(key) for key in action.needs & missing)
+        if lacking:
+            result = actions.Result(
+                action=action, outcome=actions.Outcome.SKIPPED,
+                reason=f'it needs {", ".join(lacking)}')
+        else:
+            result = _carry_out(action, executors[action.key.kind], read)
+        if result.outcome is not actions.Outcome.DONE:
+            missing.add(action.key)
+        results.append(result)
+        report(result)
+    return tuple(results)
+
+
+def _carry_out(action: actions.Action, executor: Executor,
+               read: Reader) -> actions.Result:
+    try:
+        executor.write(action.after, key=action.key,
+                       current=read(action.key))
+        _check_effect(action, read(action.key))
+    except errors.TiersError as error:
+        return actions.Result(action=action, outcome=actions.Outcome.FAILED,
+                              reason=str(error))
+    return actions.Result(action=action, outcome=actions.Outcome.DONE)
+
+
+def _check_effect(action: actions.Action,
+                  effective: actions.Resource | None) -> None:
+    """Services accept values and then ignore some of them."""
+    if effective is None:
+        raise errors.ActionFailed(
+            f'{action.key} was written without an error, but does not exist')
+    ignored = actions.differences(effective, action.after)
+    if ignored:
+        values = ', '.join(f'{one.field} is {one.before}, not {one.after}'
+                           for one in ignored)
+        raise errors.ActionFailed(
+            f'{action.key} was written without an error, but {values}')

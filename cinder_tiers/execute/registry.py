@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which executor carries out which kind of action."""
+
+import openstack.connection
+
+from cinder_tiers.domain import actions
+from cinder_tiers.execute import apply
+from cinder_tiers.execute import ceph
+from cinder_tiers.execute import cinder
+
+
+def executors(*, connection: openstack.connection.Connection,
+              clusters: ceph.Sessions,
+              ) -> dict[actions.Kind, apply.Executor]:
+    """An executor for each kind of object.
+
+    :param clusters: {name of the cluster in the catalog: session}.
+    """
+    return {
+        actions.Kind.ERASURE_CODE_PROFILE: ceph.ErasureCodeProfiles(clusters),
+        actions.Kind.CRUSH_RULE: ceph.CrushRules(clusters),
+        actions.Kind.POOL: ceph.Pools(clusters),
+        actions.Kind.CEPHX_USER: ceph.CephxUsers(clusters),
+        actions.Kind.VOLUME_TYPE: cinder.VolumeTypes(connection),
+    }

@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reads from Cinder what tiers are made of. Writes nothing.
+
+Must not know where the connection came from.
+"""
+
+import keystoneauth1.exceptions
+import openstack.connection
+import openstack.exceptions
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import state
+
+#: What openstacksdk raises when a service is absent or refuses.
+API_ERRORS = (openstack.exceptions.SDKException,
+              keystoneauth1.exceptions.ClientException)
+
+
+def observe(connection: openstack.connection.Connection) -> state.CinderState:
+    """All volume types, private ones included.
+
+    :param connection: of an administrator; others do not see extra specs.
+    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    """
+    try:
+        found = list(connection.block_storage.types(is_public='None'))
+    except API_ERRORS as error:
+        raise errors.Unreachable(
+            f'Cinder did not list volume types: {error}; the user must be '
+            f'an administrator of block storage') from error
+    return state.CinderState(volume_types={
+        one.name: parse_volume_type(one) for one in found})
+
+
+def parse_volume_type(resource: object) -> state.VolumeType:
+    """A volume type from the resource of openstacksdk."""
+    return state.VolumeType(
+        name=resource.name, description=resource.description or '',
+        is_public=bool(resource.is_public),
+        extra_specs=dict(resource.extra_specs or {}))

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reads all that a plan is compared with. Writes nothing."""
+
+import collections.abc
+import contextlib
+
+import openstack.connection
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import state
+from cinder_tiers.observe import ceph
+from cinder_tiers.observe import ceph_session
+from cinder_tiers.observe import cinder
+
+
+@contextlib.contextmanager
+def sessions(catalog: catalogs.Catalog) -> collections.abc.Iterator[
+        dict[str, ceph_session.Session]]:
+    """Opens sessions with the clusters that have a tier.
+
+    :returns: a context; {name of the cluster: session}.
+    :raises errors.Unreachable: when one of them is not reachable.
+    """
+    with contextlib.ExitStack() as stack:
+        yield {
+            cluster.name: stack.enter_context(ceph_session.session(cluster))
+            for cluster in catalog.clusters_in_use}
+
+
+def observe(*, catalog: catalogs.Catalog,
+            connection: openstack.connection.Connection,
+            clusters: dict[str, ceph_session.Session]) -> state.ActualState:
+    """The state of Cinder and of each cluster.
+
+    :param clusters: {name of the cluster: session}.
+    :raises errors.TiersError: when a service does not answer or refuses.
+    """
+    return state.ActualState(
+        cinder=cinder.observe(connection),
+        ceph={name: ceph.observe(session, catalog)
+              for name, session in clusters.items()})
+
+
+def reader(*, connection: openstack.connection.Connection,
+           clusters: dict[str, ceph_session.Session],
+           ) -> collections.abc.Callable[[actions.Key],
+                                         actions.Resource | None]:
+    """A function that reads one object as it is in effect.
+
+    :param clusters: {name of the cluster: session}.
+    :returns: it takes a key, and returns None for what does not exist.
+    """
+    def read(key: actions.Key) -> actions.Resource | None:
+        if key.cluster is None:
+            return cinder.observe(connection).volume_types.get(key.name)
+        return ceph.read(clusters[key.cluster], key)
+
+    return read

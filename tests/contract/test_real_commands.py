@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier plan` and `apply` against a real Ceph and a real Cinder.
+
+Ceph is the cluster of test_real_ceph, run the same way; Cinder is its real
+API on sqlite. The tiers are those of the sample tiers file under other names.
+"""
+
+import json
+import os
+import pathlib
+import tempfile
+import uuid
+
+import testtools
+
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.observe import ceph_session
+from tests.contract import cinder_api
+from tests.contract import test_real_ceph
+from tests.unit.cli import shell
+
+SAMPLE = (pathlib.Path(__file__).resolve().parents[2] / 'etc'
+          / 'cinder-tiers' / 'tiers.yaml')
+
+
+@testtools.skipUnless(test_real_ceph.CONF,
+                      'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class CommandsTestCase(testtools.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+
+    def setUp(self):
+        super().setUp()
+        self.mark = f'contract-{uuid.uuid4().hex[:8]}'
+        text = SAMPLE.read_text('utf-8').replace(
+            'pool: tier-', f'pool: {self.mark}-').replace(
+            'cinder_user: cinder', f'cinder_user: {self.mark}').replace(
+            'pg_num: 32', 'pg_num: 8').replace(
+            'images_pool: images', f'conf: {test_real_ceph.CONF}')
+        handle, self.path = tempfile.mkstemp(suffix='.yaml')
+        self.addCleanup(os.unlink, self.path)
+        os.write(handle, text.encode())
+        os.close(handle)
+        self.session = self.enterContext(ceph_session.session(
+            catalogs.Cluster(name='ceph', conf=test_real_ceph.CONF)))
+        self.addCleanup(self.remove)
+
+    def run_tier(self, command, *arguments):
+        return shell.openstack(*self.api.shell_arguments, 'tier', command,
+                               '--catalog', self.path, *arguments)
+
+    def remove(self):
+        command = self.session.command
+        pools = [f'{self.mark}-{name}' for name in
+                 ('database', 'general', 'archive', 'archive-data')]
+        test_real_ceph.delete_pools(self.session, pools)
+        for pool in pools:
+            command('osd crush rule rm', name=pool)
+        command('osd erasure-code-profile rm',
+                name=f'{self.mark}-archive-data')
+        command('auth rm', entity=f'client.{self.mark}')
+
+    def test_plan_apply_plan_drift_plan(self):
+        plan = self.run_tier('plan', '-f', 'json')
+        self.assertEqual((2, ''), (plan.status, plan.stderr))
+        planned = [(row['Action'], row['Object'])
+                   for row in json.loads(plan.stdout)]
+        self.assertEqual(14, len(planned))
+
+        done = self.run_tier('apply', '-f', 'json')
+        self.assertEqual(0, done.status, done.stderr)
+        self.assertEqual([(*row, 'done') for row in planned],
+                         [(row['Action'], row['Object'], row['Result'])
+                          for row in json.loads(done.stdout)])
+        self.assertEqual(14, len(done.stderr.splitlines()))
+
+        again = self.run_tier('plan', '-f', 'json')
+        self.assertEqual((0, []), (again.status, json.loads(again.stdout)))
+        self.assertIn('No changes', again.stderr)
+
+        pool = f'{self.mark}-database'
+        self.session.command('osd pool set', pool=pool, var='min_size',
+                             val='1')
+        drift, = json.loads(self.run_tier('plan', '-f', 'json').stdout)
+        self.assertEqual(
+            (f'pool {pool} (ceph)', {'min_size': 1}, {'min_size': 2}),
+            (drift['Object'], drift['Before'], drift['After']))
+        self.assertEqual(0, self.run_tier('apply').status)
+
+        self.session.command('osd pool set', pool=pool, var='size', val='2')
+        refused = self.run_tier('plan')
+        self.assertEqual(1, refused.status)
+        self.assertIn('size 2 -> 3', refused.stderr)
+        refused = self.run_tier('apply')
+        self.assertEqual((1, ''), (refused.status, refused.stdout))
+        self.assertIn('Nothing was changed', refused.stderr)

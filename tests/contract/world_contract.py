@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What any world must keep to in which plans are carried out.
+
+Mixed into a test case for the world in memory, and into one for a real Ceph
+cluster.
+"""
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import plan as plans
+from cinder_tiers.execute import apply
+
+
+class WorldContract:
+    """Tests of a world.
+
+    The test case gives `catalog`, `executors`, `read(key)` and `observe()`.
+    """
+
+    def make_plan(self):
+        return plans.make(catalog=self.catalog, actual=self.observe())
+
+    def carry_out(self, plan):
+        return apply.apply(plan=plan, executors=self.executors,
+                           read=self.read, report=lambda result: None)
+
+    def assert_all_done(self, results):
+        self.assertEqual([], [
+            (str(one.action.key), one.reason) for one in results
+            if one.outcome is not actions.Outcome.DONE])
+
+    def test_what_is_applied_needs_nothing(self):
+        plan = self.make_plan()
+        self.assertNotEqual((), plan.actions)
+        self.assert_all_done(self.carry_out(plan))
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_every_object_is_what_its_action_said(self):
+        plan = self.make_plan()
+        self.carry_out(plan)
+        for action in plan.actions:
+            self.assertEqual((), actions.differences(
+                self.read(action.key), action.after))
+
+    def test_an_apply_that_was_cut_off_is_finished_by_the_next(self):
+        plan = self.make_plan()
+        half = plans.Plan(actions=plan.actions[:len(plan.actions) // 2])
+        self.carry_out(half)
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_a_plan_may_be_applied_twice(self):
+        plan = self.make_plan()
+        self.carry_out(plan)
+        self.assert_all_done(self.carry_out(plan))
+        self.assertEqual((), self.make_plan().actions)

@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Runs `openstack` in this process."""
+
+import contextlib
+import dataclasses
+import io
+import os
+
+from openstackclient import shell
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What a command left behind."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def openstack(*arguments, **environment):
+    """Runs the real shell with real arguments.
+
+    :param arguments: words after `openstack`.
+    :param environment: variables for the command; what begins with OS_,
+        CEPH_ or CINDER_TIERS_ is otherwise unset.
+    """
+    kept = dict(os.environ)
+    out, err = io.StringIO(), io.StringIO()
+    for name in kept:
+        if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_')):
+            del os.environ[name]
+    os.environ.update(environment)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                status = shell.OpenStackShell().run(list(arguments))
+            except SystemExit as stop:
+                status = stop.code
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+    return Ran(status=status, stdout=out.getvalue(), stderr=err.getvalue())

@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The tier commands, run by the real `openstack` shell.
+
+What needs a real Ceph as well is in tests/contract.
+"""
+
+import json
+import os
+import pathlib
+import tempfile
+
+import ddt
+from oslo_config import cfg
+import testtools
+
+from tests.unit.cli import shell
+
+SAMPLE = str(pathlib.Path(__file__).resolve().parents[3] / 'etc'
+             / 'cinder-tiers' / 'tiers.yaml')
+NO_CLOUD = ('--os-auth-type', 'admin_token', '--os-token', 'x',
+            '--os-endpoint', 'http://127.0.0.1:9/v3')
+
+
+def edited(test, *changes):
+    """The sample with texts replaced, as a file; returns its path."""
+    text = pathlib.Path(SAMPLE).read_text('utf-8')
+    for old, new in changes:
+        text = text.replace(old, new)
+    handle, path = tempfile.mkstemp(suffix='.yaml')
+    test.addCleanup(os.unlink, path)
+    with os.fdopen(handle, 'w', encoding='utf-8') as stream:
+        stream.write(text)
+    return path
+
+
+class BackendConfigTestCase(testtools.TestCase):
+
+    def test_oslo_config_reads_what_is_printed(self):
+        ran = shell.openstack('tier', 'backend-config', '--catalog', SAMPLE,
+                              CEPH_CONF='/etc/ceph/$x.conf')
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        handle, path = tempfile.mkstemp()
+        self.addCleanup(os.unlink, path)
+        os.write(handle, ran.stdout.encode())
+        os.close(handle)
+        conf = cfg.ConfigOpts()
+        conf.register_opts([cfg.ListOpt('enabled_backends'),
+                            cfg.StrOpt('default_volume_type')])
+        conf(['--config-file', path])
+        self.assertEqual(['tier-database', 'tier-general', 'tier-archive'],
+                         conf.enabled_backends)
+        self.assertEqual('image-tier', conf.default_volume_type)
+        for section in conf.enabled_backends:
+            conf.register_opts(
+                [cfg.StrOpt(name) for name in (
+                    'volume_backend_name', 'rbd_pool', 'rbd_ceph_conf',
+                    'rbd_user', 'volume_driver')], group=section)
+            self.assertEqual(section, conf[section].volume_backend_name)
+            self.assertEqual(section, conf[section].rbd_pool)
+            self.assertEqual('/etc/ceph/$x.conf', conf[section].rbd_ceph_conf)
+            self.assertEqual('cinder', conf[section].rbd_user)
+
+    def test_json_has_the_same_sections(self):
+        ran = shell.openstack('tier', 'backend-config', '-f', 'json',
+                              CINDER_TIERS_CATALOG=SAMPLE,
+                              CINDER_TIERS_RBD_SECRET_UUID='some-uuid')
+        sections = json.loads(ran.stdout)
+        self.assertEqual(
+            ['DEFAULT', 'tier-database', 'tier-general', 'tier-archive'],
+            list(sections))
+        self.assertEqual('some-uuid',
+                         sections['tier-archive']['rbd_secret_uuid'])
+
+    def test_a_cluster_with_a_conf_and_a_secret_brings_them(self):
+        uuid = '11111111-2222-3333-4444-555555555555'
+        path = edited(self, ('    user: admin', f'    conf: /etc/ceph/b.conf\n'
+                             f'    secret_uuid: {uuid}\n    user: admin'))
+        ran = shell.openstack('tier', 'backend-config', '-f', 'json',
+                              '--catalog', path, CEPH_CONF='/other')
+        section = json.loads(ran.stdout)['tier-general']
+        self.assertEqual(('/etc/ceph/b.conf', uuid), (
+            section['rbd_ceph_conf'], section['rbd_secret_uuid']))
+
+    def test_without_following_types_the_fall_back_is_the_default(self):
+        path = edited(self, ('follow_image_types: [image-tier]', ''))
+        ran = shell.openstack('tier', 'backend-config', '-f', 'json',
+                              '--catalog', path)
+        self.assertEqual('general', json.loads(
+            ran.stdout)['DEFAULT']['default_volume_type'])
+
+    def test_the_capabilities_are_in_a_comment(self):
+        ran = shell.openstack('tier', 'backend-config', '--catalog', SAMPLE)
+        self.assertIn('# client.cinder of Ceph cluster ceph needs',
+                      ran.stdout)
+        self.assertIn('profile rbd pool=tier-archive-data', ran.stdout)
+
+
+@ddt.ddt
+class FailureTestCase(testtools.TestCase):
+    """Status 1, what to do, and no traceback."""
+
+    @ddt.data(
+        (('plan',), (*NO_CLOUD,)), (('apply',), (*NO_CLOUD,)),
+        (('backend-config',), ()))
+    @ddt.unpack
+    def test_a_broken_tiers_file(self, command, cloud):
+        path = edited(self, ('fallback: true', 'falback: true'),
+                      ('tags: [archive]', 'tags: [Database]'))
+        ran = shell.openstack(*cloud, 'tier', *command, '--catalog', path)
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        text = pathlib.Path(path).read_text('utf-8')
+        line = text[:text.index('falback')].count('\n') + 1
+        self.assertIn(f"{path}:{line}: unknown key 'falback'", ran.stderr)
+        self.assertIn("tag 'Database' of tier 'archive'", ran.stderr)
+        self.assertNotIn('Traceback', ran.stderr)
+
+    @ddt.data('plan', 'apply')
+    def test_ceph_that_is_not_there(self, command):
+        path = edited(self, ('    user: admin',
+                             '    conf: /nonexistent.conf\n    user: admin'))
+        ran = shell.openstack(*NO_CLOUD, 'tier', command, '--catalog', path)
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        # Where Ceph's modules are missing, the message is about them.
+        self.assertRegex(ran.stderr,
+                         '/nonexistent.conf|install python3-rados')
+        self.assertNotIn('Traceback', ran.stderr)
+
+    @ddt.data('plan', 'apply', 'backend-config')
+    def test_a_wrong_argument_is_not_status_2(self, command):
+        ran = shell.openstack(*NO_CLOUD, 'tier', command, '--bogus')
+        self.assertEqual(1, ran.status)
+        self.assertIn('--bogus', ran.stderr)
+
+    def test_the_statuses_are_in_the_help(self):
+        ran = shell.openstack('tier', 'plan', '--help')
+        self.assertIn('0 nothing to do; 2 there are changes', ran.stdout)

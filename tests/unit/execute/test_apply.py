@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Carrying out plans, in a cloud in memory."""
+
+import testtools
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain import state
+from cinder_tiers.execute import apply
+from tests.contract import in_memory
+from tests.contract import world_contract
+from tests.unit.domain import catalogs as given
+
+
+def key(kind, name):
+    cluster = None if kind is actions.Kind.VOLUME_TYPE else 'ceph'
+    return actions.Key(kind=kind, cluster=cluster, name=name)
+
+
+class InMemoryWorldTestCase(world_contract.WorldContract,
+                            testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.catalog = given.of(*given.three_tiers())
+        self.world = in_memory.World(osds=given.osds())
+        self.executors = self.world.executors
+        self.read = self.world.read
+        self.observe = self.world.observe
+
+
+class ApplyTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.catalog = given.of(*given.three_tiers())
+        self.world = in_memory.World(osds=given.osds())
+        self.reported = []
+
+    def make_plan(self):
+        return plans.make(catalog=self.catalog, actual=self.world.observe())
+
+    def carry_out(self, plan):
+        return apply.apply(plan=plan, executors=self.world.executors,
+                           read=self.world.read, report=self.reported.append)
+
+    def outcomes(self, results):
+        return {one.action.key.name: one.outcome for one in results}
+
+    def test_cut_off_after_any_action_the_next_apply_finishes(self):
+        complete = in_memory.World(osds=given.osds())
+        plan = self.make_plan()
+        apply.apply(plan=plan, executors=complete.executors,
+                    read=complete.read, report=self.reported.append)
+        for count in range(len(plan.actions) + 1):
+            self.world.objects.clear()
+            self.carry_out(plans.Plan(actions=plan.actions[:count]))
+            self.carry_out(self.make_plan())
+            self.assertEqual(complete.objects, self.world.objects, count)
+
+    def test_a_failure_takes_with_it_what_needs_it_and_nothing_else(self):
+        self.world.broken.add(key(actions.Kind.CRUSH_RULE,
+                                  'tier-archive-data'))
+        results = self.carry_out(self.make_plan())
+        by_outcome = {}
+        for one in results:
+            by_outcome.setdefault(one.outcome, []).append(
+                (one.action.key.kind, one.action.key.name))
+        self.assertEqual(
+            [(actions.Kind.CRUSH_RULE, 'tier-archive-data')],
+            by_outcome[actions.Outcome.FAILED])
+        self.assertEqual(
+            [(actions.Kind.POOL, 'tier-archive-data'),
+             (actions.Kind.POOL, 'tier-archive'),
+             (actions.Kind.VOLUME_TYPE, 'archive')],
+            by_outcome[actions.Outcome.SKIPPED])
+        self.assertIn(key(actions.Kind.VOLUME_TYPE, 'database'),
+                      self.world.objects)
+
+    def test_after_the_cause_is_gone_apply_goes_on(self):
+        broken = key(actions.Kind.POOL, 'tier-general')
+        self.world.broken.add(broken)
+        self.carry_out(self.make_plan())
+        self.world.broken.clear()
+        self.carry_out(self.make_plan())
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_a_write_that_was_ignored_is_a_failure(self):
+        self.carry_out(self.make_plan())
+        pool = key(actions.Kind.POOL, 'tier-general')
+        in_effect = self.world.objects[pool]
+        self.world.objects[pool] = state.Pool(
+            name=in_effect.name, kind=in_effect.kind, size=in_effect.size,
+            min_size=1, pg_num=in_effect.pg_num,
+            pg_autoscale_mode=in_effect.pg_autoscale_mode,
+            crush_rule=in_effect.crush_rule)
+        self.world.ignored.add(pool)
+        result, = self.carry_out(self.make_plan())
+        self.assertEqual(actions.Outcome.FAILED, result.outcome)
+        self.assertIn('min_size is 1, not 2', result.reason)
+
+    def test_an_object_that_was_not_made_is_a_failure(self):
+        self.world.ignored.add(key(actions.Kind.CRUSH_RULE, 'tier-general'))
+        results = self.carry_out(self.make_plan())
+        failed, = [one for one in results
+                   if one.outcome is actions.Outcome.FAILED]
+        self.assertIn('does not exist', failed.reason)
+
+    def test_with_a_refused_action_nothing_is_changed(self):
+        foreign = key(actions.Kind.VOLUME_TYPE, 'database')
+        self.world.objects[foreign] = state.VolumeType(name='database',
+                                                       extra_specs={})
+        before = dict(self.world.objects)
+        plan = self.make_plan()
+        error = self.assertRaises(errors.ActionFailed, self.carry_out, plan)
+        self.assertIn('exists without our mark', str(error))
+        self.assertEqual(before, self.world.objects)
+        self.assertEqual([], self.reported)
+
+    def test_each_result_is_reported_once_in_order(self):
+        results = self.carry_out(self.make_plan())
+        self.assertEqual(list(results), self.reported)

@@ -1,0 +1,126 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Volume types, written to and read from Cinder's real API."""
+
+import keystoneauth1.session
+from keystoneauth1 import token_endpoint
+import openstack.connection
+import testtools
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import state
+from cinder_tiers.execute import cinder as executor
+from cinder_tiers.observe import cinder as observer
+from tests.contract import cinder_api
+
+
+def connect(api):
+    """A connection of openstacksdk to the API, as an administrator."""
+    session = keystoneauth1.session.Session(auth=token_endpoint.Token(
+        api.endpoint, api.token))
+    return openstack.connection.Connection(
+        session=session, block_storage_api_version='3')
+
+
+def key(name):
+    return actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name)
+
+
+def volume_type(name, *, description='', **specs):
+    return state.VolumeType(
+        name=name, description=description, extra_specs={
+            name.replace('__', ':'): value for name, value in specs.items()})
+
+
+class VolumeTypesTestCase(testtools.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+
+    def setUp(self):
+        super().setUp()
+        self.connection = connect(self.api)
+        self.addCleanup(self.connection.close)
+        self.executor = executor.VolumeTypes(self.connection)
+        self.addCleanup(self.remove)
+
+    def remove(self):
+        block_storage = self.connection.block_storage
+        for one in block_storage.types(is_public='None'):
+            if one.name != '__DEFAULT__':
+                block_storage.delete_type(one)
+
+    def read(self, name):
+        return observer.observe(self.connection).volume_types.get(name)
+
+    def write(self, wanted):
+        self.executor.write(wanted, key=key(wanted.name),
+                            current=self.read(wanted.name))
+
+    def test_a_created_type_is_what_was_wanted(self):
+        wanted = volume_type(
+            'database', description='D', tiers__name='database',
+            tiers__fallback='<is> True', volume_backend_name='tier-database')
+        self.write(wanted)
+        self.assertEqual(wanted, self.read('database'))
+
+    def test_an_update_sets_changes_and_removes_specs(self):
+        self.write(volume_type('a', description='x', tiers__name='a',
+                               tiers__tags='x', tiers__overflow='b'))
+        wanted = volume_type('a', description='y', tiers__name='a',
+                             tiers__tags='y', tiers__priority='1')
+        self.write(wanted)
+        self.assertEqual(wanted, self.read('a'))
+
+    def test_writing_twice_changes_nothing(self):
+        wanted = volume_type('a', tiers__name='a')
+        self.write(wanted)
+        self.write(wanted)
+        self.assertEqual(wanted, self.read('a'))
+
+    def test_a_name_that_looks_like_an_id_is_a_name(self):
+        wanted = volume_type('0' * 8 + '-0000-0000-0000-' + '0' * 12,
+                             tiers__name='x')
+        self.write(wanted)
+        again = volume_type(wanted.name, tiers__name='y')
+        self.write(again)
+        self.assertEqual(again, self.read(wanted.name))
+
+    def test_a_type_without_our_mark_is_not_touched(self):
+        foreign = volume_type('theirs', multiattach='<is> True')
+        self.executor.write(foreign, key=key('theirs'), current=None)
+        self.assertRaises(errors.ActionFailed, self.write,
+                          volume_type('theirs', tiers__name='theirs'))
+        self.assertEqual(foreign, self.read('theirs'))
+
+    def test_private_types_are_seen(self):
+        self.connection.block_storage.create_type(
+            name='hidden', is_public=False, extra_specs={'tiers:name': 'h'})
+        self.assertFalse(self.read('hidden').is_public)
+
+    def test_what_cinder_refuses_is_a_clear_failure(self):
+        error = self.assertRaises(
+            errors.ActionFailed, self.write,
+            volume_type('a', tiers__tags='x' * 256))
+        self.assertIn('Cinder refused to change volume type a', str(error))
+
+    def test_no_api_is_a_clear_failure(self):
+        self.api.endpoint, kept = 'http://127.0.0.1:9/v3', self.api.endpoint
+        self.addCleanup(setattr, self.api, 'endpoint', kept)
+        error = self.assertRaises(errors.Unreachable, observer.observe,
+                                  connect(self.api))
+        self.assertIn('Cinder did not list volume types', str(error))

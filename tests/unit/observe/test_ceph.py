@@ -1,0 +1,125 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What Ceph answers, as domain values. The answers are recorded ones."""
+
+import json
+import pathlib
+
+import testtools
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import desired
+from cinder_tiers.observe import ceph
+from cinder_tiers.observe import ceph_session
+from cinder_tiers.tiersfile import reader
+
+SAMPLE = (pathlib.Path(__file__).resolve().parents[3] / 'etc'
+          / 'cinder-tiers' / 'tiers.yaml')
+RECORDED = pathlib.Path(__file__).with_name('data') / 'ceph-16.2.15.json'
+
+
+class Recording:
+    """A session that gives recorded answers; other commands are errors."""
+
+    cluster = catalogs.Cluster(name='ceph', images_pool='images')
+
+    def __init__(self):
+        self.answers = json.loads(RECORDED.read_text('utf-8'))['answers']
+        self.rbd_options = {
+            ('tier-archive', 'rbd_default_data_pool'): 'tier-archive-data'}
+
+    def command(self, prefix, **arguments):
+        recorded = self.answers[' '.join([prefix, *arguments.values()])]
+        if recorded['code']:
+            raise ceph_session.CommandFailed(recorded['said'],
+                                             errno=-recorded['code'])
+        return recorded['answer']
+
+    def rbd_option(self, pool, option):
+        return self.rbd_options.get((pool, option))
+
+
+class ObserveTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.session = Recording()
+        self.catalog = reader.read_file(str(SAMPLE))
+        self.state = ceph.observe(self.session, self.catalog)
+
+    def tier(self, name):
+        tier, = [one for one in self.catalog.tiers if one.name == name]
+        return desired.pools_of(tier.rbd)
+
+    def test_what_was_applied_is_what_is_desired(self):
+        for name in ('archive', 'database'):
+            wanted = self.tier(name)
+            for pool in wanted.pools:
+                self.assertEqual(pool, self.state.pools[pool.name])
+            for rule in wanted.crush_rules:
+                self.assertEqual(rule, self.state.crush_rules[rule.name])
+            for one in wanted.erasure_code_profiles:
+                self.assertEqual(
+                    one, self.state.erasure_code_profiles[one.name])
+
+    def test_device_classes_are_counted(self):
+        self.assertEqual({'hdd': 3, 'ssd': 3}, self.state.device_classes)
+
+    def test_osds_know_their_host_and_root(self):
+        self.assertEqual(
+            {'hostA', 'hostB', 'hostC'},
+            self.state.buckets(kind='host', root='default',
+                               device_class='ssd'))
+        self.assertEqual(6, len(self.state.buckets(kind='osd',
+                                                   root='default')))
+
+    def test_a_rule_without_a_class_takes_all(self):
+        rule = self.state.crush_rules['replicated_rule']
+        self.assertEqual((None, 'host', 'default'), (
+            rule.device_class, rule.failure_domain, rule.root))
+
+    def test_a_rule_over_osds_has_that_failure_domain(self):
+        self.assertEqual('osd',
+                         self.state.crush_rules['o1'].failure_domain)
+
+    def test_a_rule_of_several_parts_equals_none_of_ours(self):
+        self.assertIsNone(self.state.crush_rules['by_hand'].root)
+
+    def test_a_pool_may_be_the_autoscaler_s(self):
+        self.assertEqual('on', self.state.pools['images'].pg_autoscale_mode)
+
+    def test_the_key_of_a_user_is_not_taken_in(self):
+        user = self.state.users['client.cinder']
+        self.assertEqual({'mon', 'osd', 'mgr', 'mds'}, user.caps.keys())
+        self.assertNotIn('left out', repr(user))
+
+    def test_a_user_that_does_not_exist_is_none(self):
+        self.assertIsNone(ceph.cephx_user(self.session, 'client.nobody'))
+
+    def test_a_profile_that_does_not_exist_is_none(self):
+        self.assertIsNone(ceph.erasure_code_profile(self.session, 'nope'))
+
+    def test_a_profile_of_another_plugin_is_no_error(self):
+        self.assertEqual(4, ceph.erasure_code_profile(self.session, 'lrcp').k)
+
+    def test_one_object_reads_as_in_the_whole(self):
+        for kind, name, expected in (
+                (actions.Kind.POOL, 'tier-archive', self.state.pools),
+                (actions.Kind.CRUSH_RULE, 'tier-database',
+                 self.state.crush_rules),
+                (actions.Kind.CEPHX_USER, 'client.cinder',
+                 self.state.users)):
+            self.assertEqual(expected[name], ceph.read(
+                self.session,
+                actions.Key(kind=kind, cluster='ceph', name=name)))
