@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Many guests' results of one slot as one result.
+
+Rates add up, latencies are merged by their histograms; nothing is averaged.
+Guests without a result are not here: who calls must name them.
+
+Times are milliseconds on the leader's clock, counted from the leader's boot.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rally_scenarios.bench import fio_result
+from rally_scenarios.bench import histogram
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestSlot:
+    """What one guest did in one slot.
+
+    :ivar guest: its name
+    :ivar planned_ms: when fio was to start
+    :ivar started_ms: when fio was started
+    :ivar ended_ms: when fio had ended
+    :ivar result: what fio reported
+    """
+
+    guest: str
+    planned_ms: int
+    started_ms: int
+    ended_ms: int
+    result: fio_result.FioResult
+
+    @property
+    def start_error_ms(self) -> int:
+        """Positive when fio was started after its time."""
+        return self.started_ms - self.planned_ms
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetSlot:
+    """What all guests of a tier did in one slot.
+
+    :ivar guests: how many are in the figures
+    :ivar iops: sum of the guests'
+    :ivar bw_bytes: sum of the guests', bytes per second
+    :ivar clat: all their completion latencies
+    :ivar start_skew_ms: from the first to the last start
+    :ivar window_ms: how long all of them ran side by side, 0 if never
+    """
+
+    guests: int
+    iops: float
+    bw_bytes: int
+    clat: histogram.LatencyHistogram
+    start_skew_ms: int
+    window_ms: int
+
+
+def merge(slots: Sequence[GuestSlot]) -> FleetSlot:
+    """Merge the guests of one slot.
+
+    :param slots: at least one, all of the same slot, no guest twice
+    :raises ValueError: there is none, a guest is there twice, or they ran
+        different jobs
+    """
+    if not slots:
+        raise ValueError("no guest has a result for this slot")
+    names = [slot.guest for slot in slots]
+    if len(set(names)) != len(names):
+        raise ValueError(f"a guest is there twice: {', '.join(sorted(names))}")
+    jobs = {slot.result.jobname for slot in slots}
+    if len(jobs) > 1:
+        raise ValueError(f"results of different jobs cannot be merged:"
+                         f" {', '.join(sorted(jobs))}")
+    starts_ms = [slot.started_ms for slot in slots]
+    window_ms = min(slot.ended_ms for slot in slots) - max(starts_ms)
+    return FleetSlot(
+        guests=len(slots),
+        iops=sum(slot.result.iops for slot in slots),
+        bw_bytes=sum(slot.result.bw_bytes for slot in slots),
+        clat=histogram.merge(slot.result.clat for slot in slots),
+        start_skew_ms=max(starts_ms) - min(starts_ms),
+        window_ms=max(0, window_ms))

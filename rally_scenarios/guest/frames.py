@@ -1,0 +1,228 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The framed lines that guests print, and what may be believed of them.
+
+A console mixes what the guest's script prints with whatever else is printed
+there, loses characters, and is cut off at both ends.  So every line carries
+its own digest, and a result, which takes many lines, carries one more::
+
+    @ctiers DIGEST RUN GUEST event NUMBER NAME [KEY=VALUE ...] [: TEXT]
+    @ctiers DIGEST RUN GUEST data SLOT SEQ/TOTAL PAYLOAD-DIGEST BASE64
+
+DIGEST is the first 16 hexadecimal digits of the SHA-256 of what follows it
+(and one space); PAYLOAD-DIGEST the same of the gzip data that the BASE64
+parts 1..TOTAL make up, which holds fio's json+ output.  (Not POSIX cksum:
+Debian's busybox-static has no such applet.)
+
+Everything here is bounded, since a guest may print anything: lines, frames,
+events, and what is unpacked.  This module must not know how a console is
+read, nor what a schedule is.
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from dataclasses import field
+import hashlib
+import re
+import zlib
+
+_MARK = "@ctiers "
+_MAX_LINE_CHARS = 800
+_MAX_EVENTS = 1000
+_MAX_FRAMES_PER_SLOT = 400
+_MAX_UNPACKED_BYTES = 4 * 1024 ** 2
+
+_FRAME = re.compile(
+    r"@ctiers (?P<digest>[0-9a-f]{16}) "
+    r"(?P<text>(?P<run>[0-9a-f]+) (?P<guest>\w+) (?P<kind>event|data) "
+    r"(?P<number>[0-9]{1,6}) (?P<rest>.*))", re.ASCII)
+_DATA = re.compile(
+    r"(?P<seq>[0-9]{1,6})/(?P<total>[0-9]{1,6}) "
+    r"(?P<digest>[0-9a-f]{16}) (?P<base64>[A-Za-z0-9+/]+={0,2})", re.ASCII)
+_EVENT = re.compile(
+    r"(?P<name>[A-Z-]{1,20})(?P<fields>(?: [a-z]+=\S*)*)"
+    r"(?: : (?P<text>.*))?", re.ASCII)
+
+
+class DamagedResult(ValueError):
+    """A slot's result did not arrive whole; the message says what is amiss."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something a guest's script says of itself.
+
+    :ivar number: counts up from 1 within a guest
+    :ivar name: BOOT PREPARED READY BROKEN LEADING GO LATE START END
+        FIO-FAILED FAILED DONE
+    :ivar fields: {key: value} as printed
+    :ivar text: free text, empty when there is none
+    """
+
+    number: int
+    name: str
+    fields: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+
+    def integer(self, key: str) -> int | None:
+        """A field as a number; None when it is missing or none."""
+        found = re.fullmatch(r"-?[0-9]{1,12}", self.fields.get(key, ""))
+        return int(found.group()) if found else None
+
+
+def short_digest(data: bytes) -> str:
+    """First 16 hexadecimal digits of the SHA-256 of ``data``."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _unpack(packed: bytes) -> bytes:
+    # 31: a gzip header is required, zlib.h inflateInit2.
+    inflater = zlib.decompressobj(wbits=31)
+    try:
+        text = inflater.decompress(packed, _MAX_UNPACKED_BYTES)
+    except zlib.error as error:
+        raise DamagedResult(f"not gzip data: {error}") from error
+    if inflater.unconsumed_tail:
+        raise DamagedResult(f"unpacks to more than {_MAX_UNPACKED_BYTES}"
+                            f" bytes")
+    if not inflater.eof or inflater.unused_data:
+        raise DamagedResult("gzip data is cut off or followed by more")
+    return text
+
+
+class GuestConsole:
+    """What was heard of one guest so far.
+
+    Consoles are read again and again and overlap: a line that is known is
+    passed over, so the same text may be fed any number of times.
+    """
+
+    def __init__(self, *, run: str, guest: str) -> None:
+        """Begin with nothing heard.
+
+        :param run: nonce of the run; lines of other runs do not count
+        :param guest: name of the guest whose console this is
+        """
+        self._run = run
+        self._guest = guest
+        self._known: set[str] = set()
+        self._events: dict[int, Event] = {}
+        self._parts: dict[int, dict[int, str]] = {}
+        self._claims: dict[int, set[tuple[int, str]]] = {}
+        self._damaged: set[str] = set()
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events heard, in the order of their numbers."""
+        return tuple(self._events[n] for n in sorted(self._events))
+
+    @property
+    def damaged_lines(self) -> int:
+        """How many different marked lines were unusable, at most 1000."""
+        return len(self._damaged)
+
+    def event(self, name: str) -> Event | None:
+        """The first event of that name, None when there was none."""
+        return next((e for e in self.events if e.name == name), None)
+
+    def feed(self, text: str) -> None:
+        """Take in console text, old and new.
+
+        :param text: any text; what is unusable is counted, not raised
+        """
+        for line in text.split("\n"):
+            start = line.rfind(_MARK)
+            if start < 0:
+                continue
+            line = line[start:start + _MAX_LINE_CHARS].rstrip("\r")
+            if line in self._known or self._take(line):
+                continue
+            # It may be in the making: then _take forgets it later.
+            if len(self._damaged) < _MAX_EVENTS:
+                self._damaged.add(line)
+
+    def result(self, slot: int) -> bytes:
+        """Fio's output in a slot, unpacked.
+
+        :raises DamagedResult: it is not here, not whole, or not what it
+            claims to be
+        """
+        claims = self._claims.get(slot, set())
+        if not claims:
+            raise DamagedResult("nothing of it arrived")
+        if len(claims) > 1:
+            raise DamagedResult(f"its lines tell of {len(claims)} different"
+                                f" results")
+        (total, digest), = claims
+        parts = self._parts[slot]
+        missing = [seq for seq in range(1, total + 1) if seq not in parts]
+        if missing:
+            raise DamagedResult(
+                f"{len(missing)} of {total} lines are missing, the first is"
+                f" line {missing[0]}")
+        joined = "".join(parts[seq] for seq in range(1, total + 1))
+        try:
+            packed = base64.b64decode(joined, validate=True)
+        except binascii.Error as error:
+            raise DamagedResult(f"not base64: {error}") from error
+        if short_digest(packed) != digest:
+            raise DamagedResult(
+                f"its digest is {short_digest(packed)}, expected {digest}")
+        return _unpack(packed)
+
+    def _take(self, line: str) -> bool:
+        """Take in one marked line; False when it is unusable."""
+        frame = _FRAME.fullmatch(line)
+        if (frame is None or frame["run"] != self._run
+                or frame["guest"] != self._guest
+                or short_digest(frame["text"].encode("utf-8", "replace"))
+                != frame["digest"]):
+            return False
+        take = self._take_event if frame["kind"] == "event" else (
+            self._take_data)
+        if not take(int(frame["number"]), frame["rest"]):
+            return False
+        self._known.add(line)
+        # An earlier reading may have ended in the middle of this line.
+        self._damaged = {d for d in self._damaged if not line.startswith(d)}
+        return True
+
+    def _take_event(self, number: int, rest: str) -> bool:
+        found = _EVENT.fullmatch(rest)
+        if (found is None or number in self._events
+                or len(self._events) >= _MAX_EVENTS):
+            return False
+        self._events[number] = Event(
+            number=number, name=found["name"], text=found["text"] or "",
+            fields=dict(word.split("=", 1)
+                        for word in found["fields"].split()))
+        return True
+
+    def _take_data(self, slot: int, rest: str) -> bool:
+        found = _DATA.fullmatch(rest)
+        if found is None:
+            return False
+        seq, total = int(found["seq"]), int(found["total"])
+        if not 1 <= seq <= total <= _MAX_FRAMES_PER_SLOT:
+            return False
+        if slot not in self._parts and len(self._parts) >= _MAX_EVENTS:
+            return False
+        parts = self._parts.setdefault(slot, {})
+        claims = self._claims.setdefault(slot, set())
+        if parts.setdefault(seq, found["base64"]) != found["base64"]:
+            # Two different texts for one line, both intact: no way to tell.
+            claims.add((-1, "a line arrived in two versions"))
+        if len(claims) < 4:
+            claims.add((total, found["digest"]))
+        return True

@@ -1,0 +1,196 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Volumes and servers of a fleet: make, wait for, delete.
+
+Adapter between the scenario and the OpenStack clients; it decides nothing
+about measuring.  All names come from the scenario, so that Rally's cleanup
+knows them as its own whatever happens here.
+"""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+import time
+from typing import Any
+
+from oslo_log import log as logging
+from rally.common import utils as rally_utils
+from rally import exceptions
+
+LOG = logging.getLogger(__name__)
+
+# Block device mappings of one multi-attach volume at boot: Nova API
+# microversion 2.60, "multiattach volumes".
+NOVA_MICROVERSION = "2.60"
+_POLL_SECONDS = 0.5
+
+
+class FleetError(exceptions.RallyException):
+    """The fleet could not be made, or did not do its work."""
+
+    error_code = 1001
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guest:
+    """A server of the fleet.
+
+    :ivar name: how frames and tables call it
+    :ivar tier: name of its tier
+    :ivar server_id: Nova's
+    """
+
+    name: str
+    tier: str
+    server_id: str
+
+
+def find_images(glance: Any, names: Sequence[str]) -> dict[str, str]:
+    """Look up images by name.
+
+    :param glance: glanceclient v2
+    :returns: {name: id}
+    :raises FleetError: names every image that is missing or ambiguous
+    """
+    found, wrong = {}, []
+    for name in sorted(set(names)):
+        ids = [image.id for image in glance.images.list(
+            filters={"name": name, "status": "active"})]
+        if len(ids) == 1:
+            found[name] = ids[0]
+        elif ids:
+            wrong.append(f"{len(ids)} active images are called {name!r}:"
+                         f" {', '.join(ids)}; expected one")
+        else:
+            wrong.append(f"no active image is called {name!r}; upload it, or"
+                         f" name another one in the argument 'fleets'")
+    if wrong:
+        raise FleetError("; ".join(wrong))
+    return found
+
+
+def _wait(description: str, pending: Sequence[str], settled: Callable,
+          timeout_seconds: float) -> None:
+    """Ask ``settled(id)`` for all ids until each was true once.
+
+    :raises FleetError: it took too long; says for what
+    """
+    left = list(pending)
+    deadline = time.monotonic() + timeout_seconds
+    while left:
+        left = [each for each in left if not settled(each)]
+        if left and time.monotonic() > deadline:
+            raise FleetError(
+                f"waited {timeout_seconds} s for {description}, still"
+                f" waiting for {', '.join(left)}")
+        if left:
+            rally_utils.interruptable_sleep(_POLL_SECONDS)
+
+
+def wait_for_volumes(cinder: Any, volume_ids: Sequence[str],
+                     timeout_seconds: float) -> None:
+    """Wait until all volumes are available.
+
+    :raises FleetError: one ended in an error, or it took too long
+    """
+    def settled(volume_id):
+        volume = cinder.volumes.get(volume_id)
+        if volume.status.startswith("error"):
+            raise FleetError(
+                f"volume {volume.name} ({volume_id}) ended in status"
+                f" {volume.status}: no backend took it, or the backend"
+                f" failed; see `openstack volume message list`")
+        return volume.status == "available"
+    _wait("volumes to become available", volume_ids, settled,
+          timeout_seconds)
+
+
+def create_server(nova: Any, *, name: str, flavor_id: str, volume_id: str,
+                  start_volume_id: str, user_data: str) -> str:
+    """Ask for one guest, booted from its volume, without a network.
+
+    :param nova: novaclient of at least ``NOVA_MICROVERSION``
+    :returns: id of the server, which is building
+    """
+    return nova.servers.create(
+        name, None, flavor_id,
+        block_device_mapping_v2=[
+            {"boot_index": boot_index, "uuid": each, "source_type": "volume",
+             "destination_type": "volume", "delete_on_termination": False}
+            for boot_index, each in ((0, volume_id), (-1, start_volume_id))],
+        # A string: Rally's own boot helper takes lists only.
+        nics="none", userdata=user_data, config_drive=True).id
+
+
+def wait_for_attachment(nova: Any, cinder: Any, *, server_id: str,
+                        start_volume_id: str,
+                        timeout_seconds: float) -> None:
+    """Wait until the start volume is attached, and free for the next server.
+
+    Servers have to take it one after another: Cinder lets nobody reserve a
+    multi-attach volume while it is being attached elsewhere (cinder 29
+    volume/api.py _attachment_reserve).
+
+    :raises FleetError: the server ended in an error, or it took too long
+    """
+    def settled(_server_id):
+        _fail_if_broken(nova.servers.get(server_id))
+        return cinder.volumes.get(start_volume_id).status == "in-use"
+    _wait("the start volume to be attached to a server", [server_id],
+          settled, timeout_seconds)
+
+
+def _fail_if_broken(server: Any) -> None:
+    if server.status == "ERROR":
+        fault = getattr(server, "fault", {}).get("message", "none given")
+        raise FleetError(f"server {server.name} ({server.id}) ended in"
+                         f" status ERROR, fault: {fault}")
+
+
+def wait_for_servers(nova: Any, server_ids: Sequence[str],
+                     timeout_seconds: float) -> None:
+    """Wait until all servers are active.
+
+    :raises FleetError: one ended in an error, or it took too long
+    """
+    def settled(server_id):
+        server = nova.servers.get(server_id)
+        _fail_if_broken(server)
+        return server.status == "ACTIVE"
+    _wait("servers to become active", server_ids, settled, timeout_seconds)
+
+
+def _gone(manager: Any, not_found: type[Exception]) -> Callable:
+    def settled(resource_id):
+        try:
+            manager.get(resource_id)
+        except not_found:
+            return True
+        return False
+    return settled
+
+
+def delete(manager: Any, ids: Sequence[str], not_found: type[Exception],
+           timeout_seconds: float) -> None:
+    """Delete servers or volumes and wait until they are gone.
+
+    :param manager: ``nova.servers`` or ``cinder.volumes``
+    :param not_found: the client's exception for what is gone
+    :raises FleetError: some are still there
+    """
+    for each in ids:
+        try:
+            manager.delete(each)
+        except not_found:
+            continue
+    _wait("deletion", ids, _gone(manager, not_found), timeout_seconds)

@@ -1,0 +1,30 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Outputs of a real fio 3.33 (Debian 12), recorded with json+.
+
+On a file on an SSD, rates limited to keep them small; the two writes with
+``--ramp_time=1``; the mix with ``--unified_rw_reporting=both``, so that fio
+itself gives the percentiles of reads and writes pooled.
+"""
+
+import pathlib
+
+_FOLDER = pathlib.Path(__file__).parent / "data"
+
+
+def text(name: str) -> bytes:
+    """The recording of one fio run.
+
+    :param name: ``randwrite-4k``, ``write-1m`` or ``randrw-4k-unified``
+    """
+    return (_FOLDER / f"{name}.json").read_bytes()

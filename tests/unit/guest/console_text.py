@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Console text as a guest's script would print it, without the guest.
+
+``test_fleet_script`` runs the real script; here its lines are made by hand,
+so that they can be damaged on purpose.
+"""
+
+import base64
+import gzip
+import hashlib
+
+RUN = "0123456789abcdef"
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def frame(text):
+    return f"@ctiers {digest(text.encode())} {text}\n"
+
+
+def event(number, words, *, guest="g000", run=RUN):
+    return frame(f"{run} {guest} event {number} {words}")
+
+
+def result(slot, output, *, guest="g000", run=RUN, packed=None, width=480):
+    """Framed lines of a result, one string each.
+
+    :param output: what fio wrote, bytes
+    :param packed: sent in place of the gzip data of ``output``
+    """
+    if packed is None:
+        packed = gzip.compress(output, mtime=0)
+    text = base64.b64encode(packed).decode()
+    parts = [text[at:at + width] for at in range(0, len(text), width)]
+    return [frame(f"{run} {guest} data {slot} {seq}/{len(parts)}"
+                  f" {digest(packed)} {part}")
+            for seq, part in enumerate(parts, start=1)]
+
+
+def whole_run(slots, *, guest="g000", run=RUN, start_cs=5000, offset_cs=20):
+    """Lines of a guest that does all of its slots and is done.
+
+    :param slots: [(slot number, planned start in hundredths of a second
+        after T0, fio output), ...]
+    """
+    lines = [event(1, "BOOT at=900 kernel=6.1.0", guest=guest, run=run),
+             event(2, "PREPARED at=1200 target=/dev/vda2", guest=guest,
+                   run=run),
+             event(3, "READY", guest=guest, run=run),
+             event(4, f"GO start={start_cs} offset={offset_cs} samples=30",
+                   guest=guest, run=run)]
+    number = 4
+    for slot, after_cs, output in slots:
+        planned = start_cs + offset_cs + after_cs
+        number += 2
+        lines += [
+            event(number - 1, f"START slot={slot} planned={planned}"
+                  f" real={planned + 1}", guest=guest, run=run),
+            event(number, f"END slot={slot} planned={planned}"
+                  f" real={planned + 1} end={planned + 900}", guest=guest,
+                  run=run),
+            *result(slot, output, guest=guest, run=run)]
+    return [*lines, event(number + 1, "DONE", guest=guest, run=run)]

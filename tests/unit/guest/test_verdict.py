@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import testtools
+
+from rally_scenarios.bench import fio_profile
+from rally_scenarios.bench import schedule
+from rally_scenarios.guest import frames
+from rally_scenarios.guest import verdict
+from tests.unit.bench import recorded
+from tests.unit.guest import console_text as console
+
+SMALL = fio_profile.Pattern(name="randwrite-4k", rw="randwrite", bs="4k",
+                            iodepth=16)
+LARGE = fio_profile.Pattern(name="write-1m", rw="write", bs="1m", iodepth=4)
+# Slots of 6 + 5 + 4 = 15 s.
+PLAN = schedule.plan(["database", "general"], [SMALL, LARGE],
+                     fio_profile.Profile(region_mib=8, ramp_seconds=5,
+                                         runtime_seconds=6))
+SLOTS = [(0, 0, recorded.text("randwrite-4k")),
+         (1, 1500, recorded.text("write-1m"))]
+V = verdict.Verdict
+
+
+def outcome(lines, *, guest="g000", late_after_ms=500):
+    heard = frames.GuestConsole(run=console.RUN, guest=guest)
+    heard.feed("".join(lines))
+    return verdict.judge(heard, guest=guest, tier="database", plan=PLAN,
+                         late_after_ms=late_after_ms)
+
+
+def verdicts(found):
+    return [slot.verdict for slot in found.slots]
+
+
+class VerdictTest(testtools.TestCase):
+
+    def test_a_guest_that_did_everything_is_complete_on_the_leaders_clock(
+            self):
+        found = outcome(console.whole_run(SLOTS, start_cs=5000, offset_cs=20))
+        self.assertEqual((V.COMPLETE, (), 200, 30),
+                         (found.verdict, found.reasons,
+                          found.clock_offset_ms, found.clock_samples))
+        first, second = (slot.measured for slot in found.slots)
+        self.assertEqual((50000, 50010, 59000, 10),
+                         (first.planned_ms, first.started_ms, first.ended_ms,
+                          first.start_error_ms))
+        self.assertEqual(65000, second.planned_ms)
+        self.assertEqual("write-1m", second.result.jobname)
+
+    def test_a_silent_guest_is_lost(self):
+        found = outcome([])
+        self.assertEqual((V.LOST, ("nothing was heard of it",), None),
+                         (found.verdict, found.reasons,
+                          found.clock_offset_ms))
+
+    def test_a_guest_that_fell_silent_keeps_the_slot_that_it_finished(self):
+        lines = console.whole_run(SLOTS)
+        end_of_first = next(n for n, line in enumerate(lines)
+                            if "START slot=1" in line)
+        found = outcome(lines[:end_of_first + 1])
+        self.assertEqual([V.COMPLETE, V.LOST], verdicts(found))
+        self.assertEqual(("last heard of at START",), found.reasons)
+
+    def test_a_fio_that_failed_on_one_pattern_leaves_the_other(self):
+        lines = [line for line in console.whole_run(SLOTS)
+                 if "END slot=1" not in line and " data 1 " not in line]
+        lines.append(console.event(
+            90, "FIO-FAILED slot=1 planned=1 real=1 end=2 rc=28 : no space"))
+        found = outcome(lines)
+        self.assertEqual([V.COMPLETE, V.FIO_FAILED], verdicts(found))
+        self.assertEqual(("fio ended with 28 on write-1m: no space",),
+                         found.reasons)
+
+    def test_a_result_that_lost_a_line_is_damaged_and_gives_no_figure(self):
+        lines = [line for line in console.whole_run(SLOTS)
+                 if " data 0 2/" not in line]
+        found = outcome(lines)
+        self.assertEqual([V.DAMAGED, V.COMPLETE], verdicts(found))
+        self.assertIn("1 of 6 lines are missing, the first is line 2",
+                      found.reasons[0])
+        self.assertIsNone(found.slots[0].measured)
+
+    def test_the_result_of_another_job_is_damaged(self):
+        found = outcome(console.whole_run(
+            [(0, 0, recorded.text("write-1m")), SLOTS[1]]))
+        self.assertEqual([V.DAMAGED, V.COMPLETE], verdicts(found))
+        self.assertIn("fio ran job 'write-1m'", found.reasons[0])
+
+    def test_lost_times_are_damage_even_if_the_result_is_whole(self):
+        lines = [line for line in console.whole_run(SLOTS)
+                 if "END slot=0" not in line]
+        self.assertEqual([V.DAMAGED, V.COMPLETE], verdicts(outcome(lines)))
+
+    def test_a_start_too_far_from_its_time_is_late_but_shown(self):
+        found = outcome(console.whole_run(SLOTS), late_after_ms=9)
+        self.assertEqual([V.LATE, V.LATE], verdicts(found))
+        self.assertEqual(10, found.slots[0].measured.start_error_ms)
+        self.assertIn("started 10 ms after its time", found.reasons[0])
+
+    def test_running_into_the_next_slot_is_late(self):
+        """Its slot ends at 5000 + 20 + 1500 on its own clock."""
+        lines = [line if "END slot=0" not in line else console.event(
+            6, "END slot=0 planned=5020 real=5021 end=6530")
+            for line in console.whole_run(SLOTS)]
+        found = outcome(lines)
+        self.assertEqual([V.LATE, V.COMPLETE], verdicts(found))
+        self.assertIn("ended 100 ms into the next slot", found.reasons[0])
+
+    def test_a_guest_says_itself_why_it_did_not_take_part(self):
+        for words, expected in (
+                ("LATE : the leader gave the start", V.LATE),
+                ("BROKEN rc=1 : the leader gave the start", V.BROKEN),
+                ("FAILED : the leader gave the start", V.BROKEN)):
+            found = outcome([console.event(1, "BOOT at=1"),
+                             console.event(2, words)])
+            self.assertEqual((expected, ("the leader gave the start",)),
+                             (found.verdict, found.reasons))
+
+    def test_the_worst_slot_decides(self):
+        lines = [line for line in console.whole_run(SLOTS)
+                 if " data 1 1/" not in line]
+        self.assertEqual(V.DAMAGED, outcome(lines, late_after_ms=9).verdict)
+
+
+class MergedTest(testtools.TestCase):
+
+    def test_only_complete_guests_are_in_the_figures(self):
+        healthy = [outcome(console.whole_run(SLOTS, guest=name), guest=name)
+                   for name in ("g000", "g001")]
+        late = outcome(console.whole_run(SLOTS, guest="g002"), guest="g002",
+                       late_after_ms=1)
+        merged = verdict.merged([*healthy, late, outcome([])], PLAN.slots[0])
+        self.assertEqual(2, merged.guests)
+        self.assertAlmostEqual(2 * 499.750125, merged.iops)
+
+    def test_without_a_complete_guest_there_is_no_figure(self):
+        self.assertIsNone(verdict.merged([outcome([])], PLAN.slots[0]))
+
+    def test_a_tiers_guests_are_not_in_another_tiers_slot(self):
+        found = outcome(console.whole_run(SLOTS))
+        self.assertIsNone(verdict.merged([found], PLAN.slots[2]))

@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Load plugins as Rally does and tell, as JSON, what became of it.
+
+A program and not a module, since Rally loads plugins once in a process.
+Usage: load_plugins.py PACKAGE  (the value of the entry point "path")
+"""
+
+import importlib.metadata
+import json
+import logging
+import sys
+
+
+class Remember(logging.Handler):
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.messages = []
+
+    def emit(self, record):
+        self.messages.append(record.getMessage())
+
+
+def main():
+    remember = Remember()
+    logging.getLogger().addHandler(remember)
+
+    from rally.common.plugin import discover
+    from rally.common.plugin import plugin
+    from rally import plugins
+
+    plugins.load()
+    discover.import_modules_by_entry_point(_packages=[{
+        "name": "cinder-tiers", "version": "under test",
+        "plugins_path": sys.argv[1],
+        "plugins_path_ep": importlib.metadata.EntryPoint(
+            name="path", value=sys.argv[1], group="rally_plugins")}])
+    ours = [p for p in plugin.Plugin.get_all(allow_hidden=True)
+            if p.__module__.startswith("rally_scenarios.")]
+    # Rally checks docstrings and annotations against each other here.
+    info = {p.get_name(): p.get_info()["title"] for p in ours}
+    json.dump({"warnings": remember.messages, "plugins": info,
+               "modules": sorted(name for name in sys.modules
+                                 if name.startswith("rally_scenarios."))},
+              sys.stdout)
+
+
+main()
