@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+#
+# A real OpenStack cloud with Ceph on one machine: see "lab.sh --help".
+# Here is only what must be done before Python can run the rest.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONDONTWRITEBYTECODE=1
+
+die() {
+    printf 'lab.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+# The interpreter, and its venv module, from Debian. Packages
+# install, but start nothing; an owner's own policy-rc.d is left alone.
+install_debian_packages() (
+    policy=/usr/sbin/policy-rc.d
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$log" "$policy"' EXIT
+        cat > "$policy" <<'POLICY'
+#!/bin/sh
+# Made by the cinder-tiers lab while apt runs; safe to remove.
+exit 101
+POLICY
+        chmod 755 "$policy"
+    fi
+    echo "installing $*" >&2
+    if ! { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+        -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@"
+    } > "$log" 2>&1; then
+        tail -n 8 "$log" >&2
+        die "apt-get could not install: $*"
+    fi
+)
+
+distribution=$(. /etc/os-release 2> /dev/null &&
+    echo "${ID:-} ${VERSION_ID:-}") || distribution=unknown
+[ "$distribution" = "debian 12" ] ||
+    die "this is $distribution, expected debian 12: package names and" \
+        "versions are those of Debian 12. Use such a machine or a container." \
+        "Nothing was changed."
+[ "$(id -u)" = 0 ] ||
+    die "user id is $(id -u), expected 0: the lab makes loop devices and" \
+        "cgroups. Run it as root. Nothing was changed."
+
+missing=()
+for package in ca-certificates python3 python3-venv; do
+    status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null) ||
+        status=
+    [ "$status" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} != 0 ]; then
+    case ${1:-} in
+        up | demo) ;;
+        *) die "no lab is there: ${missing[*]} missing on this machine." \
+            "Start one with devstack/lab.sh up" ;;
+    esac
+    # An unfit machine is left as it was.
+    case " ${missing[*]} " in
+        *" python3 "*) ;;
+        *) /usr/bin/python3 -m lab.preflight ;;
+    esac
+    install_debian_packages "${missing[@]}"
+fi
+exec /usr/bin/python3 -m lab "$@"

@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The command line of the lab: parse, call, print."""
+
+import argparse
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+from lab import access
+from lab import ceph
+from lab import ceph_throttle
+from lab import commands
+from lab import down
+from lab import infrastructure
+from lab import layout as lab_layout
+from lab import leftovers
+from lab import preflight
+from lab import stages
+from lab import status
+from lab import supervisor as lab_supervisor
+from lab import up
+
+EPILOG = f"""examples:
+  devstack/lab.sh up                 start the cloud, or what died of it
+  devstack/lab.sh demo               measure each tier inside guests
+  . <(devstack/lab.sh openrc)        point clients at it; then for example
+  openstack tier plan
+  devstack/lab.sh logs cinder-volume -n 50
+  devstack/lab.sh destroy            leave nothing behind
+
+environment:
+  {lab_layout.ROOT_VARIABLE}              folder of all state
+                                ({lab_layout.DEFAULT_ROOT})
+  {lab_layout.PORT_OFFSET_VARIABLE}  added to every port at the first start
+  CINDER_TIERS_CATALOG          catalog to apply
+                                (etc/cinder-tiers/tiers.yaml)
+
+exit status: 0 done, 1 failed or (status) something does not run, 2 usage
+"""
+
+
+def main() -> int:
+    """Run one command; return the exit status."""
+    options = _parser().parse_args()
+    # As Ctrl-C: what is begun is put in order before the end.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    root = lab_layout.chosen_root()
+    try:
+        return options.run(options, root)
+    except stages.StagesFailed as failed:
+        for result in failed.results:
+            if result.problem:
+                print(f"\n{result.name}: {result.problem}", file=sys.stderr)
+        if failed.skipped:
+            print(f"\nnot started: {', '.join(failed.skipped)}",
+                  file=sys.stderr)
+        print("After the cure run the same command again: it goes on where "
+              "this one stopped.", file=sys.stderr)
+    except (preflight.Unfit, lab_layout.LayoutError, commands.CommandFailed,
+            infrastructure.NotReady, lab_supervisor.SupervisorError,
+            ceph.CephError, ceph_throttle.ThrottleError, RuntimeError,
+            OSError, Absent) as problem:
+        print(f"lab.sh: {problem}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\nlab.sh: interrupted; what runs is left running "
+              "(devstack/lab.sh down stops it)", file=sys.stderr)
+        return 130
+    return 1
+
+
+class Absent(Exception):
+    """There is no lab to work on."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lab.sh", epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="A real OpenStack cloud with Ceph on one machine, for "
+        "cinder-tiers. Loopback only.")
+    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def verb(name: str, run, text: str) -> argparse.ArgumentParser:
+        sub = verbs.add_parser(name, help=text, description=text)
+        sub.set_defaults(run=run)
+        return sub
+
+    verb("up", _up, "start what does not run; set it up at the first time")
+    sub = verb("status", _status, "show each service: state, pid, memory and, "
+               "on failure, the log line that matters")
+    sub.add_argument("-f", "--format", choices=("table", "json"),
+                     default="table")
+    verb("down", _down, "stop everything; data stays")
+    sub = verb("destroy", _destroy, "stop everything and remove it")
+    sub.add_argument("--keep-downloads", action="store_true",
+                     help="leave Python environment and guest image")
+    sub = verb("logs", _logs, "print the end of a service's log")
+    sub.add_argument("service", nargs="?", help="all services if left out")
+    sub.add_argument("-n", "--lines", type=int, default=20)
+    verb("openrc", _openrc, "print the variables that clients need")
+    sub = verb("demo", _demo, "start the lab, show where volumes of tagged "
+               "images land, and measure each tier inside guests")
+    sub.add_argument("--report", type=pathlib.Path, metavar="FILE",
+                     help="where to write the HTML report")
+    return parser
+
+
+def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
+    with _exclusive(_prepared(root)) as layout:
+        up.up(layout, _say)
+    return 0
+
+
+def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
+    layout = _existing(root)
+    rows = status.services(layout, lab_supervisor.Supervisor(layout))
+    if options.format == "json":
+        print(json.dumps([dataclasses.asdict(row) for row in rows], indent=1))
+    else:
+        print(f"{'service':<18}{'state':<10}{'pid':>8}{'MiB':>7}  reason")
+        for row in rows:
+            print(f"{row.name:<18}{row.state:<10}{row.pid or '-':>8}"
+                  f"{row.memory_mib or '-':>7}  {row.log_line}".rstrip())
+        print(f"{status.memory_gib(layout):.1f} GiB in all, guests included")
+    return 0 if rows and all(row.state == "RUNNING" for row in rows) else 1
+
+
+def _down(options: argparse.Namespace, root: pathlib.Path) -> int:
+    with _exclusive(_existing(root)) as layout:
+        down.down(layout, _say)
+    return 0
+
+
+def _destroy(options: argparse.Namespace, root: pathlib.Path) -> int:
+    layout = lab_layout.load(root)
+    with _exclusive(layout) if layout else contextlib.nullcontext():
+        down.destroy(root, keep_downloads=options.keep_downloads, say=_say)
+    return 0
+
+
+def _logs(options: argparse.Namespace, root: pathlib.Path) -> int:
+    layout = _existing(root)
+    logs = sorted(layout.log.glob("*.log"))
+    if options.service:
+        logs = [path for path in logs if path.stem == options.service]
+        if not logs:
+            known = ", ".join(sorted(
+                path.stem for path in layout.log.glob("*.log")))
+            raise Absent(f"no log of {options.service!r}; there are: {known}")
+    for path in logs:
+        lines = path.read_text(errors="replace").splitlines()
+        print(f"==> {path} <==")
+        print("\n".join(lines[-options.lines:]))
+    return 0
+
+
+def _openrc(options: argparse.Namespace, root: pathlib.Path) -> int:
+    print((_existing(root).root / "openrc").read_text(), end="")
+    return 0
+
+
+def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
+    with _exclusive(_prepared(root)) as layout:
+        up.up(layout, _say)
+        report = options.report or layout.root / "reports" / "demo.html"
+        return subprocess.run(
+            [layout.python, "-m", "lab.demo", str(report.absolute())],
+            env=access.environment(layout)).returncode
+
+
+def _prepared(root: pathlib.Path) -> lab_layout.Layout:
+    """Return the lab, after the machine was found able to carry it."""
+    existing = lab_layout.load(root)
+    if existing and (lab_supervisor.Supervisor(existing).is_up()
+                     or leftovers.marked(root)):
+        ports = {}  # the lab's own processes hold them
+    else:
+        offset = existing.port_offset if existing else (
+            lab_layout.port_offset())
+        ports = {name: port + offset
+                 for name, port in lab_layout.PORTS.items()}
+    preflight.check(preflight.observe(ports, root), root=root,
+                    lab_exists=existing is not None)
+    return lab_layout.load_or_create(root)
+
+
+def _existing(root: pathlib.Path) -> lab_layout.Layout:
+    layout = lab_layout.load(root)
+    if layout is None:
+        raise Absent(f"{root}: no lab is there. Start one with "
+                     f"devstack/lab.sh up, or set {lab_layout.ROOT_VARIABLE}.")
+    return layout
+
+
+@contextlib.contextmanager
+def _exclusive(layout: lab_layout.Layout) -> Iterator[lab_layout.Layout]:
+    """Hold the lab against a second command that changes it."""
+    descriptor = os.open(layout.root / lab_layout.DESCRIPTION, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Absent(f"{layout.root}: another lab.sh works on it; wait for "
+                     "its end") from None
+    else:
+        yield layout
+    finally:
+        os.close(descriptor)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

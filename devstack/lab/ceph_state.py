@@ -1,0 +1,170 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Brings the state inside a running Ceph to what the lab starts from.
+
+Everything here goes through the monitor and may be repeated. What a user or
+a tier has changed since is left as it is.
+"""
+
+import dataclasses
+import errno
+import json
+
+from lab import ceph_layout
+from lab import ceph_monitor
+from lab import ceph_parts
+
+IMAGES_POOL = "images"
+IMAGES_CLIENT = "glance"
+_IMAGES_RULE = "images-ssd"
+#: Key in the monitor's key-value store: FIRST_OPTIONS were set.
+_OPTIONS_MARK = "cinder-tiers-lab/first-options"
+_IMAGES_CAPABILITIES = {
+    "mon": "profile rbd",
+    "osd": f"profile rbd pool={IMAGES_POOL}",
+    "mgr": f"profile rbd pool={IMAGES_POOL}",
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Situation:
+    """Who of the cluster is there.
+
+    :param missing: daemons that are not up, by name.
+    :param out: ids of OSDs, as text, that get no data.
+    :param flags: of the OSD map, such as noup, separated by commas.
+    """
+
+    missing: tuple[str, ...]
+    out: tuple[str, ...]
+    flags: str
+
+    def is_ready(self) -> bool:
+        return not self.missing and not self.out
+
+    def __str__(self) -> str:
+        return (f"not up: {', '.join(self.missing) or 'none'}; not in: "
+                f"{', '.join(self.out) or 'none'} (flags: {self.flags})")
+
+
+def observe(monitor: ceph_monitor.Monitor,
+            layout: ceph_layout.CephLayout) -> Situation:
+    """Return who of the cluster's OSDs and its manager is there.
+
+    :raises lab.ceph_monitor.MonitorError: no answer in time.
+    """
+    return situation(layout, monitor.ask({"prefix": "osd dump"}),
+                     monitor.ask({"prefix": "mgr dump"}))
+
+
+def situation(layout: ceph_layout.CephLayout, osd_dump: dict,
+              mgr_dump: dict) -> Situation:
+    """Judge the answers to ``osd dump`` and ``mgr dump``."""
+    seen = {osd["osd"]: osd for osd in osd_dump["osds"]}
+    missing = [osd.name for osd in layout.osds
+               if not seen.get(osd.id, {}).get("up")]
+    if not mgr_dump["available"]:
+        missing.append(ceph_layout.MANAGER)
+    return Situation(
+        missing=tuple(missing), flags=osd_dump["flags"],
+        # What has never been up is not in, but will be by itself.
+        out=tuple(str(osd.id) for osd in layout.osds
+                  if seen.get(osd.id, {}).get("up")
+                  and not seen[osd.id]["in"]))
+
+
+def set_first_options(monitor: ceph_monitor.Monitor) -> None:
+    """Give options their first values, once in a cluster's life.
+
+    :raises lab.ceph_monitor.MonitorError: an option is refused.
+    """
+    try:
+        monitor.tell({"prefix": "config-key get", "key": _OPTIONS_MARK})
+        return
+    except ceph_monitor.MonitorError as problem:
+        if problem.code != errno.ENOENT:
+            raise
+    for (section, name), value in ceph_layout.FIRST_OPTIONS.items():
+        # force: options of manager modules are unknown without a manager
+        monitor.tell({"prefix": "config set", "who": section, "name": name,
+                      "value": value, "force": name.startswith("mgr/")})
+    monitor.tell({"prefix": "config-key set", "key": _OPTIONS_MARK,
+                  "val": "done"})
+
+
+def register_osds(monitor: ceph_monitor.Monitor,
+                  layout: ceph_layout.CephLayout) -> None:
+    """Make those OSDs known that are not, with their key and class.
+
+    :raises lab.ceph_monitor.MonitorError: an OSD is refused.
+    """
+    known = {osd["uuid"]
+             for osd in monitor.ask({"prefix": "osd dump"})["osds"]}
+    for osd in layout.osds:
+        identity = str(layout.osd_uuid(osd))
+        if identity in known:
+            continue
+        key = ceph_parts.key_of(layout.data(osd.name) / "keyring", osd.name)
+        monitor.tell(
+            {"prefix": "osd new", "uuid": identity, "id": osd.id},
+            json.dumps({"cephx_secret": key,
+                        "crush_device_class": osd.device_class}))
+
+
+def make_images_pool(monitor: ceph_monitor.Monitor) -> None:
+    """Have the pool of images on flash, and the user that writes to it.
+
+    Two copies: what it holds can be built again.
+
+    :raises lab.ceph_monitor.MonitorError: Ceph refuses a step.
+    """
+    if IMAGES_POOL not in _pools_of_rbd(monitor):
+        monitor.tell({"prefix": "osd crush rule create-replicated",
+                      "name": _IMAGES_RULE, "root": "default",
+                      "type": "host", "class": "ssd"})
+        monitor.tell({"prefix": "osd pool create", "pool": IMAGES_POOL,
+                      "pg_num": 32, "pgp_num": 32, "pool_type": "replicated",
+                      "rule": _IMAGES_RULE, "size": 2})
+        monitor.initialise_rbd_pool(IMAGES_POOL)
+    entity = f"client.{IMAGES_CLIENT}"
+    try:
+        keyring_text(monitor, entity)
+        prefix = "auth caps"
+    except ceph_parts.CephError:
+        prefix = "auth get-or-create"
+    monitor.tell({"prefix": prefix, "entity": entity,
+                  "caps": [word for pair in _IMAGES_CAPABILITIES.items()
+                           for word in pair]})
+
+
+def keyring_text(monitor: ceph_monitor.Monitor, entity: str) -> str:
+    """Return a cephx user's key and capabilities, as a keyring file.
+
+    :raises CephError: there is no such user.
+    :raises lab.ceph_monitor.MonitorError: no answer.
+    """
+    try:
+        return monitor.tell({"prefix": "auth get", "entity": entity})
+    except ceph_monitor.MonitorError as problem:
+        if problem.code != errno.ENOENT:
+            raise
+        raise ceph_parts.CephError(
+            f"found no cephx user {entity}; expected one made earlier "
+            "(client.cinder: by 'openstack tier apply'). See: ceph auth ls"
+        ) from None
+
+
+def _pools_of_rbd(monitor: ceph_monitor.Monitor) -> set[str]:
+    """Return pools marked as RBD's: that is the last step of making one."""
+    return {pool["pool_name"]
+            for pool in monitor.ask({"prefix": "osd dump"})["pools"]
+            if "rbd" in pool["application_metadata"]}

@@ -1,0 +1,201 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What the lab puts into its cloud: users, endpoints, flavor, tagged images.
+
+Runs in the lab's Python environment (it needs openstacksdk), as
+``python -m lab.cloud identity|resources`` with the lab's folder in
+CINDER_TIERS_LAB. Everything is looked up first, so it may run again.
+"""
+
+import argparse
+import configparser
+import sys
+import time
+
+import openstack
+
+from lab import layout as lab_layout
+from lab import service_conf
+
+SERVICES = {
+    # name: (type, path below the service's URL)
+    "keystone": ("identity", "/v3"),
+    "glance": ("image", ""),
+    "cinder": ("block-storage", "/v3"),
+    "placement": ("placement", ""),
+    "neutron": ("network", ""),
+    "nova": ("compute", "/v2.1"),
+}
+FLAVOR = "cinder-tiers-guest"
+#: Image name -> tags: one image for each tier of the sample catalog.
+IMAGES = {
+    "cinder-tiers-guest": [],
+    "cinder-tiers-guest-database": ["database"],
+    "cinder-tiers-guest-archive": ["archive"],
+}
+MEMBER_PROJECT = "tenant"
+MEMBER_USER = "tenant"
+
+
+def connect(layout: lab_layout.Layout) -> openstack.connection.Connection:
+    """Return a connection as the cloud's administrator."""
+    return openstack.connect(
+        auth_type="password", auth_url=layout.url("keystone", "/v3"),
+        username="admin", password=layout.passwords["admin"],
+        project_name="admin", user_domain_id="default",
+        project_domain_id="default", region_name=service_conf.REGION)
+
+
+def set_up_identity(layout: lab_layout.Layout) -> None:
+    """Have service users, endpoints, and a project with a plain member."""
+    identity = connect(layout).identity
+    roles = {role.name: role for role in identity.roles()}
+    projects = {project.name: project for project in identity.projects()}
+    for name in ("service", MEMBER_PROJECT):
+        if name not in projects:
+            projects[name] = identity.create_project(
+                name=name, domain_id="default")
+    users = {user.name: user for user in identity.users()}
+    wanted = [(name, "service", ("admin", "service"),
+               layout.passwords["service"])
+              for name in SERVICES if name != "keystone"]
+    wanted.append((MEMBER_USER, MEMBER_PROJECT, ("member",),
+                   layout.passwords["member"]))
+    for name, project, role_names, password in wanted:
+        if name not in users:
+            users[name] = identity.create_user(
+                name=name, password=password, domain_id="default")
+        for role_name in role_names:
+            identity.assign_project_role_to_user(
+                projects[project], users[name], roles[role_name])
+    _set_up_endpoints(layout, identity)
+
+
+def _set_up_endpoints(layout: lab_layout.Layout, identity) -> None:
+    services = {service.type: service for service in identity.services()}
+    existing = {(endpoint.service_id, endpoint.interface): endpoint
+                for endpoint in identity.endpoints()}
+    for name, (service_type, path) in SERVICES.items():
+        service = services.get(service_type) or identity.create_service(
+            name=name, type=service_type)
+        for interface in ("public", "internal", "admin"):
+            if (service.id, interface) not in existing:
+                identity.create_endpoint(
+                    service_id=service.id, interface=interface,
+                    url=layout.url(name, path),
+                    region_id=service_conf.REGION)
+
+
+def set_up_resources(layout: lab_layout.Layout) -> None:
+    """Have the guests' flavor, and the guest image once for each tag.
+
+    :raises TimeoutError: a service of Cinder or Nova does not come up.
+    """
+    connection = connect(layout)
+    wait_for_services(layout, connection)
+    # Its first query must not be for ports: neutron 29 answers 500 until
+    # another one has configured its mappers.
+    list(connection.network.networks())
+    if not connection.compute.find_flavor(FLAVOR):
+        connection.compute.create_flavor(name=FLAVOR, ram=128, vcpus=1,
+                                         disk=0)
+    _set_quotas(connection)
+    stamp = layout.stamps / "images"
+    digest = layout.guest_image.with_name("guest.raw.stamp").read_text()
+    current = stamp.exists() and stamp.read_text() == digest
+    for name, tags in IMAGES.items():
+        image = connection.image.find_image(name)
+        if image and not current:
+            _retire_image(connection, image)
+            image = None
+        if not image:
+            image = connection.create_image(
+                name, filename=str(layout.guest_image), disk_format="raw",
+                container_format="bare", wait=True, visibility="public",
+                tags=tags, hw_disk_bus="virtio")
+        if set(image.tags) != set(tags):
+            connection.image.update_image(image, tags=tags)
+    stamp.write_text(digest)
+
+
+def _retire_image(connection: openstack.connection.Connection,
+                  image) -> None:
+    try:
+        connection.image.delete_image(image)
+    except openstack.exceptions.ConflictException:
+        # Volumes are clones of it: it stays, but nobody finds it by its name.
+        connection.image.update_image(
+            image, name=f"{image.name} until {image.id}", tags=[],
+            visibility="private")
+
+
+def wait_for_services(layout: lab_layout.Layout,
+                      connection: openstack.connection.Connection,
+                      timeout_seconds: float = 90) -> None:
+    """Wait until Cinder's scheduler knows each backend, and Nova is up.
+
+    Cinder's list of services would not do: after a restart it shows for a
+    minute what was up before.
+
+    :raises TimeoutError: something is missing; names it.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while True:
+        ready = {pool.name.partition("@")[2].partition("#")[0]
+                 for pool in connection.block_storage.backend_pools()}
+        ready |= {service.binary for service in connection.compute.services()
+                  if service.state == "up"}
+        wanted = {*_backends(layout), "nova-conductor", "nova-scheduler",
+                  "nova-compute"}
+        down = sorted(wanted - ready)
+        if not down:
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not up after {timeout_seconds:.0f} s: "
+                               f"{', '.join(down)}")
+        time.sleep(0.5)
+
+
+def _backends(layout: lab_layout.Layout) -> list[str]:
+    sections = configparser.ConfigParser(interpolation=None)
+    sections.read_string(layout.cinder_backends.read_text())
+    return sections["DEFAULT"]["enabled_backends"].split(",")
+
+
+def _set_quotas(connection: openstack.connection.Connection) -> None:
+    for project in (MEMBER_PROJECT, "admin"):
+        found = connection.identity.find_project(project)
+        connection.block_storage.update_quota_set(
+            found.id, volumes=200, gigabytes=1000, snapshots=100)
+        connection.compute.update_quota_set(
+            found.id, instances=50, cores=100, ram=20000)
+
+
+def main() -> int:
+    """Run one part of the set-up; return the exit status."""
+    parser = argparse.ArgumentParser(prog="lab.cloud")
+    parser.add_argument("part", choices=("identity", "resources"))
+    part = parser.parse_args().part
+    layout = lab_layout.load(lab_layout.chosen_root())
+    if layout is None:
+        print(f"{lab_layout.chosen_root()}: no lab is there; run "
+              "devstack/lab.sh up", file=sys.stderr)
+        return 1
+    if part == "identity":
+        set_up_identity(layout)
+    else:
+        set_up_resources(layout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

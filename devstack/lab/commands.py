@@ -1,0 +1,52 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Runs other programs for the lab and says what went wrong with them."""
+
+import pathlib
+import subprocess
+from collections.abc import Mapping, Sequence
+
+
+class CommandFailed(Exception):
+    """A program ended with an error; the message holds its last lines."""
+
+
+def run(argv: Sequence[str | pathlib.Path], *, log: pathlib.Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        stdin: str | None = None, timeout_seconds: float = 900) -> str:
+    """Run a program to its end and return its standard output.
+
+    :param log: file to which output and errors are appended, too.
+    :param environment: the whole environment; ours when None.
+    :param stdin: text for its standard input; nothing when None.
+    :raises CommandFailed: it is missing, late, or ended with an error.
+    """
+    words = [str(word) for word in argv]
+    try:
+        done = subprocess.run(words, input=stdin or "", text=True,
+                              capture_output=True, env=environment,
+                              timeout=timeout_seconds, errors="replace")
+    except FileNotFoundError:
+        raise CommandFailed(f"{words[0]}: no such program") from None
+    except subprocess.TimeoutExpired:
+        raise CommandFailed(f"{' '.join(words[:3])} ...: no end after "
+                            f"{timeout_seconds:.0f} s") from None
+    if log:
+        with log.open("a") as stream:
+            stream.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}")
+    if done.returncode:
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        where = f" (all of it: {log})" if log else ""
+        raise CommandFailed(
+            f"{' '.join(words[:4])} ended with {done.returncode}{where}:\n"
+            + "\n".join(lines[-8:]))
+    return done.stdout

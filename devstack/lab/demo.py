@@ -1,0 +1,333 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Shows the whole chain in the lab: plan, placement, measurement, report.
+
+Runs in the lab's Python environment, as ``python -m lab.demo REPORT``, with
+the variables of the lab's openrc. Everything is done by the commands and
+clients that a user would take; where a volume lies is asked of Ceph.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import openstack
+import prettytable
+import yaml
+
+from lab import access
+from lab import ceph_layout
+from lab import cloud
+from lab import packages
+from rally_scenarios.plugins import report as fleet_report
+
+TASK = packages.REPOSITORY / "rally_scenarios" / "tasks" / "quick.yaml"
+#: Largest deviation of the throttled tier from its estimate.
+TOLERANCE = 0.25
+#: What ``rally task start`` says when it has given the task its id.
+_TASK_STARTED = re.compile(r"Task\s+(?:\[.*\] )?([0-9a-f-]{36}): started")
+RANDOM_WRITE = "randwrite-4k"
+
+
+class DemoFailed(Exception):
+    """A part of the chain does not hold; the message says which."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Landing:
+    """Where a volume of an image came to lie.
+
+    :param volume_type: the volume's type in Cinder.
+    :param backend: host@backend#pool, as Cinder's administrator sees it.
+    :param pool: the Ceph pool that really holds the RBD image.
+    :param data_pool: the pool of its data, if that is another one.
+    """
+
+    image: str
+    tags: tuple[str, ...]
+    volume_type: str
+    backend: str
+    pool: str
+    data_pool: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What throttled disks allow a client: disks x IOPS / replicas."""
+
+    tier: str
+    disks: int
+    disk_iops: int
+    replicas: int
+
+    @property
+    def iops(self) -> float:
+        return self.disks * self.disk_iops / self.replicas
+
+
+def demo(report: pathlib.Path) -> None:
+    """Run the chain and print what it shows.
+
+    :param report: where Rally's HTML report is written.
+    :raises DemoFailed: a command failed, a volume lies elsewhere, or the
+        throttled tier is not as fast as its disks allow.
+    """
+    started = time.monotonic()
+    catalog = yaml.safe_load(
+        pathlib.Path(os.environ[access.CATALOG_VARIABLE]).read_text())
+    rally = _start_rally()
+    task = None
+    try:
+        # while Rally loads its plugins and makes its users
+        problems = _show_placement(catalog)
+    finally:
+        _headline(f"Fleets measure each tier: rally task start {TASK.name}")
+        for line in rally.stdout:
+            print(line, end="", flush=True)
+            started_task = _TASK_STARTED.match(line)
+            task = started_task[1] if started_task else task
+        passed = rally.wait() == 0
+    if task is None:
+        raise DemoFailed("Rally did not start the task, see above")
+    if not passed:
+        problems.append("the Rally task failed; the reasons are above and "
+                        "in its report")
+    report.parent.mkdir(parents=True, exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        html = pool.submit(_read, ["rally", "task", "report", "--html-static",
+                                   "--out", str(report), "--uuid", task])
+        rows = measured_rows(json.loads(_read(
+            ["rally", "task", "report", "--json", "--uuid", task])))
+        html.result()
+    print(_table(fleet_report.TIER_TABLE_COLUMNS, [
+        list(row.values()) for row in rows]))
+    problems += judge(rows, estimates(catalog), slow_tiers(catalog))
+    print(f"\nreport: {report}\n"
+          f"demo ended after {time.monotonic() - started:.0f} s")
+    if problems:
+        raise DemoFailed("\n".join(problems))
+
+
+def place_volumes() -> Iterator[Landing]:
+    """Create a volume of each image, see where it lies, and delete it.
+
+    :raises DemoFailed: one does not become available.
+    """
+    member = openstack.connect(cloud=access.MEMBER_CLOUD)
+    admin = openstack.connect(cloud=access.ADMIN_CLOUD)
+    volumes = {}
+    try:
+        for name in cloud.IMAGES:
+            image = member.image.find_image(name, ignore_missing=False)
+            volumes[name] = member.block_storage.create_volume(
+                name=f"demo of {name}", size=1, image_id=image.id)
+        for name, volume in volumes.items():
+            _wait_until_available(member, volume, name)
+            seen = admin.block_storage.get_volume(volume.id)
+            yield Landing(
+                image=name, tags=tuple(cloud.IMAGES[name]),
+                volume_type=seen.volume_type, backend=seen.host,
+                **_look_in_ceph(volume.id))
+    finally:
+        for volume in volumes.values():
+            # as administrator, as it may still be in the making
+            admin.block_storage.delete_volume(volume, force=True)
+
+
+def misplaced(landings: Sequence[Landing], catalog: dict) -> list[str]:
+    """Return a sentence for each volume that does not lie on its tier."""
+    found = []
+    for landing in landings:
+        tier = _tier_of(landing.tags, catalog)
+        pool = catalog["tiers"][tier]["rbd"]["pool"]
+        if landing.pool != pool:
+            found.append(f"a volume of {landing.image} lies in pool "
+                         f"{landing.pool or '(none)'}, expected {pool} of "
+                         f"tier {tier}")
+    return found
+
+
+def estimates(catalog: dict) -> list[Estimate]:
+    """Return the estimate of each replicated tier on throttled disks."""
+    found = []
+    for name, tier in catalog["tiers"].items():
+        disks = _throttled_disks(tier)
+        if disks and "replicated" in tier["rbd"]:
+            found.append(Estimate(
+                tier=name, disks=len(disks), disk_iops=disks[0].speed.iops,
+                replicas=tier["rbd"]["replicated"]["size"]))
+    return found
+
+
+def slow_tiers(catalog: dict) -> set[str]:
+    """Return the names of the tiers on throttled disks."""
+    return {name for name, tier in catalog["tiers"].items()
+            if _throttled_disks(tier)}
+
+
+def _throttled_disks(tier: dict) -> list[ceph_layout.Osd]:
+    return [osd for osd in ceph_layout.six_osds()
+            if osd.speed and osd.device_class == tier["rbd"]["device_class"]]
+
+
+def judge(rows: Sequence[dict], expected: Sequence[Estimate],
+          slow: Set[str]) -> list[str]:
+    """Compare random writes with what the disks allow; print both.
+
+    :param rows: results, each by the columns of the tier table.
+    :param slow: names of all tiers on throttled disks.
+    :returns: a sentence for each estimate that is missed.
+    """
+    measured = {row["tier"]: float(row["IOPS"]) for row in rows
+                if row["pattern"] == RANDOM_WRITE}
+    problems = []
+    print()
+    for estimate in expected:
+        iops = measured.get(estimate.tier, 0.0)
+        deviation = iops / estimate.iops - 1
+        print(f"{estimate.tier}: {iops:.0f} IOPS of 4k random write measured, "
+              f"{estimate.disks} disks x {estimate.disk_iops} / "
+              f"{estimate.replicas} = {estimate.iops:.0f} expected "
+              f"({deviation:+.0%})")
+        if abs(deviation) > TOLERANCE:
+            problems.append(
+                f"{estimate.tier}: {iops:.0f} IOPS, expected "
+                f"{estimate.iops:.0f} within {TOLERANCE:.0%}: is other work "
+                "on this machine, or a disk not throttled?")
+        for tier, other in sorted(measured.items()):
+            if iops and tier not in slow:
+                print(f"{tier} / {estimate.tier}: {other / iops:.1f} times "
+                      f"measured, {other / estimate.iops:.1f} times if "
+                      f"{estimate.tier} ran exactly at its throttle")
+            if tier not in slow and other <= iops:
+                problems.append(
+                    f"{tier}: {other:.0f} IOPS, no more than the throttled "
+                    f"{estimate.tier}")
+    return problems
+
+
+def measured_rows(report: dict) -> list[dict]:
+    """Return the rows of the tier table in Rally's JSON report.
+
+    :raises DemoFailed: the report has none.
+    """
+    tables = [table for task in report["tasks"]
+              for subtask in task["subtasks"]
+              for workload in subtask["workloads"]
+              for iteration in workload["data"]
+              for table in iteration["output"]["complete"]
+              if table["title"] == fleet_report.TIER_TABLE_TITLE]
+    if not tables:
+        raise DemoFailed("the task ended without a table of tiers; see its "
+                         "errors above")
+    return [dict(zip(table["data"]["cols"], row, strict=True))
+            for table in tables for row in table["data"]["rows"]]
+
+
+def _tier_of(tags: Sequence[str], catalog: dict) -> str:
+    for name, tier in catalog["tiers"].items():
+        if set(tags) & set(tier.get("tags", ())) or (
+                not tags and tier.get("fallback")):
+            return name
+    raise DemoFailed(f"no tier of the catalog serves the tags {tags}")
+
+
+def _wait_until_available(connection, volume, image: str) -> None:
+    try:
+        connection.block_storage.wait_for_status(
+            volume, status="available", failures=["error"], interval=0.5,
+            wait=60)
+    except (openstack.exceptions.ResourceFailure,
+            openstack.exceptions.ResourceTimeout) as problem:
+        raise DemoFailed(f"the volume of {image} is not available: {problem}. "
+                         "See: devstack/lab.sh logs cinder-scheduler"
+                         ) from None
+
+
+def _look_in_ceph(volume_id: str) -> dict[str, str]:
+    """Ask every pool for the RBD image of a volume."""
+    pools = json.loads(_read(["ceph", "osd", "pool", "ls", "--format",
+                              "json"]))
+    for pool in pools:
+        done = subprocess.run(
+            ["rbd", "info", "--format", "json",
+             f"{pool}/volume-{volume_id}"], capture_output=True, text=True)
+        if done.returncode == 0:
+            return {"pool": pool, "data_pool": json.loads(
+                done.stdout).get("data_pool", "")}
+    return {"pool": "", "data_pool": ""}
+
+
+def _start_rally() -> subprocess.Popen:
+    # The start disk is polled by all guests, which a throttled disk feels.
+    return subprocess.Popen(
+        ["rally", "task", "start", str(TASK), "--no-use", "--task-args",
+         json.dumps({"start_volume_backend": "tier-database"})],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace")
+
+
+def _show_placement(catalog: dict) -> list[str]:
+    """Print the plan and where volumes lie; return what is wrong there."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        landed = pool.submit(lambda: list(place_volumes()))
+        _headline("The catalog is in effect: openstack tier plan")
+        _show(["openstack", "tier", "plan"])
+        landings = landed.result()
+    _headline("Where volumes of the images lie (a member of a project creates "
+              "them without a volume type)")
+    print(_table(("image", "tags", "volume type", "host@backend#pool",
+                  "pool in Ceph"), [
+        (landing.image, ",".join(landing.tags) or "-", landing.volume_type,
+         landing.backend, landing.pool + (
+             f" (data: {landing.data_pool})" if landing.data_pool else ""))
+        for landing in landings]), flush=True)
+    return misplaced(landings, catalog)
+
+
+def _show(argv: Sequence[str]) -> None:
+    done = subprocess.run(argv)
+    if done.returncode:
+        raise DemoFailed(f"{' '.join(argv[:3])} ended with {done.returncode}")
+
+
+def _read(argv: Sequence[str]) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode:
+        raise DemoFailed(f"{' '.join(argv[:3])} ended with "
+                         f"{done.returncode}:\n{done.stderr.strip()}")
+    return done.stdout
+
+
+def _headline(text: str) -> None:
+    print(f"\n== {text}", flush=True)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    table = prettytable.PrettyTable(columns)
+    table.align = "l"
+    table.add_rows(rows)
+    return str(table)
+
+
+if __name__ == "__main__":
+    try:
+        demo(pathlib.Path(sys.argv[1]))
+    except DemoFailed as problem:
+        sys.exit(f"demo: {problem}")

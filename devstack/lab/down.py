@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Stops the lab, and removes it.
+
+Only what the lab made is touched: guests of its own libvirtd, processes that
+carry its mark, loop devices whose backing file is in its folder, its cgroup.
+"""
+
+from collections.abc import Callable
+import pathlib
+import shutil
+
+from lab import ceph
+from lab import layout as lab_layout
+from lab import leftovers
+from lab import supervisor as lab_supervisor
+
+Say = Callable[[str], None]
+
+
+def down(layout: lab_layout.Layout, say: Say = print) -> None:
+    """Stop everything; the cloud's data stays for the next ``up``.
+
+    :raises RuntimeError: something would not stop; says what.
+    """
+    supervisor = lab_supervisor.Supervisor(layout)
+    if supervisor.is_up():
+        # Ceph's clients before Ceph, and Nova before its guests
+        supervisor.stop_all_but("ceph-")
+    guests = leftovers.guests(layout.libvirt_folder)
+    leftovers.stop(guests)
+    if guests:
+        say(f"{len(guests)} guests ended")
+    _cluster(layout.root, supervisor).down()
+    supervisor.stop_daemon()
+    say("services stopped, loop devices and cgroup released")
+
+
+def destroy(root: pathlib.Path, *, keep_downloads: bool,
+            say: Say = print) -> None:
+    """Stop everything and remove the lab's folder.
+
+    May be repeated after it was interrupted.
+
+    :param keep_downloads: leave the Python environments, the guest image and
+        the package cache, so that the next ``up`` is quicker.
+    :raises lab_layout.LayoutError: the folder holds something else.
+    :raises RuntimeError: something would not stop; says what.
+    """
+    layout = lab_layout.load(root)
+    if layout:
+        down(layout, say)
+    elif not lab_layout.holds_downloads_only(root):
+        say(f"{root}: no lab is there, nothing to do")
+        return
+    kept = lab_layout.DOWNLOADS if keep_downloads else ()
+    # The description goes last: as long as it is there this can be repeated.
+    for entry in sorted(root.iterdir(), key=lambda path: path.name ==
+                        lab_layout.DESCRIPTION):
+        if entry.name in kept:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    if kept:
+        say(f"{root} emptied, but for {' and '.join(kept)}")
+    else:
+        root.rmdir()
+        say(f"{root} removed")
+
+
+def _cluster(root: pathlib.Path,
+             supervisor: lab_supervisor.Supervisor) -> ceph.CephCluster:
+    return ceph.CephCluster(root, supervisor, lambda line: None)

@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The guest's disk: MBR, a boot partition, and scratch space.
+
+Partition 1 holds boot loader, kernel and initramfs. Partition 2 begins where
+the image ends and claims all that an MBR can describe (2 TiB): Linux cuts a
+partition off at the end of its disk (block/partitions/core.c, "extends beyond
+EOD"), so it is as large as the volume allows, without any tool in the guest.
+"""
+
+import pathlib
+import struct
+
+from lab.guest.workshop import Workshop
+
+_SECTOR_BYTES = 512
+_MIB_BYTES = 1024**2
+_FIRST_SECTOR = _MIB_BYTES // _SECTOR_BYTES
+# Room for ext2's own structures and the boot loader's files.
+_SPARE_MIB = 3
+_MAX_SECTORS = 2**32 - 1
+
+# rootfs/etc/init.d/devices looks for it; ext2 labels have up to 16 bytes.
+BOOT_LABEL = 'CT-BOOT'
+
+_EXTLINUX_CONFIG = """\
+DEFAULT guest
+PROMPT 0
+LABEL guest
+  LINUX /vmlinuz
+  INITRD /initramfs
+  APPEND console=ttyS0,115200 quiet nokaslr mitigations=off
+"""
+
+_MBR_CODE = pathlib.Path('/usr/lib/syslinux/mbr/mbr.bin')
+
+
+def master_boot_record(boot_code: bytes, boot_sectors: int) -> bytes:
+    """Make the first sector of the disk.
+
+    :param boot_code: up to 440 bytes of x86 code.
+    :param boot_sectors: size of partition 1 in sectors of 512 bytes.
+    :returns: 512 bytes.
+    :raises ValueError: the code has more than 440 bytes.
+    """
+    if len(boot_code) > 440:
+        raise ValueError(
+            f'MBR boot code has {len(boot_code)} bytes, at most 440 fit'
+        )
+    scratch_sector = _FIRST_SECTOR + boot_sectors
+    return b''.join(
+        (
+            boot_code.ljust(446, b'\0'),
+            # 0x83: Linux. 0xda: data that is no file system.
+            _partition(0x80, 0x83, _FIRST_SECTOR, boot_sectors),
+            _partition(
+                0, 0xDA, scratch_sector, _MAX_SECTORS - scratch_sector
+            ),
+            bytes(32),
+            b'\x55\xaa',
+        )
+    )
+
+
+def build(
+    *, kernel: pathlib.Path, initramfs: pathlib.Path, workshop: Workshop
+) -> pathlib.Path:
+    """Make the raw disk image; needs root, to mount its boot partition.
+
+    :param kernel: bzImage.
+    :param initramfs: the root file system.
+    :returns: the image.
+    :raises lab.commands.CommandFailed: a tool failed.
+    :raises ValueError: the boot loader's MBR code is too large.
+    """
+    files = workshop.directory / 'boot'
+    files.mkdir()
+    kernel.rename(files / 'vmlinuz')
+    initramfs.rename(files / 'initramfs')
+    (files / 'extlinux.conf').write_text(_EXTLINUX_CONFIG, encoding='ascii')
+    content_bytes = sum(file.stat().st_size for file in files.iterdir())
+    boot_bytes = (content_bytes // _MIB_BYTES + _SPARE_MIB) * _MIB_BYTES
+    image = workshop.directory / 'guest.raw'
+    with image.open('wb') as disk:
+        disk.write(
+            master_boot_record(
+                _MBR_CODE.read_bytes(), boot_bytes // _SECTOR_BYTES
+            )
+        )
+        disk.truncate(_MIB_BYTES + boot_bytes)
+    workshop.run(
+        'mke2fs',
+        '-q',
+        '-t',
+        'ext2',
+        '-L',
+        BOOT_LABEL,
+        '-m',
+        '0',
+        '-N',
+        '32',
+        '-E',
+        f'offset={_MIB_BYTES},root_owner=0:0',
+        '-d',
+        files,
+        image,
+        f'{boot_bytes // 1024}k',
+    )
+    _install_boot_loader(image, boot_bytes, workshop)
+    return image
+
+
+def _install_boot_loader(
+    image: pathlib.Path, boot_bytes: int, workshop: Workshop
+) -> None:
+    mounted = workshop.directory / 'mounted'
+    mounted.mkdir()
+    # In a mount namespace that ends with it: a killed build leaves no mount.
+    workshop.run(
+        'unshare',
+        '--mount',
+        '--propagation',
+        'private',
+        'sh',
+        '-ec',
+        'mount -t ext2 -o "$1" "$2" "$3"; extlinux -i "$3"; umount "$3"',
+        'sh',
+        f'loop,offset={_MIB_BYTES},sizelimit={boot_bytes}',
+        image,
+        mounted,
+    )
+
+
+def _partition(
+    boot_flag: int, kind: int, first_sector: int, sectors: int
+) -> bytes:
+    # Cylinder, head and sector as "beyond reach": the logical sector counts.
+    beyond = b'\xfe\xff\xff'
+    return struct.pack(
+        '<B3sB3sII', boot_flag, beyond, kind, beyond, first_sector, sectors
+    )

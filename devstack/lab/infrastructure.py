@@ -1,0 +1,202 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Database, message bus and hypervisor daemon of the lab.
+
+Each has its own folder, ports and sockets, so that another instance on the
+same machine is neither used nor disturbed.
+"""
+
+import base64
+from collections.abc import Callable
+import pathlib
+import shutil
+import socket
+import time
+import uuid
+
+from lab import commands
+from lab import layout as lab_layout
+from lab import supervisor as lab_supervisor
+
+DATABASES = ("keystone", "glance", "cinder", "placement", "neutron",
+             "nova_api", "nova", "nova_cell0")
+
+
+class NotReady(Exception):
+    """A service runs, but did not answer in time."""
+
+
+def wait_until(answers: Callable[[], bool], what: str,
+               timeout_seconds: float = 60,
+               interval_seconds: float = 0.2) -> None:
+    """Wait for something to become true.
+
+    :param what: names it for the error, with the log to look at.
+    :raises NotReady: it did not within the time.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while not answers():
+        if time.monotonic() > deadline:
+            raise NotReady(f"{what}: no answer within "
+                           f"{timeout_seconds:.0f} s")
+        time.sleep(interval_seconds)
+
+
+def start_mariadb(layout: lab_layout.Layout,
+                  supervisor: lab_supervisor.Supervisor) -> None:
+    """Run MariaDB with one user that owns the services' databases."""
+    data = layout.root / "mariadb"
+    if not data.exists():
+        unfinished = data.with_name("mariadb.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=not unfinished.exists())
+        commands.run(
+            ["mariadb-install-db", "--no-defaults", "--user=root",
+             f"--datadir={unfinished}", "--skip-test-db",
+             # root of the machine, by the socket, and nobody else
+             "--auth-root-authentication-method=socket",
+             "--auth-root-socket-user=root"],
+            log=layout.log / "mariadb-install.log")
+        unfinished.rename(data)
+    server_socket = layout.run / "mariadb.sock"
+    supervisor.ensure([lab_supervisor.Program(
+        name="mariadb", stop_wait_seconds=30,
+        argv=("/usr/sbin/mariadbd", "--no-defaults", "--user=root",
+              f"--datadir={data}", f"--socket={server_socket}",
+              f"--pid-file={layout.run / 'mariadb.pid'}",
+              "--bind-address=127.0.0.1",
+              f"--port={layout.port('mariadb')}",
+              # a lab may lose its last second of transactions
+              "--innodb-flush-log-at-trx-commit=0",
+              "--performance-schema=OFF", "--max-connections=400"))])
+    client = ["mariadb", "--no-defaults", "--user=root",
+              f"--socket={server_socket}"]
+
+    def answers() -> bool:
+        try:
+            commands.run([*client, "-e", "SELECT 1"], timeout_seconds=10)
+        except commands.CommandFailed:
+            return False
+        return True
+
+    wait_until(answers, f"mariadb ({supervisor.log_file('mariadb')})")
+    password = layout.passwords["database"]
+    statements = [f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8;"
+                  for name in DATABASES]
+    statements += [
+        f"GRANT ALL ON {name}.* TO 'cloud'@'127.0.0.1' "
+        f"IDENTIFIED BY '{password}';" for name in DATABASES]
+    commands.run(client, stdin="\n".join(statements))
+
+
+def start_rabbitmq(layout: lab_layout.Layout,
+                   supervisor: lab_supervisor.Supervisor) -> None:
+    """Run RabbitMQ, with its port mapper, on loopback only."""
+    home = layout.root / "rabbitmq"
+    home.mkdir(exist_ok=True)
+    lab_layout.write_private(home / "rabbitmq.conf", "\n".join((
+        f"listeners.tcp.1 = 127.0.0.1:{layout.port('rabbitmq')}",
+        "default_user = cloud",
+        f"default_pass = {layout.passwords['messaging']}",
+        "loopback_users = none",
+        "vm_memory_high_watermark.absolute = 512MB",
+        "disk_free_limit.absolute = 100MB",
+        "log.console = true", "log.file = false", "")))
+    epmd_port = str(layout.port("epmd"))
+    environment = {
+        "HOME": str(home), "RABBITMQ_NODENAME": "cinder-tiers-lab@localhost",
+        "RABBITMQ_CONFIG_FILE": str(home / "rabbitmq.conf"),
+        "RABBITMQ_CONF_ENV_FILE": "/dev/null",
+        "RABBITMQ_ENABLED_PLUGINS_FILE": str(home / "enabled_plugins"),
+        "RABBITMQ_MNESIA_BASE": str(home / "mnesia"),
+        "RABBITMQ_LOG_BASE": str(home / "log"),
+        "RABBITMQ_PID_FILE": str(layout.run / "rabbitmq.pid"),
+        "RABBITMQ_DIST_PORT": str(layout.port("rabbitmq-distribution")),
+        # the start script then becomes the broker, instead of its parent
+        "RUNNING_UNDER_SYSTEMD": "1",
+        "ERL_EPMD_ADDRESS": "127.0.0.1", "ERL_EPMD_PORT": epmd_port,
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS":
+            "-kernel inet_dist_use_interface {127,0,0,1}",
+    }
+    supervisor.ensure([
+        lab_supervisor.Program(name="epmd", environment=environment,
+                               argv=("/usr/bin/epmd", "-port", epmd_port,
+                                     "-address", "127.0.0.1")),
+        # KILL: the broker holds nothing that outlives its clients, and its
+        # orderly end takes many seconds.
+        lab_supervisor.Program(
+            name="rabbitmq", environment=environment, stop_signal="KILL",
+            argv=("/usr/lib/rabbitmq/bin/rabbitmq-server",)),
+    ])
+    wait_until(lambda: _accepts(layout.port("rabbitmq")),
+               f"rabbitmq ({supervisor.log_file('rabbitmq')})")
+
+
+def start_libvirt(layout: lab_layout.Layout,
+                  supervisor: lab_supervisor.Supervisor) -> None:
+    """Run a libvirtd whose files are all below the lab's folder.
+
+    libvirtd has its paths built in; it gets a mount namespace of its own, in
+    which those paths are folders of the lab.
+    """
+    home = layout.root / "libvirt"
+    for name in ("etc/qemu", "lib", "run", "log", "cache", "ceph"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    layout.libvirt_folder.mkdir(exist_ok=True)
+    host_uuid = uuid.uuid5(uuid.NAMESPACE_URL, f"file://{layout.root}")
+    (home / "etc" / "libvirtd.conf").write_text(
+        'auth_unix_rw = "none"\nauth_unix_ro = "none"\n'
+        'unix_sock_rw_perms = "0700"\n'
+        f'host_uuid = "{host_uuid}"\n')
+    (home / "etc" / "qemu.conf").write_text(
+        'user = "root"\ngroup = "root"\nsecurity_driver = "none"\n'
+        "dynamic_ownership = 0\nremember_owner = 0\n"
+        "cgroup_controllers = []\nnamespaces = []\n"
+        'stdio_handler = "file"\n')
+    script = pathlib.Path(__file__).with_name("libvirtd-apart.sh")
+    supervisor.ensure([lab_supervisor.Program(
+        name="libvirtd", argv=("/bin/sh", str(script), str(home)))])
+
+    def answers() -> bool:
+        try:
+            commands.run(["virsh", "-c", layout.libvirt_uri, "version"],
+                         timeout_seconds=30)
+        except commands.CommandFailed:
+            return False
+        return True
+
+    wait_until(answers, f"libvirtd ({supervisor.log_file('libvirtd')})",
+               interval_seconds=0.5)
+
+
+def give_libvirt_the_key(layout: lab_layout.Layout, key: str) -> None:
+    """Have libvirt keep the cephx key with which guests open volumes.
+
+    :raises libvirt.libvirtError: libvirtd refuses.
+    """
+    import libvirt  # Debian's; not there before the packages are
+
+    connection = libvirt.open(layout.libvirt_uri)
+    try:
+        secret = connection.secretDefineXML(
+            "<secret ephemeral='no' private='no'>"
+            f"<uuid>{layout.secret_uuid}</uuid>"
+            "<usage type='ceph'><name>client.cinder</name></usage></secret>")
+        # libvirt takes the key as the bytes that its base64 text stands for
+        secret.setValue(base64.b64decode(key))
+    finally:
+        connection.close()
+
+
+def _accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(2)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,249 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Where everything of the lab lives, and the ports on which it listens.
+
+One folder holds all state, so that two labs can stand side by side and
+``destroy`` can be exact. Nothing here starts or changes anything but the
+folder itself.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import secrets
+import uuid
+
+DEFAULT_ROOT = "/var/lib/cinder-tiers-lab"
+ROOT_VARIABLE = "CINDER_TIERS_LAB"
+PORT_OFFSET_VARIABLE = "CINDER_TIERS_LAB_PORT_OFFSET"
+
+#: Service name -> TCP port on 127.0.0.1, before the offset is added.
+PORTS = {
+    "keystone": 5000,
+    "glance": 9292,
+    "cinder": 8776,
+    "placement": 8778,
+    "neutron": 9696,
+    "nova": 8774,
+    "mariadb": 13306,
+    "rabbitmq": 15671,
+    "rabbitmq-distribution": 15673,
+    "epmd": 14369,
+    "ceph-mon-v2": 3300,
+    "ceph-mon-v1": 6789,
+}
+#: First and last port of the OSDs and the manager, before the offset.
+CEPH_DAEMON_PORTS = (16800, 16999)
+
+#: Says that a folder is a lab, and holds its secrets.
+DESCRIPTION = "lab.json"
+#: Folders that a lab can be emptied but for.
+DOWNLOADS = ("cache", "venv")
+
+_PASSWORDS = ("admin", "member", "database", "messaging", "service")
+
+
+class LayoutError(Exception):
+    """The folder cannot be used as a lab."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Paths, ports and secrets of one lab.
+
+    :param root: the folder of all state.
+    :param port_offset: added to every port, 0 to 40000.
+    :param passwords: purpose -> password, made at random once.
+    :param secret_uuid: UUID under which libvirt keeps the cephx key.
+    """
+
+    root: pathlib.Path
+    port_offset: int
+    passwords: dict[str, str]
+    secret_uuid: str
+
+    @property
+    def venv(self) -> pathlib.Path:
+        return self.root / "venv"
+
+    @property
+    def python(self) -> pathlib.Path:
+        return self.venv / "bin" / "python"
+
+    @property
+    def tools(self) -> pathlib.Path:
+        """A Python environment for uv and supervisord."""
+        return self.cache / "tools"
+
+    @property
+    def venv_stamp(self) -> pathlib.Path:
+        """Holds the digest of what the environment was made from."""
+        return self.venv / "cinder-tiers-lab.stamp"
+
+    @property
+    def cache(self) -> pathlib.Path:
+        return self.root / "cache"
+
+    @property
+    def etc(self) -> pathlib.Path:
+        return self.root / "etc"
+
+    @property
+    def log(self) -> pathlib.Path:
+        return self.root / "log"
+
+    @property
+    def run(self) -> pathlib.Path:
+        return self.root / "run"
+
+    @property
+    def stamps(self) -> pathlib.Path:
+        return self.root / "stamps"
+
+    @property
+    def ceph_conf(self) -> pathlib.Path:
+        return self.root / "ceph" / "ceph.conf"
+
+    @property
+    def cinder_backends(self) -> pathlib.Path:
+        """What ``openstack tier backend-config`` says of cinder.conf."""
+        return self.etc / "cinder-backends.conf"
+
+    @property
+    def guest_image(self) -> pathlib.Path:
+        return self.cache / "guest.raw"
+
+    @property
+    def libvirt_folder(self) -> pathlib.Path:
+        """The folder that the lab's libvirtd sees as /run/libvirt."""
+        return self.root / "libvirt" / "run" / "libvirt"
+
+    @property
+    def libvirt_uri(self) -> str:
+        """The connection URI of the lab's own libvirtd."""
+        return f"qemu+unix:///system?socket={self.libvirt_folder}/libvirt-sock"
+
+    def port(self, service: str) -> int:
+        """Return the TCP port of a service named in :data:`PORTS`."""
+        return PORTS[service] + self.port_offset
+
+    def ceph_daemon_ports(self) -> tuple[int, int]:
+        """Return the first and last port that OSDs and manager may use."""
+        first, last = CEPH_DAEMON_PORTS
+        return first + self.port_offset, last + self.port_offset
+
+    def url(self, service: str, path: str = "") -> str:
+        """Return the loopback URL of an API service."""
+        return f"http://127.0.0.1:{self.port(service)}{path}"
+
+
+def chosen_root(environment=os.environ) -> pathlib.Path:
+    """Return the state folder that the environment chooses, resolved."""
+    return pathlib.Path(
+        environment.get(ROOT_VARIABLE) or DEFAULT_ROOT).resolve()
+
+
+def port_offset(environment=os.environ) -> int:
+    """Return the offset that the environment chooses, 0 by default.
+
+    :raises LayoutError: it is not a number in range.
+    """
+    text = environment.get(PORT_OFFSET_VARIABLE) or "0"
+    if not text.isdecimal() or int(text) > 40000:
+        raise LayoutError(f"{PORT_OFFSET_VARIABLE}={text!r}: expected a "
+                          "number from 0 to 40000.")
+    return int(text)
+
+
+def load(root: pathlib.Path) -> Layout | None:
+    """Return the lab that lives in a folder, or None if there is none.
+
+    :raises LayoutError: its description is damaged.
+    """
+    description = root / DESCRIPTION
+    try:
+        values = json.loads(description.read_text())
+        return Layout(root=root, port_offset=values["port_offset"],
+                      passwords=values["passwords"],
+                      secret_uuid=values["secret_uuid"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as problem:
+        raise LayoutError(
+            f"{description}: not a lab's description ({problem!r}). "
+            f"Remove {root} by hand if nothing in it is needed.") from None
+
+
+def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
+    """Return the lab in a folder, making folder and secrets at first.
+
+    :raises LayoutError: the folder holds something else, the path is too
+        long for a socket, or the port offset is not a number in range.
+    """
+    lab = load(root)
+    if lab:
+        _make_folders(lab)
+        return lab
+    # sockaddr_un holds 107 bytes; libvirt's monitor sockets are the longest.
+    if len(str(root)) > 40:
+        raise LayoutError(
+            f"{root}: {len(str(root))} characters, but the sockets below it "
+            f"allow 40 at most. Set {ROOT_VARIABLE} to a shorter path.")
+    foreign = ({entry.name for entry in root.iterdir()} - set(DOWNLOADS)
+               if root.exists() else set())
+    if foreign:
+        raise LayoutError(
+            f"{root}: exists, is not empty and is not a lab. "
+            f"Set {ROOT_VARIABLE} to another folder.")
+    offset = port_offset(environment)
+    root.mkdir(parents=True, exist_ok=True)
+    root.chmod(0o700)  # logs and databases hold secrets
+    values = {
+        "port_offset": offset,
+        "secret_uuid": str(uuid.uuid4()),
+        "passwords": {name: secrets.token_hex(12) for name in _PASSWORDS},
+    }
+    write_private(root / DESCRIPTION, json.dumps(values, indent=1))
+    lab = load(root)
+    _make_folders(lab)
+    return lab
+
+
+def _make_folders(lab: Layout) -> None:
+    for folder in (lab.cache, lab.etc, lab.log, lab.run, lab.stamps):
+        folder.mkdir(exist_ok=True)
+
+
+def holds_downloads_only(root: pathlib.Path) -> bool:
+    """Tell whether a folder is what ``destroy --keep-downloads`` leaves."""
+    return ((root / "cache" / "tools" / "bin" / "supervisord").exists()
+            and {entry.name for entry in root.iterdir()} <= set(DOWNLOADS))
+
+
+def write_private(path: pathlib.Path, text: str) -> bool:
+    """Write a file that only root may read; tell whether it changed.
+
+    The file is replaced in one step, so a reader never sees half of it.
+    """
+    try:
+        if path.read_text() == text:
+            return False
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+                         0o600)
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(text)
+    temporary.replace(path)
+    return True

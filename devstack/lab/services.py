@@ -1,0 +1,243 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Creates the schema of each OpenStack service and runs its processes."""
+
+from collections.abc import Iterable
+import hashlib
+import os
+import pathlib
+import urllib.error
+import urllib.request
+
+from lab import commands
+from lab import infrastructure
+from lab import layout as lab_layout
+from lab import packages
+from lab import service_conf
+from lab import status
+from lab import supervisor as lab_supervisor
+
+#: A service that ends sooner has failed to start: its imports take seconds.
+_START_SECONDS = 6
+#: Service -> WSGI application; all are served by uWSGI on loopback.
+APPLICATIONS = {
+    "keystone": "keystone.wsgi.api", "glance": "glance.wsgi.api",
+    "cinder": "cinder.wsgi.api", "placement": "placement.wsgi.api",
+    "neutron": "neutron.wsgi.api", "nova": "nova.wsgi.osapi_compute",
+}
+
+
+def write_configuration(layout: lab_layout.Layout) -> None:
+    """Write the configuration files of all services below ``etc``."""
+    for service in ("keystone", "glance", "cinder", "placement", "neutron",
+                    "nova", "nova-compute"):
+        lab_layout.write_private(
+            _conf(layout, service),
+            service_conf.as_ini(service_conf.sections_of(layout, service)))
+    # Services that take a folder find their paste file beside their conf.
+    for service, paste in (("glance", "glance-api-paste.ini"),
+                           ("nova", "api-paste.ini"),
+                           ("neutron", "api-paste.ini")):
+        folder = layout.etc / service
+        folder.mkdir(exist_ok=True)
+        for name, target in (
+                (paste, layout.venv / "etc" / service / paste),
+                (_conf_name(service), _conf(layout, service))):
+            (folder / name).unlink(missing_ok=True)
+            (folder / name).symlink_to(target)
+
+
+def create_schema(layout: lab_layout.Layout, service: str) -> str | None:
+    """Create or upgrade a service's database, once for each set of versions.
+
+    :raises commands.CommandFailed: a migration failed.
+    """
+    stamp = layout.stamps / f"schema-{service}"
+    version = hashlib.sha256(packages.CONSTRAINTS.read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == version:
+        return "all there"
+    log = layout.log / f"schema-{service}.log"
+    for words in _schema_commands(layout, service):
+        commands.run([layout.venv / "bin" / words[0], *words[1:]], log=log,
+                     environment=_environment(layout))
+    if service == "nova":
+        _create_cell(layout, log)
+    stamp.write_text(version)
+    return "created"
+
+
+def start_api(layout: lab_layout.Layout,
+              supervisor: lab_supervisor.Supervisor, service: str,
+              threads: int = 4) -> None:
+    """Run a service's WSGI application and wait until it answers.
+
+    :raises infrastructure.NotReady: it does not answer.
+    :raises lab_supervisor.SupervisorError: it does not start.
+    """
+    port = layout.port(service)
+    # Cinder takes its configuration from arguments, the others from
+    # OS_<SERVICE>_CONFIG_DIR.
+    files = _files(layout, service)
+    arguments = (("--pyargv", " ".join(f"--config-file {file}"
+                                       for file in files))
+                 if service == "cinder" else ())
+    supervisor.ensure([lab_supervisor.Program(
+        name=f"{service}-api", start_seconds=_START_SECONDS, environment={
+            f"OS_{service.upper()}_CONFIG_DIR": str(_folder(layout, service)),
+            # neutron would want a file for its plug-in, too
+            "OS_NEUTRON_CONFIG_FILES": "neutron.conf",
+            **_version(files),
+        },
+        argv=("/usr/bin/uwsgi", "--plugin", "http,python3", "--virtualenv",
+              str(layout.venv), "--http-socket", f"127.0.0.1:{port}",
+              "--module", f"{APPLICATIONS[service]}:application",
+              "--master", "--processes", "1", "--threads", str(threads),
+              "--enable-threads", "--lazy-apps", "--need-app",
+              "--die-on-term", "--no-orphans", "--disable-logging",
+              "--http-chunked-input", "--buffer-size", "65535",
+              # uWSGI's socket has no keep-alive, but does not say so
+              "--add-header", "Connection: close", *arguments))])
+    log = supervisor.log_file(f"{service}-api")
+    try:
+        infrastructure.wait_until(
+            lambda: _http_status(layout.url(service, "/")) in range(200, 500),
+            f"{service}-api at {layout.url(service)}")
+    except infrastructure.NotReady as problem:
+        raise infrastructure.NotReady(
+            f"{problem}; {log} says: {status.telling_line(log)}") from None
+
+
+def start_workers(layout: lab_layout.Layout,
+                  supervisor: lab_supervisor.Supervisor,
+                  names: Iterable[str]) -> None:
+    """Run services that listen on the message bus.
+
+    :param names: of cinder-scheduler, cinder-volume, nova-conductor,
+        nova-scheduler and nova-compute.
+    """
+    programs = []
+    for name in names:
+        files = _files(layout, name if name == "nova-compute" else
+                       name.partition("-")[0])
+        programs.append(lab_supervisor.Program(
+            name=name, environment={"CEPH_CONF": str(layout.ceph_conf),
+                                    **_version(files)},
+            # nova-compute outlives SIGTERM for minutes, and goes on taking
+            # requests from its queue
+            stop_signal="KILL" if name.startswith("nova") else "TERM",
+            stop_wait_seconds=5, start_seconds=_START_SECONDS,
+            argv=(str(layout.venv / "bin" / name),
+                  *(word for file in files
+                    for word in ("--config-file", str(file))))))
+    supervisor.ensure(programs)
+
+
+def map_compute_host(layout: lab_layout.Layout) -> None:
+    """Tell Nova's cell of the compute host, once it has reported."""
+    nova_manage = [layout.venv / "bin" / "nova-manage", "--config-file",
+                   _conf(layout, "nova")]
+
+    def mapped() -> bool:
+        commands.run([*nova_manage, "cell_v2", "discover_hosts"],
+                     log=layout.log / "cell.log",
+                     environment=_environment(layout))
+        hosts = commands.run([*nova_manage, "cell_v2", "list_hosts"],
+                             environment=_environment(layout))
+        return service_conf.HOST in hosts
+
+    stamp = layout.stamps / "compute-host"
+    if not stamp.exists():
+        infrastructure.wait_until(
+            mapped, f"nova-compute ({layout.log / 'nova-compute.log'})",
+            timeout_seconds=90)
+        stamp.touch()
+
+
+def _schema_commands(layout: lab_layout.Layout,
+                     service: str) -> list[list[str]]:
+    conf = ["--config-file", str(_conf(layout, service))]
+    if service == "keystone":
+        owner = ["--keystone-user", "root", "--keystone-group", "root"]
+        keystone = ["keystone-manage", *conf]
+        url = layout.url("keystone", "/v3")
+        return [
+            [*keystone, "db_sync"], [*keystone, "fernet_setup", *owner],
+            [*keystone, "credential_setup", *owner],
+            # the password goes by OS_BOOTSTRAP_PASSWORD, not by argv
+            [*keystone, "bootstrap", "--bootstrap-region-id",
+             service_conf.REGION, "--bootstrap-public-url", url,
+             "--bootstrap-internal-url", url, "--bootstrap-admin-url", url]]
+    if service == "nova":
+        nova = ["nova-manage", *conf]
+        return [[*nova, "api_db", "sync"],
+                [*nova, "cell_v2", "map_cell0"], [*nova, "db", "sync"]]
+    if service == "neutron":
+        return [["neutron-db-manage", *conf, "upgrade", "heads"]]
+    sync = {"glance": ["db_sync"], "cinder": ["db", "sync"],
+            "placement": ["db", "sync"]}
+    return [[f"{service}-manage", *conf, *sync[service]]]
+
+
+def _create_cell(layout: lab_layout.Layout, log: pathlib.Path) -> None:
+    cells = [layout.venv / "bin" / "nova-manage", "--config-file",
+             _conf(layout, "nova"), "cell_v2"]
+    environment = _environment(layout)
+    if " cell1 " not in commands.run([*cells, "list_cells"], log=log,
+                                     environment=environment):
+        commands.run([*cells, "create_cell", "--name", "cell1"], log=log,
+                     environment=environment)
+
+
+def _conf_name(service: str) -> str:
+    return "glance-api.conf" if service == "glance" else f"{service}.conf"
+
+
+def _conf(layout: lab_layout.Layout, service: str) -> pathlib.Path:
+    return layout.etc / _conf_name(service)
+
+
+def _files(layout: lab_layout.Layout, service: str) -> list[pathlib.Path]:
+    files = [_conf(layout, service)]
+    if service == "cinder":
+        files.append(layout.cinder_backends)
+    return files
+
+
+def _version(files: Iterable[pathlib.Path]) -> dict[str, str]:
+    """Return a variable that makes a program restart when a file changes."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return {"CINDER_TIERS_LAB_CONFIGURATION": digest.hexdigest()[:16]}
+
+
+def _folder(layout: lab_layout.Layout, service: str) -> pathlib.Path:
+    folder = layout.etc / service
+    return folder if folder.exists() else layout.etc
+
+
+def _environment(layout: lab_layout.Layout) -> dict[str, str]:
+    return {"PATH": f"{layout.venv}/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": str(layout.root), "LANG": "C.UTF-8",
+            "OS_BOOTSTRAP_PASSWORD": layout.passwords["admin"],
+            "TZ": os.environ.get("TZ", "UTC")}
+
+
+def _http_status(url: str) -> int:
+    try:
+        # a loopback URL of our own making
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0

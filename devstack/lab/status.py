@@ -1,0 +1,110 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What runs and how large: the answers of ``lab.sh status``."""
+
+import dataclasses
+import pathlib
+import re
+
+from lab import layout as lab_layout
+from lab import leftovers
+from lab import supervisor as lab_supervisor
+
+#: A line of a log that says why something failed.
+_TELLING = re.compile(r"\b(ERROR|CRITICAL|FATAL|Traceback|error|failed|"
+                      r"panic|abort|cannot|denied)\b")
+
+
+#: The last line of an oslo.log traceback: level and logger, and no more.
+_EMPTY_RECORD = re.compile(r" (ERROR|CRITICAL) [\w.]+(\s+\[[^\]]*\])?\s*$")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServiceStatus:
+    """One service of the lab.
+
+    :param state: supervisord's word: RUNNING, STOPPED, FATAL, ...
+    :param pid: process id; 0 when it does not run.
+    :param memory_mib: proportional set size of the process and its
+        children; 0 when it does not run.
+    :param log_line: on failure, the last line of its log that tells why.
+    """
+
+    name: str
+    state: str
+    pid: int
+    memory_mib: int
+    log_line: str
+
+
+def services(layout: lab_layout.Layout,
+             supervisor: lab_supervisor.Supervisor) -> list[ServiceStatus]:
+    """Return the state of every service that this lab has ever started."""
+    if supervisor.is_up():
+        states = supervisor.states()
+    else:
+        states = [lab_supervisor.ProgramState(
+            name=path.stem, state="STOPPED", pid=0, detail="")
+            for path in sorted(
+                (layout.root / "supervisor" / "programs").glob("*.conf"))]
+    return [ServiceStatus(
+        name=state.name, state=state.state, pid=state.pid,
+        memory_mib=_family_mib(state.pid) if state.pid else 0,
+        log_line=("" if state.state in ("RUNNING", "STOPPED") else
+                  telling_line(supervisor.log_file(state.name))
+                  or state.detail)) for state in states]
+
+
+def telling_line(log: pathlib.Path) -> str:
+    """Return the last line of a log that looks like a reason, or the last."""
+    try:
+        lines = log.read_text(errors="replace").splitlines()[-400:]
+    except FileNotFoundError:
+        return ""
+    telling = [line for line in lines
+               if _TELLING.search(line) and not _EMPTY_RECORD.search(line)]
+    return (telling or lines or [""])[-1].strip()
+
+
+def memory_gib(layout: lab_layout.Layout) -> float:
+    """Return the memory of all processes and guests of the lab, in GiB.
+
+    Proportional set sizes: what processes share is counted once.
+    """
+    processes = [*leftovers.marked(layout.root),
+                 *leftovers.guests(layout.libvirt_folder)]
+    return sum(_pss_kib(process.pid) for process in processes) / 2 ** 20
+
+
+def _family_mib(pid: int) -> int:
+    total, todo = 0, [pid]
+    while todo:
+        member = todo.pop()
+        total += _pss_kib(member)
+        try:
+            children = pathlib.Path(
+                f"/proc/{member}/task/{member}/children").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        todo.extend(int(word) for word in children.split())
+    return total // 1024
+
+
+def _pss_kib(pid: int) -> int:
+    try:
+        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return 0
+    for line in text.splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1])
+    return 0

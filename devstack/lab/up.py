@@ -1,0 +1,244 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Starts the lab: the stages of ``up``, what they need, and their report."""
+
+from collections.abc import Callable
+import os
+import pathlib
+import time
+
+from lab import accelerator
+from lab import access
+from lab import ceph
+from lab import commands
+from lab import guest_image
+from lab import infrastructure
+from lab import layout as lab_layout
+from lab import packages
+from lab import services
+from lab import stages
+from lab import status
+from lab import supervisor as lab_supervisor
+
+Say = Callable[[str], None]
+
+
+def up(layout: lab_layout.Layout, say: Say = print) -> None:
+    """Start everything that does not run; may be called at any time.
+
+    :param say: takes each line for the user.
+    :raises stages.StagesFailed: a stage failed; what runs is left running.
+    :raises lab_supervisor.SupervisorError: a program does not stay up.
+    """
+    started = time.monotonic()
+
+    def report(result: stages.StageResult) -> None:
+        total = time.monotonic() - started
+        outcome = "FAILED" if result.problem else (result.remark or "done")
+        say(f"[{total:6.1f} s] {result.name:<15} {result.seconds:6.1f} s  "
+            f"{outcome}")
+
+    results = stages.run(_stages(layout), report)
+    lab_supervisor.Supervisor(layout).wait_until_running()
+    memory_gib = status.memory_gib(layout)
+    slowest = max(results, key=lambda result: result.seconds)
+    say(f"up after {time.monotonic() - started:.0f} s (longest stage: "
+        f"{slowest.name}, {slowest.seconds:.0f} s); {memory_gib:.1f} GiB of "
+        "memory in use by the lab")
+
+
+def _stages(layout: lab_layout.Layout) -> list[stages.Stage]:
+    supervisor = lab_supervisor.Supervisor(layout)
+    return [*_machine_stages(layout, supervisor),
+            *_control_stages(layout, supervisor),
+            *_compute_stages(layout, supervisor)]
+
+
+def _machine_stages(layout: lab_layout.Layout,
+                    supervisor: lab_supervisor.Supervisor,
+                    ) -> list[stages.Stage]:
+    """Return the stages below OpenStack."""
+    def apt() -> str | None:
+        return packages.install_debian_packages(layout.log / "apt.log")
+
+    def python() -> str | None:
+        remark = packages.make_python_environment(layout)
+        services.write_configuration(layout)
+        access.write(layout)
+        return remark
+
+    def start_supervisor() -> str | None:
+        orphans = supervisor.start_daemon()
+        return f"{len(orphans)} orphans ended" if orphans else None
+
+    def probe() -> str | None:
+        return _probe_accelerator(layout)
+
+    return [
+        stages.Stage(name="packages", run=apt),
+        stages.Stage(name="tools",
+                     run=lambda: packages.install_tools(layout)),
+        stages.Stage(name="python", needs=("tools",), run=python),
+        stages.Stage(
+            name="bindings", needs=("packages", "python"),
+            run=lambda: packages.link_system_modules(layout)),
+        stages.Stage(name="supervisor", needs=("tools",),
+                     run=start_supervisor),
+        stages.Stage(
+            name="ceph", needs=("packages", "supervisor"),
+            run=_cluster(layout, supervisor).up),
+        stages.Stage(
+            name="mariadb", needs=("packages", "supervisor"),
+            run=lambda: infrastructure.start_mariadb(layout, supervisor)),
+        stages.Stage(
+            name="rabbitmq", needs=("packages", "supervisor"),
+            run=lambda: infrastructure.start_rabbitmq(layout, supervisor)),
+        stages.Stage(
+            name="libvirt", needs=("packages", "supervisor"),
+            run=lambda: infrastructure.start_libvirt(layout, supervisor)),
+        stages.Stage(name="guest-image", needs=("packages",),
+                     run=lambda: _build_guest_image(layout)),
+        stages.Stage(name="accelerator", needs=("guest-image",), run=probe),
+    ]
+
+
+def _control_stages(layout: lab_layout.Layout,
+                    supervisor: lab_supervisor.Supervisor,
+                    ) -> list[stages.Stage]:
+    """Return the stages of Keystone, Glance, Cinder and the tiers."""
+    def schema(service: str) -> stages.Stage:
+        return stages.Stage(
+            name=f"{service}-db", needs=("python", "mariadb"),
+            run=lambda: services.create_schema(layout, service))
+
+    def api(service: str, *needs: str, threads: int = 4) -> stages.Stage:
+        return stages.Stage(
+            name=service, needs=(f"{service}-db", *needs),
+            run=lambda: services.start_api(
+                layout, supervisor, service, threads))
+
+    def tiers() -> None:
+        access.apply_tiers(layout)
+        keyring = _cluster(layout, supervisor).write_client_keyring("cinder")
+        infrastructure.give_libvirt_the_key(layout, _key(keyring))
+
+    return [
+        *map(schema, ("keystone", "glance", "cinder", "placement", "neutron",
+                      "nova")),
+        api("keystone"),
+        stages.Stage(name="identity", needs=("keystone",),
+                     run=lambda: _in_cloud(layout, "identity")),
+        api("glance", "identity", "ceph", "bindings"),
+        stages.Stage(name="backend-config", needs=("python",),
+                     run=lambda: access.write_backends(layout)),
+        api("cinder", "identity", "rabbitmq", "backend-config", threads=8),
+        stages.Stage(
+            name="cinder-scheduler", needs=("cinder",),
+            run=lambda: services.start_workers(
+                layout, supervisor, ["cinder-scheduler"])),
+        stages.Stage(
+            name="tiers", needs=("cinder", "ceph", "libvirt", "bindings"),
+            run=tiers),
+        stages.Stage(
+            name="cinder-volume", needs=("tiers", "glance"),
+            run=lambda: services.start_workers(
+                layout, supervisor, ["cinder-volume"])),
+        stages.Stage(name="rally", needs=("python",),
+                     run=lambda: access.set_up_rally(layout)),
+        api("placement", "identity"), api("neutron", "identity", "rabbitmq"),
+    ]
+
+
+def _compute_stages(layout: lab_layout.Layout,
+                    supervisor: lab_supervisor.Supervisor,
+                    ) -> list[stages.Stage]:
+    """Return the stages of Nova and of what the cloud holds."""
+    def compute() -> None:
+        services.write_configuration(layout)  # the accelerator is known now
+        services.start_workers(layout, supervisor, ["nova-compute"])
+
+    return [
+        stages.Stage(
+            name="nova", needs=("nova-db", "placement", "neutron"),
+            run=lambda: services.start_api(
+                layout, supervisor, "nova", threads=8)),
+        stages.Stage(
+            name="nova-control", needs=("nova-db", "rabbitmq", "placement"),
+            run=lambda: services.start_workers(
+                layout, supervisor, ["nova-conductor", "nova-scheduler"])),
+        stages.Stage(
+            name="nova-compute",
+            needs=("nova-control", "accelerator", "tiers"), run=compute),
+        stages.Stage(name="compute-host", needs=("nova-compute",),
+                     run=lambda: services.map_compute_host(layout)),
+        stages.Stage(
+            name="cloud",
+            needs=("glance", "nova", "neutron", "cinder-scheduler",
+                   "cinder-volume", "compute-host", "guest-image"),
+            run=lambda: _in_cloud(layout, "resources")),
+    ]
+
+
+def _cluster(layout: lab_layout.Layout,
+             supervisor: lab_supervisor.Supervisor) -> ceph.CephCluster:
+    return ceph.CephCluster(
+        layout.root, supervisor,
+        lambda line: _append(layout.log / "ceph-set-up.log", line),
+        mon_ports=(layout.port("ceph-mon-v2"), layout.port("ceph-mon-v1")),
+        daemon_ports=layout.ceph_daemon_ports())
+
+
+def _build_guest_image(layout: lab_layout.Layout) -> str:
+    def build() -> str:
+        return guest_image.build(
+            work_directory=layout.cache / "guest-work",
+            output=layout.guest_image, log=layout.log / "guest-image.log")
+
+    try:
+        return build()
+    except (guest_image.GuestImageError, commands.CommandFailed):
+        # What apt knows may be missing, or older than what the archive has.
+        packages.update_package_lists(layout.log / "apt.log")
+        return build()
+
+
+def _in_cloud(layout: lab_layout.Layout, part: str) -> None:
+    commands.run(
+        [layout.python, "-m", "lab.cloud", part],
+        log=layout.log / f"cloud-{part}.log",
+        environment=access.environment(layout))
+
+
+def _probe_accelerator(layout: lab_layout.Layout) -> str:
+    """Find out how guests run; asked again after the machine has rebooted."""
+    answer = layout.root / "accelerator"
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    device = "kvm-device" if os.path.exists("/dev/kvm") else "no-kvm-device"
+    if answer.exists() and f"{boot} {device}" in answer.read_text():
+        return answer.read_text().splitlines()[0]
+    found = accelerator.probe(layout.guest_image, log_directory=layout.log)
+    line = f"{found.name}: {found.reason}"
+    answer.write_text(f"{line}\n{boot} {device}\n")
+    return line
+
+
+def _key(keyring: pathlib.Path) -> str:
+    for line in keyring.read_text().splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() == "key":
+            return value.strip()
+    raise ValueError(f"{keyring}: expected a line 'key = ...', found none")
+
+
+def _append(path: pathlib.Path, line: str) -> None:
+    with path.open("a") as stream:
+        stream.write(f"{line}\n")

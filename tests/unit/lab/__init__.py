@@ -1,0 +1,19 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Tests of the lab: a package of devstack/, which nothing installs."""
+
+import pathlib
+import sys
+
+_DEVSTACK = str(pathlib.Path(__file__).resolve().parents[3] / "devstack")
+if _DEVSTACK not in sys.path:
+    sys.path.insert(0, _DEVSTACK)

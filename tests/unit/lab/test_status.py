@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The log line that tells why a service failed."""
+
+import pathlib
+
+import fixtures
+import testtools
+
+from lab import status
+
+
+class TellingLineTest(testtools.TestCase):
+
+    def telling(self, *lines):
+        log = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / "x.log"
+        log.write_text("\n".join(lines))
+        return status.telling_line(log)
+
+    def test_the_last_error_counts_not_what_follows(self):
+        self.assertEqual("bind failed: in use", self.telling(
+            "error: no such pool", "bind failed: in use", "goodbye"))
+
+    def test_the_empty_end_of_a_traceback_does_not_count(self):
+        self.assertEqual(
+            "2026-11-20 21:44:54.288 19182 ERROR cinder NoFilter: X",
+            self.telling(
+                "2026-11-20 21:44:54.288 19182 ERROR cinder NoFilter: X",
+                "2026-11-20 21:44:54.288 19182 ERROR cinder ",
+                "2026-11-20 21:44:54.288 19182 ERROR cinder [-]"))
+
+    def test_without_an_error_the_last_line_counts(self):
+        self.assertEqual("b", self.telling("a", "b"))
+
+    def test_a_log_that_is_not_there_says_nothing(self):
+        self.assertEqual("", status.telling_line(pathlib.Path("/no/log")))
