@@ -1,0 +1,393 @@
+#!/bin/bash
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# DevStack plugin: installs cinder-tiers, enables TierFilter, and creates the
+# tiers on the Ceph of devstack-plugin-ceph. The lab (lab.sh, lab/) is another
+# way to get a cloud and has nothing to do with it.
+#
+# DevStack sources this file once for each phase, from stack.sh, unstack.sh
+# and clean.sh. What happens when:
+#
+# pre-install   stop early when something is missing
+# install       the package, where the services and the CLI run
+# post-config   TierFilter, before cinder-scheduler starts
+# extra         pools and volume types, then the backends: cinder-volume must
+#               not start on a pool that does not exist, and volume types
+#               need a running cinder-api
+# test-config   check that what runs is what was declared
+# unstack       cinder.conf as it was
+# clean         our files
+
+_XTRACE_CINDER_TIERS=$(set +o | grep xtrace)
+set +o xtrace
+
+# Files
+# -----
+
+_CINDER_TIERS_UNDO=$CINDER_TIERS_STATE_DIR/undo.ini
+_CINDER_TIERS_OWN_CATALOG=$CINDER_TIERS_STATE_DIR/tiers.yaml
+
+# Cinder's default of scheduler_default_filters, for a cinder.conf without it.
+_CINDER_TIERS_STOCK_FILTERS=AvailabilityZoneFilter
+_CINDER_TIERS_STOCK_FILTERS+=,CapacityFilter,CapabilitiesFilter
+
+# Lists
+# -----
+
+# _cinder_tiers_list_add list item - the comma separated list with the item
+function _cinder_tiers_list_add {
+    local list=${1// /} item=$2
+    if [[ ,$list, == *,$item,* ]]; then
+        echo "$list"
+    else
+        echo "${list:+$list,}$item"
+    fi
+}
+
+# _cinder_tiers_list_remove list item - the list without the item
+function _cinder_tiers_list_remove {
+    local list=,${1// /}, item=$2
+    list=${list//,$item,/,}
+    list=${list#,}
+    echo "${list%,}"
+}
+
+# Conditions
+# ----------
+
+# Whether tiers are created from this node: where the API is.
+function _cinder_tiers_apply_here {
+    [[ "$CINDER_TIERS_APPLY" == "True" ]] && is_service_enabled c-api
+}
+
+# Whether backends of tiers run on this node.
+function _cinder_tiers_backends_here {
+    [[ "$CINDER_TIERS_APPLY" == "True" ]] && is_service_enabled c-vol
+}
+
+function _cinder_tiers_is_ceph_enabled {
+    is_plugin_enabled devstack-plugin-ceph &&
+        [[ "${ENABLE_CEPH_CINDER:-True}" == "True" ]]
+}
+
+# Commands
+# --------
+
+function _cinder_tiers_catalog {
+    echo "${CINDER_TIERS_CATALOG:-$_CINDER_TIERS_OWN_CATALOG}"
+}
+
+# _cinder_tiers_openstack command... - openstack tier command...
+function _cinder_tiers_openstack {
+    CEPH_CONF=$CEPH_CONF_FILE CINDER_TIERS_RBD_SECRET_UUID=$CINDER_CEPH_UUID \
+        openstack --os-region-name="$REGION_NAME" tier "$@" \
+        --catalog "$(_cinder_tiers_catalog)"
+}
+
+# _cinder_tiers_ceph command... - a ceph command as its admin, in the way of
+# devstack-plugin-ceph. Its FSID is not used: that is a new one whenever its
+# settings are read.
+function _cinder_tiers_ceph {
+    local fsid
+    fsid=$(awk '$1 == "fsid" { print $3 }' "$CEPH_CONF_DIR/ceph.conf")
+    sudo "${CEPHADM:-/usr/bin/cephadm}" --image "$CONTAINER_IMAGE" shell \
+        --fsid "$fsid" --config "$CEPH_CONF_DIR/ceph.conf" \
+        --keyring "$CEPH_CONF_DIR/ceph.client.admin.keyring" -- ceph "$@"
+}
+
+# Phases
+# ------
+
+function check_cinder_tiers {
+    if ! is_service_enabled cinder; then
+        die $LINENO "cinder-tiers needs Cinder: enable c-api, c-sch, c-vol"
+    fi
+    if [[ "$CINDER_TIERS_APPLY" != "True" ]]; then
+        return
+    fi
+    if ! _cinder_tiers_is_ceph_enabled; then
+        die $LINENO "cinder-tiers creates its tiers in Ceph, but Cinder has \
+none: add 'enable_plugin devstack-plugin-ceph' to local.conf and leave \
+ENABLE_CEPH_CINDER alone, or set CINDER_TIERS_APPLY=False to only enable \
+TierFilter and make the tiers' volume types yourself"
+    fi
+    if [[ "$REMOTE_CEPH" == "True" && -z "$CINDER_TIERS_CATALOG" ]]; then
+        die $LINENO "REMOTE_CEPH=True: set CINDER_TIERS_CATALOG to a tiers \
+file that fits that Ceph"
+    fi
+    if [[ -n "$CINDER_TIERS_CATALOG" && ! -r "$CINDER_TIERS_CATALOG" ]]; then
+        die $LINENO "CINDER_TIERS_CATALOG: cannot read $CINDER_TIERS_CATALOG"
+    fi
+    # devstack-plugin-ceph installs them only beside a Ceph of its own.
+    install_package python3-rados python3-rbd
+}
+
+function install_cinder_tiers {
+    local extras=""
+    if _cinder_tiers_apply_here || _cinder_tiers_backends_here; then
+        extras=cli
+    fi
+    if [[ "$CINDER_TIERS_RALLY" == "True" ]]; then
+        extras=cli,rally
+    fi
+    setup_develop "$CINDER_TIERS_DIR" $extras
+
+    # They are not on PyPI: DevStack's venv sees them as system packages, but
+    # only while it runs the distribution's own Python.
+    if _cinder_tiers_apply_here && ! python3 -c 'import rados, rbd'; then
+        die $LINENO "python3 ($(command -v python3)) cannot import rados and \
+rbd of the distribution: stack with the distribution's Python"
+    fi
+}
+
+function configure_cinder_tiers_filter {
+    local filters
+    filters=$(iniget "$CINDER_CONF" DEFAULT scheduler_default_filters)
+    filters=${filters:-$_CINDER_TIERS_STOCK_FILTERS}
+    iniset "$CINDER_CONF" DEFAULT scheduler_default_filters \
+        "$(_cinder_tiers_list_add "$filters" TierFilter)"
+    iniset "$CINDER_CONF" cinder_tiers on_error "$CINDER_TIERS_ON_ERROR"
+}
+
+# The cephx user of plan and apply, with a keyring that STACK_USER can read.
+function create_cinder_tiers_ceph_user {
+    local name=client.$CINDER_TIERS_CEPH_USER
+    local keyring=$CEPH_CONF_DIR/ceph.$name.keyring key
+
+    if [[ "$REMOTE_CEPH" != "True" ]]; then
+        key=$(_cinder_tiers_ceph auth get-or-create "$name" \
+            mon 'allow *' mgr 'allow *' osd 'allow *') ||
+            die $LINENO "Ceph made no cephx user $name"
+        sudo install -m 600 -o "$STACK_USER" /dev/stdin "$keyring" <<<"$key"
+    elif [[ ! -r "$keyring" ]]; then
+        die $LINENO "REMOTE_CEPH=True: put the keyring of $name at $keyring, \
+readable by $STACK_USER, or set CINDER_TIERS_CEPH_USER"
+    fi
+}
+
+# Tiers for the one OSD of devstack-plugin-ceph. They differ in nothing but
+# their pools: this is for trying placement, not performance.
+function write_cinder_tiers_catalog {
+    local device_class
+    device_class=$(_cinder_tiers_ceph osd crush class ls -f json |
+        jq -r '.[0] // empty')
+    if [[ -z "$device_class" ]]; then
+        die $LINENO "no OSD of Ceph has a device class: see 'ceph osd tree'"
+    fi
+    # Ceph refuses pools with one copy by default.
+    _cinder_tiers_ceph config set global mon_allow_pool_size_one true ||
+        die $LINENO "Ceph did not allow pools with one copy"
+
+    local common="cluster: ceph, device_class: $device_class"
+    common+=", failure_domain: osd, replicated: {size: 1, min_size: 1,"
+    common+=" single_copy: true}"
+    cat >"$_CINDER_TIERS_OWN_CATALOG" <<CATALOG
+# Written by the cinder-tiers plugin of DevStack at each stack.sh. To change
+# it, copy it and set CINDER_TIERS_CATALOG in local.conf.
+version: 1
+follow_image_types: [image-tier]
+clusters:
+  ceph:
+    user: $CINDER_TIERS_CEPH_USER
+    cinder_user: $CINDER_CEPH_USER
+    images_pool: $GLANCE_CEPH_POOL
+    conf: $CEPH_CONF_FILE
+    secret_uuid: $CINDER_CEPH_UUID
+tiers:
+  database:
+    tags: [database]
+    priority: 20
+    rbd: {pool: tier-database, $common}
+  general:
+    fallback: true
+    rbd: {pool: tier-general, $common}
+  archive:
+    tags: [archive]
+    priority: 10
+    rbd: {pool: tier-archive, $common}
+CATALOG
+}
+
+function apply_cinder_tiers {
+    create_cinder_tiers_ceph_user
+    if [[ -z "$CINDER_TIERS_CATALOG" ]]; then
+        write_cinder_tiers_catalog
+    fi
+    _cinder_tiers_openstack apply ||
+        die $LINENO "the tiers could not be applied, see above"
+}
+
+# _cinder_tiers_set_default option value - set an option of [DEFAULT], and
+# remember what must be undone
+function _cinder_tiers_set_default {
+    local option=$1 value=$2 before
+    before=$(iniget "$CINDER_CONF" DEFAULT "$option")
+    if [[ "$option" == enabled_backends ]]; then
+        # A list: what DevStack has enabled stays.
+        local backend backends=$before
+        for backend in ${value//,/ }; do
+            iniset "$_CINDER_TIERS_UNDO" backends "$backend" added
+            backends=$(_cinder_tiers_list_add "$backends" "$backend")
+        done
+        value=$backends
+    elif [[ "$before" != "$value" ]]; then
+        iniset "$_CINDER_TIERS_UNDO" DEFAULT "$option" "$before"
+    fi
+    iniset "$CINDER_CONF" DEFAULT "$option" "$value"
+}
+
+# Merge the sections that "openstack tier backend-config" prints.
+function configure_cinder_tiers_backends {
+    local sections section="" line
+    sections=$(_cinder_tiers_openstack backend-config) ||
+        die $LINENO "no backends could be made of $(_cinder_tiers_catalog)"
+    while IFS= read -r line; do
+        if [[ "$line" =~ ^\[(.+)\]$ ]]; then
+            section=${BASH_REMATCH[1]}
+        elif [[ "$line" =~ ^([a-z0-9_]+)\ *=\ *(.*)$ ]]; then
+            if [[ "$section" == DEFAULT ]]; then
+                _cinder_tiers_set_default "${BASH_REMATCH[1]}" \
+                    "${BASH_REMATCH[2]}"
+            else
+                iniset "$CINDER_CONF" "$section" "${BASH_REMATCH[1]}" \
+                    "${BASH_REMATCH[2]}"
+            fi
+        fi
+    done <<<"$sections"
+}
+
+# Names of the backends that we added, one per line.
+function _cinder_tiers_backends {
+    if [[ -r "$_CINDER_TIERS_UNDO" ]]; then
+        sed -ne '/^\[backends\]/,/^\[/ s/ = added$//p' "$_CINDER_TIERS_UNDO"
+    fi
+}
+
+# cinder-volume reads its backends, and cinder-api its default type, at start.
+function restart_cinder_for_tiers {
+    local service
+    for service in c-api c-vol; do
+        if is_service_enabled $service; then
+            restart_service devstack@$service
+        fi
+    done
+}
+
+# What runs is what was declared: no changes are left to do, and every backend
+# has reported itself.
+function check_cinder_tiers_result {
+    _cinder_tiers_openstack plan ||
+        die $LINENO "the tiers are not as $(_cinder_tiers_catalog) says"
+    local backend left=$SERVICE_TIMEOUT
+    for backend in $(_cinder_tiers_backends); do
+        until openstack --os-region-name="$REGION_NAME" volume service list \
+            --service cinder-volume -f value -c Host -c State |
+            grep -q "@$backend up$"; do
+            if ((left-- <= 0)); then
+                die $LINENO "backend $backend is not up after \
+$SERVICE_TIMEOUT s: see the log of devstack@c-vol"
+            fi
+            sleep 1
+        done
+    done
+}
+
+# cinder.conf as it was before us. The volume types go with Cinder's database
+# and the pools with DevStack's Ceph.
+function unconfigure_cinder_tiers {
+    local backend option filters backends
+    if [[ ! -e "$CINDER_CONF" ]]; then
+        return
+    fi
+    filters=$(iniget "$CINDER_CONF" DEFAULT scheduler_default_filters)
+    filters=$(_cinder_tiers_list_remove "$filters" TierFilter)
+    if [[ -z "$filters" || "$filters" == "$_CINDER_TIERS_STOCK_FILTERS" ]]
+    then
+        inidelete "$CINDER_CONF" DEFAULT scheduler_default_filters
+    else
+        iniset "$CINDER_CONF" DEFAULT scheduler_default_filters "$filters"
+    fi
+    _cinder_tiers_delete_section cinder_tiers
+
+    backends=$(iniget "$CINDER_CONF" DEFAULT enabled_backends)
+    for backend in $(_cinder_tiers_backends); do
+        backends=$(_cinder_tiers_list_remove "$backends" "$backend")
+        iniset "$CINDER_CONF" DEFAULT enabled_backends "$backends"
+        _cinder_tiers_delete_section "$backend"
+    done
+
+    option=default_volume_type
+    if [[ -r "$_CINDER_TIERS_UNDO" ]] &&
+        ini_has_option "$_CINDER_TIERS_UNDO" DEFAULT $option; then
+        local before
+        before=$(iniget "$_CINDER_TIERS_UNDO" DEFAULT $option)
+        if [[ -n "$before" ]]; then
+            iniset "$CINDER_CONF" DEFAULT $option "$before"
+        else
+            inidelete "$CINDER_CONF" DEFAULT $option
+        fi
+    fi
+    rm -f "$_CINDER_TIERS_UNDO"
+}
+
+# _cinder_tiers_delete_section section - with all of its options
+function _cinder_tiers_delete_section {
+    sed -i -e "/^\[$1\]/,/^\[/ { /^\[$1\]/ d; /^\[/! d; }" "$CINDER_CONF"
+}
+
+function cleanup_cinder_tiers {
+    if [[ "$REMOTE_CEPH" == "True" && "$CINDER_TIERS_APPLY" == "True" ]]; then
+        echo "cinder-tiers: the pools, CRUSH rules and cephx capabilities of \
+the tiers stay in the remote Ceph; remove them there if nobody needs them"
+    elif [[ -n "$CEPH_CONF_DIR" ]]; then
+        sudo rm -f \
+            "$CEPH_CONF_DIR/ceph.client.$CINDER_TIERS_CEPH_USER.keyring"
+    fi
+    rm -rf "$CINDER_TIERS_STATE_DIR"
+}
+
+# Entry
+# -----
+
+if [[ "$1" == "stack" && "$2" == "pre-install" ]]; then
+    check_cinder_tiers
+elif [[ "$1" == "stack" && "$2" == "install" ]]; then
+    echo_summary "Installing cinder-tiers"
+    install_cinder_tiers
+elif [[ "$1" == "stack" && "$2" == "post-config" ]]; then
+    if is_service_enabled c-sch; then
+        echo_summary "Enabling TierFilter"
+        configure_cinder_tiers_filter
+    fi
+elif [[ "$1" == "stack" && "$2" == "extra" ]]; then
+    mkdir -p "$CINDER_TIERS_STATE_DIR"
+    if _cinder_tiers_apply_here; then
+        echo_summary "Creating the tiers"
+        apply_cinder_tiers
+    fi
+    if _cinder_tiers_apply_here || _cinder_tiers_backends_here; then
+        echo_summary "Configuring the backends of the tiers"
+        configure_cinder_tiers_backends
+        restart_cinder_for_tiers
+    fi
+elif [[ "$1" == "stack" && "$2" == "test-config" ]]; then
+    if _cinder_tiers_apply_here; then
+        check_cinder_tiers_result
+    fi
+elif [[ "$1" == "unstack" ]]; then
+    unconfigure_cinder_tiers
+elif [[ "$1" == "clean" ]]; then
+    cleanup_cinder_tiers
+fi
+
+$_XTRACE_CINDER_TIERS

@@ -1,0 +1,311 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The DevStack plugin: its phases run in bash, then the files are looked at.
+
+devstack.sh beside this file stands for DevStack. Set DEVSTACK_DIR to a
+checkout of DevStack to run with its own functions for ini files.
+"""
+
+import configparser
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+
+import fixtures
+import testtools
+
+HERE = pathlib.Path(__file__).resolve().parent
+PLUGIN = HERE.parents[2] / 'devstack'
+STOCK = 'AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter'
+TIERS = ('tier-database', 'tier-general', 'tier-archive')
+UUID = '6b9e2e4c-5a0d-4a1e-9c57-0f2d9c4f7f10'
+
+
+class PluginTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        for name in ('bash', 'awk', 'jq'):
+            if shutil.which(name) is None:
+                self.skipTest(f'{name} is not installed (bindep.txt)')
+        self.world = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.etc_ceph = self.world / 'etc-ceph'
+        self.etc_ceph.mkdir()
+        (self.etc_ceph / 'ceph.conf').write_text('[global]\n\tfsid = any\n')
+
+    def run_script(self, script, **settings):
+        """Runs stack, unstack or clean; the finished process.
+
+        :param settings: what local.conf and other plugins set
+        """
+        environment = {
+            'PATH': os.environ['PATH'], 'HOME': str(self.world),
+            'DEVSTACK_DIR': os.environ.get('DEVSTACK_DIR', ''),
+            'PYTHON': sys.executable,
+            'PYTHONPATH': f'{PLUGIN.parent}:{self.world}/site',
+            'PLUGIN': str(PLUGIN), 'WORLD': str(self.world),
+            'ENABLED_SERVICES': 'c-api,c-sch,c-vol,c-bak',
+            'DEVSTACK_PLUGINS': 'devstack-plugin-ceph,cinder-tiers',
+            'ENABLE_CEPH_CINDER': 'True', 'REMOTE_CEPH': 'False',
+            'CEPHADM': 'cephadm', 'CONTAINER_IMAGE': 'any',
+            'CEPH_CONF_DIR': str(self.etc_ceph),
+            'CEPH_CONF_FILE': str(self.etc_ceph / 'ceph.conf'),
+            'CEPH_CLASSES': '["ssd"]', 'CINDER_CEPH_USER': 'cinder',
+            'CINDER_CEPH_UUID': UUID, 'GLANCE_CEPH_POOL': 'images',
+            **settings}
+        return subprocess.run(['bash', HERE / 'devstack.sh', script],
+                              env=environment, capture_output=True,
+                              text=True, timeout=60)
+
+    def assert_runs(self, script, **settings):
+        done = self.run_script(script, **settings)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        return done
+
+    def assert_dies(self, *texts, script='stack', **settings):
+        done = self.run_script(script, **settings)
+        self.assertNotEqual(0, done.returncode)
+        for text in texts:
+            self.assertIn(text, done.stderr)
+
+    def conf(self, name='cinder.conf'):
+        parser = configparser.ConfigParser(interpolation=None)
+        with open(self.world / name, encoding='utf-8') as file:
+            parser.read_file(file)
+        return parser
+
+    def lines(self, name):
+        return (self.world / name).read_text().splitlines()
+
+    def own_catalog(self, text=None):
+        """A tiers file of the operator; its path."""
+        path = self.world / 'tiers.yaml'
+        path.write_text(text or (
+            PLUGIN.parent / 'etc/cinder-tiers/tiers.yaml').read_text())
+        return str(path)
+
+
+class StackTestCase(PluginTestCase):
+
+    def test_the_filter_joins_the_stock_filters_before_the_scheduler(self):
+        self.assert_runs('stack')
+        running = self.conf('running/c-sch')
+        self.assertEqual(f'{STOCK},TierFilter',
+                         running['DEFAULT']['scheduler_default_filters'])
+        self.assertEqual('fallback', running['cinder_tiers']['on_error'])
+
+    def test_the_filter_joins_the_filters_that_are_set(self):
+        self.assert_runs('stack', CINDER_TIERS_ON_ERROR='fail',
+                         CINDER_CONF_EXTRA='scheduler_default_filters = '
+                                           'CapacityFilter, DriverFilter')
+        running = self.conf('running/c-sch')
+        self.assertEqual('CapacityFilter,DriverFilter,TierFilter',
+                         running['DEFAULT']['scheduler_default_filters'])
+        self.assertEqual('fail', running['cinder_tiers']['on_error'])
+
+    def test_backends_of_tiers_join_the_backends_of_devstack(self):
+        self.assert_runs('stack')
+        running = self.conf('running/c-vol')
+        self.assertEqual(','.join(('ceph', *TIERS)),
+                         running['DEFAULT']['enabled_backends'])
+        self.assertEqual('ceph', running['ceph']['volume_backend_name'])
+        for tier in TIERS:
+            section = {key: value for key, value in running[tier].items()
+                       if key not in running.defaults()}
+            self.assertEqual({
+                'volume_driver': 'cinder.volume.drivers.rbd.RBDDriver',
+                'volume_backend_name': tier, 'rbd_pool': tier,
+                'rbd_ceph_conf': str(self.etc_ceph / 'ceph.conf'),
+                'rbd_user': 'cinder', 'rbd_secret_uuid': UUID}, section)
+
+    def test_the_default_type_of_the_running_api_follows_the_image(self):
+        self.assert_runs('stack')
+        self.assertEqual(
+            'image-tier',
+            self.conf('running/c-api')['DEFAULT']['default_volume_type'])
+
+    def test_the_tiers_fit_a_ceph_of_one_osd(self):
+        self.assert_runs('stack', CEPH_CLASSES='["hdd"]')
+        applied = (self.world / 'applied.yaml').read_text()
+        self.assertEqual(3, applied.count(
+            'device_class: hdd, failure_domain: osd, replicated: {size: 1, '
+            'min_size: 1, single_copy: true}'))
+        self.assertEqual(['config set global mon_allow_pool_size_one true'],
+                         self.lines('ceph/config'))
+
+    def test_the_cephx_user_has_a_keyring_that_only_stack_can_read(self):
+        done = self.assert_runs('stack')
+        keyring = self.etc_ceph / 'ceph.client.cinder-tiers.keyring'
+        self.assertEqual('[client.cinder-tiers]\n\tkey = SECRET\n',
+                         keyring.read_text())
+        self.assertEqual(0o600, stat.S_IMODE(keyring.stat().st_mode))
+        self.assertNotIn('SECRET', done.stdout + done.stderr)
+
+    def test_a_tiers_file_of_the_operator_is_applied_as_it_is(self):
+        catalog = self.own_catalog()
+        self.assert_runs('stack', CINDER_TIERS_CATALOG=catalog)
+        self.assertEqual(pathlib.Path(catalog).read_text(),
+                         (self.world / 'applied.yaml').read_text())
+        self.assertFalse((self.world / 'ceph/config').exists())
+
+    def test_the_package_is_installed_with_what_its_commands_need(self):
+        self.assert_runs('stack')
+        self.assertEqual([f'{PLUGIN.parent} [cli]'], self.lines('installed'))
+        self.assertEqual(['python3-rados', 'python3-rbd'],
+                         self.lines('packages'))
+
+    def test_rally_is_installed_on_request(self):
+        self.assert_runs('stack', CINDER_TIERS_RALLY='yes')
+        self.assertEqual([f'{PLUGIN.parent} [cli,rally]'],
+                         self.lines('installed'))
+
+    def test_a_node_with_only_a_scheduler_gets_only_the_filter(self):
+        self.assert_runs('stack', ENABLED_SERVICES='c-sch')
+        self.assertEqual([f'{PLUGIN.parent} []'], self.lines('installed'))
+        self.assertIn('TierFilter', self.conf()['DEFAULT'][
+            'scheduler_default_filters'])
+        self.assertEqual('ceph', self.conf()['DEFAULT']['enabled_backends'])
+        self.assertFalse((self.world / 'applied.yaml').exists())
+
+    def test_without_apply_any_backend_can_be_made_a_tier(self):
+        self.assert_runs('stack', CINDER_TIERS_APPLY='False',
+                         DEVSTACK_PLUGINS='cinder-tiers')
+        self.assertIn('TierFilter', self.conf('running/c-sch')['DEFAULT'][
+            'scheduler_default_filters'])
+        self.assertEqual('ceph', self.conf()['DEFAULT']['enabled_backends'])
+        self.assertFalse((self.world / 'packages').exists())
+
+    def test_room_for_a_fleet_unless_local_conf_says_otherwise(self):
+        self.assert_runs('stack')
+        self.assertEqual('100', self.conf()['DEFAULT']['quota_volumes'])
+        self.assert_runs('stack', CINDER_QUOTA_VOLUMES='7')
+        self.assertEqual('7', self.conf()['DEFAULT']['quota_volumes'])
+
+    def test_stacking_twice_gives_the_same_files(self):
+        self.assert_runs('stack')
+        first = (self.world / 'cinder.conf').read_text()
+        self.assert_runs('stack')
+        self.assertEqual(first, (self.world / 'cinder.conf').read_text())
+
+    def test_a_phase_that_runs_twice_changes_nothing_more(self):
+        self.assert_runs('stack')
+        first = (self.world / 'cinder.conf').read_text()
+        self.assert_runs('configure_again')
+        self.assertEqual(first, (self.world / 'cinder.conf').read_text())
+
+
+class RefusalTestCase(PluginTestCase):
+
+    def assert_nothing_done(self):
+        self.assertFalse((self.world / 'installed').exists())
+        self.assertFalse((self.world / 'cinder.conf').exists())
+
+    def test_no_cinder(self):
+        self.assert_dies('cinder-tiers needs Cinder',
+                         ENABLED_SERVICES='n-api')
+        self.assert_nothing_done()
+
+    def test_no_ceph(self):
+        self.assert_dies('enable_plugin devstack-plugin-ceph',
+                         'CINDER_TIERS_APPLY=False',
+                         DEVSTACK_PLUGINS='cinder-tiers')
+        self.assert_nothing_done()
+
+    def test_ceph_but_not_for_cinder(self):
+        self.assert_dies('ENABLE_CEPH_CINDER', ENABLE_CEPH_CINDER='False')
+        self.assert_nothing_done()
+
+    def test_a_remote_ceph_without_a_tiers_file_for_it(self):
+        self.assert_dies('set CINDER_TIERS_CATALOG', REMOTE_CEPH='True')
+        self.assert_nothing_done()
+
+    def test_a_tiers_file_that_is_not_there(self):
+        self.assert_dies('cannot read /nowhere/tiers.yaml',
+                         CINDER_TIERS_CATALOG='/nowhere/tiers.yaml')
+        self.assert_nothing_done()
+
+    def test_a_remote_ceph_without_a_keyring(self):
+        self.assert_dies('put the keyring of client.cinder-tiers at',
+                         REMOTE_CEPH='True',
+                         CINDER_TIERS_CATALOG=self.own_catalog())
+
+    def test_a_python_that_cannot_import_the_packages_of_ceph(self):
+        self.assert_dies('cannot import rados and rbd', OTHER_PYTHON='yes')
+
+    def test_no_device_class(self):
+        self.assert_dies('no OSD of Ceph has a device class',
+                         CEPH_CLASSES='[]')
+
+    def test_tiers_that_cannot_be_applied(self):
+        self.assert_dies('could not be applied', APPLY_FAILS='yes')
+        self.assertEqual('ceph', self.conf()['DEFAULT']['enabled_backends'])
+
+    def test_a_tiers_file_with_an_error(self):
+        self.assert_dies('no backends could be made of',
+                         CINDER_TIERS_CATALOG=self.own_catalog('version: 7'))
+
+    def test_a_backend_that_does_not_come_up(self):
+        self.assert_dies('backend tier-general is not up',
+                         DOWN='tier-general')
+
+
+class UnstackTestCase(PluginTestCase):
+
+    def test_unstack_leaves_cinder_conf_as_it_was(self):
+        self.assert_runs('stack')
+        self.assert_runs('unstack')
+        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
+
+    def test_what_others_have_added_since_stays(self):
+        self.assert_runs('stack')
+        path = self.world / 'cinder.conf'
+        text = path.read_text().replace('TierFilter', 'TierFilter,JsonFilter')
+        path.write_text(text + '\n[later]\nkey = value\n')
+        self.assert_runs('unstack')
+        conf = self.conf()
+        self.assertEqual(f'{STOCK},JsonFilter',
+                         conf['DEFAULT']['scheduler_default_filters'])
+        self.assertEqual('value', conf['later']['key'])
+        self.assertEqual(['ceph', 'later'], conf.sections())
+
+    def test_unstack_after_stacking_twice(self):
+        self.assert_runs('stack')
+        self.assert_runs('stack')
+        self.assert_runs('unstack')
+        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
+
+    def test_unstack_twice_and_without_a_stack(self):
+        self.assert_runs('unstack')
+        self.assert_runs('stack')
+        self.assert_runs('unstack')
+        self.assert_runs('unstack')
+        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
+
+    def test_clean_leaves_no_file_of_ours(self):
+        self.assert_runs('stack')
+        self.assert_runs('clean')
+        self.assertEqual(['ceph.conf'], os.listdir(self.etc_ceph))
+        self.assertEqual([], os.listdir(self.world / 'data'))
+
+    def test_clean_says_what_stays_in_a_remote_ceph(self):
+        settings = {'REMOTE_CEPH': 'True',
+                    'CINDER_TIERS_CATALOG': self.own_catalog()}
+        keyring = self.etc_ceph / 'ceph.client.cinder-tiers.keyring'
+        keyring.write_text('of the operator')
+        self.assert_runs('stack', **settings)
+        done = self.assert_runs('clean', **settings)
+        self.assertIn('stay in the remote Ceph', done.stdout)
+        self.assertEqual('of the operator', keyring.read_text())
