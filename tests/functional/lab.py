@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The running lab, as its user has it: openrc sourced, commands run.
+
+The tests ask Ceph and the machine for the state of the world, not Cinder
+alone. They need ``devstack/lab.sh up``; without it they fail, and say so.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+import uuid
+
+import testtools
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+LAB_SH = str(REPOSITORY / "devstack" / "lab.sh")
+MEMBER = "cinder-tiers-lab-member"
+POOLS = ("tier-database", "tier-general", "tier-archive")
+
+
+def user_environment():
+    """The environment of a user who has sourced the lab's openrc."""
+    done = subprocess.run(
+        ["bash", "-c", f'. <("{LAB_SH}" openrc) && env -0'],
+        capture_output=True, text=True)
+    if done.returncode or "OS_CLOUD=" not in done.stdout:
+        raise AssertionError("the lab is not up; run devstack/lab.sh up. "
+                             f"It said: {done.stderr.strip()}")
+    return dict(entry.split("=", 1)
+                for entry in done.stdout.split("\0") if "=" in entry)
+
+
+class LabTestCase(testtools.TestCase):
+    """Runs commands against the lab and removes what a test has made."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment = user_environment()
+
+    def run_command(self, *argv, cloud=None, expect=0, **variables):
+        """Run a command; return (standard output, standard error)."""
+        environment = {**self.environment, **variables}
+        if cloud:
+            environment["OS_CLOUD"] = cloud
+        done = subprocess.run(argv, capture_output=True, text=True,
+                              env=environment, timeout=900)
+        if done.returncode != expect:
+            self.fail(f"{' '.join(argv)} ended with {done.returncode}, "
+                      f"expected {expect}:\n{done.stdout}\n{done.stderr}")
+        return done.stdout, done.stderr
+
+    def ask(self, *argv, **options):
+        """Run a command that answers with JSON."""
+        return json.loads(self.run_command(*argv, "-f", "json", **options)[0])
+
+    def unique_name(self, what):
+        return f"functional-{what}-{uuid.uuid4().hex[:8]}"
+
+    def create_volume(self, *options, cloud=MEMBER):
+        """Create a volume of 1 GiB; return its id when it is available."""
+        volume = self.ask("openstack", "volume", "create", "--size", "1",
+                          *options, self.unique_name("volume"), cloud=cloud)
+        self.addCleanup(self.delete_volume, volume["id"])
+        self.wait_for_volume(volume["id"])
+        return volume["id"]
+
+    def delete_volume(self, volume):
+        self.run_command("openstack", "volume", "delete", "--force", volume)
+        deadline = time.monotonic() + 60
+        while self.pool_of(volume) and time.monotonic() < deadline:
+            time.sleep(1)
+        self.assertIsNone(self.pool_of(volume))
+
+    def wait_for_volume(self, volume, wanted="available"):
+        deadline = time.monotonic() + 90
+        while True:
+            status = self.ask("openstack", "volume", "show",
+                              volume)["status"]
+            if status == wanted:
+                return
+            if status.startswith("error") or time.monotonic() > deadline:
+                self.fail(f"volume {volume} is {status}, expected {wanted}")
+            time.sleep(1)
+
+    def pool_of(self, volume):
+        """The pool that holds a volume's RBD image, asked of Ceph."""
+        holders = [pool for pool in POOLS if f"volume-{volume}" in
+                   self.run_command("rbd", "ls", pool)[0].split()]
+        self.assertLess(len(holders), 2)
+        return holders[0] if holders else None
+
+    def lab_sh(self, *argv, expect=0, **variables):
+        """Run devstack/lab.sh; return (standard output, standard error)."""
+        return self.run_command(LAB_SH, *argv, expect=expect, **variables)
+
+    def services(self):
+        """{name: {state, pid, memory_mib, log_line}} of the lab."""
+        done = subprocess.run([LAB_SH, "status", "-f", "json"],
+                              capture_output=True, text=True,
+                              env=self.environment)
+        return {row.pop("name"): row for row in json.loads(done.stdout)}
+
+    @property
+    def root(self):
+        return pathlib.Path(self.environment["CINDER_TIERS_LAB"])
+
+
+def is_alive(pid):
+    """Whether a process is there and no zombie."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def kill(pid, number):
+    """Send a signal to a process of the lab, if it is still there."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The tier commands against the real Cinder and Ceph of the lab."""
+
+import configparser
+import pathlib
+
+import fixtures
+import yaml
+
+from tests.functional import lab
+
+
+class TiersTest(lab.LabTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.catalog = pathlib.Path(self.environment["CINDER_TIERS_CATALOG"])
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def write(self, text):
+        path = self.folder / "tiers.yaml"
+        path.write_text(text)
+        return str(path)
+
+    def changed(self, change):
+        content = yaml.safe_load(self.catalog.read_text())
+        change(content)
+        return self.write(yaml.safe_dump(content, sort_keys=False))
+
+    def world(self):
+        """What the commands could have changed."""
+        pools, _ = self.run_command("ceph", "osd", "pool", "ls", "detail")
+        rules, _ = self.run_command("ceph", "osd", "crush", "rule", "dump")
+        users, _ = self.run_command("ceph", "auth", "ls")
+        types = self.ask("openstack", "volume", "type", "list", "--long")
+        return pools, rules, users, types
+
+    def assert_refused(self, catalog, *fragments):
+        before = self.world()
+        for command in ("plan", "apply"):
+            output, errors = self.run_command(
+                "openstack", "tier", command, "--catalog", catalog, expect=1)
+            for fragment in fragments:
+                self.assertIn(fragment, output + errors)
+            self.assertNotIn("Traceback", errors)
+        self.assertEqual(before, self.world())
+
+    def test_right_after_apply_the_plan_is_empty(self):
+        self.run_command("openstack", "tier", "apply")
+        self.assertEqual([], self.ask("openstack", "tier", "plan"))
+
+    def test_a_change_is_planned_applied_and_gone(self):
+        changed = self.changed(lambda content: content["tiers"][
+            "database"].update(description="changed by a test"))
+        self.addCleanup(self.run_command, "openstack", "tier", "apply")
+        planned = self.ask("openstack", "tier", "plan", "--catalog", changed,
+                           expect=2)
+        self.assertEqual(1, len(planned), planned)
+        self.run_command("openstack", "tier", "apply", "--catalog", changed)
+        self.assertEqual("changed by a test", self.ask(
+            "openstack", "volume", "type", "show", "database")["description"])
+        self.assertEqual([], self.ask("openstack", "tier", "plan",
+                                      "--catalog", changed))
+
+    def test_a_new_tier_gets_pool_rule_and_type(self):
+        def add(content):
+            content["tiers"]["scratch"] = {
+                "tags": ["scratch"], "priority": 77, "rbd": {
+                    "cluster": "ceph", "pool": "tier-scratch",
+                    "device_class": "ssd", "failure_domain": "host",
+                    "pg_num": 8, "replicated": {"size": 2, "min_size": 1}}}
+
+        changed = self.changed(add)
+        self.addCleanup(self.remove_scratch)
+        self.run_command("openstack", "tier", "apply", "--catalog", changed)
+        self.assertEqual([], self.ask("openstack", "tier", "plan",
+                                      "--catalog", changed))
+        size, _ = self.run_command("ceph", "osd", "pool", "get",
+                                   "tier-scratch", "size")
+        self.assertEqual("size: 2", size.strip())
+
+    def remove_scratch(self):
+        self.run_command("openstack", "volume", "type", "delete", "scratch")
+        self.run_command("ceph", "osd", "pool", "delete", "tier-scratch",
+                         "tier-scratch", "--yes-i-really-really-mean-it")
+        rules, _ = self.run_command("ceph", "osd", "crush", "rule", "ls")
+        for rule in rules.split():
+            if "scratch" in rule:
+                self.run_command("ceph", "osd", "crush", "rule", "rm", rule)
+
+    def test_a_change_that_moves_data_is_refused(self):
+        self.assert_refused(self.changed(lambda content: content["tiers"][
+            "general"]["rbd"].update(replicated={"size": 2, "min_size": 1})),
+            "tier-general")
+
+    def test_an_unknown_device_class_is_refused(self):
+        self.assert_refused(self.changed(lambda content: content["tiers"][
+            "database"]["rbd"].update(device_class="nvme")),
+            "tiers.yaml:", "nvme", "hdd", "ssd")
+
+    def test_a_typing_error_is_refused_with_its_line(self):
+        self.assert_refused(self.write(self.catalog.read_text().replace(
+            "fallback:", "falback:")), "tiers.yaml:", "falback", "fallback")
+
+    def test_a_tag_of_two_tiers_is_refused(self):
+        self.assert_refused(self.changed(lambda content: content["tiers"][
+            "archive"].update(tags=["DATABASE"])), "tiers.yaml:", "database")
+
+    def test_a_catalog_without_a_fall_back_is_refused(self):
+        self.assert_refused(self.changed(lambda content: content["tiers"][
+            "general"].pop("fallback")), "tiers.yaml", "fallback")
+
+    def test_a_catalog_that_is_not_there_is_said(self):
+        self.assert_refused(str(self.folder / "none.yaml"), "none.yaml")
+
+    def test_the_sections_for_cinder_are_those_that_the_lab_runs_with(self):
+        text, _ = self.run_command("openstack", "tier", "backend-config")
+        self.assertEqual(
+            (self.root / "etc" / "cinder-backends.conf").read_text(), text)
+        sections = configparser.ConfigParser()
+        sections.read_string(text)
+        up = {row["Host"] for row in self.ask(
+            "openstack", "volume", "service", "list", "--service",
+            "cinder-volume") if row["State"] == "up"}
+        self.assertEqual(
+            {f"cinder-tiers-lab@{name}" for name in
+             sections["DEFAULT"]["enabled_backends"].split(",")}, up)
+
+    def test_the_catalog_of_the_lab_is_the_sample(self):
+        self.assertEqual(
+            lab.REPOSITORY / "etc" / "cinder-tiers" / "tiers.yaml",
+            self.catalog)
