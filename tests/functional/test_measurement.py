@@ -97,7 +97,7 @@ class MeasurementTest(lab.LabTestCase):
         task = self.folder / "task.yaml"
         text = pathlib.Path(QUICK).read_text()
         self.assertIn("iodepth: 4\n", text)
-        task.write_text(text.replace("iodepth: 4\n", "iodepth: 4000\n"))
+        task.write_text(text.replace("iodepth: 4\n", "iodepth: 1024\n"))
         output = self.start(expect=2, task=str(task))
         self.assertIn("write-1m", output)
         outputs = self.outputs()
