@@ -153,7 +153,7 @@ def wait_for_services(layout: lab_layout.Layout,
         ready = {pool.name.partition("@")[2].partition("#")[0]
                  for pool in connection.block_storage.backend_pools()}
         ready |= {service.binary for service in connection.compute.services()
-                  if service.state == "up"}
+                  if service.state == "up" and service.status == "enabled"}
         wanted = {*_backends(layout), "nova-conductor", "nova-scheduler",
                   "nova-compute"}
         down = sorted(wanted - ready)

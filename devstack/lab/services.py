@@ -128,9 +128,14 @@ def start_workers(layout: lab_layout.Layout,
     for name in names:
         files = _files(layout, name if name == "nova-compute" else
                        name.partition("-")[0])
+        # Nova disables a compute host whose libvirtd went away, and takes a
+        # minute to see that it came back: it starts anew with each libvirtd.
+        libvirtd = ({"CINDER_TIERS_LAB_LIBVIRTD":
+                     str(supervisor.state("libvirtd").pid)}
+                    if name == "nova-compute" else {})
         programs.append(lab_supervisor.Program(
             name=name, environment={"CEPH_CONF": str(layout.ceph_conf),
-                                    **_version(files)},
+                                    **_version(files), **libvirtd},
             # nova-compute outlives SIGTERM for minutes, and goes on taking
             # requests from its queue
             stop_signal="KILL" if name.startswith("nova") else "TERM",

@@ -80,6 +80,12 @@ class SurvivalTest(lab.LabTestCase):
         self.assertEqual(
             {"RUNNING"}, {row["state"] for row in services.values()},
             services)
+        # Nova disables a host whose libvirtd was gone, and says no more.
+        self.assertEqual(
+            {("nova-compute", "up", "enabled")},
+            {(row["Binary"], row["State"], row["Status"]) for row in self.ask(
+                "openstack", "compute", "service", "list", "--service",
+                "nova-compute")})
         volume = self.create_volume("--image", "cinder-tiers-guest-database")
         self.assertEqual("tier-database", self.pool_of(volume))
         return services
