@@ -42,7 +42,7 @@ from lab import supervisor as lab_supervisor
 CephError = ceph_parts.CephError
 
 #: Debian's Ceph uses glibc's malloc (mallopt(3)), which keeps what many
-#: threads free: without this an hdd OSD grows to 590 MB under small writes.
+#: threads free; hdd OSDs have grown to 590 MB under small writes.
 _MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_TRIM_THRESHOLD_": "131072"}
 
 #: How long OSDs may take to be up before those that are not are restarted,
@@ -139,22 +139,6 @@ class CephCluster:
                   f"{len(unmade)} made now")
         self._log(f"up after {time.monotonic() - started:.1f} s: {remark}")
         return remark
-
-    def programs(self) -> list[lab_supervisor.Program]:
-        """Return the daemons: monitor, manager, OSDs.
-
-        :raises lab.ceph_throttle.ThrottleError: no way to slow disks down.
-        """
-        return [self._program(name) for name in self._names()]
-
-    def health(self, timeout_seconds: int = 5) -> CephHealth:
-        """Ask the cluster for its state.
-
-        :raises lab.ceph_monitor.MonitorError: no answer in time.
-        """
-        with ceph_monitor.connect(self._layout.conf,
-                                  timeout_seconds) as monitor:
-            return _health(monitor)
 
     def write_client_keyring(self, name: str) -> pathlib.Path:
         """Write the key of an existing cephx user to a file that only root
