@@ -19,7 +19,7 @@ database or its API).
 
 import collections.abc
 
-from cinder_tiers.domain import placement
+from cinder_tiers.domain import decision
 from cinder_tiers.domain import state
 from cinder_tiers.domain import tags
 
@@ -39,7 +39,7 @@ def follows_image(extra_specs: collections.abc.Mapping[str, str]) -> bool:
 
 
 def read_tier(extra_specs: collections.abc.Mapping[str, str], *,
-              projects: frozenset[str] | None) -> placement.AppliedTier | None:
+              projects: frozenset[str] | None) -> decision.AppliedTier | None:
     """The tier that a volume type is, or None when it is not ours.
 
     :param extra_specs: {key: value} of the type.
@@ -58,10 +58,10 @@ def read_tier(extra_specs: collections.abc.Mapping[str, str], *,
             f'volume type of tier {name!r}: {state.PRIORITY} is {text!r}, '
             'expected an integer; run "openstack tier apply" to set it again'
         ) from None
-    return placement.AppliedTier(
+    return decision.AppliedTier(
         name=name, tags=tags.parse_tags(extra_specs.get(state.TAGS) or ''),
         priority=priority, fallback=_is_true(extra_specs.get(state.FALLBACK)),
-        projects=projects)
+        overflow=extra_specs.get(state.OVERFLOW) or None, projects=projects)
 
 
 def _is_true(value: str | None) -> bool:

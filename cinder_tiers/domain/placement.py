@@ -15,198 +15,111 @@
 Both doors and `openstack tier explain` call `decide()`, so that what is
 explained is what happens. Must not know where its arguments came from
 (Cinder, Glance, a test) nor what a backend is: it picks a tier, its caller
-finds the backends.
+finds the backends. Specified by tests/cases/placement.
 """
 
 import collections.abc
-import dataclasses
-import enum
+import types
 
+from cinder_tiers.domain import decision
+from cinder_tiers.domain.decision import PlacementDecision
+from cinder_tiers.domain.decision import Reason
+from cinder_tiers.domain.decision import Rule
+from cinder_tiers.domain.decision import Verdict
 from cinder_tiers.domain import tags
 
+#: The operator's choices where nothing is said.
+DEFAULT_POLICY = decision.Policy()
 
-class Verdict(enum.Enum):
-    """What becomes of a request."""
-
-    TIER = 'tier'
-    """It is served by the decision's tier."""
-    UNTOUCHED = 'untouched'
-    """It is not ours: Cinder alone places it."""
-    REFUSED = 'refused'
-    """No tier may serve it."""
+#: {who named the type: the rule by which such a type wins over the image}
+_TYPE_RULES = types.MappingProxyType({
+    decision.TypeSource.REQUEST: Rule.EXPLICIT_TYPE,
+    decision.TypeSource.IMAGE: Rule.IMAGE_TYPE,
+    decision.TypeSource.PROJECT: Rule.PROJECT_TYPE})
 
 
-class Rule(enum.Enum):
-    """The rules of `decide()`; the value completes "... because"."""
+def decide(*, tiers: collections.abc.Iterable[decision.AppliedTier],
+           request: decision.Request,
+           policy: decision.Policy = DEFAULT_POLICY) -> PlacementDecision:
+    """The tier that serves a volume.
 
-    NO_TIERS = 'no tier is applied'
-    EXPLICIT_TYPE = 'the requested type does not follow the image'
-    NO_IMAGE = 'the volume is not made from an image'
-    FOREIGN_IMAGE = 'tags of an image of another project do not count'
-    NO_TIER_TAG = 'no tag of the image asks for a tier'
-    TAG = 'a tag of the image asks for the tier'
-    LOWER_PRIORITY = 'another tier that is asked for has a higher priority'
-    NO_ACCESS = 'the project has no access to the volume type of the tier'
-    FALLBACK = 'the tier is the fall-back'
-    NO_FALLBACK = 'no fall-back tier is applied'
-    ERROR = 'the tier could not be told'
+    A volume whose place is fixed, or whose type was named and does not
+    follow the image, is not ours; else the tier of the highest priority
+    among those that the image's tags ask for and the project may use; else
+    the fall-back tier. Without tiers, or without a fall-back (an apply under
+    way), Cinder alone decides. A project that may not even use the fall-back
+    is refused: any other answer could give it a tier that is not its own.
 
-
-class OnError(enum.Enum):
-    """What becomes of a request whose tier could not be told."""
-
-    FALLBACK = 'fallback'
-    PASS = 'pass'  # noqa: S105 - no password
-    FAIL = 'fail'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AppliedTier:
-    """A tier as it is applied, reduced to what placement needs."""
-
-    name: str
-    #: Tags that ask for the tier, in normal form.
-    tags: frozenset[str] = frozenset()
-    #: The highest wins when an image asks for several tiers.
-    priority: int = 0
-    fallback: bool = False
-    #: Projects that may use the tier; None when all may.
-    projects: frozenset[str] | None = None
-
-    def serves(self, project: str) -> bool:
-        """Whether a project, by id, may use the tier."""
-        return self.projects is None or project in self.projects
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Image:
-    """The parts of an image that placement looks at."""
-
-    #: Project id of the owner; None for an image that nobody owns.
-    owner: str | None
-    #: public, community, shared or private, in Glance's words.
-    visibility: str
-    #: Tags as they were typed: hostile text.
-    tags: frozenset[str] = frozenset()
-
-    def is_trusted_by(self, project: str) -> bool:
-        """Whether its tags may steer the volumes of a project.
-
-        The owner of a shared or community image could retag it and so move
-        the volumes of others; only who owns it or may publish it counts.
-        """
-        return self.owner == project or self.visibility == 'public'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request:
-    """A request for a new volume."""
-
-    #: Project id of the volume.
-    project: str
-    #: Whether its type leaves the choice to the image, or it has no type.
-    follows_image: bool
-    #: None for a volume that is not made from an image.
-    image: Image | None = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Reason:
-    """A rule that applied, and the values that it looked at."""
-
-    rule: Rule
-    #: Name of the tier that the rule speaks of.
-    tier: str | None = None
-    #: What was found: known tags, a number of tags, a priority, a visibility.
-    found: str | int | None = None
-    #: What was needed instead.
-    wanted: str | int | None = None
-
-    def __str__(self) -> str:
-        values = [f'{name}={value}' for name, value in (
-            ('tier', self.tier), ('found', self.found),
-            ('wanted', self.wanted)) if value is not None]
-        return f"{self.rule.value} ({', '.join(values)})" if values else (
-            self.rule.value)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PlacementDecision:
-    """What `decide()` decided, and why.
-
-    The reasons explain and never steer. None holds text of an image, which
-    may be hostile: tags are quoted from the tier that knows them.
-    """
-
-    verdict: Verdict
-    #: Set when the verdict is TIER.
-    tier: AppliedTier | None = None
-    #: Every rule that applied, in the order of application.
-    reasons: tuple[Reason, ...] = ()
-
-    def __str__(self) -> str:
-        what = self.verdict.value if self.tier is None else (
-            f'{self.verdict.value} {self.tier.name}')
-        return f"{what}: {'; '.join(str(reason) for reason in self.reasons)}"
-
-
-def decide(*, tiers: collections.abc.Iterable[AppliedTier],
-           request: Request) -> PlacementDecision:
-    """The tier that serves a new volume.
-
-    An explicit type that does not follow the image wins; else the tier of
-    the highest priority among those that the image's tags ask for and the
-    project may use; else the fall-back tier. Without tiers, or without a
-    fall-back (an apply under way), Cinder alone decides. A project that may
-    not even use the fall-back is refused: any other answer could give it a
-    tier that is not its own.
-
-    :param tiers: all applied tiers, in any order. Equal priorities are
-        refused by the catalog; here the name that sorts first wins, so that
-        the answer never depends on the order.
+    :param tiers: all applied tiers, each name once, in any order. Equal
+        priorities are refused by the catalog; here the name that sorts first
+        wins, so that the answer never depends on the order.
     :param request: the request.
-    :returns: the decision with all its reasons.
+    :param policy: the operator's choices.
+    :returns: the decision with all its reasons. Never raises for any text in
+        its arguments.
     """
-    if not request.follows_image:
-        return _untouched(Reason(rule=Rule.EXPLICIT_TYPE))
+    settled = _settled(request)
+    if settled is not None:
+        return _untouched(settled)
     ranked = _rank(tiers)
     if not ranked:
         return _untouched(Reason(rule=Rule.NO_TIERS))
-    asked, reasons = _asked_for(ranked, request)
-    usable = [tier for tier in asked if tier.serves(request.project)]
+    asked, reasons = _asked_for(ranked, request, policy)
+    usable = [tier for tier in asked if tier.serves(request)]
     reasons += [Reason(rule=Rule.NO_ACCESS, tier=tier.name)
                 for tier in asked if tier not in usable]
+    if asked[:1] != usable[:1] and (
+            policy.on_no_access is decision.OnNoAccess.REFUSE):
+        reasons.append(Reason(rule=Rule.ACCESS_NEEDED, tier=asked[0].name))
+        return _refused(reasons)
     if not usable:
-        return _fall_back(ranked, request.project, reasons)
+        return _fall_back(ranked, request, reasons)
     reasons += [Reason(rule=Rule.LOWER_PRIORITY, tier=tier.name,
                        found=tier.priority, wanted=usable[0].priority)
                 for tier in usable[1:]]
-    return PlacementDecision(verdict=Verdict.TIER, tier=usable[0],
-                             reasons=tuple(reasons))
+    return _serve(usable[0], ranked, reasons)
 
 
-def decide_on_error(*, on_error: OnError,
-                    tiers: collections.abc.Iterable[AppliedTier],
-                    project: str) -> PlacementDecision:
+def decide_on_error(*, on_error: decision.OnError,
+                    tiers: collections.abc.Iterable[decision.AppliedTier],
+                    request: decision.Request) -> PlacementDecision:
     """The decision when `decide()` could not be asked, or failed.
+
+    A volume that moves is not sent to the fall-back tier for an error: where
+    an administrator sends it is as good a place.
 
     :param on_error: what the operator chose.
     :param tiers: the applied tiers as far as they are known, in any order.
-    :param project: id of the project of the volume.
-    :returns: the decision with its reasons, the first of them `Rule.ERROR`.
+    :param request: the request, as far as it is known.
+    :returns: the decision with its reasons. The first is `Rule.ERROR`, unless
+        there was nothing to decide.
     """
+    settled = _settled(request)
+    if settled is not None:
+        return _untouched(settled)
     error = Reason(rule=Rule.ERROR)
-    if on_error is OnError.PASS:
+    if on_error is decision.OnError.FAIL:
+        return _refused([error])
+    if on_error is decision.OnError.PASS or request.moves:
         return _untouched(error)
-    if on_error is OnError.FAIL:
-        return PlacementDecision(verdict=Verdict.REFUSED, reasons=(error,))
     ranked = _rank(tiers)
     if not ranked:
         return _untouched(error, Reason(rule=Rule.NO_TIERS))
-    return _fall_back(ranked, project, [error])
+    return _fall_back(ranked, request, [error])
 
 
-def _rank(tiers: collections.abc.Iterable[AppliedTier]) -> list[AppliedTier]:
+def _settled(request: decision.Request) -> Reason | None:
+    """What leaves nothing to decide, if anything does."""
+    if request.fixed_by is not None:
+        return Reason(rule=Rule.FIXED, found=request.fixed_by.value)
+    named = request.named_type
+    if named is not None and not named.follows_image:
+        return Reason(rule=_TYPE_RULES[named.source], found=named.name)
+    return None
+
+
+def _rank(tiers: collections.abc.Iterable[decision.AppliedTier],
+          ) -> list[decision.AppliedTier]:
     return sorted(tiers, key=lambda tier: (-tier.priority, tier.name))
 
 
@@ -214,14 +127,32 @@ def _untouched(*reasons: Reason) -> PlacementDecision:
     return PlacementDecision(verdict=Verdict.UNTOUCHED, reasons=reasons)
 
 
-def _asked_for(ranked: list[AppliedTier],
-               request: Request) -> tuple[list[AppliedTier], list[Reason]]:
+def _refused(reasons: list[Reason]) -> PlacementDecision:
+    return PlacementDecision(verdict=Verdict.REFUSED, reasons=tuple(reasons))
+
+
+def _serve(tier: decision.AppliedTier, ranked: list[decision.AppliedTier],
+           reasons: list[Reason]) -> PlacementDecision:
+    overflow = next((other for other in ranked
+                     if other.name == tier.overflow != tier.name), None)
+    if tier.overflow:
+        reasons.append(Reason(
+            rule=Rule.OVERFLOW if overflow else Rule.OVERFLOW_MISSING,
+            tier=tier.name, found=tier.overflow))
+    return PlacementDecision(verdict=Verdict.TIER, tier=tier,
+                             overflow=overflow, reasons=tuple(reasons))
+
+
+def _asked_for(ranked: list[decision.AppliedTier], request: decision.Request,
+               policy: decision.Policy,
+               ) -> tuple[list[decision.AppliedTier], list[Reason]]:
     """The tiers that an image asks for, and why these and no others."""
     image = request.image
     if image is None:
         return [], [Reason(rule=Rule.NO_IMAGE)]
-    if not image.is_trusted_by(request.project):
-        return [], [Reason(rule=Rule.FOREIGN_IMAGE, found=len(image.tags))]
+    if not image.is_trusted_by(request.project, policy.tag_trust):
+        return [], [Reason(rule=Rule.FOREIGN_IMAGE, found=image.visibility,
+                           wanted=policy.tag_trust.value)]
     wanted = {tags.normalize_tag(tag) for tag in image.tags}
     asked = [tier for tier in ranked if tier.tags & wanted]
     if not asked:
@@ -231,16 +162,15 @@ def _asked_for(ranked: list[AppliedTier],
                    for tier in asked]
 
 
-def _fall_back(ranked: list[AppliedTier], project: str,
+def _fall_back(ranked: list[decision.AppliedTier], request: decision.Request,
                reasons: list[Reason]) -> PlacementDecision:
     fallbacks = [tier for tier in ranked if tier.fallback]
     if not fallbacks:
         reasons.append(Reason(rule=Rule.NO_FALLBACK))
         return _untouched(*reasons)
     for tier in fallbacks:
-        if tier.serves(project):
+        if tier.serves(request):
             reasons.append(Reason(rule=Rule.FALLBACK, tier=tier.name))
-            return PlacementDecision(verdict=Verdict.TIER, tier=tier,
-                                     reasons=tuple(reasons))
+            return _serve(tier, ranked, reasons)
         reasons.append(Reason(rule=Rule.NO_ACCESS, tier=tier.name))
-    return PlacementDecision(verdict=Verdict.REFUSED, reasons=tuple(reasons))
+    return _refused(reasons)

@@ -28,6 +28,7 @@ NAME = 'tiers:name'
 TAGS = 'tiers:tags'
 PRIORITY = 'tiers:priority'
 FALLBACK = 'tiers:fallback'
+OVERFLOW = 'tiers:overflow'
 FOLLOW_IMAGE = 'tiers:follow_image'
 BACKEND = 'volume_backend_name'
 #: How Cinder writes a boolean in an extra spec.

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The rules of placement: tests/cases/placement/*.yaml, and what holds always.
+"""The rules of placement, case by case: tests/cases/placement/*.yaml.
 
 Plain values only: runs in an environment without Cinder.
 """
@@ -22,17 +22,21 @@ import ddt
 import testtools
 import yaml
 
-from cinder_tiers.domain import extra_specs
+from cinder_tiers.domain import decision
 from cinder_tiers.domain import placement
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'placement'
+
+CASE_KEYS = {'when', 'tiers', 'policy', 'request', 'image', 'on_error',
+             'then', 'overflow', 'because'}
 
 
 class Case(dict):
     """One case of a file; its name becomes part of the test's name."""
 
-    def __init__(self, path, tiers, case):
-        super().__init__({'tiers': tiers, **case})
+    def __init__(self, path, document, case):
+        super().__init__({'tiers': document['tiers'],
+                          'policy': document.get('policy', {}), **case})
         self.__name__ = f"{path.stem}_{case['when']}".replace(' ', '_')
 
 
@@ -41,42 +45,50 @@ def load_cases():
     found = []
     for path in sorted(CASES.glob('*.yaml')):
         document = yaml.safe_load(path.read_text('utf-8'))
-        found += [Case(path, document['tiers'], case)
-                  for case in document['cases']]
+        found += [Case(path, document, case) for case in document['cases']]
     return found
 
 
 def tiers_of(case):
     return [
-        placement.AppliedTier(
-            name=name, tags=frozenset(tier.get('tags', [])),
-            priority=tier.get('priority', 0),
-            fallback=tier.get('fallback', False),
-            projects=(frozenset(tier['projects'])
-                      if 'projects' in tier else None))
+        decision.AppliedTier(name=name, **{
+            **tier, 'tags': frozenset(tier.get('tags', [])),
+            'projects': (frozenset(tier['projects'])
+                         if 'projects' in tier else None)})
         for name, tier in case['tiers'].items()]
 
 
-def image_of(case):
-    if 'image' not in case:
-        return None
-    image = {'owner': 'us', 'visibility': 'private', **case['image']}
-    return placement.Image(owner=image['owner'],
-                           visibility=image['visibility'],
-                           tags=frozenset(image['tags']))
+def policy_of(case):
+    kinds = {'tag_trust': decision.TagTrust,
+             'on_no_access': decision.OnNoAccess}
+    return decision.Policy(**{name: kinds[name](value)
+                              for name, value in case['policy'].items()})
+
+
+def request_of(case):
+    """The request, with what README.rst says of cases that say nothing."""
+    fields = {'project': 'us', **case.get('request', {})}
+    if 'named_type' in fields:
+        named = fields['named_type']
+        fields['named_type'] = decision.NamedType(**{
+            **named, 'source': decision.TypeSource(named['source'])})
+    if 'fixed_by' in fields:
+        fields['fixed_by'] = decision.FixedBy(fields['fixed_by'])
+    if 'image' in case:
+        image = {'owner': 'us', 'visibility': 'private', **case['image']}
+        fields['image'] = decision.Image(**{
+            **image, 'tags': frozenset(image['tags'])})
+    return decision.Request(**fields)
 
 
 def answer(case, tiers):
     """The decision of a case, given its tiers in some order."""
-    request = {'project': 'us', 'follows_image': True,
-               **case.get('request', {})}
     if 'on_error' in case:
         return placement.decide_on_error(
-            on_error=placement.OnError(case['on_error']), tiers=tiers,
-            project=request['project'])
-    return placement.decide(tiers=tiers, request=placement.Request(
-        project=request['project'], follows_image=request['follows_image'],
-        image=image_of(case)))
+            on_error=decision.OnError(case['on_error']), tiers=tiers,
+            request=request_of(case))
+    return placement.decide(tiers=tiers, request=request_of(case),
+                            policy=policy_of(case))
 
 
 @ddt.ddt
@@ -84,102 +96,57 @@ class CasesTestCase(testtools.TestCase):
 
     @ddt.data(*load_cases())
     def test(self, case):
+        self.assertEqual(set(), case.keys() - CASE_KEYS)
         expected = f"{case['then']}: {'; '.join(case['because'])}"
         for tiers in itertools.permutations(tiers_of(case)):
-            self.assertEqual(expected, str(answer(case, tiers)))
+            decided = answer(case, tiers)
+            self.assertEqual(expected, str(decided))
+            self.assertEqual(case.get('overflow'), decided.overflow
+                             and decided.overflow.name)
+
+
+class SpecificationTestCase(testtools.TestCase):
+    """No rule and no choice is without a case."""
+
+    def assert_all_seen(self, kind, seen):
+        self.assertEqual(set(), set(kind) - set(seen))
 
     def test_every_rule_has_a_case(self):
-        texts = [text for case in load_cases() for text in case['because']]
-        for rule in placement.Rule:
-            self.assertTrue(
-                any(text.startswith(rule.value) for text in texts), rule)
+        texts = [text.partition(' (')[0] for case in load_cases()
+                 for text in case['because']]
+        self.assert_all_seen(decision.Rule, map(decision.Rule, texts))
 
+    def test_every_verdict_has_a_case(self):
+        self.assert_all_seen(decision.Verdict, [
+            decision.Verdict(case['then'].partition(' ')[0])
+            for case in load_cases()])
 
-class AlwaysTestCase(testtools.TestCase):
-    """All combinations of a small world."""
+    def test_every_choice_of_the_operator_has_a_case(self):
+        policies = [policy_of(case) for case in load_cases()]
+        self.assert_all_seen(decision.TagTrust, [
+            policy.tag_trust for policy in policies])
+        self.assert_all_seen(decision.OnNoAccess, [
+            policy.on_no_access for policy in policies])
+        self.assert_all_seen(decision.OnError, [
+            decision.OnError(case['on_error']) for case in load_cases()
+            if 'on_error' in case])
 
-    TIERS = (
-        placement.AppliedTier(name='a', tags=frozenset({'x', 'y'}),
-                              priority=2, projects=frozenset({'us'})),
-        placement.AppliedTier(name='b', tags=frozenset({'y', 'z'}),
-                              priority=1),
-        placement.AppliedTier(name='c', fallback=True,
-                              projects=frozenset({'them'})),
-        placement.AppliedTier(name='d', fallback=True, priority=-1),
-    )
+    def test_everything_that_fixes_a_place_has_a_case(self):
+        self.assert_all_seen(decision.FixedBy, [
+            request_of(case).fixed_by for case in load_cases()])
 
-    def worlds(self):
-        tags = [frozenset(tags) for size in range(4)
-                for tags in itertools.combinations(
-                    ('x', ' Z', '\x00\n', '\ud800'), size)]
-        for size in range(len(self.TIERS) + 1):
-            for tiers in itertools.combinations(self.TIERS, size):
-                for project, owner, visibility, found in itertools.product(
-                        ('us', 'them', ''), ('us', 'them', None),
-                        ('public', 'community', 'shared', 'private'), tags):
-                    yield tiers, placement.Request(
-                        project=project, follows_image=True,
-                        image=placement.Image(owner=owner, tags=found,
-                                              visibility=visibility))
+    def test_a_type_of_every_source_has_a_case_with_either_nature(self):
+        self.assert_all_seen(
+            itertools.product(decision.TypeSource, (False, True)),
+            [(request.named_type.source, request.named_type.follows_image)
+             for request in map(request_of, load_cases())
+             if request.named_type])
 
-    def test_no_project_gets_a_tier_that_it_may_not_use(self):
-        verdicts = set()
-        for tiers, request in self.worlds():
-            decision = placement.decide(tiers=tiers, request=request)
-            verdicts.add(decision.verdict)
-            if decision.tier is not None:
-                self.assertIn(decision.tier, tiers)
-                self.assertTrue(decision.tier.serves(request.project))
-            self.assertEqual(decision.verdict is placement.Verdict.TIER,
-                             decision.tier is not None)
-        self.assertEqual(set(placement.Verdict), verdicts)
-
-    def test_reasons_hold_no_text_of_an_image(self):
-        for tiers, request in self.worlds():
-            text = str(placement.decide(tiers=tiers, request=request))
-            self.assertTrue(text.isprintable(), repr(text))
-
-
-@ddt.ddt
-class ExtraSpecsTestCase(testtools.TestCase):
-
-    def test_a_tier_is_read_from_its_volume_type(self):
-        self.assertEqual(
-            placement.AppliedTier(
-                name='database', tags=frozenset({'database', 'db'}),
-                priority=20, fallback=True, projects=frozenset({'us'})),
-            extra_specs.read_tier(
-                {'volume_backend_name': 'tier-database',
-                 'tiers:name': 'database', 'tiers:tags': 'Database, db',
-                 'tiers:priority': '20', 'tiers:fallback': '<is> True'},
-                projects=frozenset({'us'})))
-
-    def test_what_is_not_said_has_a_default(self):
-        self.assertEqual(
-            placement.AppliedTier(name='general'),
-            extra_specs.read_tier({'tiers:name': 'general'}, projects=None))
-
-    def test_a_type_without_our_mark_is_no_tier(self):
-        self.assertIsNone(extra_specs.read_tier(
-            {'volume_backend_name': 'lvm', 'tiers:tags': 'database'},
-            projects=None))
-
-    def test_a_priority_that_is_no_number_is_named(self):
-        error = self.assertRaises(
-            ValueError, extra_specs.read_tier,
-            {'tiers:name': 'database', 'tiers:priority': 'high'},
-            projects=None)
-        for part in ("'database'", 'tiers:priority', "'high'", 'an integer',
-                     'openstack tier apply'):
-            self.assertIn(part, str(error))
-
-    @ddt.data(('<is> True', True), ('<is> true', True), ('True', True),
-              ('<is> 1', True), ('<is> False', False), ('<is>', False),
-              ('', False), (None, False), ('<is> not True', False))
-    @ddt.unpack
-    def test_a_type_follows_the_image_when_it_says_so(self, value, follows):
-        self.assertIs(follows, extra_specs.follows_image(
-            {'tiers:follow_image': value}))
-
-    def test_a_type_that_says_nothing_does_not_follow_the_image(self):
-        self.assertFalse(extra_specs.follows_image({}))
+    def test_all_whose_tags_may_count_have_a_case_under_every_trust(self):
+        seen = [(policy_of(case).tag_trust,
+                 request_of(case).image.visibility,
+                 request_of(case).image.owner == request_of(case).project)
+                for case in load_cases() if 'image' in case]
+        self.assert_all_seen(itertools.product(
+            decision.TagTrust, ('public', 'community', 'shared', 'private'),
+            (False, True)), seen)

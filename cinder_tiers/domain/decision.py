@@ -1,0 +1,231 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The words of placement: what is asked, what is known, what is decided.
+
+Plain values for `placement.decide()` and its callers. Must not know any rule.
+"""
+
+import dataclasses
+import enum
+
+
+class Verdict(enum.Enum):
+    """What becomes of a request."""
+
+    TIER = 'tier'
+    """It is served by the decision's tier."""
+    UNTOUCHED = 'untouched'
+    """It is not ours: Cinder alone places it."""
+    REFUSED = 'refused'
+    """No tier may serve it."""
+
+
+class Rule(enum.Enum):
+    """The rules of `decide()`; the value completes "... because"."""
+
+    NO_TIERS = 'no tier is applied'
+    FIXED = 'its place is fixed already'
+    EXPLICIT_TYPE = 'the requested type does not follow the image'
+    IMAGE_TYPE = 'the image names a type that does not follow the image'
+    PROJECT_TYPE = ('the default type of the project does not follow the '
+                    'image')
+    NO_IMAGE = 'the volume is not made from an image'
+    FOREIGN_IMAGE = 'the tags of this image do not count for the project'
+    NO_TIER_TAG = 'no tag of the image asks for a tier'
+    TAG = 'a tag of the image asks for the tier'
+    LOWER_PRIORITY = 'another tier that is asked for has a higher priority'
+    NO_ACCESS = 'the project has no access to the volume type of the tier'
+    ACCESS_NEEDED = 'a tag for a tier without access is refused'
+    FALLBACK = 'the tier is the fall-back'
+    NO_FALLBACK = 'no fall-back tier is applied'
+    OVERFLOW = 'another tier may take the volume when this one has no room'
+    OVERFLOW_MISSING = 'the tier to which this one overflows is not applied'
+    ERROR = 'the tier could not be told'
+
+
+class FixedBy(enum.Enum):
+    """What leaves nothing to choose."""
+
+    SOURCE_VOLUME = 'source volume'
+    SNAPSHOT = 'snapshot'
+    GROUP = 'group'
+    EXISTING_VOLUME = 'existing volume'
+    """It is worked on where it is: extended, managed, snapshot."""
+
+
+class TypeSource(enum.Enum):
+    """Who named the volume type of a request, strongest first."""
+
+    REQUEST = 'request'
+    IMAGE = 'image'
+    """The image property `cinder_img_volume_type`."""
+    PROJECT = 'project'
+    """The project's default type (`cinder default-type-set`)."""
+
+
+class OnError(enum.Enum):
+    """What becomes of a request whose tier could not be told."""
+
+    FALLBACK = 'fallback'
+    PASS = 'pass'  # noqa: S105 - no password
+    FAIL = 'fail'
+
+
+class OnNoAccess(enum.Enum):
+    """What becomes of a tag for a tier that the project may not use."""
+
+    FALLBACK = 'fallback'
+    """It counts as if it were not there."""
+    REFUSE = 'refuse'
+
+
+class TagTrust(enum.Enum):
+    """Whose images' tags count for a project."""
+
+    OWN = 'own'
+    OWN_AND_PUBLIC = 'own_and_public'
+    ALL = 'all'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What the operator chose."""
+
+    tag_trust: TagTrust = TagTrust.OWN_AND_PUBLIC
+    on_no_access: OnNoAccess = OnNoAccess.FALLBACK
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AppliedTier:
+    """A tier as it is applied, reduced to what placement needs."""
+
+    name: str
+    #: Tags that ask for the tier, in normal form.
+    tags: frozenset[str] = frozenset()
+    #: The highest wins when an image asks for several tiers.
+    priority: int = 0
+    fallback: bool = False
+    #: Name of the tier that may take a volume when this one has no room.
+    overflow: str | None = None
+    #: Ids of the projects that may use the tier; None when all may.
+    projects: frozenset[str] | None = None
+
+    def serves(self, request: 'Request') -> bool:
+        """Whether the tier's volume type can be used for a request.
+
+        As in Cinder: an administrator may use every type.
+        """
+        return (self.projects is None or request.is_admin
+                or request.project in self.projects)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Image:
+    """The parts of an image that placement looks at."""
+
+    #: Project id of the owner; None for an image that nobody owns.
+    owner: str | None
+    #: public, community, shared or private, in Glance's words.
+    visibility: str
+    #: Tags as they were typed: hostile text.
+    tags: frozenset[str] = frozenset()
+
+    def is_trusted_by(self, project: str, trust: TagTrust) -> bool:
+        """Whether its tags may steer the volumes of a project.
+
+        The owner of a shared or community image could retag it and so move
+        the volumes of others; only who owns it or may publish it counts,
+        unless the operator says otherwise.
+        """
+        return (trust is TagTrust.ALL or self.owner == project
+                or trust is TagTrust.OWN_AND_PUBLIC
+                and self.visibility == 'public')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NamedType:
+    """The volume type that a request came with, whoever named it."""
+
+    source: TypeSource
+    #: Whether it leaves the choice to the image.
+    follows_image: bool
+    #: Its name; None where it is not known or not to be repeated.
+    name: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """A request for a place: of a new volume, or of one that moves."""
+
+    #: Project id of the volume.
+    project: str
+    #: Whether the request has Cinder's admin rights.
+    is_admin: bool = False
+    #: None when nobody named a type: it follows the image.
+    named_type: NamedType | None = None
+    fixed_by: FixedBy | None = None
+    #: Whether the volume exists and is to move: a retype or a migration.
+    moves: bool = False
+    #: None for a volume that is not made from an image.
+    image: Image | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Reason:
+    """A rule that applied, and the values that it looked at."""
+
+    rule: Rule
+    #: Name of the tier that the rule speaks of.
+    tier: str | None = None
+    #: What was found: known tags, a number of tags, a priority, a visibility.
+    found: str | int | None = None
+    #: What was needed instead.
+    wanted: str | int | None = None
+
+    @property
+    def values(self) -> dict[str, str | int]:
+        """The values that are there, by name."""
+        return {name: value for name, value in (
+            ('tier', self.tier), ('found', self.found),
+            ('wanted', self.wanted)) if value is not None}
+
+    def __str__(self) -> str:
+        values = ', '.join(f'{name}={value}'
+                           for name, value in self.values.items())
+        return f'{self.rule.value} ({values})' if values else self.rule.value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PlacementDecision:
+    """What `decide()` decided, and why.
+
+    The reasons explain and never steer. None holds text of an image, which
+    may be hostile: tags are quoted from the tier that knows them.
+    """
+
+    verdict: Verdict
+    #: Set when the verdict is TIER.
+    tier: AppliedTier | None = None
+    #: The tier that may take the volume when `tier` has no room.
+    overflow: AppliedTier | None = None
+    #: Every rule that applied, in the order of application.
+    reasons: tuple[Reason, ...] = ()
+
+    def because_of(self, rule: Rule) -> bool:
+        """Whether a rule is among the reasons."""
+        return any(reason.rule is rule for reason in self.reasons)
+
+    def __str__(self) -> str:
+        what = self.verdict.value if self.tier is None else (
+            f'{self.verdict.value} {self.tier.name}')
+        return f"{what}: {'; '.join(str(reason) for reason in self.reasons)}"

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tiers as volume types say them."""
+
+import ddt
+import testtools
+
+from cinder_tiers.domain import decision
+from cinder_tiers.domain import extra_specs
+
+
+@ddt.ddt
+class ExtraSpecsTestCase(testtools.TestCase):
+
+    def test_a_tier_is_read_from_its_volume_type(self):
+        self.assertEqual(
+            decision.AppliedTier(
+                name='database', tags=frozenset({'database', 'db'}),
+                priority=20, fallback=True, overflow='general',
+                projects=frozenset({'us'})),
+            extra_specs.read_tier(
+                {'volume_backend_name': '<or> tier-database <or> tier-x',
+                 'tiers:name': 'database', 'tiers:tags': 'Database, db',
+                 'tiers:priority': '20', 'tiers:fallback': '<is> True',
+                 'tiers:overflow': 'general'},
+                projects=frozenset({'us'})))
+
+    def test_what_is_not_said_has_a_default(self):
+        self.assertEqual(
+            decision.AppliedTier(name='general'),
+            extra_specs.read_tier({'tiers:name': 'general'}, projects=None))
+
+    def test_an_empty_overflow_is_none(self):
+        tier = extra_specs.read_tier(
+            {'tiers:name': 'general', 'tiers:overflow': ''}, projects=None)
+        self.assertIsNone(tier.overflow)
+
+    def test_a_type_without_our_mark_is_no_tier(self):
+        self.assertIsNone(extra_specs.read_tier(
+            {'volume_backend_name': 'lvm', 'tiers:tags': 'database'},
+            projects=None))
+
+    def test_a_priority_that_is_no_number_is_named(self):
+        error = self.assertRaises(
+            ValueError, extra_specs.read_tier,
+            {'tiers:name': 'database', 'tiers:priority': 'high'},
+            projects=None)
+        for part in ("'database'", 'tiers:priority', "'high'", 'an integer',
+                     'openstack tier apply'):
+            self.assertIn(part, str(error))
+
+    @ddt.data(('<is> True', True), ('<is> true', True), ('True', True),
+              ('<is> 1', True), ('<is> False', False), ('<is>', False),
+              ('', False), (None, False), ('<is> not True', False))
+    @ddt.unpack
+    def test_a_type_follows_the_image_when_it_says_so(self, value, follows):
+        self.assertIs(follows, extra_specs.follows_image(
+            {'tiers:follow_image': value}))
+
+    def test_a_type_that_says_nothing_does_not_follow_the_image(self):
+        self.assertFalse(extra_specs.follows_image({}))

@@ -1,0 +1,265 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What holds of placement whatever is asked.
+
+Plain values only: runs in an environment without Cinder.
+"""
+
+import dataclasses
+import operator
+
+from hypothesis import example
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies
+import testtools
+
+from cinder_tiers.domain import decision
+from cinder_tiers.domain import placement
+from cinder_tiers.domain import tags
+
+KNOWN_TAGS = ('x', 'y', 'z', 'caf\xe9')
+PROJECTS = ('us', 'them')
+
+#: Any characters, lone surrogates and control characters among them.
+HOSTILE = strategies.text(strategies.characters(), max_size=255)
+PRINTABLE = strategies.text(
+    strategies.characters(exclude_categories=('C', 'Z')),
+    min_size=1, max_size=8)
+VISIBILITIES = strategies.sampled_from(
+    ('public', 'community', 'shared', 'private'))
+SELDOM = strategies.integers(0, 7).map(lambda number: number == 7)
+#: What a tenant types: hostile, or a tag of a tier in one of its spellings.
+TYPED_TAGS = strategies.frozensets(
+    HOSTILE | strategies.sampled_from(
+        KNOWN_TAGS + (' X ', 'Y\n', 'CAFE\u0301', 'x,y')), max_size=128)
+
+
+def tiers(names=PRINTABLE):
+    """Lists of tiers with different names, as the catalog makes them."""
+    return strategies.lists(strategies.builds(
+        decision.AppliedTier, name=names,
+        tags=strategies.frozensets(strategies.sampled_from(KNOWN_TAGS)),
+        priority=strategies.integers(-3, 3), fallback=strategies.booleans(),
+        overflow=strategies.none() | names,
+        projects=strategies.none() | strategies.frozensets(
+            strategies.sampled_from(PROJECTS))),
+        max_size=6, unique_by=lambda tier: tier.name).flatmap(link_overflows)
+
+
+def link_overflows(found):
+    """Lets most overflows name a tier that there is."""
+    names = [tier.name for tier in found]
+    return strategies.tuples(*(
+        strategies.sampled_from([tier.overflow, *names]).map(
+            lambda name, tier=tier: dataclasses.replace(tier, overflow=name))
+        for tier in found)).map(list)
+
+
+def requests(visibilities=VISIBILITIES, type_names=PRINTABLE):
+    """Requests, most of them for a volume of an image without a wish.
+
+    :param visibilities: strategy of the visibility of images.
+    :param type_names: strategy of the names of volume types.
+    """
+    owners = strategies.sampled_from(PROJECTS)
+    return strategies.builds(
+        decision.Request, project=owners | HOSTILE,
+        is_admin=SELDOM, moves=strategies.booleans(),
+        fixed_by=SELDOM.flatmap(
+            lambda is_fixed: strategies.sampled_from(decision.FixedBy)
+            if is_fixed else strategies.none()),
+        named_type=strategies.none() | strategies.builds(
+            decision.NamedType,
+            source=strategies.sampled_from(decision.TypeSource),
+            follows_image=SELDOM.map(operator.not_),
+            name=strategies.none() | type_names),
+        image=SELDOM.flatmap(
+            lambda is_blank: strategies.none() if is_blank
+            else images(owners | HOSTILE, visibilities)))
+
+
+def images(owners, visibilities):
+    return strategies.builds(
+        decision.Image, owner=strategies.none() | owners,
+        visibility=visibilities, tags=TYPED_TAGS)
+
+
+POLICIES = strategies.builds(
+    decision.Policy, tag_trust=strategies.sampled_from(decision.TagTrust),
+    on_no_access=strategies.sampled_from(decision.OnNoAccess))
+ON_ERRORS = strategies.sampled_from(decision.OnError)
+
+#: An example may take long: the machine may have other work.
+IN_ANY_TIME = settings(deadline=None)
+
+#: As much as Glance accepts, and all of it unwelcome.
+WORST_IMAGE = decision.Image(
+    owner='\ud800\x00', visibility='public', tags=frozenset(
+        f'{chr(0xd800 + number)}\r\n\x1b[2J\u202e'.ljust(255, '\U0010ffff')
+        for number in range(128)))
+
+
+def both_decisions(found, request, policy, on_error):
+    return (
+        placement.decide(tiers=found, request=request, policy=policy),
+        placement.decide_on_error(tiers=found, request=request,
+                                  on_error=on_error))
+
+
+def asked_by(request, policy):
+    """Tags of a request that count, in normal form."""
+    image = request.image
+    if image is None or not image.is_trusted_by(request.project,
+                                                policy.tag_trust):
+        return set()
+    return {tags.normalize_tag(tag) for tag in image.tags}
+
+
+class AlwaysTestCase(testtools.TestCase):
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES, ON_ERRORS)
+    def test_no_project_gets_a_tier_that_it_may_not_use(
+            self, found, request, policy, on_error):
+        for decided in both_decisions(found, request, policy, on_error):
+            self.assertEqual(decided.verdict is decision.Verdict.TIER,
+                             decided.tier is not None)
+            if decided.tier is not None:
+                self.assertIn(decided.tier, found)
+                self.assertTrue(decided.tier.projects is None
+                                or request.is_admin
+                                or request.project in decided.tier.projects)
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES, ON_ERRORS, strategies.randoms())
+    def test_the_order_of_tiers_does_not_matter(
+            self, found, request, policy, on_error, random):
+        shuffled = random.sample(found, len(found))
+        self.assertEqual(
+            both_decisions(found, request, policy, on_error),
+            both_decisions(shuffled, request, policy, on_error))
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES, strategies.randoms())
+    def test_the_order_of_tags_does_not_matter(
+            self, found, request, policy, random):
+        """Sets of equal tags that were filled in different orders."""
+        if request.image is None:
+            return
+        shuffled = sorted(request.image.tags)
+        random.shuffle(shuffled)
+        again = dataclasses.replace(request, image=dataclasses.replace(
+            request.image, tags=frozenset(shuffled)))
+        self.assertEqual(
+            placement.decide(tiers=found, request=request, policy=policy),
+            placement.decide(tiers=found, request=again, policy=policy))
+
+    @IN_ANY_TIME
+    @given(tiers(names=HOSTILE), requests(
+        visibilities=HOSTILE, type_names=HOSTILE), POLICIES, ON_ERRORS)
+    @example([], decision.Request(project='\ud800', image=WORST_IMAGE),
+             decision.Policy(), decision.OnError.FALLBACK)
+    @example([decision.AppliedTier(name='\x00', fallback=True)],
+             decision.Request(project='\ud800', image=WORST_IMAGE),
+             decision.Policy(), decision.OnError.FALLBACK)
+    def test_no_text_makes_it_raise(self, found, request, policy, on_error):
+        for decided in both_decisions(found, request, policy, on_error):
+            self.assertNotEqual((), decided.reasons)
+            self.assertIsInstance(str(decided), str)
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES, ON_ERRORS)
+    @example([decision.AppliedTier(name='general', fallback=True)],
+             decision.Request(project='us', image=WORST_IMAGE),
+             decision.Policy(), decision.OnError.FALLBACK)
+    def test_what_tenants_type_is_not_repeated(
+            self, found, request, policy, on_error):
+        for decided in both_decisions(found, request, policy, on_error):
+            self.assertTrue(str(decided).isprintable(), repr(str(decided)))
+            for reason in decided.reasons:
+                self.assertIn(reason.tier, [None] + [
+                    tier.name for tier in found])
+                if reason.rule is decision.Rule.TAG:
+                    self.assertLessEqual(set(reason.found.split(',')),
+                                         set(KNOWN_TAGS))
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES)
+    @example([decision.AppliedTier(name='high', tags=frozenset('x'),
+                                   priority=1, projects=frozenset()),
+              decision.AppliedTier(name='low', tags=frozenset('x'))],
+             decision.Request(project='us', image=decision.Image(
+                 owner='us', visibility='private', tags=frozenset('x'))),
+             decision.Policy())
+    def test_a_refused_tag_is_never_served_by_a_lower_tier(
+            self, found, request, policy):
+        policy = dataclasses.replace(
+            policy, on_no_access=decision.OnNoAccess.REFUSE)
+        decided = placement.decide(tiers=found, request=request,
+                                   policy=policy)
+        wanted = asked_by(request, policy)
+        if decided.tier is None or not wanted:
+            return
+        for tier in found:
+            if tier.tags & wanted and not tier.serves(request):
+                self.assertFalse(decided.tier.tags.isdisjoint(wanted))
+                self.assertGreaterEqual(decided.tier.priority, tier.priority)
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES)
+    def test_the_highest_usable_tier_that_is_asked_for_wins(
+            self, found, request, policy):
+        decided = placement.decide(tiers=found, request=request,
+                                   policy=policy)
+        usable = [tier.priority for tier in found
+                  if tier.tags & asked_by(request, policy)
+                  and tier.serves(request)]
+        if decided.tier is not None:
+            self.assertTrue(decided.tier.priority == max(usable) if usable
+                            else decided.tier.fallback)
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES, ON_ERRORS)
+    def test_an_overflow_is_another_tier_that_the_tier_names(
+            self, found, request, policy, on_error):
+        for decided in both_decisions(found, request, policy, on_error):
+            self.assertEqual(decided.overflow is not None,
+                             decided.because_of(decision.Rule.OVERFLOW))
+            if decided.overflow is not None:
+                self.assertIn(decided.overflow, found)
+                self.assertEqual(decided.tier.overflow,
+                                 decided.overflow.name)
+                self.assertNotEqual(decided.tier, decided.overflow)
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES)
+    def test_what_is_fixed_or_named_is_never_touched(
+            self, found, request, policy):
+        decided = placement.decide(tiers=found, request=request,
+                                   policy=policy)
+        named = request.named_type
+        if request.fixed_by or named and not named.follows_image:
+            self.assertIs(decision.Verdict.UNTOUCHED, decided.verdict)
+
+    @IN_ANY_TIME
+    @given(tiers(), requests(), POLICIES)
+    def test_every_tier_has_at_most_one_reason_to_lose(
+            self, found, request, policy):
+        decided = placement.decide(tiers=found, request=request,
+                                   policy=policy)
+        losers = [reason.tier for reason in decided.reasons
+                  if reason.rule is decision.Rule.LOWER_PRIORITY]
+        self.assertEqual(len(losers), len(set(losers)))
+        if decided.tier is not None:
+            self.assertNotIn(decided.tier.name, losers)
