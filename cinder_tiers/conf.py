@@ -18,41 +18,123 @@ configuration in.
 
 from oslo_config import cfg
 
+from cinder_tiers.domain import decision
+
 GROUP = 'cinder_tiers'
 
-OPTIONS = (
+_ON_ERROR = (
+    ('fallback', 'The fall-back tier serves the volume. While not even the '
+                 'tiers can be read, Cinder alone places it.'),
+    ('pass', 'Cinder alone places the volume: on any backend that its type '
+             'allows, which for a type that follows the image is every '
+             'backend.'),
+    ('fail', 'The create fails: no volume is ever on a wrong tier, but none '
+             'is created while Glance is down.'))
+
+_DECISIONS = (
     cfg.StrOpt(
-        'on_error', default='fallback',
+        'trust_tags_of', default=decision.TagTrust.OWN_AND_PUBLIC.value,
         choices=(
-            ('fallback', 'The fall-back tier serves the volume. While not '
-                         'even the tiers can be read, Cinder alone places '
-                         'it.'),
-            ('pass', 'Cinder alone places the volume: on any backend that '
-                     'its type allows, which for a type that follows the '
-                     'image is every backend.'),
-            ('fail', 'The create fails: no volume is ever on a wrong tier, '
-                     'but none is created while Glance is down.')),
+            ('own', 'Images that the project owns.'),
+            ('own_and_public', 'These and public images, which by default '
+                               'only administrators can publish.'),
+            ('all', 'Shared and community images of other projects, too: '
+                    'their owners can then move the new volumes of others '
+                    'between tiers by retagging.')),
+        help='Images whose tags count. An image whose tags do not count '
+             'is treated as untagged.'),
+    cfg.StrOpt(
+        'on_no_access', default=decision.OnNoAccess.FALLBACK.value,
+        choices=(
+            ('fallback', 'The tag counts as if it were not there, and the '
+                         'record of the decision says so.'),
+            ('refuse', 'The create is refused: with 403 at the API door, '
+                       'with a volume in status error at the scheduler '
+                       'door.')),
+        help='What becomes of a create whose image asks first of all for a '
+             'tier with a private volume type to which the project has no '
+             'access.'),
+    cfg.StrOpt(
+        'on_error', default=decision.OnError.FALLBACK.value,
+        choices=_ON_ERROR,
         help='What becomes of the create of a volume whose tier cannot be '
              'told, because Glance does not answer, the image cannot be read '
-             'or an error of this filter. Requests whose type does not '
+             'or an error of this plug-in. Requests whose type does not '
              'follow the image are never affected. Start with the default; '
              'fallback and pass keep Cinder as available as it is without '
-             'tiers.'),
+             'tiers. A volume that exists and is retyped or migrated is left '
+             'to Cinder, but for fail.'),
+    cfg.StrOpt(
+        'api_on_error', choices=_ON_ERROR,
+        help='on_error of the API door; unset: on_error. With pass, the '
+             'scheduler door tries again.'),
+    cfg.StrOpt(
+        'scheduler_on_error', choices=_ON_ERROR,
+        help='on_error of the scheduler door; unset: on_error.'),
+    cfg.FloatOpt(
+        'tier_weight_multiplier', default=1000000.0, min=0.0,
+        help='Weight of the own backends of a tier over those of the tier to '
+             'which it overflows. It must exceed the sum of all other '
+             'weighers; with a small value, their backends compete.'),
+)
+
+_GLANCE = (
     cfg.FloatOpt(
         'glance_timeout', default=5.0, min=0.1, max=600.0,
-        help='Seconds that a create waits at most for the image\'s tags, all '
-             'retries included. A longer time rides out a slow Glance, but '
-             'each create of a volume from an image waits that long while '
-             'Glance hangs. An answer takes 15 to 40 ms from a warm Glance '
-             'and up to 2 s from a cold one.'),
+        help='Seconds that a request waits at most for the image\'s tags at '
+             'one door, all retries included. A longer time rides out a slow '
+             'Glance, but each create of a volume from an image waits that '
+             'long while Glance hangs, until the circuit breaker opens. An '
+             'answer takes 15 to 40 ms from a warm Glance and up to 2 s from '
+             'a cold one.'),
     cfg.IntOpt(
         'glance_max_calls', default=16, min=1,
-        help='Calls to Glance that one cinder-scheduler process has under '
-             'way at most, abandoned ones included. Further creates do not '
-             'wait: on_error applies at once. This bounds the threads that '
-             'a hanging Glance can hold. More than the number of creates '
-             'that are scheduled at one time is of no use.'),
+        help='Calls to Glance that one process has under way at most, '
+             'abandoned ones included. Further creates do not wait: on_error '
+             'applies at once. This bounds the threads that a hanging Glance '
+             'can hold. Requests for one image share a call.'),
+    cfg.IntOpt(
+        'glance_failures', default=3, min=1,
+        help='Calls in a row that Glance fails, by a timeout, a lost '
+             'connection or a status of 500 and more, before the circuit '
+             'breaker opens: then on_error applies at once, without a call. '
+             'A refusal (401, 403, 404) is no failure.'),
+    cfg.FloatOpt(
+        'glance_retry_seconds', default=10.0, min=0.1,
+        help='Seconds between two attempts to reach Glance while the circuit '
+             'breaker is open.'),
 )
+
+_CACHES = (
+    cfg.FloatOpt(
+        'image_cache_seconds', default=10.0, min=0.0,
+        help='Seconds for which the tags of an image are remembered. A new '
+             'tag counts after that time at the latest. 0 asks Glance for '
+             'every create.'),
+    cfg.FloatOpt(
+        'image_error_cache_seconds', default=2.0, min=0.0,
+        help='Seconds for which the refusal of an image (403, 404) is '
+             'remembered, for the project that was refused only.'),
+    cfg.IntOpt(
+        'image_cache_size', default=10000, min=1,
+        help='Images that one process remembers at most, about 1 KiB each. '
+             'Read when a process starts.'),
+    cfg.FloatOpt(
+        'applied_cache_seconds', default=5.0, min=0.0,
+        help='Seconds for which the applied tiers, read from Cinder\'s '
+             'database, are remembered. A change by "openstack tier apply" '
+             'counts after that time at the latest; a revoked access to a '
+             'private tier counts at once. While the database does not '
+             'answer, the tiers that are remembered serve on.'),
+    cfg.BoolOpt(
+        'notify', default=True,
+        help='Whether each decision is sent as a notification '
+             '"tiers.decision", if notifications of Cinder are on '
+             '([oslo_messaging_notifications] driver). It is sent in the '
+             'background, and dropped when the message bus is too slow.'),
+)
+
+OPTIONS = _DECISIONS + _GLANCE + _CACHES
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts.GroupAttr:
@@ -64,6 +146,16 @@ def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts.GroupAttr:
     """
     conf.register_opts(OPTIONS, group=GROUP)
     return conf[GROUP]
+
+
+def policy_of(options: cfg.ConfigOpts.GroupAttr) -> decision.Policy:
+    """The operator's choices, as `decide()` takes them.
+
+    :param options: what `register` returned.
+    """
+    return decision.Policy(
+        tag_trust=decision.TagTrust(options.trust_tags_of),
+        on_no_access=decision.OnNoAccess(options.on_no_access))
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:

@@ -10,12 +10,25 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+
+import pathlib
+import re
+
 import ddt
 from oslo_config import cfg
 import testtools
 
 from cinder_tiers import conf
-from cinder_tiers.domain import placement
+from cinder_tiers.domain import decision
+
+DOCUMENTATION = pathlib.Path(
+    __file__).parents[2] / 'doc/source/configuration/index.rst'
+#: The options whose values are the words of `decide()`.
+WORDS = {'trust_tags_of': decision.TagTrust,
+         'on_no_access': decision.OnNoAccess,
+         'on_error': decision.OnError,
+         'api_on_error': decision.OnError,
+         'scheduler_on_error': decision.OnError}
 
 
 @ddt.ddt
@@ -27,33 +40,78 @@ class ConfTestCase(testtools.TestCase):
         self.group = conf.register(self.conf)
         self.conf([])
 
-    def test_defaults_keep_cinder_as_available_as_without_us(self):
-        self.assertEqual('fallback', self.group.on_error)
-        self.assertEqual(5.0, self.group.glance_timeout)
-        self.assertEqual(16, self.group.glance_max_calls)
+    def configure(self, **options):
+        for name, value in options.items():
+            self.conf.set_override(name, value, group=conf.GROUP)
+
+    def test_the_defaults(self):
+        self.assertEqual({
+            'trust_tags_of': 'own_and_public',
+            'on_no_access': 'fallback',
+            # As available as Cinder is without us:
+            'on_error': 'fallback',
+            'api_on_error': None,
+            'scheduler_on_error': None,
+            'tier_weight_multiplier': 1000000.0,
+            'glance_timeout': 5.0,
+            'glance_max_calls': 16,
+            'glance_failures': 3,
+            'glance_retry_seconds': 10.0,
+            'image_cache_seconds': 10.0,
+            'image_error_cache_seconds': 2.0,
+            'image_cache_size': 10000,
+            'applied_cache_seconds': 5.0,
+            'notify': True}, dict(self.group.items()))
 
     def test_registering_twice_is_harmless(self):
         conf.register(self.conf)
         self.assertEqual('fallback', self.conf.cinder_tiers.on_error)
 
-    def test_the_choices_are_the_policies_that_decide_knows(self):
-        choices = [name for option in conf.OPTIONS
-                   if option.name == 'on_error'
-                   for name in option.type.choices]
-        self.assertEqual([policy.value for policy in placement.OnError],
-                         choices)
+    @ddt.data(*WORDS)
+    def test_the_choices_are_the_words_that_decide_knows(self, name):
+        option, = (option for option in conf.OPTIONS if option.name == name)
+        self.assertEqual([word.value for word in WORDS[name]],
+                         list(option.type.choices))
 
-    @ddt.data(('on_error', 'ignore'), ('glance_timeout', 0),
-              ('glance_max_calls', 0))
+    def test_the_policy_without_any_option_is_that_of_decide(self):
+        self.assertEqual(decision.Policy(), conf.policy_of(self.group))
+
+    def test_the_policy_is_what_the_options_say(self):
+        self.configure(trust_tags_of='all', on_no_access='refuse')
+        self.assertEqual(
+            decision.Policy(tag_trust=decision.TagTrust.ALL,
+                            on_no_access=decision.OnNoAccess.REFUSE),
+            conf.policy_of(self.group))
+
+    @ddt.data(
+        ('trust_tags_of', 'public'), ('on_no_access', 'fail'),
+        ('on_error', 'ignore'), ('api_on_error', ''),
+        ('scheduler_on_error', 'refuse'), ('tier_weight_multiplier', -1),
+        ('glance_timeout', 0), ('glance_timeout', 601),
+        ('glance_max_calls', 0), ('glance_failures', 0),
+        ('glance_retry_seconds', 0), ('image_cache_seconds', -1),
+        ('image_error_cache_seconds', -1), ('image_cache_size', 0),
+        ('applied_cache_seconds', -1), ('notify', 'perhaps'))
     @ddt.unpack
     def test_a_value_that_cannot_work_is_refused(self, option, value):
         self.assertRaises(ValueError, self.conf.set_override, option, value,
                           group=conf.GROUP)
 
+    def test_memory_can_be_switched_off(self):
+        self.configure(image_cache_seconds=0, image_error_cache_seconds=0,
+                       applied_cache_seconds=0)
+        self.assertEqual(0.0, self.group.image_cache_seconds)
+
     def test_the_sample_of_cinder_conf_has_every_option(self):
         (group, options), = conf.list_opts()
         self.assertEqual('cinder_tiers', group)
-        self.assertEqual(['on_error', 'glance_timeout', 'glance_max_calls'],
-                         [option.name for option in options])
+        self.assertEqual(list(self.group), [option.name for option in options])
         for option in options:
             self.assertTrue(option.help.endswith('.'), option.name)
+
+    def test_the_documentation_has_every_option_with_its_default(self):
+        rows = re.findall(r'^ {3}\* - ``(\w+)``\n {5}- (.+)$',
+                          DOCUMENTATION.read_text(), flags=re.M)
+        self.assertEqual(
+            [(name, 'as ``on_error``' if value is None else f'``{value}``')
+             for name, value in self.group.items()], rows)

@@ -31,15 +31,20 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 # The arrows of the picture in the architecture page. A layer may import
 # itself and whatever its arrows reach.
 ARROWS = {
-    'cinder_tiers.scheduler': {'cinder_tiers.domain', 'cinder_tiers.conf'},
-    'cinder_tiers.api': {'cinder_tiers.domain', 'cinder_tiers.conf'},
+    'cinder_tiers.scheduler': {'cinder_tiers.doors'},
+    'cinder_tiers.api': {'cinder_tiers.doors'},
+    'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
     'cinder_tiers.cli': {
         'cinder_tiers.render',
+        'cinder_tiers.render_explanation',
         'cinder_tiers.tiersfile',
         'cinder_tiers.observe',
         'cinder_tiers.execute',
+        # The options of the doors, read from a file that the user names.
+        'cinder_tiers.conf',
     },
     'cinder_tiers.render': {'cinder_tiers.domain'},
+    'cinder_tiers.render_explanation': {'cinder_tiers.domain'},
     'cinder_tiers.tiersfile': {'cinder_tiers.domain'},
     'cinder_tiers.observe': {'cinder_tiers.domain'},
     'cinder_tiers.execute': {'cinder_tiers.domain'},
@@ -61,7 +66,8 @@ ARROWS = {
 # but never a service.
 THIRD_PARTY = {
     'cinder_tiers.scheduler': {'cinder', 'oslo_*'},
-    'cinder_tiers.api': {'cinder', 'oslo_*'},
+    'cinder_tiers.api': {'cinder', 'oslo_*', 'webob'},
+    'cinder_tiers.doors': {'cinder', 'oslo_*', 'cachetools'},
     'cinder_tiers.conf': {'oslo_*'},
     'cinder_tiers.domain': set(),
     'rally_scenarios.bench': set(),

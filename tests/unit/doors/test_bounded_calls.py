@@ -17,7 +17,7 @@ import time
 
 import testtools
 
-from cinder_tiers.scheduler import bounded_calls
+from cinder_tiers.doors import bounded_calls
 
 # cinder-scheduler runs under eventlet by default: the same, in a process of
 # its own, since a process cannot be unpatched.
@@ -25,7 +25,7 @@ GREEN = '''
 import eventlet
 eventlet.monkey_patch()
 import time
-from cinder_tiers.scheduler import bounded_calls
+from cinder_tiers.doors import bounded_calls
 calls = bounded_calls.BoundedCalls()
 ticks = []
 def tick():
@@ -33,9 +33,9 @@ def tick():
         ticks.append(1)
         time.sleep(0.01)
 eventlet.spawn(tick)
-print(calls.run(lambda: 'result', timeout_s=5, max_calls=1))
+print(calls.start(lambda: 'result', max_calls=1).result(5))
 try:
-    calls.run(lambda: time.sleep(5), timeout_s=0.3, max_calls=1)
+    calls.start(lambda: time.sleep(5), max_calls=1).result(0.3)
 except TimeoutError:
     print('timeout')
 print(calls.under_way)
@@ -55,36 +55,61 @@ class BoundedCallsTestCase(testtools.TestCase):
         self.released.wait(60)
 
     def test_the_result_comes_back(self):
-        self.assertEqual(5, self.calls.run(lambda: 5, timeout_s=5,
-                                           max_calls=1))
+        self.assertEqual(5, self.calls.start(lambda: 5,
+                                             max_calls=1).result(5))
         self.assertEqual(0, self.calls.under_way)
 
     def test_an_error_comes_back(self):
-        self.assertRaises(ZeroDivisionError, self.calls.run, lambda: 1 // 0,
-                          timeout_s=5, max_calls=1)
+        future = self.calls.start(lambda: 1 // 0, max_calls=1)
+        self.assertRaises(ZeroDivisionError, future.result, 5)
         self.assertEqual(0, self.calls.under_way)
 
-    def test_a_call_is_waited_for_no_longer_than_allowed(self):
+    def test_also_what_is_no_exception_comes_back(self):
+        """Whoever waits must not wait for ever."""
+        future = self.calls.start(sys.exit, max_calls=1)
+        self.assertIsInstance(future.exception(5), SystemExit)
+        self.assertEqual(0, self.calls.under_way)
+
+    def test_who_starts_a_call_does_not_wait_for_it(self):
         started = time.monotonic()
-        self.assertRaises(TimeoutError, self.calls.run, self.hang,
-                          timeout_s=0.1, max_calls=1)
+        self.calls.start(self.hang, max_calls=1)
         self.assertThat(time.monotonic() - started,
                         testtools.matchers.LessThan(5))
         self.assertEqual(1, self.calls.under_way)
 
     def test_an_abandoned_call_keeps_its_place_until_it_returns(self):
-        self.assertRaises(TimeoutError, self.calls.run, self.hang,
-                          timeout_s=0.1, max_calls=1)
+        hung = self.calls.start(self.hang, max_calls=1)
         error = self.assertRaises(
-            bounded_calls.TooManyCalls, self.calls.run, lambda: 5,
-            timeout_s=5, max_calls=1)
+            bounded_calls.TooManyCalls, self.calls.start, lambda: 5,
+            max_calls=1)
         self.assertIn('at most 1', str(error))
         self.released.set()
-        deadline = time.monotonic() + 10
-        while self.calls.under_way and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertEqual(5, self.calls.run(lambda: 5, timeout_s=5,
-                                           max_calls=1))
+        hung.result(10)
+        self.assertEqual(5, self.calls.start(lambda: 5,
+                                             max_calls=1).result(5))
+
+    def test_who_is_refused_takes_no_place(self):
+        self.calls.start(self.hang, max_calls=1)
+        for _ in range(3):
+            self.assertRaises(bounded_calls.TooManyCalls, self.calls.start,
+                              self.hang, max_calls=1)
+        self.assertEqual(1, self.calls.under_way)
+
+    def test_of_many_at_once_no_more_run_than_are_allowed(self):
+        refused = []
+
+        def start():
+            try:
+                self.calls.start(self.hang, max_calls=16)
+            except bounded_calls.TooManyCalls as error:
+                refused.append(error)
+
+        threads = [threading.Thread(target=start) for _ in range(64)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        self.assertEqual((16, 48), (self.calls.under_way, len(refused)))
 
     def test_under_eventlet_nobody_else_is_blocked(self):
         done = subprocess.run([sys.executable, '-W', 'ignore', '-c', GREEN],

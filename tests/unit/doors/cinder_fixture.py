@@ -21,11 +21,14 @@ is an HTTP server that knows one URL.
 
 import contextlib
 import datetime
+import functools
 import http.client
 import json
 import pathlib
 import socket
+import tempfile
 import threading
+import urllib.parse
 import uuid
 
 from cinder import context
@@ -47,23 +50,28 @@ from cinder.db import migration  # noqa: E402
 from cinder.scheduler import host_manager  # noqa: E402,F401 - the same
 from cinder.scheduler import manager  # noqa: E402
 
+from cinder_tiers.doors import door  # noqa: E402
+
 PROJECT = uuid.uuid4().hex
 OTHER_PROJECT = uuid.uuid4().hex
 FILTERS = ['AvailabilityZoneFilter', 'CapacityFilter', 'CapabilitiesFilter',
            'TierFilter']
+WEIGHERS = ['CapacityWeigher', 'TierWeigher']
 
 
 class GlanceStandIn(fixtures.Fixture):
-    """GET /v2/images/ID over HTTP.
+    """GET /v2/images/ID, /v2/images?name=NAME and the schema, over HTTP.
 
     `images` is {id: what is answered}: a dict is an image, an int an HTTP
     status, a str a body as it is, an Event is waited for (Glance hangs).
-    `requests` lists (path, token) of each request that came in.
+    `listing`, unless None, is answered to each query for a name. `requests`
+    lists (path, token) of each request that came in, `agents` their
+    User-Agent. While `gate` is clear, no request is answered.
     """
 
     def _setUp(self):
-        self.images = {}
-        self.requests = []
+        self.forget()
+        self.addCleanup(lambda: self.gate.set())
         # Not http.server: what it waits with is green once eventlet is
         # imported, whoever imported it first.
         self._listener = socket.create_server(('127.0.0.1', 0))
@@ -71,6 +79,15 @@ class GlanceStandIn(fixtures.Fixture):
         port = self._listener.getsockname()[1]
         self.url = f'http://127.0.0.1:{port}'
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def forget(self):
+        """Know no image, and nothing of the past."""
+        self.images = {}
+        self.listing = None
+        self.requests = []
+        self.agents = []
+        self.gate = threading.Event()
+        self.gate.set()
 
     def stop(self):
         """Refuse connections from now on."""
@@ -93,24 +110,48 @@ class GlanceStandIn(fixtures.Fixture):
             path = request.readline().split()[1].decode()
             headers = http.client.parse_headers(request)
             self.requests.append((path, headers['X-Auth-Token']))
-            answer = self.images.get(path.rpartition('/')[2], 404)
+            self.agents.append(headers['User-Agent'])
+            self.gate.wait(60)
+            answer = self._answer(urllib.parse.urlsplit(path))
             if isinstance(answer, threading.Event):
                 answer.wait(60)
                 answer = 404
             status = answer if isinstance(answer, int) else 200
             body = answer if isinstance(answer, str) else json.dumps(answer)
+            # Glance's errors are no JSON.
+            kind = 'text/html' if answer == status else 'application/json'
             with contextlib.suppress(ConnectionError):
                 connection.sendall(
                     f'HTTP/1.1 {status} any\r\n'
-                    'Content-Type: application/json\r\n'
+                    f'Content-Type: {kind}\r\n'
                     'Connection: close\r\n'
                     f'Content-Length: {len(body.encode())}\r\n\r\n'
                     f'{body}'.encode())
 
-    def add_image(self, *tags, owner=PROJECT, visibility='private'):
+    def _answer(self, url):
+        if url.path == '/v2/schemas/image':
+            return {'name': 'image', 'properties': dict.fromkeys(
+                ('id', 'name', 'status', 'owner', 'visibility', 'tags',
+                 'size', 'min_disk', 'min_ram'), {})}
+        if url.path != '/v2/images':
+            return self.images.get(url.path.rpartition('/')[2], 404)
+        if self.listing is not None:
+            return self.listing
+        names = urllib.parse.parse_qs(
+            url.query, keep_blank_values=True)['name']
+        return {'images': [image for image in self.images.values()
+                           if isinstance(image, dict)
+                           and image.get('name') in names]}
+
+    def add_image(self, *tags, owner=PROJECT, visibility='private',
+                  **properties):
         """A new image; its id."""
-        return self.answer({'id': 'any', 'status': 'active', 'owner': owner,
-                            'visibility': visibility, 'tags': list(tags)})
+        image_id = str(uuid.uuid4())
+        self.images[image_id] = {
+            'id': image_id, 'status': 'active', 'size': 1024, 'min_disk': 0,
+            'min_ram': 0, 'owner': owner, 'visibility': visibility,
+            'tags': list(tags), **properties}
+        return image_id
 
     def answer(self, answer):
         """The id of a new image for which this is answered."""
@@ -119,29 +160,66 @@ class GlanceStandIn(fixtures.Fixture):
         return image_id
 
 
+@functools.cache
+def empty_database():
+    """A database as `cinder-manage db sync` leaves it: an sqlite file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, 'cinder.sqlite')
+        engine = sqlalchemy.create_engine(f'sqlite:///{file}')
+        migration.db_sync(engine=engine)
+        engine.dispose()
+        return file.read_bytes()
+
+
 class Scheduler(fixtures.Fixture):
-    """cinder-scheduler with an empty database of its own."""
+    """cinder-scheduler with an empty database of its own.
+
+    `engine` is SQLAlchemy's, for tests in which the database fails.
+    """
+
+    def __init__(self, filters=FILTERS, **notifications):
+        """Not running yet.
+
+        :param filters: names of its filters
+        :param notifications: options of oslo.messaging's notifications, such
+            as driver='messagingv2'; without one none is sent
+        """
+        super().__init__()
+        self._filters = filters
+        self._notifications = notifications
 
     def _setUp(self):
         self.glance = self.useFixture(GlanceStandIn())
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.conf = self.useFixture(config_fixture.Config(cfg.CONF))
-        # The option does not exist before oslo.messaging is asked for it.
+        # Its options do not exist before oslo.messaging is asked for them.
         file = folder / 'cinder.conf'
-        file.write_text('[DEFAULT]\ntransport_url = fake:/\n')
+        database = folder / 'cinder.sqlite'
+        file.write_text('\n'.join((
+            '[DEFAULT]', 'transport_url = fake:/',
+            # Who serves messages here serves one after another.
+            'executor_thread_pool_size = 1',
+            '[database]', f'connection = sqlite:///{database}',
+            '[oslo_messaging_notifications]',
+            *(f'{key} = {value}'
+              for key, value in self._notifications.items()))))
         cfg.CONF([], project='cinder', default_config_files=[str(file)],
                  default_config_dirs=[])
         self.conf.config(
             host='scheduler', glance_api_servers=[self.glance.url],
-            glance_num_retries=0, scheduler_default_filters=FILTERS,
-            state_path=str(folder))
+            glance_num_retries=0, scheduler_default_filters=self._filters,
+            scheduler_default_weighers=WEIGHERS, state_path=str(folder))
+        # Tests change types from one request to the next.
+        self.conf.config(group='cinder_tiers', applied_cache_seconds=0)
+        door.forget()
+        self.addCleanup(door.forget)
         rpc.init(cfg.CONF)
         self.addCleanup(rpc.cleanup)
-        engine = sqlalchemy.create_engine(
-            f'sqlite:///{folder}/cinder.sqlite')
-        self.addCleanup(engine.dispose)
-        migration.db_sync(engine=engine)
-        self.addCleanup(db_api.main_context_manager.patch_engine(engine))
+        database.write_bytes(empty_database())
+        self.engine = sqlalchemy.create_engine(f'sqlite:///{database}')
+        self.addCleanup(self.engine.dispose)
+        self.addCleanup(
+            db_api.main_context_manager.patch_engine(self.engine))
         self.admin = context.get_admin_context()
         self.manager = manager.SchedulerManager()
 
@@ -168,26 +246,42 @@ class Scheduler(fixtures.Fixture):
             self.admin, name, specs, is_public=projects is None,
             projects=projects)['id']
 
-    def user(self, project=PROJECT):
-        """Context of a request of a user."""
+    def delete_type(self, ident):
+        """A volume type is no more."""
+        volume_types.destroy(self.admin, ident)
+
+    def set_project_default(self, type_id, project=PROJECT):
+        """What `cinder default-type-set` does."""
+        db_api.project_default_volume_type_set(self.admin, type_id, project)
+
+    def user(self, project=PROJECT, role='member'):
+        """Context of a request of a user, such as role admin."""
         return context.RequestContext(
             user_id='user', project_id=project, auth_token='token-of-user',
-            roles=['member'], service_catalog=[])
+            roles=[role], service_catalog=[])
 
-    def create_volume(self, *, volume_type=None, project=PROJECT, **spec):
-        """What cinder-api does to create a volume; the volume afterwards.
-
-        :param volume_type: id of its type
-        :param spec: further parts of the request spec, such as image_id
-        """
-        user = self.user(project)
+    def add_volume(self, *, volume_type=None, project=PROJECT):
+        """A volume of 1 GiB that is to be created."""
         volume = objects.Volume(
             context=self.admin, size=1, status='creating', user_id='user',
             project_id=project, availability_zone='nova',
             volume_type_id=volume_type)
         volume.create()
+        return volume
+
+    def create_volume(self, *, volume_type=None, project=PROJECT, user=None,
+                      **spec):
+        """What cinder-api does to create a volume; the volume afterwards.
+
+        :param volume_type: id of its type
+        :param project: id of its project
+        :param user: context of the request, of a member unless given
+        :param spec: further parts of the request spec, such as image_id
+        """
+        volume = self.add_volume(volume_type=volume_type, project=project)
         self.manager.create_volume(
-            user, volume, snapshot_id=spec.get('snapshot_id'),
+            user or self.user(project), volume,
+            snapshot_id=spec.get('snapshot_id'),
             image_id=spec.get('image_id'), filter_properties={},
             request_spec=self.request_spec(volume, **spec))
         return objects.Volume.get_by_id(self.admin, volume.id)

@@ -10,13 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Calls that may hang, held to a time and a number.
+"""Calls that may hang, held to a number.
 
 Cinder's Glance client has no deadline for a whole call: without a configured
-timeout it waits for ever, with one it retries. cinder-scheduler serves
-creates one after the other in few threads, so a hanging Glance would stop
-all of them. Must not know what is called. Uses `threading` only, which
-cinder-scheduler turns into green threads when it runs under eventlet.
+timeout it waits for ever, with one it retries. So a call runs in a thread of
+its own, and who waits for it waits no longer than they like. Must not know
+what is called. Uses `threading` only, which cinder-scheduler turns into green
+threads when it runs under eventlet.
 """
 
 import collections.abc
@@ -32,9 +32,9 @@ class TooManyCalls(Exception):
 
 
 class BoundedCalls:
-    """Runs calls in threads of their own and waits only so long for them.
+    """Runs calls in threads of their own, so many at a time.
 
-    A call that is not waited for any longer cannot be ended from outside: it
+    A call that nobody waits for any longer cannot be ended from outside: it
     counts as under way until it returns. Safe for use by many threads.
     """
 
@@ -47,17 +47,15 @@ class BoundedCalls:
         """Number of calls that have not returned, abandoned ones included."""
         return self._under_way
 
-    def run(self, function: collections.abc.Callable[[], Result], *,
-            timeout_s: float, max_calls: int) -> Result:
-        """The result of a function, or an error in time.
+    def start(self, function: collections.abc.Callable[[], Result], *,
+              max_calls: int) -> 'futures.Future[Result]':
+        """Start a call; its result or error will be in the future.
 
         :param function: what to call.
-        :param timeout_s: seconds to wait for it.
         :param max_calls: number of calls that may be under way, this one
             included.
         :raises TooManyCalls: at once, nothing was called.
-        :raises TimeoutError: the function goes on, its result will be lost.
-        :raises Exception: whatever the function raises.
+        :raises RuntimeError: no thread can be started.
         """
         with self._lock:
             if self._under_way >= max_calls:
@@ -72,13 +70,13 @@ class BoundedCalls:
         except BaseException:
             self._leave()
             raise
-        return future.result(timeout_s)
+        return future
 
     def _work(self, function: collections.abc.Callable[[], Result],
               future: 'futures.Future[Result]') -> None:
         try:
             result = function()
-        # Also what is no Exception is the caller's: here nobody sees it.
+        # Also what is no Exception is the waiter's: here nobody sees it.
         except BaseException as error:  # noqa: BLE001
             self._leave()
             future.set_exception(error)

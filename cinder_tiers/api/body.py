@@ -1,0 +1,100 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The body of a request, read without being used up.
+
+Whoever comes after finds in `wsgi.input` the very bytes that were there.
+Must not know what they mean.
+"""
+
+import io
+import typing
+
+Environ = dict[str, typing.Any]
+
+#: A longer body is never looked at; Cinder's own limit is 114688 bytes
+#: ([oslo_middleware] max_request_body_size).
+MOST_BYTES = 1024 * 1024
+#: Bytes asked for at a time from a body of unknown length.
+_CHUNK_BYTES = 65536
+
+
+class _Replay(io.RawIOBase):
+    """Bytes that were read, then what is left, or the error that came."""
+
+    def __init__(self, start: bytes, rest: typing.Any,
+                 error: Exception | None) -> None:
+        self._start = start
+        self._rest = rest
+        self._error = error
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: typing.Any) -> int:
+        if self._start:
+            data, self._start = (self._start[:len(buffer)],
+                                 self._start[len(buffer):])
+        elif self._error is not None:
+            raise self._error
+        else:
+            data = self._rest.read(len(buffer))
+        buffer[:len(data)] = data
+        return len(data)
+
+
+def read_body(environ: Environ) -> bytes | None:
+    """The whole body, which is still there for who comes after.
+
+    :param environ: of a WSGI request (PEP 3333); chunked if the server ends
+        the input itself (`wsgi.input_terminated`).
+    :returns: None for a body that is too long, shorter than it says, or
+        cannot be read.
+    """
+    length = None
+    if environ.get('CONTENT_LENGTH'):
+        try:
+            length = int(environ['CONTENT_LENGTH'])
+        except ValueError:
+            return None
+    elif not environ.get('wsgi.input_terminated'):
+        return b''
+    if length is not None and not 0 <= length <= MOST_BYTES:
+        return None
+    wanted = MOST_BYTES + 1 if length is None else length
+    stream, data, error = environ['wsgi.input'], b'', None
+    try:
+        while len(data) < wanted:
+            chunk = stream.read(min(_CHUNK_BYTES, wanted - len(data)))
+            if not chunk:
+                break
+            data += chunk
+    # Whatever a server raises, it is for who comes after.
+    except Exception as caught:  # noqa: BLE001
+        error = caught
+    is_whole = error is None and (
+        len(data) == length if length is not None
+        else len(data) <= MOST_BYTES)
+    environ['wsgi.input'] = io.BytesIO(data) if is_whole else (
+        io.BufferedReader(_Replay(data, stream, error)))
+    return data if is_whole else None
+
+
+def replace_body(environ: Environ, data: bytes) -> None:
+    """Put another body in the place of the one that was read.
+
+    :param environ: of a WSGI request.
+    :param data: the new body.
+    """
+    environ['wsgi.input'] = io.BytesIO(data)
+    environ['CONTENT_LENGTH'] = str(len(data))
+    environ.pop('HTTP_TRANSFER_ENCODING', None)

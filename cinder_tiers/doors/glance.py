@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What placement must know of an image, asked of Glance.
+
+Must not know what the tags mean. No text of the image may leave this module
+but in `ImageFacts`: errors name its kind only.
+"""
+
+import dataclasses
+import urllib.parse
+
+from cinder import context as cinder_context
+from oslo_config import cfg
+from oslo_utils import uuidutils
+
+from cinder_tiers.domain import decision
+from cinder_tiers.domain import image_properties
+
+#: So that Glance's log tells our calls from Cinder's.
+USER_AGENT = 'cinder-tiers'
+
+_VISIBILITIES = frozenset({'public', 'community', 'shared', 'private'})
+#: Answers that another try gets again for a while.
+_LASTING = frozenset({403, 404})
+
+
+class ImageUnreadable(Exception):
+    """The tags of an image could not be had; the text is safe to log."""
+
+
+class ImageRefused(ImageUnreadable):
+    """Glance answered, and did not show the image to who asked."""
+
+    def __init__(self, text: str, *, is_lasting: bool) -> None:
+        """A refusal.
+
+        :param text: what is said, safe to log.
+        :param is_lasting: whether the same project is refused for a while: a
+            new token ends an expired one's refusal.
+        """
+        super().__init__(text)
+        self.is_lasting = is_lasting
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImageFacts:
+    """An image, as far as it matters for a volume made from it."""
+
+    image_id: str
+    image: decision.Image
+    #: Property `cinder_img_volume_type`, by which an image names a volume
+    #: type of its own; hostile text, as the tags are.
+    volume_type: str | None
+    #: Nova's image of a server that booted from a volume: Cinder makes the
+    #: volume from the snapshot that it names.
+    stands_for_snapshot: bool
+
+
+def plain_ref(ref: str) -> tuple[str, bool]:
+    """An `imageRef` as cinder-api takes it apart, and whether it is a UUID.
+
+    >>> plain_ref('http://host/images/c0ffee00-0000-4000-8000-000000000000')
+    ('c0ffee00-0000-4000-8000-000000000000', True)
+    >>> plain_ref('debian/12')
+    ('debian/12', False)
+    """
+    last = ref.rpartition('/')[2]
+    return (last, True) if uuidutils.is_uuid_like(last) else (ref, False)
+
+
+def fetch_image(context: cinder_context.RequestContext,
+                ref: str) -> ImageFacts:
+    """An image as the user of a request sees it.
+
+    One request through Cinder's own Glance client, with the token,
+    endpoints, TLS options and retries that Cinder uses. The image is read
+    raw: glanceclient's image model would fetch the schema as well.
+
+    :param context: of the request.
+    :param ref: UUID or name of the image, or a URL that ends in it, as
+        cinder-api takes an `imageRef`.
+    :raises ImageRefused: there is no such image for the user.
+    :raises ImageUnreadable: Glance failed, or answered something that is no
+        image.
+    """
+    ref, is_id = plain_ref(ref)
+    if is_id:
+        return _parse(_get(context, f'/v2/images/{urllib.parse.quote(ref)}'))
+    try:
+        query = urllib.parse.urlencode({'name': ref, 'limit': 2})
+    except UnicodeEncodeError as error:
+        raise ImageRefused('the name of the image is no text',
+                           is_lasting=False) from error
+    found = _get(context, f'/v2/images?{query}')
+    images = found.get('images') if isinstance(found, dict) else None
+    if not isinstance(images, list) or len(images) != 1:
+        raise ImageRefused('Glance does not know exactly one image of the '
+                           'name', is_lasting=False)
+    return _parse(images[0])
+
+
+def _get(context: cinder_context.RequestContext, path: str) -> object:
+    # Imported first of all it fails: it and cinder.image.image_utils import
+    # each other (29.0.0), and only Cinder's services load them in good order.
+    from cinder.image import glance
+
+    # A new thread has no context: give it ours, for its log lines.
+    context.update_store()
+    # glanceclient's session with Keystone overwrites a header with its own
+    # name; its client without Keystone takes nothing but a header.
+    name = ({'user_agent': USER_AGENT}
+            if cfg.CONF.auth_strategy == 'keystone'
+            else {'headers': {'User-Agent': USER_AGENT}})
+    try:
+        return glance.GlanceClientWrapper().call(
+            context, 'get', path, controller='http_client', **name)[1]
+    except Exception as error:
+        # Cinder, glanceclient and keystoneauth share no class of errors.
+        status = getattr(error, 'code', getattr(error, 'http_status', None))
+        # Users can provoke them: none of these may open the breaker.
+        if isinstance(status, int) and 400 <= status < 500:
+            raise ImageRefused(f'Glance answered {status}',
+                               is_lasting=status in _LASTING) from error
+        raise ImageUnreadable(
+            f'Glance call failed: {type(error).__name__}') from error
+
+
+def _parse(body: object) -> ImageFacts:
+    if not isinstance(body, dict):
+        raise ImageUnreadable(
+            f'Glance answered {type(body).__name__}, expected an image')
+    owner = body.get('owner')
+    tags = body.get('tags')
+    wrong = [name for name, right in (
+        ('id', uuidutils.is_uuid_like(body.get('id'))),
+        ('owner', owner is None or isinstance(owner, str)),
+        ('visibility', isinstance(body.get('visibility'), str)
+         and body['visibility'] in _VISIBILITIES),
+        ('tags', isinstance(tags, list) and all(
+            isinstance(tag, str) for tag in tags))) if not right]
+    if wrong:
+        raise ImageUnreadable('the image that Glance answered has no usable '
+                              f'{", ".join(wrong)}')
+    volume_type = body.get(image_properties.VOLUME_TYPE)
+    return ImageFacts(
+        image_id=body['id'], image=decision.Image(
+            owner=owner, visibility=body['visibility'], tags=frozenset(tags)),
+        volume_type=volume_type if isinstance(volume_type, str) else None,
+        stands_for_snapshot=image_properties.stands_for_snapshot(
+            body.get(image_properties.BLOCK_DEVICES)))

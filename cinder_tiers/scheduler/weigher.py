@@ -1,0 +1,103 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ranks the own backends of a tier above those to which it overflows.
+
+Its own are those that the type of the other tier does not allow.
+
+A thin adapter in cinder-scheduler. Whether a tier has room is Cinder's
+CapacityFilter's to say: this only keeps volumes out of the overflow while
+the tier has any.
+"""
+
+from cinder.scheduler import weights
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from cinder_tiers import conf
+from cinder_tiers.domain import state
+from cinder_tiers.doors import door
+from cinder_tiers.scheduler import filter as tier_filter
+from cinder_tiers.scheduler import matching
+
+LOG = logging.getLogger(__name__)
+
+
+class TierWeigher(weights.BaseHostWeigher):
+    """1 for a tier's own backends, 0 for those of its overflow."""
+
+    minval = 0.0
+    maxval = 1.0
+
+    def __init__(self) -> None:
+        """A weigher of one request."""
+        self._multiplier: float | None = None
+
+    def weight_multiplier(self) -> float:
+        """How much an own backend outweighs all that other weighers say."""
+        # Cinder asks once for each backend, and an option is slow to read.
+        if self._multiplier is None:
+            self._multiplier = cfg.CONF[conf.GROUP].tier_weight_multiplier
+        return self._multiplier
+
+    def _weigh_object(self, obj: object, weight_properties: dict) -> float:
+        """The weight of one backend; see `weigh_objects`."""
+        weighed = self.weigh_objects([weights.WeighedHost(obj, 0.0)],
+                                     weight_properties)
+        return weighed[0] if weighed else 0.0
+
+    def weigh_objects(self, weighed_obj_list: list,
+                      weight_properties: dict) -> list[float]:
+        """The weight of each backend.
+
+        :param weighed_obj_list: WeighedHost objects.
+        :param weight_properties: of the request, as FilterScheduler fills
+            them in.
+        :returns: as many weights; none where nothing overflows, by which
+            Cinder leaves all weights as they are.
+        """
+        # As in TierFilter: nothing may leave here.
+        try:
+            weighed = self._weigh(weighed_obj_list, weight_properties)
+            if weighed:
+                # oslo.config tells of a wrong number in a file only when it
+                # is read, which Cinder does next.
+                self.weight_multiplier()
+            return weighed
+        except Exception:
+            context = weight_properties.get('context')
+            LOG.exception('TierWeigher failed (request %s); the other '
+                          'weighers decide.',
+                          getattr(context, 'request_id', None))
+            return []
+
+    @staticmethod
+    def _weigh(weighed: list, properties: dict) -> list[float]:
+        context = properties.get('context')
+        specs = None
+        if context is not None:
+            specs = tier_filter.decided_specs(context)
+        if specs is None:
+            specs = (properties.get('resource_type') or {}).get(
+                'extra_specs', None) or {}
+        name = specs.get(state.OVERFLOW)
+        if not name or not specs.get(state.NAME) or context is None:
+            return []
+        applied = door.of_process('scheduler').applied(context)
+        other = applied.types.get(name)
+        if other is None or name == specs[state.NAME]:
+            return []
+        backends = [one.obj for one in weighed]
+        overflow = set(map(id, matching.matcher_of(
+            other.extra_specs).keep(backends)))
+        return [0.0 if id(backend) in overflow else 1.0
+                for backend in backends]

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a request of cinder-scheduler asks of the tiers.
+
+The properties of a request come in many forms (traced in Cinder 29.0.0):
+
+* create: `volume_id`, an `image_id` or none, and what fixes its place;
+* group: for each volume type `group_id` and no `volume_id`, once with
+  `group_type` in place of a volume type, and once without any type for a
+  copy of a group, which stays on the backend of that;
+* get-pools: a volume type and no `request_spec`;
+* retype and migrate: `operation`, `volume_id`, no image;
+* extend, manage, snapshot: the same, on a volume that stays where it is.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder.db import api as db_api
+from cinder import exception
+
+from cinder_tiers.domain import decision
+from cinder_tiers.domain import extra_specs
+from cinder_tiers.doors import door
+
+#: {key of a request spec: what it fixes the place of a new volume by}
+_FIXED_BY = {
+    'snapshot_id': decision.FixedBy.SNAPSHOT,
+    'cgsnapshot_id': decision.FixedBy.SNAPSHOT,
+    'source_volid': decision.FixedBy.SOURCE_VOLUME,
+    'source_replicaid': decision.FixedBy.SOURCE_VOLUME,
+    'consistencygroup_id': decision.FixedBy.GROUP,
+    'group_id': decision.FixedBy.GROUP,
+    'resource_backend': decision.FixedBy.GROUP,
+}
+_CREATES = (None, 'create_volume')
+_MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
+
+
+def read_wish(filter_properties: dict) -> door.Wish | None:
+    """The wish of a request, or None for one that leaves no choice.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    volume_type = filter_properties.get('resource_type') or {}
+    named = None
+    if volume_type:
+        named = decision.NamedType(
+            source=decision.TypeSource.REQUEST,
+            follows_image=extra_specs.follows_image(
+                # Without a default, some of Cinder's objects would load it.
+                volume_type.get('extra_specs', None) or {}))
+        if not named.follows_image:
+            return None
+    spec = filter_properties.get('request_spec') or {}
+    context = filter_properties['context']
+    volume_id = spec.get('volume_id')
+    operation = spec.get('operation')
+    properties = spec.get('volume_properties') or {}
+    project = properties.get('project_id') or context.project_id or ''
+    if operation == 'create_group' or (spec.get('group_id')
+                                       and not volume_id):
+        if named is None:
+            return None
+        # Its volumes go where it is: as for a volume without an image.
+        return door.Wish(context=context, project=project, named_type=named)
+    if not volume_id:
+        return None
+    wish = door.Wish(context=context, project=project, volume_id=volume_id,
+                     named_type=named)
+    if operation in _MOVES and named:
+        return dataclasses.replace(wish, moves=True, image_ref=_image_of(
+            db_api.volume_glance_metadata_get, context, volume_id))
+    if operation not in _CREATES:
+        return None
+    snapshot_id = spec.get('snapshot_id')
+    if snapshot_id and not spec.get('resource_backend'):
+        # Cinder's snapshot_same_host is off: any backend may take it.
+        return dataclasses.replace(wish, image_ref=_image_of(
+            db_api.volume_snapshot_glance_metadata_get, context, snapshot_id))
+    return dataclasses.replace(
+        wish, image_ref=spec.get('image_id'), fixed_by=next(
+            (fixed_by for key, fixed_by in _FIXED_BY.items()
+             if spec.get(key)), None))
+
+
+def _image_of(read_metadata: collections.abc.Callable, context: object,
+              ident: str) -> str | None:
+    """Id of the image from which an existing volume or snapshot was made."""
+    try:
+        rows = read_metadata(context.elevated(), ident)
+    except exception.GlanceMetadataNotFound:
+        return None
+    return next((row['value'] for row in rows if row['key'] == 'image_id'),
+                None)

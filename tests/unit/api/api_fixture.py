@@ -1,0 +1,253 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A real cinder-api in this process, with and without our door.
+
+The pipeline is that of Cinder's own api-paste.ini, with the door directly
+before the application. Not real: authtoken, which would ask Keystone,
+believes headers; the rest is as in doors/cinder_fixture.py.
+"""
+
+import dataclasses
+import functools
+import json
+import pathlib
+import re
+import sys
+import threading
+
+from cinder.db import api as db_api
+from cinder.keymgr import conf_key_mgr  # noqa: F401 - registers options
+from cinder import objects
+from cinder import rpc
+import fixtures
+import oslo_messaging
+from paste import deploy
+import testtools
+import webob
+
+from cinder_tiers.doors import door
+from tests.unit.doors import cinder_fixture
+
+STOCK = pathlib.Path(sys.prefix, 'etc/cinder/api-paste.ini')
+PROJECT = cinder_fixture.PROJECT
+OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
+#: As Keystone says it: who is a member may read, too.
+MEMBER = 'member,reader'
+DOOR = """
+[filter:tiers]
+paste.filter_factory = cinder_tiers.api:filter_factory
+"""
+
+
+def believe_headers(global_conf, **local_conf):
+    """A filter that takes who asks from the headers of the request."""
+    return lambda application: application
+
+
+# Making an application and its first request take a second, and it keeps
+# Glance's address for ever: all tests of a process share one, and a Glance.
+@functools.cache
+def shared_glance():
+    """The stand-in for Glance of this process."""
+    glance = cinder_fixture.GlanceStandIn()
+    glance.setUp()
+    return glance
+
+
+@functools.cache
+def application(has_door):
+    """Cinder's application, loaded by paste.
+
+    :param has_door: False for Cinder alone
+    """
+    text = STOCK.read_text().replace(
+        'keystonemiddleware.auth_token:filter_factory',
+        f'{__name__}:believe_headers')
+    if has_door:
+        text = re.sub(' apiv3$', ' tiers apiv3', text, flags=re.M) + DOOR
+    with fixtures.TempDir() as folder:
+        file = pathlib.Path(folder.path, 'api-paste.ini')
+        file.write_text(text)
+        return deploy.loadapp(f'config:{file}', name='osapi_volume')
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What the API answered."""
+
+    status: int
+    headers: dict
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def volume_id(self):
+        """Id of the volume that was created."""
+        return self.json['volume']['id']
+
+
+class SchedulerQueue:
+    """Takes what cinder-api casts to cinder-scheduler."""
+
+    target = oslo_messaging.Target(version='3.12')
+
+    def __init__(self):
+        self.arrived = threading.Event()
+        self.request_spec = None
+
+    def create_volume(self, context, volume, request_spec, **others):
+        self.request_spec = request_spec
+        self.arrived.set()
+
+
+class Api(fixtures.Fixture):
+    """cinder-api with an empty database of its own."""
+
+    def _setUp(self):
+        self.cinder = self.useFixture(cinder_fixture.Scheduler())
+        self.conf = self.cinder.conf
+        self.glance = shared_glance()
+        self.glance.forget()
+        self.addCleanup(lambda: self.glance.gate.set())
+        self.conf.config(glance_api_servers=[self.glance.url])
+        # Keys come from cinder.conf, as nobody should have it.
+        self.conf.config(
+            group='key_manager', fixed_key='0' * 64,
+            backend='cinder.keymgr.conf_key_mgr.ConfKeyManager')
+        # What Cinder alone takes when nobody names a type.
+        self.conf.config(default_volume_type='plain')
+        self.plain = self.cinder.add_type('plain')
+        for resource in ('volumes', 'gigabytes'):
+            db_api.quota_class_update(self.cinder.admin, 'default', resource,
+                                      1000)
+
+    def configure(self, **options):
+        self.conf.config(group='cinder_tiers', **options)
+
+    def request(self, path, *, method='POST', project=PROJECT, roles=MEMBER,
+                version=None, headers=(), has_door=True, **parts):
+        """One request; the answer.
+
+        :param path: with /v3 before it
+        :param project: id of the project of who asks
+        :param roles: comma separated, of who asks
+        :param version: microversion, such as 3.71
+        :param headers: {name: value} of further headers; None for none
+        :param parts: further parts of a webob request, such as body
+        """
+        request = webob.Request.blank(path, method=method, **parts)
+        request.headers.update({name: value for name, value in {
+            'X-User-Id': 'user', 'X-Project-Id': project, 'X-Roles': roles,
+            'X-Auth-Token': 'token-of-user', **dict(headers)}.items()
+            if value is not None})
+        if version:
+            request.headers['OpenStack-API-Version'] = f'volume {version}'
+        answer = request.get_response(application(has_door))
+        return Answer(answer.status_int, dict(answer.headers), answer.body)
+
+    def create(self, *, version=None, project=PROJECT, roles=MEMBER,
+               has_door=True, **volume):
+        """Ask for a volume of 1 GiB; the answer.
+
+        :param version: microversion
+        :param project: id of the project of who asks
+        :param roles: of who asks
+        :param has_door: False for Cinder alone
+        :param volume: further keys of the volume
+        """
+        return self.request(
+            f'/v3/{project}/volumes', project=project, roles=roles,
+            version=version, has_door=has_door,
+            content_type='application/json',
+            body=json.dumps({'volume': {'size': 1, **volume}}).encode())
+
+    def row(self, volume_id):
+        """The volume in Cinder's database."""
+        return objects.Volume.get_by_id(self.cinder.admin, volume_id)
+
+    def add_tiers(self):
+        """A tier for the tag database and a fall-back; {name: type id}."""
+        return {
+            'database': self.cinder.add_type(
+                'database', tiers_name='database', tiers_tags='database',
+                tiers_priority='20'),
+            'general': self.cinder.add_type(
+                'general', tiers_name='general', tiers_fallback='<is> True')}
+
+    def take_messages(self):
+        """Take the next create off the queue of cinder-scheduler."""
+        queue = SchedulerQueue()
+        server = rpc.get_server(
+            oslo_messaging.Target(topic='cinder-scheduler', server='here'),
+            [queue], serializer=objects.base.CinderObjectSerializer())
+        server.start()
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stop)
+        return queue
+
+
+class ApiTestCase(testtools.TestCase):
+    """A test against cinder-api with the tiers database and general."""
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(
+            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+        self.api = self.useFixture(Api())
+        self.cinder = self.api.cinder
+        self.glance = self.api.glance
+        self.follow = self.cinder.add_type(
+            'image-tier', tiers_follow_image='<is> True')
+        self.types = self.api.add_tiers()
+        self.types.update({'plain': self.api.plain,
+                           'image-tier': self.follow})
+        self.names = {ident: name for name, ident in self.types.items()}
+
+    def add_type(self, name, projects=None, **extra_specs):
+        """A further volume type; its id."""
+        ident = self.cinder.add_type(name, projects, **extra_specs)
+        self.types[name], self.names[ident] = ident, name
+        return ident
+
+    def assert_type(self, name, /, **request):
+        """A create succeeds, and the volume has the type of this name."""
+        answer = self.api.create(**request)
+        self.assertEqual(202, answer.status, answer.body)
+        row = self.api.row(answer.volume_id)
+        self.assertEqual(name, self.names[row.volume_type_id])
+        self.assertEqual(name, answer.json['volume']['volume_type'])
+        return row
+
+    def assert_as_cinder_alone(self, **request):
+        """The answer is what Cinder alone answers; it, without its times."""
+        ours = self.api.create(**request)
+        theirs = self.api.create(**request, has_door=False)
+        self.assertEqual((theirs.status, plain(theirs.body)),
+                         (ours.status, plain(ours.body)))
+        return ours
+
+    def forget(self):
+        """Let the door forget what it remembers."""
+        door.forget()
+
+
+def plain(body):
+    """An answer without what differs from request to request."""
+    document = json.loads(body)
+    if 'volume' in document:
+        for key in ('id', 'created_at', 'updated_at', 'links'):
+            document['volume'].pop(key)
+    return document

@@ -1,0 +1,103 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Volumes made from what exists already, whose place is Cinder's to tell."""
+
+from cinder import objects
+from cinder.volume import group_types
+import ddt
+
+from tests.unit.api import api_fixture
+
+
+@ddt.ddt
+class SourcesTestCase(api_fixture.ApiTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.image = self.glance.add_image('database')
+        self.ssd = self.add_type('ssd')
+        self.volume = objects.Volume(
+            context=self.cinder.admin, size=1, status='available',
+            user_id='user', project_id=api_fixture.PROJECT,
+            availability_zone='nova', volume_type_id=self.ssd,
+            host='node@ssd#ssd')
+        self.volume.create()
+
+    def add_snapshot(self):
+        snapshot = objects.Snapshot(
+            context=self.cinder.admin, volume_id=self.volume.id,
+            volume_size=1, status='available', user_id='user',
+            project_id=api_fixture.PROJECT, volume_type_id=self.ssd)
+        snapshot.create()
+        return snapshot.id
+
+    def add_group(self, *types):
+        group_type = group_types.create(self.cinder.admin, 'any', {})
+        group = objects.Group(
+            context=self.cinder.admin, user_id='user', status='available',
+            project_id=api_fixture.PROJECT, availability_zone='nova',
+            volume_type_ids=list(types), group_type_id=group_type['id'],
+            host='node@ssd#ssd')
+        group.create()
+        return group.id
+
+    def test_a_clone_keeps_the_type_of_its_source(self):
+        self.assert_type('ssd', source_volid=self.volume.id)
+
+    def test_so_does_a_volume_from_a_snapshot(self):
+        self.assert_type('ssd', snapshot_id=self.add_snapshot())
+
+    @ddt.data('source_volid', 'snapshot_id', 'group_id',
+              'consistencygroup_id')
+    def test_with_a_type_that_follows_the_image_cinder_decides(self, key):
+        ident = {'source_volid': self.volume.id,
+                 'snapshot_id': self.add_snapshot()}.get(key)
+        self.assert_as_cinder_alone(
+            version='3.71', volume_type='image-tier',
+            **{key: ident or self.add_group(self.follow)})
+
+    @ddt.data('source_volid', 'snapshot_id', 'group_id',
+              'consistencygroup_id', 'source_replica')
+    def test_what_does_not_exist_is_refused_by_cinder(self, key):
+        for value in (self.image, '', 'x', 7):
+            self.assert_as_cinder_alone(
+                version='3.13', imageRef=self.image, **{key: value})
+
+    def test_in_a_group_cinder_wants_a_type(self):
+        group = self.add_group(self.ssd)
+        self.assert_type('ssd', version='3.13', group_id=group,
+                         volume_type='ssd')
+        for follow in (None, 'image-tier'):
+            answer = self.assert_as_cinder_alone(
+                version='3.13', group_id=group, volume_type=follow)
+            self.assertEqual(400, answer.status)
+
+    def test_a_volume_from_a_backup_falls_back(self):
+        backup = objects.Backup(
+            context=self.cinder.admin, volume_id=self.volume.id,
+            user_id='user', project_id=api_fixture.PROJECT, size=1,
+            status='available', service='any')
+        backup.create()
+        row = self.assert_type('general', version='3.47',
+                               backup_id=backup.id)
+        self.assertEqual('creating', row.status)
+
+    def test_the_image_of_a_server_with_a_volume_is_its_snapshot(self):
+        snapshot = self.add_snapshot()
+        image = self.glance.add_image('database', block_device_mapping=[
+            {'source_type': 'snapshot', 'boot_index': 0,
+             'snapshot_id': snapshot}])
+        row = self.assert_type('ssd', imageRef=image, version='3.46')
+        self.assertEqual(snapshot, row.snapshot_id)
+        # An older client gets what Cinder alone gave it.
+        self.assert_type('plain', imageRef=image, version='3.45')

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of the remembered images have in common.
+
+Glance is a function that counts its calls, which is a parameter. The clock
+does not pass by itself, but for who waits.
+"""
+
+import threading
+import time
+
+from cinder import context
+import testtools
+
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import glance
+from cinder_tiers.doors import images
+
+IDENT = 'c0ffee00-0000-4000-8000-000000000000'
+LIMITS = {'timeout_s': 20.0, 'max_calls': 16, 'failures': 3, 'retry_s': 10.0,
+          'image_ttl_s': 30.0, 'refusal_ttl_s': 2.0}
+
+
+class Glance:
+    """Answers what it is told, when it may."""
+
+    def __init__(self):
+        self.calls = []
+        self.answers = {}
+        self.go = threading.Event()
+        self.go.set()
+        self.asked = threading.Semaphore(0)
+
+    def __call__(self, user, ref):
+        self.calls.append((user.project_id, ref))
+        go = self.go
+        self.asked.release()
+        go.wait(60)
+        answer = self.answers.get(
+            user, self.answers.get(user.project_id, self.answers.get(ref)))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer or facts(ref)
+
+
+def facts(ref):
+    return glance.ImageFacts(
+        image_id=ref, volume_type=None, stands_for_snapshot=False,
+        image=decision.Image(owner=None, visibility='public'))
+
+
+def user(project='us'):
+    return context.RequestContext(user_id='user', project_id=project,
+                                  is_admin=False)
+
+
+def refused(is_lasting=True):
+    return glance.ImageRefused('refused', is_lasting=is_lasting)
+
+
+class ImagesTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.now = 1000.0
+        self.glance = Glance()
+        self.addCleanup(lambda: self.glance.go.set())
+        self.images = images.Images(size=100, fetch=self.glance,
+                                    clock=lambda: self.now)
+
+    def read(self, ref=IDENT, project='us', who=None, **limits):
+        """What one reader gets: facts, or the error."""
+        try:
+            return self.images.read(who or user(project), ref,
+                                    images.Limits(**{**LIMITS, **limits}))
+        except glance.ImageUnreadable as error:
+            return error
+
+    def assert_reads(self, calls, *args, **kwargs):
+        """An image is read, and Glance was called so often all in all."""
+        found = self.read(*args, **kwargs)
+        self.assertIsInstance(found, glance.ImageFacts)
+        self.assertEqual(calls, len(self.glance.calls))
+        return found
+
+    def assert_fails(self, calls, *args, **kwargs):
+        """No image is read, and Glance was called so often all in all."""
+        error = self.read(*args, **kwargs)
+        self.assertIsInstance(error, glance.ImageUnreadable)
+        self.assertEqual(calls, len(self.glance.calls))
+        return error
+
+    def board(self, number, **reading):
+        """Start readers; a function that waits for what they get."""
+        results, begun = [], threading.Semaphore(0)
+
+        def work():
+            begun.release()
+            results.append(self.read(**reading))
+
+        threads = [threading.Thread(target=work, daemon=True)
+                   for _ in range(number)]
+        for thread in threads:
+            thread.start()
+        for _ in threads:
+            begun.acquire(timeout=10)
+        # Nothing tells from outside that a thread waits for a call.
+        time.sleep(0.2)
+
+        def land():
+            for thread in threads:
+                thread.join(60)
+            return results
+
+        return land
+
+    def hold(self):
+        """Let Glance hang from now on; a function that lets it go."""
+        go = self.glance.go = threading.Event()
+        self.addCleanup(go.set)
+        return go.set
+
+    def wait_for_call(self):
+        self.assertTrue(self.glance.asked.acquire(timeout=10))
+
+    def settle(self, condition):
+        """Wait until a call in another thread has been noticed."""
+        deadline = time.monotonic() + 10
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        self.assertTrue(condition())

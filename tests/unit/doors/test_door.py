@@ -1,0 +1,369 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What both doors do, with a real database and a Glance over HTTP.
+
+Where a failure must be provoked, the part that fails is a parameter.
+"""
+
+import itertools
+import subprocess
+import sys
+import time
+
+from cinder import exception
+from cinder.volume import volume_types
+import ddt
+import fixtures
+import testtools
+
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import applied
+from cinder_tiers.doors import door
+from cinder_tiers.doors import glance
+from cinder_tiers.doors import images
+from cinder_tiers.doors import record
+from tests.unit.doors import cinder_fixture
+
+PROJECT = cinder_fixture.PROJECT
+OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
+FOLLOWS = decision.NamedType(source=decision.TypeSource.REQUEST,
+                             follows_image=True)
+EXPLICIT = decision.NamedType(source=decision.TypeSource.REQUEST,
+                              follows_image=False)
+ERRORS = (ValueError('secret'), KeyError(), RecursionError(), MemoryError(),
+          OSError(), exception.VolumeTypeNotFound(volume_type_id='x'),
+          glance.ImageUnreadable('down'), UnicodeDecodeError(
+              'utf-8', b'\xff', 0, 1, 'secret'))
+
+FORK = '''
+import os
+import threading
+from cinder import context
+from cinder import objects
+objects.register_all()
+from cinder_tiers.doors import door
+before = door.of_process('api')
+same = [door.of_process('api') is before for _ in range(3)]
+print(all(same), door.of_process('scheduler') is before, flush=True)
+child = os.fork()
+if not child:
+    print(door.of_process('api') is before, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(door.of_process('api') is before)
+door.forget()
+print(door.of_process('api') is before)
+'''
+
+
+class BrokenRecorder(record.Recorder):
+    """A recorder that has a bug."""
+
+    def keep(self, kept, *, notify, bug=None):
+        raise ZeroDivisionError
+
+
+def fail_with(error):
+    """A function that fails."""
+    def fail(*arguments):
+        raise error
+    return fail
+
+
+class DoorTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.log = self.useFixture(
+            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+        self.cinder = self.useFixture(cinder_fixture.Scheduler())
+        self.glance = self.cinder.glance
+        self.types = {
+            'database': self.cinder.add_type(
+                'database', tiers_name='database', tiers_tags='db',
+                tiers_priority='20'),
+            'general': self.cinder.add_type(
+                'general', tiers_name='general', tiers_fallback='<is> True')}
+
+    def configure(self, **options):
+        self.cinder.conf.config(group='cinder_tiers', **options)
+
+    def door(self, name='api', *, read=applied.read_applied,
+             fetch=glance.fetch_image, recorder=None):
+        return door.Door(
+            name, applied=applied.AppliedTiers(read=read),
+            known_images=images.Images(size=100, fetch=fetch),
+            recorder=recorder or record.Recorder())
+
+    def wish(self, user=None, **wish):
+        return door.Wish(**{'context': user or self.cinder.user(),
+                            'project': PROJECT, **wish})
+
+    def assert_placed(self, tier, placed, *rules):
+        """The verdict is this tier and its type, and these rules are why."""
+        self.assertEqual((decision.Verdict.TIER, tier, self.types[tier]), (
+            placed.decision.verdict, placed.decision.tier.name,
+            placed.tier_type.type_id))
+        self.assert_because(placed, *rules)
+
+    def assert_verdict(self, verdict, placed, *rules):
+        self.assertEqual((verdict, None),
+                         (placed.decision.verdict.value, placed.tier_type))
+        self.assert_because(placed, *rules)
+
+    def assert_because(self, placed, *rules):
+        for rule in rules:
+            self.assertTrue(placed.decision.because_of(rule), placed)
+
+
+@ddt.ddt
+class PlaceTestCase(DoorTestCase):
+
+    def test_a_tagged_image_goes_to_its_tier(self):
+        image = self.glance.add_image('db')
+        placed = self.door().place(self.wish(image_ref=image))
+        self.assert_placed('database', placed, decision.Rule.TAG)
+        self.assertEqual(image, placed.image_id)
+
+    def test_a_volume_without_an_image_falls_back(self):
+        placed = self.door().place(self.wish())
+        self.assert_placed('general', placed, decision.Rule.NO_IMAGE)
+        self.assertIsNone(placed.image_id)
+
+    @ddt.data({'named_type': EXPLICIT},
+              *({'fixed_by': fixed} for fixed in decision.FixedBy))
+    def test_what_is_not_ours_asks_nobody(self, wish):
+        broken = self.door(read=fail_with(ZeroDivisionError()),
+                           fetch=fail_with(ZeroDivisionError()))
+        self.assert_verdict('untouched', broken.place(self.wish(
+            image_ref=self.glance.add_image('db'), **wish)))
+        self.assertNotIn('ERROR', self.log.output)
+
+    def test_without_tiers_glance_is_not_asked(self):
+        for ident in self.types.values():
+            volume_types.destroy(self.cinder.admin, ident)
+        self.assert_verdict('untouched', self.door().place(
+            self.wish(image_ref=self.glance.add_image('db'))),
+            decision.Rule.NO_TIERS)
+        self.assertEqual([], self.glance.requests)
+
+    @ddt.data((None, 'database', None), (FOLLOWS, 'database', None),
+              (None, None, decision.Rule.IMAGE_TYPE))
+    @ddt.unpack
+    def test_the_type_that_an_image_names(self, named, tier, rule):
+        """Only when the request names none, as in Cinder."""
+        self.cinder.add_type('follow', tiers_follow_image='<is> True')
+        type_name = 'follow' if rule is None else 'plain'
+        placed = self.door().place(self.wish(
+            named_type=named, image_ref=self.glance.add_image(
+                'db', cinder_img_volume_type=type_name)))
+        if rule is None:
+            self.assert_placed(tier, placed)
+        else:
+            self.assert_verdict('untouched', placed, rule)
+
+    def test_the_default_type_of_the_project(self):
+        self.cinder.set_project_default(self.cinder.add_type('plain'))
+        wish = self.wish(image_ref=self.glance.add_image('db'))
+        self.assert_verdict('untouched', self.door().place(wish),
+                            decision.Rule.PROJECT_TYPE)
+        self.cinder.set_project_default(self.cinder.add_type(
+            'follow', tiers_follow_image='<is> True'))
+        self.assert_placed('database', self.door().place(wish))
+
+    def test_it_does_not_count_for_a_volume_that_moves(self):
+        self.cinder.set_project_default(self.cinder.add_type('plain'))
+        self.assert_placed('database', self.door().place(self.wish(
+            moves=True, image_ref=self.glance.add_image(
+                'db', cinder_img_volume_type='plain'))))
+
+    def test_the_image_of_a_server_with_a_volume_is_a_snapshot(self):
+        image = self.glance.add_image('db', block_device_mapping=[
+            {'source_type': 'snapshot', 'boot_index': 0}])
+        self.assert_verdict('untouched', self.door().place(
+            self.wish(image_ref=image)), decision.Rule.FIXED)
+
+    @ddt.data('http://host/', '')
+    def test_an_image_is_asked_for_once(self, start):
+        api, image = self.door(), self.glance.add_image('db')
+        for _ in range(3):
+            self.assert_placed('database', api.place(
+                self.wish(image_ref=start + image)))
+        self.assertEqual(1, len(self.glance.requests))
+
+    def test_an_administrator_who_moves_a_volume_does_not_own_it(self):
+        self.types['premium'] = self.cinder.add_type(
+            'premium', [], tiers_name='premium', tiers_tags='p',
+            tiers_priority='30')
+        wish = {'user': self.cinder.user(role='admin'), 'image_ref':
+                self.glance.add_image('p', visibility='public')}
+        self.assert_placed('premium', self.door().place(self.wish(**wish)))
+        self.assert_placed('general', self.door().place(
+            self.wish(moves=True, **wish)), decision.Rule.NO_ACCESS)
+
+
+@ddt.ddt
+class OnErrorTestCase(DoorTestCase):
+
+    def place(self, name='api', **parts):
+        failing = {'fetch': fail_with(glance.ImageUnreadable('down'))}
+        return self.door(name, **{**failing, **parts}).place(
+            self.wish(image_ref=self.glance.add_image('db')))
+
+    @ddt.data('api', 'scheduler')
+    def test_each_choice(self, name):
+        self.assert_placed('general', self.place(name), decision.Rule.ERROR)
+        self.configure(on_error='pass')
+        self.assert_verdict('untouched', self.place(name),
+                            decision.Rule.ERROR)
+        self.configure(on_error='fail')
+        self.assert_verdict('refused', self.place(name), decision.Rule.ERROR)
+
+    @ddt.data(('api', 'scheduler'), ('scheduler', 'api'))
+    @ddt.unpack
+    def test_each_door_may_have_its_own(self, name, other):
+        self.configure(**{f'{name}_on_error': 'fail', 'on_error': 'pass'})
+        self.assert_verdict('refused', self.place(name))
+        self.assert_verdict('untouched', self.place(other))
+
+    def test_a_wrong_word_in_the_file_is_told_and_falls_back(self):
+        self.cinder.conf.load_raw_values(group='cinder_tiers',
+                                         on_error='fall-back')
+        self.assert_placed('general', self.place(), decision.Rule.ERROR)
+        self.assertIn('fall-back', self.log.output)
+
+    @ddt.data('fallback', 'pass', 'fail')
+    def test_a_project_with_a_type_of_its_own_keeps_it(self, on_error):
+        """Only the image could have changed that."""
+        self.configure(on_error=on_error)
+        self.cinder.set_project_default(self.cinder.add_type('plain'))
+        self.assert_verdict('untouched', self.place(),
+                            decision.Rule.PROJECT_TYPE)
+
+    @ddt.data(('fallback', 'untouched'), ('pass', 'untouched'),
+              ('fail', 'refused'))
+    @ddt.unpack
+    def test_the_tiers_cannot_be_read(self, on_error, verdict):
+        self.configure(on_error=on_error)
+        placed = self.place(read=fail_with(ZeroDivisionError()))
+        self.assert_verdict(verdict, placed, decision.Rule.ERROR)
+
+    def test_a_private_fall_back(self):
+        volume_types.destroy(self.cinder.admin, self.types['general'])
+        self.cinder.add_type('closed', [], tiers_name='closed',
+                             tiers_fallback='<is> True')
+        self.assert_verdict('refused', self.place(), decision.Rule.ERROR,
+                            decision.Rule.NO_ACCESS)
+
+    @ddt.data('fallback', 'pass', 'fail')
+    def test_no_error_at_all_comes_out(self, on_error):
+        """Whatever fails, wherever, in whatever way."""
+        self.configure(on_error=on_error)
+        for error, broken in itertools.product(ERRORS, (
+                ('read',), ('fetch',), ('read', 'fetch'))):
+            placed = self.place(**{part: fail_with(error)
+                                   for part in broken})
+            self.assert_because(placed, decision.Rule.ERROR)
+        self.assertNotIn('down; secret', self.log.output)
+
+    def test_a_record_that_cannot_be_kept_fails_nothing(self):
+        self.assert_placed('general', self.place(recorder=BrokenRecorder()))
+        self.assertIn('ERROR The record of a decision could not be kept',
+                      self.log.output)
+
+    def test_the_record_says_what_failed_and_no_more(self):
+        self.place()
+        self.assertIn('"error": "down"', self.log.output)
+        self.place(fetch=fail_with(ValueError('secret')))
+        self.assertIn('"error": "ValueError"', self.log.output)
+
+    def test_a_frozen_glance_holds_a_create_up_for_a_bounded_time(self):
+        self.configure(glance_timeout=0.3)
+        self.glance.gate.clear()
+        started = time.monotonic()
+        self.assert_placed('general', self.place(fetch=glance.fetch_image),
+                           decision.Rule.ERROR)
+        self.assertThat(time.monotonic() - started,
+                        testtools.matchers.LessThan(5))
+
+
+@ddt.ddt
+class TierChangedTestCase(DoorTestCase):
+    """The tiers that are remembered are not those that there are."""
+
+    def setUp(self):
+        super().setUp()
+        self.stale = applied.read_applied(self.cinder.admin)
+        self.reads = 0
+        self.image = self.glance.add_image('db', 'x', visibility='public')
+
+    def place(self, stale_reads, name='api', user=None):
+        def read(context):
+            self.reads += 1
+            return (self.stale if self.reads <= stale_reads
+                    else applied.read_applied(context))
+
+        self.configure(applied_cache_seconds=1000)
+        return self.door(name, read=read).place(
+            self.wish(user, image_ref=self.image))
+
+    def test_a_tier_is_gone(self):
+        volume_types.destroy(self.cinder.admin, self.types['database'])
+        self.assert_placed('general', self.place(1),
+                           decision.Rule.NO_TIER_TAG)
+
+    def test_the_type_of_a_tier_is_another_one(self):
+        volume_types.destroy(self.cinder.admin, self.types['database'])
+        self.types['database'] = self.cinder.add_type(
+            'db2', tiers_name='database', tiers_tags='db')
+        self.assert_placed('database', self.place(1), decision.Rule.TAG)
+
+    @ddt.data('api', 'scheduler')
+    def test_access_was_taken_away(self, name):
+        closed = self.cinder.add_type(
+            'closed', [PROJECT], tiers_name='closed', tiers_tags='x',
+            tiers_priority='90')
+        self.stale = applied.read_applied(self.cinder.admin)
+        volume_types.remove_volume_type_access(self.cinder.admin, closed,
+                                               PROJECT)
+        self.assert_placed('database', self.place(1, name),
+                           decision.Rule.NO_ACCESS)
+
+    def test_it_changes_again_and_again(self):
+        """The fall-back tier is the operator's choice for every error."""
+        volume_types.destroy(self.cinder.admin, self.types['database'])
+        self.assert_placed('general', self.place(1000), decision.Rule.ERROR)
+        self.assertIn('"error": "TierChanged"', self.log.output)
+        self.assertThat(self.reads, testtools.matchers.LessThan(6))
+
+    def test_all_tiers_are_gone(self):
+        for ident in self.types.values():
+            volume_types.destroy(self.cinder.admin, ident)
+        self.assert_verdict('untouched', self.place(1),
+                            decision.Rule.NO_TIERS)
+
+    def test_all_tiers_are_gone_and_nobody_notices(self):
+        for ident in self.types.values():
+            volume_types.destroy(self.cinder.admin, ident)
+        self.assert_verdict('untouched', self.place(1000),
+                            decision.Rule.ERROR)
+
+
+class OfProcessTestCase(testtools.TestCase):
+
+    def test_a_fork_forgets(self):
+        """Locks and threads of the parent are not those of the child."""
+        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', FORK],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(['True False', 'False', 'True', 'False'],
+                         done.stdout.splitlines(), done.stderr)

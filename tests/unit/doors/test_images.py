@@ -1,0 +1,179 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How often Glance is asked for images, and what is remembered."""
+
+import uuid
+
+from testtools import matchers
+
+from cinder_tiers.doors import glance
+from cinder_tiers.doors import images
+from tests.unit.doors import images_case
+from tests.unit.doors.images_case import facts
+from tests.unit.doors.images_case import IDENT
+from tests.unit.doors.images_case import refused
+
+
+class CacheTestCase(images_case.ImagesTestCase):
+
+    def test_one_call_when_cold_and_none_when_warm(self):
+        self.assert_reads(1)
+        for _ in range(5):
+            self.assert_reads(1)
+
+    def test_one_call_for_32_at_once(self):
+        go = self.hold()
+        land = self.board(32)
+        self.wait_for_call()
+        go()
+        self.assertEqual([facts(IDENT)] * 32, land())
+        self.assertEqual(1, len(self.glance.calls))
+
+    def test_an_image_is_remembered_for_its_time(self):
+        self.assert_reads(1)
+        self.now += 29.999
+        self.assert_reads(1)
+        self.now += 0.001
+        self.assert_reads(2)
+
+    def test_a_time_of_0_asks_for_each(self):
+        for calls in (1, 2, 3):
+            self.assert_reads(calls, image_ttl_s=0.0)
+
+    def test_with_a_time_of_0_those_at_once_still_share_a_call(self):
+        go = self.hold()
+        land = self.board(32, image_ttl_s=0.0)
+        go()
+        self.assertEqual([facts(IDENT)] * 32, land())
+        self.assertEqual(1, len(self.glance.calls))
+
+    def test_an_id_is_the_same_to_all_projects_and_in_a_url(self):
+        self.assert_reads(1)
+        self.assert_reads(1, project='them')
+        self.assert_reads(1, ref=f'http://host/images/{IDENT}')
+
+    def test_a_name_is_what_the_project_sees(self):
+        mine = self.glance.answers['us'] = facts(str(uuid.uuid4()))
+        theirs = self.glance.answers['them'] = facts(str(uuid.uuid4()))
+        for _ in range(2):
+            self.assertEqual(mine, self.assert_reads(
+                len(self.glance.calls) or 1, ref='debian'))
+        self.assertEqual(theirs, self.assert_reads(2, ref='debian',
+                                                   project='them'))
+        self.assertEqual(mine, self.assert_reads(2, ref='debian'))
+
+    def test_no_name_stands_for_an_id(self):
+        self.glance.answers['debian'] = facts(IDENT)
+        self.assert_reads(1, ref='debian')
+        self.assertIsNone(self.images.remembered('debian'))
+        self.assertIsNone(self.images.remembered(IDENT))
+        self.assert_reads(2)
+
+    def test_what_is_remembered_by_id_can_be_had_alone(self):
+        self.assertIsNone(self.images.remembered(IDENT))
+        self.assert_reads(1)
+        self.assertEqual(facts(IDENT), self.images.remembered(IDENT))
+        self.now += 30
+        self.assertIsNone(self.images.remembered(IDENT))
+        self.assertEqual(1, len(self.glance.calls))
+
+    def test_no_more_images_are_remembered_than_allowed(self):
+        self.images = images.Images(size=3, fetch=self.glance)
+        refs = [str(uuid.uuid4()) for _ in range(10)]
+        for ref in refs:
+            self.read(ref)
+        self.assertEqual(3, sum(self.images.remembered(ref) is not None
+                                for ref in refs))
+
+    def test_no_more_refusals_are_remembered_than_allowed(self):
+        self.images = images.Images(size=3, fetch=self.glance)
+        self.glance.answers['us'] = refused()
+        refs = [str(uuid.uuid4()) for _ in range(10)]
+        for ref in refs * 2:
+            self.read(ref)
+        self.assertEqual(20, len(self.glance.calls))
+
+    def test_an_error_is_not_remembered(self):
+        self.glance.answers[IDENT] = glance.ImageUnreadable('down')
+        self.assert_fails(1)
+        self.glance.answers.clear()
+        self.assert_reads(2)
+
+    def test_an_error_of_ours_comes_out_as_it_is(self):
+        self.glance.answers[IDENT] = ZeroDivisionError()
+        self.assertRaises(ZeroDivisionError, self.read)
+        self.glance.answers.clear()
+        self.assert_reads(2)
+
+
+class RefusalTestCase(images_case.ImagesTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.glance.answers['them'] = refused()
+
+    def test_it_is_remembered_for_its_own_time(self):
+        self.assert_fails(1, project='them')
+        self.now += 1.999
+        error = self.assert_fails(1, project='them')
+        self.assertIsInstance(error, glance.ImageRefused)
+        self.now += 0.001
+        self.assert_fails(2, project='them')
+
+    def test_it_is_that_of_one_project(self):
+        self.assert_fails(1, project='them')
+        self.assert_reads(2)
+        # Cinder refuses the image itself; its tags are no secret of ours.
+        self.assert_reads(2, project='them')
+
+    def test_that_of_an_expired_token_is_not_remembered(self):
+        self.glance.answers['them'] = refused(is_lasting=False)
+        self.assert_fails(1, project='them')
+        self.glance.answers.clear()
+        self.assert_reads(2, project='them')
+
+    def test_it_does_not_reach_another_project_in_the_same_call(self):
+        go = self.hold()
+        theirs = self.board(4, project='them')
+        self.wait_for_call()
+        ours = self.board(8)
+        self.assertEqual([('them', IDENT)], self.glance.calls)
+        go()
+        self.assertEqual([facts(IDENT)] * 8, ours())
+        for error in theirs():
+            self.assertIsInstance(error, glance.ImageRefused)
+        self.assertEqual([('them', IDENT), ('us', IDENT)], self.glance.calls)
+        self.assert_reads(2)
+
+    def test_nor_those_who_are_asked_about_afterwards(self):
+        """As many calls as projects at most, however they meet."""
+        go = self.hold()
+        boarded = [self.board(4, project='them')]
+        self.wait_for_call()
+        boarded += [self.board(4, project=f'p{n}') for n in range(6)]
+        go()
+        results = [land() for land in boarded]
+        self.assertEqual([[facts(IDENT)] * 4] * 6, results[1:])
+        self.assertThat(len(self.glance.calls), matchers.LessThan(8))
+
+    def test_an_expired_token_does_not_reach_another_of_the_project(self):
+        expired = images_case.user()
+        self.glance.answers[expired] = refused(is_lasting=False)
+        go = self.hold()
+        theirs = self.board(1, who=expired)
+        self.wait_for_call()
+        ours = self.board(8)
+        go()
+        self.assertEqual([facts(IDENT)] * 8, ours())
+        self.assertIsInstance(theirs()[0], glance.ImageRefused)
+        self.assertEqual(2, len(self.glance.calls))

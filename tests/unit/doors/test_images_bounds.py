@@ -1,0 +1,328 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How long anybody waits for an image, whatever Glance does."""
+
+import subprocess
+import sys
+import threading
+import time
+import uuid
+
+import testtools
+from testtools import matchers
+
+from cinder_tiers.doors import glance
+from cinder_tiers.doors import images
+from tests.unit.doors import cinder_fixture
+from tests.unit.doors import images_case
+from tests.unit.doors.images_case import facts
+from tests.unit.doors.images_case import IDENT
+from tests.unit.doors.images_case import LIMITS
+from tests.unit.doors.images_case import refused
+
+#: No test may take longer for what must end at once.
+AT_ONCE_S = 5
+
+GREEN = '''
+import eventlet
+eventlet.monkey_patch()
+import time
+from cinder import context
+from cinder import objects
+objects.register_all()
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import glance
+from cinder_tiers.doors import images
+calls = []
+def fetch(user, ref):
+    calls.append(ref)
+    time.sleep(60 if ref == 'hang' else 0.2)
+    return glance.ImageFacts(
+        image_id='id-' + ref, volume_type=None, stands_for_snapshot=False,
+        image=decision.Image(owner=None, visibility='public'))
+known = images.Images(size=10, fetch=fetch)
+limits = images.Limits(timeout_s=1, max_calls=16, failures=3, retry_s=9,
+                       image_ttl_s=30, refusal_ttl_s=2)
+user = context.RequestContext(user_id='user', project_id='p', is_admin=False)
+ticks = []
+def tick():
+    while True:
+        ticks.append(1)
+        time.sleep(0.01)
+eventlet.spawn(tick)
+def read(ref):
+    try:
+        return known.read(user, ref, limits).image_id
+    except glance.ImageUnreadable as error:
+        return str(error)
+def many(ref):
+    return {green.wait()
+            for green in [eventlet.spawn(read, ref) for _ in range(32)]}
+print(*many('one'), len(calls))
+print(*many('one'), len(calls))
+print(*many('hang'), len(calls))
+print('others ran' if len(ticks) > 5 else 'others were blocked')
+'''
+
+
+class BoundTestCase(images_case.ImagesTestCase):
+
+    def assert_at_once(self, function, *args, **kwargs):
+        started = time.monotonic()
+        result = function(*args, **kwargs)
+        self.assertThat(time.monotonic() - started,
+                        matchers.LessThan(AT_ONCE_S))
+        return result
+
+    def test_nobody_waits_longer_than_allowed(self):
+        self.hold()
+        error = self.assert_at_once(self.assert_fails, 1, timeout_s=0.2)
+        self.assertEqual('Glance did not answer within 0.2 s', str(error))
+
+    def test_nor_do_those_who_share_a_call(self):
+        self.hold()
+        patient = self.board(1, timeout_s=60.0)
+        self.wait_for_call()
+        for error in self.assert_at_once(self.board(8, timeout_s=0.2)):
+            self.assertIsInstance(error, glance.ImageUnreadable)
+        self.assertEqual(1, len(self.glance.calls))
+        self.glance.go.set()
+        self.assertEqual([facts(IDENT)], patient())
+
+    def test_nor_one_whose_shared_call_was_refused(self):
+        """The time is one for both calls."""
+        self.glance.answers['them'] = refused()
+        go = self.hold()
+        theirs = self.board(1, project='them')
+        self.wait_for_call()
+        # The clock stands still until somebody is refused.
+        ours = self.board(1, timeout_s=60.0)
+        self.hold()
+        self.now += 59.9
+        go()
+        theirs()
+        error, = self.assert_at_once(ours)
+        self.assertEqual('Glance did not answer within 60 s', str(error))
+        self.assertEqual(2, len(self.glance.calls))
+
+    def test_a_call_that_was_given_up_is_not_boarded(self):
+        self.hold()
+        self.assert_fails(1, timeout_s=0.1)
+        self.glance.go = threading.Event()
+        self.glance.go.set()
+        self.assert_reads(2)
+
+    def test_a_late_answer_is_remembered(self):
+        go = self.hold()
+        self.assert_fails(1, timeout_s=0.1)
+        go()
+        self.settle(lambda: self.images.remembered(IDENT))
+        self.assert_reads(1)
+
+    def test_a_late_refusal_is_remembered(self):
+        self.glance.answers[IDENT] = refused()
+        go = self.hold()
+        self.assert_fails(1, timeout_s=0.1)
+        go()
+        self.settle(lambda: isinstance(self.read(timeout_s=0.1),
+                                       glance.ImageRefused))
+
+    def test_no_more_calls_than_allowed_are_under_way(self):
+        go = self.hold()
+        for calls in (1, 2):
+            self.assert_fails(calls, str(uuid.uuid4()), timeout_s=0.1,
+                              max_calls=2)
+        error = self.assert_at_once(self.assert_fails, 2, max_calls=2)
+        self.assertIn('at most 2 are allowed', str(error))
+        go()
+        self.settle(lambda: isinstance(self.read(max_calls=2),
+                                       glance.ImageFacts))
+
+    def test_what_is_remembered_needs_no_call(self):
+        self.assert_reads(1)
+        self.hold()
+        self.assert_fails(2, str(uuid.uuid4()), timeout_s=0.1, max_calls=1)
+        self.assert_reads(2, max_calls=1)
+
+
+class BreakerTestCase(images_case.ImagesTestCase):
+
+    def fail(self, error):
+        """Glance fails with this for every image from now on."""
+        self.glance.answers['us'] = error
+
+    def open(self):
+        self.fail(glance.ImageUnreadable('down'))
+        for calls in (1, 2, 3):
+            self.assert_fails(calls)
+
+    def test_after_three_failures_glance_is_left_alone(self):
+        self.open()
+        for _ in range(5):
+            error = self.assert_fails(3, str(uuid.uuid4()))
+            self.assertIn('asked again after 10 s', str(error))
+
+    def test_what_is_remembered_serves_meanwhile(self):
+        other = str(uuid.uuid4())
+        self.read(other)
+        self.glance.calls.clear()
+        self.open()
+        self.assert_reads(3, other)
+
+    def test_after_a_while_one_call_shows_whether_it_is_back(self):
+        self.open()
+        self.now += 10
+        self.assert_fails(4)
+        self.assert_fails(4)
+        self.now += 10
+        self.glance.answers.clear()
+        self.assert_reads(5)
+        self.assert_reads(6, str(uuid.uuid4()))
+
+    def test_only_one_of_many_shows_it(self):
+        self.open()
+        self.now += 10
+        go = self.hold()
+        land = self.board(1)
+        self.settle(lambda: len(self.glance.calls) == 4)
+        for _ in range(8):
+            self.assert_fails(4, str(uuid.uuid4()))
+        go()
+        land()
+        self.assertEqual(4, len(self.glance.calls))
+
+    def test_timeouts_are_failures_and_a_late_answer_ends_them(self):
+        go = self.hold()
+        refs = [str(uuid.uuid4()) for _ in range(3)]
+        for calls, ref in enumerate(refs, 1):
+            self.assert_fails(calls, ref, timeout_s=0.1)
+        self.assert_fails(3)
+        go()
+        self.settle(lambda: all(map(self.images.remembered, refs)))
+        self.assert_reads(4)
+
+    def test_a_hung_call_counts_once_for_all_who_waited(self):
+        self.hold()
+        self.board(16, timeout_s=0.1)()
+        self.assertEqual(1, len(self.glance.calls))
+        self.glance.go = threading.Event()
+        self.glance.go.set()
+        self.assert_reads(2)
+
+    def test_a_refusal_is_no_failure(self):
+        for is_lasting in (True, False):
+            self.fail(refused(is_lasting))
+            for _ in range(5):
+                self.assert_fails(len(self.glance.calls) + 1,
+                                  str(uuid.uuid4()))
+
+    def test_a_refusal_shows_that_glance_is_back(self):
+        self.open()
+        self.now += 10
+        self.fail(refused())
+        self.assert_fails(4)
+        self.assert_fails(5, str(uuid.uuid4()))
+
+    def test_an_error_of_ours_is_no_failure_of_glance(self):
+        """Or one user's image could take the tags of all others away."""
+        self.fail(RecursionError())
+        for _ in range(5):
+            self.assertRaises(RecursionError, self.read, str(uuid.uuid4()))
+        self.glance.answers.clear()
+        self.assert_reads(6)
+
+
+class ManyThreadsTestCase(images_case.ImagesTestCase):
+
+    def test_thousands_of_reads(self):
+        """No deadlock, no wrong image, and no refusal of another project."""
+        refs = [str(uuid.uuid4()) for _ in range(20)]
+        self.glance.answers['them'] = refused()
+        self.glance.answers[refs[0]] = glance.ImageUnreadable('down')
+        wrong, threads = [], []
+
+        def work(project, start):
+            for number in range(250):
+                ref = refs[(start + number * 7) % len(refs)]
+                found = self.read(ref, project, failures=1000,
+                                  image_ttl_s=number % 3, max_calls=100)
+                if isinstance(found, glance.ImageRefused):
+                    right = project == 'them'
+                elif isinstance(found, glance.ImageUnreadable):
+                    right = ref == refs[0]
+                else:
+                    right = found.image_id == ref
+                if not right:
+                    wrong.append((project, ref, found))
+                self.now += 0.01
+
+        for number in range(16):
+            threads.append(threading.Thread(target=work, daemon=True, args=(
+                'them' if number % 4 == 0 else f'p{number % 3}', number)))
+            threads[-1].start()
+        for thread in threads:
+            thread.join(60)
+        self.assertEqual(([], []), (
+            wrong, [thread for thread in threads if thread.is_alive()]))
+
+    def test_under_eventlet_nobody_else_is_blocked(self):
+        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', GREEN],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(
+            ['id-one 1', 'id-one 1',
+             'Glance did not answer within 1 s 2', 'others ran'],
+            done.stdout.splitlines(), done.stderr)
+
+
+class ImagesOverHttpTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.cinder = self.useFixture(cinder_fixture.Scheduler())
+        self.glance = self.cinder.glance
+        self.images = images.Images(size=100)
+
+    def read(self, ref, timeout_s=20.0):
+        return self.images.read(
+            self.cinder.user(), ref,
+            images.Limits(**{**LIMITS, 'timeout_s': timeout_s}))
+
+    def test_one_request_when_cold_and_none_when_warm(self):
+        ref = self.glance.add_image('db')
+        for _ in range(3):
+            self.assertEqual(ref, self.read(ref).image_id)
+        self.assertEqual(1, len(self.glance.requests))
+
+    def test_one_request_for_32_at_once(self):
+        ref, results = self.glance.add_image('db'), []
+        self.glance.gate.clear()
+        threads = [threading.Thread(
+            target=lambda: results.append(self.read(ref).image_id))
+            for _ in range(32)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.2)
+        self.glance.gate.set()
+        for thread in threads:
+            thread.join(30)
+        self.assertEqual(([ref] * 32, 1),
+                         (results, len(self.glance.requests)))
+
+    def test_a_frozen_glance_is_waited_for_no_longer_than_allowed(self):
+        ref = self.glance.add_image('db')
+        self.glance.gate.clear()
+        started = time.monotonic()
+        self.assertRaises(glance.ImageUnreadable, self.read, ref,
+                          timeout_s=0.3)
+        self.assertThat(time.monotonic() - started,
+                        matchers.LessThan(AT_ONCE_S))

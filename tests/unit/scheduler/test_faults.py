@@ -1,0 +1,322 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Where new volumes land when something fails around a real scheduler.
+
+What fails, fails for real: Glance answers nonsense, hangs or is gone, a table
+of the database is away, Cinder's matching code raises. What each door
+remembers of Glance is the business of tests/unit/doors.
+"""
+
+import threading
+import time
+
+from cinder.volume import volume_types
+import ddt
+import testtools
+
+from cinder_tiers.scheduler import filter as tier_filter
+from tests.unit.doors import cinder_fixture
+from tests.unit.scheduler import scheduler_case
+
+OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
+
+
+class FaultsTestCase(scheduler_case.SchedulerTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.apply_tiers()
+
+    def assert_image_lands_on(self, backend, image_id, **request):
+        self.assert_lands_on(backend, volume_type=self.follow,
+                             image_id=image_id, **request)
+
+    def wait_for_glance(self):
+        """Creates reach their tier again soon after Glance is back."""
+        image = self.glance.add_image('database')
+        for _ in range(50):
+            volume = self.create_from(image)
+            if volume.host == self.database:
+                return
+            time.sleep(0.1)
+        self.fail(f'still on {volume.host}')
+
+    def create_at_once(self, images):
+        """Create a volume from each image, all at one time.
+
+        :param images: ids
+        :returns: [(host, seconds that it took)] in the same order
+        """
+        found = {}
+
+        def create(number, image_id):
+            started = time.monotonic()
+            volume = self.create_from(image_id)
+            found[number] = volume.host, time.monotonic() - started
+
+        threads = [threading.Thread(target=create, args=numbered)
+                   for numbered in enumerate(images)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        return [found[number] for number in range(len(images))]
+
+
+@ddt.ddt
+class GlanceTestCase(FaultsTestCase):
+
+    @ddt.data(401, 403, 404, 500, 503, '<html>', '', '[]', '"image"', {})
+    def test_without_an_image_the_fall_back_tier_takes_it(self, answer):
+        self.assert_image_lands_on(self.general, self.glance.answer(answer))
+        line, = self.lines('tiers.decision')
+        self.assertTrue(line.startswith('ERROR'), line)
+        record = self.record()
+        self.assertEqual(['error', 'fallback'],
+                         [reason['rule'] for reason in record['reasons']])
+        self.assertRegex(record['error'], 'Glance (answered|call failed)')
+        # Cinder's client may log a traceback; ours would tell nothing new.
+        self.assertNotIn('cinder_tiers', self.log.output)
+
+    @ddt.data('<html>evil', '"evil"', '{"evil": "evil"', {
+        'id': 'evil', 'owner': ['evil'], 'visibility': 'evil\r\nERROR',
+        'tags': ['evil', 5]})
+    def test_nothing_of_what_glance_answers_is_logged(self, answer):
+        self.assert_image_lands_on(self.general, self.glance.answer(answer))
+        self.assertNotIn('evil', self.log.output)
+        self.assertNotIn('token-of-user', self.log.output)
+
+    @ddt.data(({'on_error': 'pass'}, 'plain'),
+              ({'on_error': 'fallback'}, 'general'),
+              ({'scheduler_on_error': 'pass'}, 'plain'),
+              ({'on_error': 'pass', 'scheduler_on_error': 'fallback'},
+               'general'),
+              ({'on_error': 'fail', 'scheduler_on_error': 'pass'}, 'plain'),
+              ({'api_on_error': 'fail'}, 'general'))
+    @ddt.unpack
+    def test_the_operator_chooses_for_all_doors_or_for_one(
+            self, options, backend):
+        self.configure(**options)
+        self.assert_image_lands_on(getattr(self, backend),
+                                   self.glance.answer(500))
+
+    @ddt.data({'on_error': 'fail'}, {'scheduler_on_error': 'fail'})
+    def test_with_fail_no_volume_is_created(self, options):
+        self.configure(**options)
+        self.assert_refused(volume_type=self.follow,
+                            image_id=self.glance.answer(500))
+
+    def test_a_request_that_needs_no_image_never_notices(self):
+        self.configure(on_error='fail')
+        self.glance.stop()
+        self.assert_lands_on(self.general, volume_type=self.follow)
+        self.assert_lands_on(self.database, volume_type=self.database_type,
+                             image_id=self.glance.add_image())
+        self.assertEqual([], self.lines('ERROR'))
+
+    def test_glance_is_down(self):
+        self.glance.stop()
+        self.assert_image_lands_on(self.general,
+                                   self.glance.add_image('database'))
+
+    def test_an_image_that_is_remembered_needs_no_glance(self):
+        image = self.glance.add_image('database')
+        self.assert_image_lands_on(self.database, image)
+        self.glance.stop()
+        self.assert_image_lands_on(self.database, image)
+
+    def test_a_refused_token_is_not_remembered(self):
+        image = self.glance.add_image('database')
+        found, self.glance.images[image] = self.glance.images[image], 401
+        self.assert_image_lands_on(self.general, image)
+        self.glance.images[image] = found
+        self.assert_image_lands_on(self.database, image)
+
+    @ddt.data(403, 404)
+    def test_a_refusal_is_remembered_for_the_refused_project(self, status):
+        self.configure(image_error_cache_seconds=600)
+        image = self.glance.add_image('database', visibility='public')
+        found, self.glance.images[image] = self.glance.images[image], status
+        self.assert_image_lands_on(self.general, image)
+        self.glance.images[image] = found
+        self.assert_image_lands_on(self.general, image)
+        self.assertEqual(1, len(self.glance.requests))
+        self.assert_image_lands_on(self.database, image,
+                                   project=OTHER_PROJECT)
+
+    def test_the_circuit_breaker_opens_and_closes(self):
+        self.configure(glance_failures=2, glance_retry_seconds=600)
+        for _ in range(4):
+            self.assert_image_lands_on(self.general, self.glance.answer(503))
+        self.assertEqual(2, len(self.glance.requests))
+        self.assertIn('failed 2 times or more', self.records()[-1]['error'])
+        # Glance is back, which nobody knows.
+        image = self.glance.add_image('database')
+        self.assert_image_lands_on(self.general, image)
+        self.assertEqual(2, len(self.glance.requests))
+        self.configure(glance_retry_seconds=0.1)
+        self.wait_for_glance()
+        self.configure(glance_retry_seconds=600)
+        self.assert_image_lands_on(self.database,
+                                   self.glance.add_image('database'))
+
+
+class HangingGlanceTestCase(FaultsTestCase):
+    """No create waits longer than allowed."""
+
+    def setUp(self):
+        super().setUp()
+        self.configure(glance_timeout=0.3, glance_max_calls=2)
+        self.released = threading.Event()
+        self.addCleanup(self.released.set)
+
+    def assert_bounded(self, found):
+        self.assertEqual({self.general}, {host for host, _ in found})
+        # What Cinder takes besides depends on the machine.
+        self.assertThat(max(seconds for _, seconds in found),
+                        testtools.matchers.LessThan(30))
+        self.assertThat(max(record['seconds'] for record in self.records()),
+                        testtools.matchers.LessThan(3))
+
+    def errors(self, text):
+        return len([record for record in self.records()
+                    if text in record['error']])
+
+    def test_one_create_after_another(self):
+        image = self.glance.answer(self.released)
+        self.assert_bounded([found for _ in range(3)
+                             for found in self.create_at_once([image])])
+        self.assertEqual(2, self.errors('did not answer within 0.3 s'))
+        # The third did not even ask.
+        self.assertEqual(1, self.errors('at most 2 are allowed'))
+        self.assertEqual(2, len(self.glance.requests))
+        self.released.set()
+        self.wait_for_glance()
+
+    def test_many_at_once(self):
+        image = self.glance.answer(self.released)
+        self.assert_bounded(self.create_at_once([image] * 8 + [
+            self.glance.answer(self.released) for _ in range(8)]))
+        self.assertThat(len(self.glance.requests),
+                        testtools.matchers.LessThan(3))
+        self.released.set()
+        self.wait_for_glance()
+
+
+class ManyAtOnceTestCase(FaultsTestCase):
+
+    def test_they_land_where_they_should_with_one_call_for_an_image(self):
+        # The machine may be slow.
+        self.configure(glance_timeout=60)
+        images = [self.glance.add_image('database'), self.glance.add_image()]
+        found = self.create_at_once(images * 8)
+        self.assertEqual([self.database, self.general] * 8,
+                         [host for host, _ in found])
+        self.assertEqual(2, len(self.glance.requests))
+        self.assertEqual(16, len(self.records()))
+
+
+class DatabaseTestCase(FaultsTestCase):
+    """Cinder's database lacks a table that nobody but us needs here."""
+
+    def take_away(self):
+        self.execute('ALTER TABLE default_volume_types RENAME TO away')
+
+    def bring_back(self):
+        self.execute('ALTER TABLE away RENAME TO default_volume_types')
+
+    def test_before_the_tiers_were_ever_read_cinder_alone_decides(self):
+        self.take_away()
+        image = self.glance.add_image('database')
+        for options in ({}, {'on_error': 'pass'}):
+            self.configure(**options)
+            self.assert_image_lands_on(self.plain, image)
+        self.configure(on_error='fail')
+        self.assert_refused(volume_type=self.follow, image_id=image)
+        for record in self.records():
+            self.assertIn('Error', record['error'])
+        self.bring_back()
+        self.assert_image_lands_on(self.database, image)
+
+    def test_the_tiers_that_were_read_serve_on(self):
+        image = self.glance.add_image('database')
+        self.assert_image_lands_on(self.database, image)
+        self.take_away()
+        self.configure(on_error='fail')
+        self.assert_image_lands_on(self.database, image)
+        line, = self.lines('could not be read')
+        self.assertRegex(line, '^WARNING .*request req-[0-9a-f-]+')
+        self.bring_back()
+        volume_types.destroy(self.cinder.admin, self.database_type)
+        self.assert_image_lands_on(self.general, image)
+
+    def test_an_explicit_type_never_notices(self):
+        self.take_away()
+        self.configure(on_error='fail')
+        self.assert_lands_on(self.database, volume_type=self.database_type)
+        self.assertEqual([], self.lines('ERROR'))
+
+
+@ddt.ddt
+class OurCodeTestCase(FaultsTestCase):
+
+    @ddt.data('fallback', 'pass')
+    def test_specs_that_cinder_cannot_match_leave_it_to_cinder(self, choice):
+        self.configure(on_error=choice)
+        self.add_odd_tier()
+        self.assert_image_lands_on(self.plain, self.glance.add_image('odd'))
+        line, = self.lines('ERROR TierFilter failed')
+        self.assertRegex(line, r'\(request req-[0-9a-f-]+\); on_error = '
+                         rf'{choice} applies\.$')
+        self.assertIn('IndexError', self.log.output)
+
+    def test_unless_on_error_is_fail(self):
+        self.configure(on_error='pass', scheduler_on_error='fail')
+        self.add_odd_tier()
+        self.assert_refused(volume_type=self.follow,
+                            image_id=self.glance.add_image('odd'))
+
+    @ddt.data('on_error', 'scheduler_on_error', 'trust_tags_of',
+              'glance_timeout', 'image_cache_size', 'applied_cache_seconds',
+              'notify')
+    def test_a_value_in_cinder_conf_that_cannot_be_read(self, option):
+        """oslo.config says so only when the option is used."""
+        self.cinder.conf.conf.clear_override(option, group='cinder_tiers')
+        self.cinder.conf.load_raw_values(group='cinder_tiers',
+                                         **{option: 'wrong'})
+        self.add_odd_tier()
+        for answer in (self.glance.add_image('odd'), self.glance.answer(500)):
+            volume = self.create_from(answer)
+            self.assertEqual('creating', volume.status)
+
+    def test_requests_in_a_form_that_cinder_does_not_have(self):
+        context = self.cinder.user()
+        follow = {'extra_specs': {'tiers:follow_image': '<is> True'}}
+        for properties in (
+                {}, {'context': None}, {'context': 'admin'},
+                {'context': context, 'resource_type': 'image-tier'},
+                {'context': context, 'resource_type': {'extra_specs': 5}},
+                {'context': context, 'resource_type': follow,
+                 'request_spec': 'spec'},
+                {'context': context, 'resource_type': follow,
+                 'request_spec': {'volume_id': 5, 'image_id': 5,
+                                  'volume_properties': 'none'}}):
+            self.assertEqual(
+                ['backend'], tier_filter.TierFilter().filter_all(
+                    ['backend'], properties), properties)
+            self.configure(on_error='fail')
+            self.assertEqual(
+                [], tier_filter.TierFilter().filter_all(
+                    ['backend'], properties), properties)
+            self.configure(on_error='fallback')
