@@ -25,22 +25,26 @@ from cinder_tiers.domain import errors
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 
 
-def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """Adds --catalog, and makes a wrong argument exit with status 1.
+def exit_with_1(parser: argparse.ArgumentParser) -> None:
+    """Makes a wrong argument exit with status 1.
 
-    argparse would exit with 2, which says "there are changes" here.
+    argparse would exit with 2, which has a meaning of its own here.
     """
-    parser.add_argument(
-        '--catalog', metavar='<file>',
-        default=os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG),
-        help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
-             f'{DEFAULT_CATALOG})')
-
     def error(message: str) -> None:
         parser.exit(1, f'{parser.format_usage()}{parser.prog}: error: '
                        f'{message}\n')
 
     parser.error = error
+
+
+def add_catalog(parser: argparse.ArgumentParser) -> None:
+    """Adds --catalog, and makes a wrong argument exit with status 1."""
+    parser.add_argument(
+        '--catalog', metavar='<file>',
+        default=os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG),
+        help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
+             f'{DEFAULT_CATALOG})')
+    exit_with_1(parser)
 
 
 class CatalogLister(command.Lister):

@@ -10,31 +10,56 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Serves Cinder's real API on sqlite, without Keystone, on a free port.
+"""Serves Cinder's real API on sqlite, on a free port.
 
     python serve_cinder_api.py FOLDER
 
-prints the port once it answers, and runs until its standard input ends.
+prints the port once it answers, and runs until its standard input ends. Each
+line of its standard input is an order, {what: arguments} in JSON, which it
+answers with a line of JSON: `backend` adds a capability report of a backend
+to a real scheduler, `volume` a volume to the database, `default_type`
+the default volume type of a project, `image` and `project` what the stand-ins
+for Glance and Keystone know, at /image and /identity.
+
+A token is `role:project`: it stands for a user with that role there. A seer is
+a member to whom a lenient policy shows extra specs.
 """
 
+import datetime
+import json
 import pathlib
 import sys
 import threading
+import uuid
 import wsgiref.simple_server
+import wsgiref.util
+
+import stand_ins
 
 CONF = '''[DEFAULT]
 state_path = {folder}
-auth_strategy = noauth_include_project_id
+auth_strategy = keystone
 transport_url = fake://
-api_paste_config = {paste}
+api_paste_config = {folder}/api-paste.ini
 log_file = {folder}/log
+service_down_time = 86400
+scheduler_driver_init_wait_time = 1
 [database]
 connection = sqlite:///{folder}/db
+[oslo_policy]
+policy_file = {folder}/policy.yaml
 [oslo_concurrency]
 lock_path = {folder}
 [coordination]
 backend_url = file://{folder}
 '''
+POLICY = '''
+volume_extension:types_extra_specs:read_sensitive: role:admin or role:seer
+'''
+#: As Keystone's bootstrap makes them imply each other.
+IMPLIED_ROLES = {'admin': 'admin,member,reader', 'member': 'member,reader',
+                 'seer': 'seer,member,reader'}
+AUTH_TOKEN = 'keystonemiddleware.auth_token:filter_factory'
 
 
 class QuietHandler(wsgiref.simple_server.WSGIRequestHandler):
@@ -44,12 +69,106 @@ class QuietHandler(wsgiref.simple_server.WSGIRequestHandler):
         """Drops the line."""
 
 
+def token_factory(global_conf, **local_conf):
+    """A paste filter in place of the one that asks Keystone for the user."""
+    def filtered(application):
+        def authenticate(environ, start_response):
+            role, _, project = environ.get(
+                'HTTP_X_AUTH_TOKEN', '').partition(':')
+            environ |= {'HTTP_X_USER_ID': role, 'HTTP_X_PROJECT_ID': project,
+                        'HTTP_X_ROLES': IMPLIED_ROLES.get(role, role)}
+            return application(environ, start_response)
+        return authenticate
+    return filtered
+
+
+class Orders:
+    """What is done besides serving the API."""
+
+    def __init__(self, keystone, glance):
+        from cinder import context
+        self._keystone = keystone
+        self._glance = glance
+        self._admin = context.get_admin_context()
+        self._scheduler = None
+
+    def backend(self, *, name, **capabilities):
+        """Adds a backend that is up; returns its host@backend#pool."""
+        from cinder import objects
+        from cinder import service
+        if self._scheduler is None:
+            self._scheduler = service.Service.create(
+                host='scheduler', binary='cinder-scheduler',
+                topic='cinder-scheduler',
+                manager='cinder.scheduler.manager.SchedulerManager')
+            self._scheduler.start()
+        host = f'node@{name}'
+        objects.Service(
+            context=self._admin, host=host, topic='cinder-volume',
+            binary='cinder-volume', availability_zone='nova', report_count=1,
+            disabled=False).create()
+        self._scheduler.manager.update_service_capabilities(
+            self._admin, service_name='volume', host=host, capabilities={
+                'volume_backend_name': name, 'pool_name': name,
+                'total_capacity_gb': 100, 'free_capacity_gb': 40,
+                'reserved_percentage': 0, **capabilities},
+            timestamp=datetime.datetime.now(datetime.UTC).strftime(
+                '%Y-%m-%dT%H:%M:%S.%f'))
+        return f'{host}#{name}'
+
+    def volume(self, *, image_id=None, **fields):
+        """Adds a volume of 1 GiB to the database; returns its id."""
+        from cinder.db import api as db_api
+        from cinder import objects
+        volume = objects.Volume(
+            context=self._admin, **{
+                'size': 1, 'status': 'available', 'user_id': 'user',
+                'availability_zone': 'nova', **fields})
+        volume.create()
+        if image_id:
+            db_api.volume_glance_metadata_create(
+                self._admin, volume.id, 'image_id', image_id)
+        return volume.id
+
+    def default_type(self, *, project, type_id):
+        """Sets the default volume type of a project; None unsets it."""
+        from cinder.db import api as db_api
+        if type_id is None:
+            db_api.project_default_volume_type_unset(self._admin, project)
+        else:
+            db_api.project_default_volume_type_set(self._admin, type_id,
+                                                   project)
+
+    def image(self, **image):
+        """Adds an image; returns its id."""
+        ident = str(uuid.uuid4())
+        self._glance.images[ident] = {'id': ident, 'status': 'active',
+                                      **image}
+        return ident
+
+    def project(self, *, ident, name):
+        """Adds a project; returns its id."""
+        self._keystone.projects[ident] = name
+        return ident
+
+
+def write_configuration(folder):
+    """Cinder's configuration in a folder; returns its path."""
+    paste = pathlib.Path(sys.prefix) / 'etc' / 'cinder' / 'api-paste.ini'
+    text = paste.read_text('utf-8')
+    if AUTH_TOKEN not in text:
+        raise ValueError(f'{paste} has no {AUTH_TOKEN}')
+    (folder / 'api-paste.ini').write_text(text.replace(
+        AUTH_TOKEN, 'serve_cinder_api:token_factory'), 'utf-8')
+    (folder / 'policy.yaml').write_text(POLICY, 'utf-8')
+    conf = folder / 'cinder.conf'
+    conf.write_text(CONF.format(folder=folder), 'utf-8')
+    return conf
+
+
 def main():
     """Writes the configuration, makes the database and serves."""
-    folder = pathlib.Path(sys.argv[1])
-    paste = pathlib.Path(sys.prefix) / 'etc' / 'cinder' / 'api-paste.ini'
-    conf = folder / 'cinder.conf'
-    conf.write_text(CONF.format(folder=folder, paste=paste), 'utf-8')
+    conf = write_configuration(pathlib.Path(sys.argv[1]))
     sys.argv = ['cinder-api', '--config-file', str(conf)]
     from cinder import objects
     objects.register_all()  # before what comes next, as cinder.cmd.api does
@@ -59,11 +178,25 @@ def main():
     migration.db_sync()
     from cinder.wsgi import api  # looks into the database when imported
 
+    keystone, glance = stand_ins.Keystone(), stand_ins.Glance()
+    applications = {'identity': keystone, 'image': glance}
+
+    def serve(environ, start_response):
+        application = api.application
+        top = environ['PATH_INFO'].split('/')[1]
+        if top in applications:
+            application = applications[top]
+            wsgiref.util.shift_path_info(environ)
+        return application(environ, start_response)
+
     server = wsgiref.simple_server.make_server(
-        '127.0.0.1', 0, api.application, handler_class=QuietHandler)
+        '127.0.0.1', 0, serve, handler_class=QuietHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)
-    sys.stdin.read()
+    orders = Orders(keystone, glance)
+    for line in sys.stdin:
+        (what, arguments), = json.loads(line).items()
+        print(json.dumps(getattr(orders, what)(**arguments)), flush=True)
 
 
 if __name__ == '__main__':

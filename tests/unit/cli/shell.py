@@ -18,6 +18,7 @@ import io
 import os
 
 from openstackclient import shell
+import oslo_i18n
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,9 @@ def openstack(*arguments, **environment):
         if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_')):
             del os.environ[name]
     os.environ.update(environment)
+    # Cinder's API, which other tests import into this process, makes messages
+    # lazy; some plug-ins of the shell cannot load with such.
+    oslo_i18n.enable_lazy(False)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:

@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier explain`: where a volume goes or should be, and why."""
+
+import argparse
+import dataclasses
+
+from osc_lib.command import command
+from oslo_config import cfg
+
+from cinder_tiers.cli import arguments
+from cinder_tiers import conf
+from cinder_tiers.domain import decision
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import explain_create
+from cinder_tiers.domain import explain_volume
+from cinder_tiers.domain import explanation
+from cinder_tiers.domain import facts
+from cinder_tiers.observe import placement
+from cinder_tiers import render_explanation as render
+
+#: {outcome: exit status}
+STATUSES = {
+    explanation.Outcome.PLACED: 0,
+    explanation.Outcome.IN_PLACE: 0,
+    explanation.Outcome.NOT_PLACED: 2,
+    explanation.Outcome.MISPLACED: 2,
+    explanation.Outcome.UNKNOWN: 3,
+}
+
+
+class ExplainPlacement(command.ShowOne):
+    """Show where a volume would go, or should be, and why.
+
+    Of an image (or none, with --blank): the tier of a volume that was made
+    from it now, each other tier with why it is not that one, and what each
+    backend is to it. Of a volume: whether it is where it should be.
+
+    Asks the services as you and changes nothing. What your rights do not
+    show is named, and nothing is guessed.
+    """
+
+    _epilog = '''Exit status: 0 a volume finds a place, or the volume is where
+it should be; 2 it is refused or finds no backend, or the volume is not where
+it should be; 3 your rights do not show enough to tell; 1 an error.
+
+Example: openstack tier explain --image debian -f value -c tier
+'''
+
+    exit_status = 0
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        arguments.exit_with_1(parser)
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument('--image', metavar='<image>',
+                          help='a new volume of this image (name or ID)')
+        what.add_argument('--blank', action='store_true',
+                          help='a new volume of no image')
+        what.add_argument('--volume', metavar='<volume>',
+                          help='a volume that exists (name or ID)')
+        parser.add_argument(
+            '--type', metavar='<volume-type>', dest='type_ref',
+            help='the new volume is requested with this volume type (name or '
+                 'ID)')
+        parser.add_argument(
+            '--project', metavar='<project>',
+            help='a member of this project makes the new volume (name or ID; '
+                 'default: you do; others: for administrators)')
+        parser.add_argument(
+            '--config-file', metavar='<file>', action='append', default=[],
+            help='cinder.conf of the doors, for [cinder_tiers] trust_tags_of '
+                 'and on_no_access (default: the defaults of these options '
+                 'are assumed; may be repeated)')
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Runs the command.
+
+        :returns: the exit status.
+        """
+        return super().run(parsed_args) or self.exit_status
+
+    def take_action(self, parsed_args: argparse.Namespace,
+                    ) -> tuple[tuple[str, ...], tuple[object, ...]]:
+        """Asks, decides and shows.
+
+        Expected failures end as CommandError of OSC.
+        """
+        connection = self.app.client_manager.sdk_connection
+        with arguments.user_errors():
+            policy = read_policy(parsed_args.config_file)
+            if parsed_args.volume is None:
+                shown = self._explain_create(parsed_args, connection, policy)
+            else:
+                shown = self._explain_volume(parsed_args, connection, policy)
+        self.exit_status = STATUSES[shown.explained.outcome]
+        return render.explanation_fields(shown)
+
+    @staticmethod
+    def _explain_create(parsed_args: argparse.Namespace, connection: object,
+                        policy: decision.Policy) -> render.Shown:
+        own = placement.own_project(connection)
+        project = own
+        if parsed_args.project not in (None, own):
+            project = placement.find_project(connection, parsed_args.project)
+        known = placement.observe(connection, project=project)
+        image = parsed_args.image and placement.find_image(
+            connection, parsed_args.image)
+        requested_type = None
+        if parsed_args.type_ref is not None:
+            requested_type = known.find_type(parsed_args.type_ref)
+            if requested_type is None:
+                raise errors.Unreachable(
+                    f'there is no volume type {parsed_args.type_ref} that '
+                    'this user can see; see "openstack volume type list"')
+        question = explain_create.Question(
+            project=project, image=image or None,
+            requested_type=requested_type,
+            is_admin=known.is_admin and parsed_args.project is None)
+        return render.Shown(
+            explained=explain_create.explain_create(
+                question=question, known=known, policy=policy),
+            project=project, image=question.image,
+            requested_type=requested_type, hidden=known.hidden,
+            policy=policy, config_files=tuple(parsed_args.config_file))
+
+    @staticmethod
+    def _explain_volume(parsed_args: argparse.Namespace, connection: object,
+                        policy: decision.Policy) -> render.Shown:
+        if parsed_args.type_ref is not None or parsed_args.project is not None:
+            raise errors.Unreachable(
+                '--type and --project describe a new volume; with --volume '
+                'they are those of the volume: leave them out')
+        known = placement.observe(connection)
+        volume = placement.find_volume(connection, parsed_args.volume, known)
+        if volume.host is None and not known.is_admin:
+            known = dataclasses.replace(
+                known, hidden=(*known.hidden, facts.HOST))
+        image = volume.image_id and placement.read_image(connection,
+                                                         volume.image_id)
+        return render.Shown(
+            explained=explain_volume.explain_volume(
+                volume=volume, image=image or None, known=known,
+                policy=policy),
+            project=volume.project, image=image or None, volume=volume,
+            hidden=known.hidden, policy=policy,
+            config_files=tuple(parsed_args.config_file))
+
+
+def read_policy(config_files: list[str]) -> decision.Policy:
+    """The operator's choices, as the doors read them.
+
+    :param config_files: paths of cinder.conf; none: the defaults.
+    :raises errors.Unreachable: a file cannot be read, or has a wrong value.
+    """
+    options = cfg.ConfigOpts()
+    try:
+        group = conf.register(options)
+        options([], default_config_files=config_files,
+                default_config_dirs=[])
+        return conf.policy_of(group)
+    except (cfg.Error, ValueError) as error:
+        raise errors.Unreachable(
+            f'--config-file: {error}; name the cinder.conf of cinder-api or '
+            'cinder-scheduler') from error

@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which backends serve a volume type, told from their capabilities.
+
+The rules are those of Cinder's CapabilitiesFilter (cinder/scheduler/filters/
+capabilities_filter.py and extra_specs_ops.py, 29.0.0), for who is not inside
+the scheduler: Cinder's own answer, `get_pools` with the filter `volume_type`,
+is an error wherever a backend reports how much room it has (29.0.0:
+CapacityFilter adds the missing size to a number). A test holds these rules
+against Cinder's. Must not know any tier, nor how pools are listed.
+"""
+
+import collections.abc
+import dataclasses
+import operator
+import types
+
+#: What Cinder takes for true (oslo_utils.strutils).
+_TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+
+
+def _is_true(value: object) -> bool:
+    return str(value).strip().lower() in _TRUE
+
+
+#: {operator: (capability, wanted word) -> whether it is met}
+_OPERATORS = types.MappingProxyType({
+    '=': lambda found, wanted: float(found) >= float(wanted),
+    '==': lambda found, wanted: float(found) == float(wanted),
+    '!=': lambda found, wanted: float(found) != float(wanted),
+    '>=': lambda found, wanted: float(found) >= float(wanted),
+    '<=': lambda found, wanted: float(found) <= float(wanted),
+    's==': operator.eq,
+    's!=': operator.ne,
+    's<': operator.lt,
+    's<=': operator.le,
+    's>': operator.gt,
+    's>=': operator.ge,
+    '<in>': lambda found, wanted: wanted in found,
+    '<is>': lambda found, wanted: _is_true(found) is _is_true(wanted),
+})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Backend:
+    """A pool of a backend that reports to Cinder's scheduler."""
+
+    #: host@backend#pool
+    name: str
+    #: As the driver reports them.
+    capabilities: collections.abc.Mapping[str, object]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mismatch:
+    """An extra spec that a backend does not meet."""
+
+    key: str
+    #: None for an extra spec without a value.
+    wanted: str | None
+    #: None when the backend does not report the capability.
+    found: str | None
+
+    def __str__(self) -> str:
+        found = ('is not reported' if self.found is None
+                 else f'is {self.found}')
+        return f'{self.key} {found}, {self.wanted} is wanted'
+
+
+def find_mismatch(backend: Backend,
+                  extra_specs: collections.abc.Mapping[str, str | None],
+                  ) -> Mismatch | None:
+    """Why a backend may not serve a volume type; None when it may.
+
+    :param backend: the backend.
+    :param extra_specs: {key: value} of the type; keys with another scope
+        than `capabilities` are not for backends.
+    :returns: the first mismatch, in the order of the keys.
+
+    >>> one = Backend(name='a@b#c', capabilities={'multiattach': True})
+    >>> find_mismatch(one, {'multiattach': '<is> True'}) is None
+    True
+    >>> str(find_mismatch(one, {'volume_backend_name': 'ssd'}))
+    'volume_backend_name is not reported, ssd is wanted'
+    """
+    for key in sorted(extra_specs):
+        scope, *rest = key.split(':')
+        if rest and scope != 'capabilities':
+            continue
+        found = backend.capabilities
+        for part in rest if scope == 'capabilities' else [scope]:
+            if not isinstance(found, collections.abc.Mapping) or (
+                    part not in found):
+                return Mismatch(key=key, wanted=extra_specs[key], found=None)
+            found = found[part]
+        values = found if isinstance(found, list) else [found]
+        if not any(_is_met(value, extra_specs[key]) for value in values):
+            return Mismatch(key=key, wanted=extra_specs[key],
+                            found=str(found))
+    return None
+
+
+def _is_met(found: object, wanted: str | None) -> bool:
+    if wanted is None:
+        return found is None
+    words = wanted.split()
+    name = words[0] if words else None
+    if name == '<or>':
+        return found in words[1::2]
+    if name not in _OPERATORS:
+        return found == wanted
+    if found is None or len(words) < 2:
+        return False
+    try:
+        return bool(_OPERATORS[name](found, words[1]))
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Stand-ins for Keystone and Glance, as small as `openstack` needs them.
+
+WSGI applications for the process of serve_cinder_api. What they know is
+added by the tests. Not real: any password is right, a token is
+`role:project` with the name of the user for the role, and an image can be
+looked up and nothing else.
+"""
+
+import json
+import re
+import urllib.parse
+
+
+class StandIn:
+    """Answers requests with JSON; `answer` does it, (status, body)."""
+
+    def __call__(self, environ, start_response):
+        """Serve one request (PEP 3333)."""
+        url = f"http://{environ['HTTP_HOST']}{environ['SCRIPT_NAME']}"
+        body = environ['wsgi.input'].read(
+            int(environ.get('CONTENT_LENGTH') or 0))
+        query = urllib.parse.parse_qs(environ.get('QUERY_STRING', ''))
+        answer = self.answer(
+            f"{environ['REQUEST_METHOD']} "
+            f"{environ['PATH_INFO'].rstrip('/')}", url, query,
+            environ.get('HTTP_X_AUTH_TOKEN'), json.loads(body or 'null'))
+        status, found, headers = answer or (404, {'error': 'not found'}, [])
+        start_response(f'{status} any', [
+            ('Content-Type', 'application/json'), *headers])
+        return [json.dumps(found).encode()]
+
+
+class Keystone(StandIn):
+    """Gives out tokens, and knows projects: {id: name}."""
+
+    def __init__(self):
+        self.projects = {}
+
+    def answer(self, request, url, query, token, body):
+        if request == 'GET /v3':
+            return 200, {'version': {
+                'id': 'v3.14', 'status': 'stable',
+                'links': [{'rel': 'self', 'href': f'{url}/v3'}]}}, []
+        if request == 'POST /v3/auth/tokens':
+            return self._issue(url, body['auth'])
+        if not token.startswith('admin:'):
+            return 403, {'error': {'message': 'not for you'}}, []
+        if request == 'GET /v3/projects':
+            return 200, {'projects': [
+                {'id': ident, 'name': name}
+                for ident, name in self.projects.items()
+                if [name] == query.get('name', [name])]}, []
+        ident = request.removeprefix('GET /v3/projects/')
+        if ident in self.projects:
+            return 200, {'project': {'id': ident,
+                                     'name': self.projects[ident]}}, []
+        return None
+
+    @staticmethod
+    def _issue(url, auth):
+        user = auth['identity']['password']['user']['name']
+        project = auth['scope']['project']['id']
+        top = url.rpartition('/')[0]
+        catalog = {'identity': f'{top}/identity/v3',
+                   'image': f'{top}/image',
+                   'block-storage': f'{top}/v3/{project}'}
+        return 201, {'token': {
+            'methods': ['password'], 'user': {'id': user, 'name': user},
+            'expires_at': '2999-01-01T00:00:00.000000Z',
+            'project': {'id': project, 'name': project,
+                        'domain': {'id': 'default', 'name': 'Default'}},
+            'roles': [{'id': user, 'name': user}],
+            'catalog': [{'type': kind, 'name': kind, 'endpoints': [{
+                'interface': 'public', 'region_id': 'one', 'region': 'one',
+                'url': endpoint}]} for kind, endpoint in catalog.items()],
+        }}, [('X-Subject-Token', f'{user}:{project}')]
+
+
+class Glance(StandIn):
+    """Knows images: {id: image}, and shows them to who may see them."""
+
+    def __init__(self):
+        self.images = {}
+
+    def answer(self, request, url, query, token, body):
+        if request == 'GET ':
+            return 300, {'versions': [{
+                'id': 'v2.15', 'status': 'CURRENT',
+                'links': [{'rel': 'self', 'href': f'{url}/v2/'}]}]}, []
+        role, _, project = token.partition(':')
+        visible = {ident: image for ident, image in self.images.items()
+                   if role == 'admin' or project == image['owner']
+                   or image['visibility'] != 'private'}
+        if request == 'GET /v2/images':
+            return 200, {'images': [
+                image for image in visible.values()
+                if [image['name']] == query.get('name', [image['name']])
+                and 'os_hidden' not in query]}, []
+        found = re.fullmatch('GET /v2/images/([^/]*)', request)
+        image = found and visible.get(found[1])
+        return image and (200, image, [])

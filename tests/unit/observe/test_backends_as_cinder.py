@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Our matching of backends says what Cinder's own filter says."""
+
+import types
+
+from cinder.scheduler.filters import capabilities_filter
+from hypothesis import example
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies
+import testtools
+
+from cinder_tiers.domain import backends
+
+NAMES = strategies.sampled_from(['a', 'b', 'capabilities'])
+WORDS = strategies.sampled_from(
+    ['', 'a', 'b', 'True', 'yes', '0', '1', '1.5', 'nan', '<or>', '<in>',
+     '<is>', '=', '==', '!=', '>=', '<=', 's==', 's!=', 's<', 's<=', 's>',
+     's>='])
+KEYS = strategies.lists(NAMES | strategies.just('tiers'), min_size=1,
+                        max_size=3).map(':'.join)
+SPECS = strategies.dictionaries(
+    KEYS, strategies.lists(WORDS, max_size=5).map(' '.join)
+    | strategies.none(), max_size=3)
+VALUES = strategies.recursive(
+    strategies.none() | strategies.booleans() | strategies.integers(0, 2)
+    | strategies.sampled_from(['', 'a', 'ab', 'True', '1', '1.5', '=']),
+    lambda values: strategies.lists(values, max_size=2)
+    | strategies.dictionaries(NAMES, values, max_size=2), max_leaves=4)
+CAPABILITIES = strategies.dictionaries(NAMES, VALUES, max_size=3)
+
+
+def passes_cinder(capabilities, specs):
+    """What Cinder's filter says; an error is no backend, too."""
+    try:
+        return capabilities_filter.CapabilitiesFilter().backend_passes(
+            types.SimpleNamespace(capabilities=capabilities),
+            {'resource_type': {'extra_specs': specs}})
+    except (AttributeError, IndexError, TypeError):
+        return False
+
+
+class AsCinderTestCase(testtools.TestCase):
+
+    @settings(max_examples=500, deadline=None)
+    @given(CAPABILITIES, SPECS)
+    @example({'a': 'b'}, {'a': '<or> a <or> b'})
+    @example({'a': True}, {'a': '<is> True'})
+    def test_both_say_the_same(self, capabilities, specs):
+        mismatch = backends.find_mismatch(
+            backends.Backend(name='x', capabilities=capabilities), specs)
+        self.assertEqual(passes_cinder(capabilities, specs),
+                         mismatch is None)
