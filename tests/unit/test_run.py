@@ -20,6 +20,8 @@ import ddt
 import fixtures
 import testtools
 
+from tests.cinder_own import took_part
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 TALLY = TOP / 'tests' / 'tally.py'
 
@@ -113,6 +115,46 @@ class TallyTestCase(testtools.TestCase):
         self.assertEqual('0 1 0', self.tally('since', '-1'))
 
 
+class TookPartTestCase(testtools.TestCase):
+    """A run of Cinder's tests in which ours had no say proves nothing."""
+
+    ASKED = ('DEBUG [cinder.scheduler.base_filter] Filter '
+             'AvailabilityZoneFilter returned 2 host(s)\n'
+             'DEBUG [cinder.scheduler.base_filter] Filter '
+             'CapacityFilter returned 2 host(s)\n'
+             'DEBUG [cinder.scheduler.base_filter] Filter '
+             'CapabilitiesFilter returned 2 host(s)\n'
+             'DEBUG [cinder.scheduler.base_weight] Weigher '
+             'CapacityWeigher returned, weigher value is {}\n')
+    OURS = ('DEBUG [cinder.scheduler.base_filter] Filter '
+            'TierFilter returned 2 host(s)\n'
+            'DEBUG [cinder.scheduler.base_weight] Weigher '
+            'TierWeigher returned, weigher value is {}\n')
+
+    def test_ours_wherever_the_defaults_were_is_no_problem(self):
+        self.assertEqual([], took_part.problems_of(
+            {'schedules': self.ASKED + self.OURS, 'does not': ''}))
+
+    def test_a_test_in_which_ours_were_left_out_is_named(self):
+        self.assertEqual(
+            ['out: TierFilter did not run', 'out: TierWeigher did not run'],
+            took_part.problems_of(
+                {'out': self.ASKED, 'schedules': self.ASKED + self.OURS}))
+
+    def test_no_logs_are_no_proof(self):
+        first, second = took_part.problems_of({'silent': ''})
+        self.assertIn('was OS_DEBUG=1 set?', first)
+        self.assertIn('was OS_DEBUG=1 set?', second)
+
+    def test_what_ours_caught_is_a_problem(self):
+        caught = ('2026-11-21 12:00:00,000 ERROR [cinder_tiers.doors.door] '
+                  'No tier could be told\n')
+        problem, = took_part.problems_of(
+            {'hidden': self.ASKED + self.OURS + caught})
+        self.assertEqual('hidden: ERROR [cinder_tiers.doors.door] No tier '
+                         'could be told', problem)
+
+
 @ddt.ddt
 class RunTestCase(testtools.TestCase):
 
@@ -125,7 +167,8 @@ class RunTestCase(testtools.TestCase):
     def test_help_tells_every_part(self, command):
         done = self.run_it(command, '-h')
         self.assertEqual((0, ''), (done.returncode, done.stderr))
-        for part in ('style', 'unit', 'pure', 'docs', 'functional', 'all'):
+        for part in ('style', 'unit', 'pure', 'docs', 'cinder', 'functional',
+                     'all'):
             self.assertIn(f'\n  {part} ', done.stdout)
 
     @ddt.data('tests/run.sh', '.ci/run')
