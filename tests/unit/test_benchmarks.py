@@ -1,0 +1,158 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Benchmarks are no tests, but each must run: here, at a tiny size."""
+
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+import pyperf
+import testtools
+
+from benchmarks import create_throughput
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+CLOUDS = '''
+clouds:
+  stand-in:
+    auth_type: v3password
+    region_name: one
+    auth: {{auth_url: 'http://127.0.0.1:{port}/v3', user_id: u, password: p,
+            project_id: p}}
+'''
+
+
+class BenchmarkTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.file = self.folder / 'values.json'
+
+    def run_it(self, name, *arguments, **environment):
+        """The lines that a benchmark prints."""
+        done = subprocess.run(
+            [sys.executable, '-m', f'benchmarks.{name}', *arguments,
+             '--json', str(self.file)],
+            cwd=TOP, env={**os.environ, **environment}, capture_output=True,
+            text=True)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        return done.stdout.splitlines()
+
+
+class DoorCostTestCase(BenchmarkTestCase):
+
+    def test_each_row_of_the_table_has_its_values(self):
+        heading, *rows = self.run_it(
+            'door_cost', '--pools', '5', '--threads', '1', '2',
+            '--scenarios', 'overflow', 'typed', '--seconds', '0')
+        self.assertIn('ours us/pool', heading)
+        self.assertEqual(
+            [[scenario, '5', threads, caches]
+             for scenario in ('overflow', 'typed') for threads in '12'
+             for caches in ('warm', 'cold')],
+            [row.split()[:4] for row in rows])
+        suite = pyperf.BenchmarkSuite.load(str(self.file))
+        self.assertEqual(8 * 4, len(suite))
+        for benchmark in suite:
+            self.assertGreater(min(benchmark.get_values()), 0)
+
+    def test_what_is_left_to_threads_counts(self):
+        _, row = self.run_it(
+            'door_cost', '--pools', '5', '--threads', '1', '--caches', 'warm',
+            '--scenarios', 'tier', '--seconds', '0', '--notify')
+        self.assertGreater(float(row.split()[-1]), 0)
+
+
+class GlanceCallsTestCase(BenchmarkTestCase):
+
+    def test_both_doors_ask_as_often_as_they_should(self):
+        self.run_it('glance_calls', '--concurrent', '4',
+                    '--glance-latency', '0.1')
+        self.assertEqual(
+            [(door, caches, creates)
+             for door in ('scheduler', 'api') for caches, creates in
+             (('cold', 1), ('warm', 20), ('cold', 4))],
+            [(count['door'], count['caches'], count['creates'])
+             for count in json.loads(self.file.read_text())])
+
+
+class CreateThroughputTestCase(BenchmarkTestCase):
+
+    def setUp(self):
+        super().setUp()
+        cloud = subprocess.Popen(
+            [sys.executable, str(TOP / 'tests/unit/cloud_stand_in.py')],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(cloud.wait)
+        self.addCleanup(cloud.stdin.close)
+        self.addCleanup(cloud.stdout.close)
+        clouds = self.folder / 'clouds.yaml'
+        clouds.write_text(CLOUDS.format(port=cloud.stdout.readline().strip()))
+        self.lab = self.folder / 'lab'
+        self.overrides = self.lab / 'etc' / 'cinder.d'
+        self.overrides.mkdir(parents=True)
+        self.environment = {'OS_CLIENT_CONFIG_FILE': str(clouds),
+                            'CINDER_TIERS_LAB': str(self.lab)}
+
+    def measure(self, *arguments):
+        # What a restart reads is kept, one file for each.
+        restart = (f'sh -c \'cat "$0"/* >"$1/restart$(ls "$1" | wc -l)"; '
+                   f'true\' {self.overrides} {self.folder}')
+        return self.run_it(
+            'create_throughput', '--cloud', 'stand-in', '--image', 'tagged',
+            '--pairs', '2', '--creates', '4', '--clients', '2', '--poll',
+            '0.01', '--restart', restart, *arguments, **self.environment)
+
+    def test_blocks_take_turns_and_the_lab_is_left_as_it_was(self):
+        *_, creates, posts = self.measure()
+        self.assertIn('creates per second, on/off: ', creates)
+        self.assertIn('2 pairs', posts)
+        blocks = json.loads(self.file.read_text())
+        self.assertEqual(['on', 'off'] * 2,
+                         [block['doors'] for block in blocks])
+        restarts = [file.read_text() for file in sorted(
+            self.folder.glob('restart*'),
+            key=lambda file: int(file.name.removeprefix('restart')))]
+        self.assertEqual(
+            [False, True, True, False, False],
+            ['TierFilter' in configuration for configuration in restarts])
+        self.assertEqual('', restarts[-1])
+        self.assertEqual([], list(self.overrides.iterdir()))
+
+    def test_blocks_that_are_not_alike_are_refused(self):
+        refused = self.assertRaises(
+            testtools.matchers.MismatchError, self.measure,
+            '--volume-type', 'other')
+        self.assertIn("volumes got the type {'database'}, expected other",
+                      str(refused))
+        self.assertEqual([], list(self.overrides.iterdir()))
+
+    def test_the_interval_is_that_of_student(self):
+        def pair(logarithm):
+            return (create_throughput.Block(
+                doors='on', creates_per_s=math.exp(logarithm), post_s=1.0),
+                create_throughput.Block(
+                    doors='off', creates_per_s=1.0, post_s=1.0))
+
+        # Two values 0.2 apart: half a width of 12.706 (one degree of
+        # freedom) standard errors of 0.1.
+        ratio = create_throughput.ratio_of([pair(0.1), pair(0.3)],
+                                           'creates_per_s')
+        for expected, found in zip((0.2, 0.2 - 1.2706, 0.2 + 1.2706),
+                                   map(math.log, ratio), strict=True):
+            self.assertAlmostEqual(expected, found, places=4)
