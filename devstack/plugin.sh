@@ -11,21 +11,23 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-# DevStack plugin: installs cinder-tiers, enables TierFilter, and creates the
-# tiers on the Ceph of devstack-plugin-ceph. The lab (lab.sh, lab/) is another
-# way to get a cloud and has nothing to do with it.
+# DevStack plugin: installs cinder-tiers, opens its doors in cinder-scheduler
+# and cinder-api (doors.sh), and creates the tiers on the Ceph of
+# devstack-plugin-ceph. The lab (lab.sh, lab/) is another way to get a cloud
+# and has nothing to do with it.
 #
 # DevStack sources this file once for each phase, from stack.sh, unstack.sh
 # and clean.sh. What happens when:
 #
 # pre-install   stop early when something is missing
 # install       the package, where the services and the CLI run
-# post-config   TierFilter, before cinder-scheduler starts
+# post-config   TierFilter and TierWeigher, and the filter in api-paste.ini,
+#               before cinder-scheduler and cinder-api start
 # extra         pools and volume types, then the backends: cinder-volume must
 #               not start on a pool that does not exist, and volume types
 #               need a running cinder-api
 # test-config   check that what runs is what was declared
-# unstack       cinder.conf as it was
+# unstack       cinder.conf and api-paste.ini as they were
 # clean         our files
 
 _XTRACE_CINDER_TIERS=$(set +o | grep xtrace)
@@ -37,30 +39,7 @@ set +o xtrace
 _CINDER_TIERS_UNDO=$CINDER_TIERS_STATE_DIR/undo.ini
 _CINDER_TIERS_OWN_CATALOG=$CINDER_TIERS_STATE_DIR/tiers.yaml
 
-# Cinder's default of scheduler_default_filters, for a cinder.conf without it.
-_CINDER_TIERS_STOCK_FILTERS=AvailabilityZoneFilter
-_CINDER_TIERS_STOCK_FILTERS+=,CapacityFilter,CapabilitiesFilter
-
-# Lists
-# -----
-
-# _cinder_tiers_list_add list item - the comma separated list with the item
-function _cinder_tiers_list_add {
-    local list=${1// /} item=$2
-    if [[ ,$list, == *,$item,* ]]; then
-        echo "$list"
-    else
-        echo "${list:+$list,}$item"
-    fi
-}
-
-# _cinder_tiers_list_remove list item - the list without the item
-function _cinder_tiers_list_remove {
-    local list=,${1// /}, item=$2
-    list=${list//,$item,/,}
-    list=${list#,}
-    echo "${list%,}"
-}
+source "$CINDER_TIERS_DIR/devstack/doors.sh"
 
 # Conditions
 # ----------
@@ -118,8 +97,8 @@ function check_cinder_tiers {
     if ! _cinder_tiers_is_ceph_enabled; then
         die $LINENO "cinder-tiers creates its tiers in Ceph, but Cinder has \
 none: add 'enable_plugin devstack-plugin-ceph' to local.conf and leave \
-ENABLE_CEPH_CINDER alone, or set CINDER_TIERS_APPLY=False to only enable \
-TierFilter and make the tiers' volume types yourself"
+ENABLE_CEPH_CINDER alone, or set CINDER_TIERS_APPLY=False to only open \
+the doors and make the tiers' volume types yourself"
     fi
     if [[ "$REMOTE_CEPH" == "True" && -z "$CINDER_TIERS_CATALOG" ]]; then
         die $LINENO "REMOTE_CEPH=True: set CINDER_TIERS_CATALOG to a tiers \
@@ -148,15 +127,6 @@ function install_cinder_tiers {
         die $LINENO "python3 ($(command -v python3)) cannot import rados and \
 rbd of the distribution: stack with the distribution's Python"
     fi
-}
-
-function configure_cinder_tiers_filter {
-    local filters
-    filters=$(iniget "$CINDER_CONF" DEFAULT scheduler_default_filters)
-    filters=${filters:-$_CINDER_TIERS_STOCK_FILTERS}
-    iniset "$CINDER_CONF" DEFAULT scheduler_default_filters \
-        "$(_cinder_tiers_list_add "$filters" TierFilter)"
-    iniset "$CINDER_CONF" cinder_tiers on_error "$CINDER_TIERS_ON_ERROR"
 }
 
 # The cephx user of plan and apply, with a keyring that STACK_USER can read.
@@ -302,28 +272,20 @@ $SERVICE_TIMEOUT s: see the log of devstack@c-vol"
     done
 }
 
-# cinder.conf as it was before us. The volume types go with Cinder's database
-# and the pools with DevStack's Ceph.
+# cinder.conf and api-paste.ini as they were before us. The volume types go
+# with Cinder's database and the pools with DevStack's Ceph.
 function unconfigure_cinder_tiers {
-    local backend option filters backends
+    local backend option backends
+    unconfigure_cinder_tiers_doors
     if [[ ! -e "$CINDER_CONF" ]]; then
         return
     fi
-    filters=$(iniget "$CINDER_CONF" DEFAULT scheduler_default_filters)
-    filters=$(_cinder_tiers_list_remove "$filters" TierFilter)
-    if [[ -z "$filters" || "$filters" == "$_CINDER_TIERS_STOCK_FILTERS" ]]
-    then
-        inidelete "$CINDER_CONF" DEFAULT scheduler_default_filters
-    else
-        iniset "$CINDER_CONF" DEFAULT scheduler_default_filters "$filters"
-    fi
-    _cinder_tiers_delete_section cinder_tiers
 
     backends=$(iniget "$CINDER_CONF" DEFAULT enabled_backends)
     for backend in $(_cinder_tiers_backends); do
         backends=$(_cinder_tiers_list_remove "$backends" "$backend")
         iniset "$CINDER_CONF" DEFAULT enabled_backends "$backends"
-        _cinder_tiers_delete_section "$backend"
+        _cinder_tiers_delete_section "$CINDER_CONF" "$backend"
     done
 
     option=default_volume_type
@@ -338,11 +300,6 @@ function unconfigure_cinder_tiers {
         fi
     fi
     rm -f "$_CINDER_TIERS_UNDO"
-}
-
-# _cinder_tiers_delete_section section - with all of its options
-function _cinder_tiers_delete_section {
-    sed -i -e "/^\[$1\]/,/^\[/ { /^\[$1\]/ d; /^\[/! d; }" "$CINDER_CONF"
 }
 
 function cleanup_cinder_tiers {
@@ -365,9 +322,9 @@ elif [[ "$1" == "stack" && "$2" == "install" ]]; then
     echo_summary "Installing cinder-tiers"
     install_cinder_tiers
 elif [[ "$1" == "stack" && "$2" == "post-config" ]]; then
-    if is_service_enabled c-sch; then
-        echo_summary "Enabling TierFilter"
-        configure_cinder_tiers_filter
+    if is_service_enabled c-sch || is_service_enabled c-api; then
+        echo_summary "Opening the doors of cinder-tiers"
+        configure_cinder_tiers_doors
     fi
 elif [[ "$1" == "stack" && "$2" == "extra" ]]; then
     mkdir -p "$CINDER_TIERS_STATE_DIR"

@@ -32,6 +32,7 @@ from lab import infrastructure
 from lab import layout as lab_layout
 from lab import leftovers
 from lab import preflight
+from lab import restart
 from lab import stages
 from lab import status
 from lab import supervisor as lab_supervisor
@@ -43,6 +44,7 @@ EPILOG = f"""examples:
   . <(devstack/lab.sh openrc)        point clients at it; then for example
   openstack tier plan
   devstack/lab.sh logs cinder-volume -n 50
+  devstack/lab.sh restart cinder-api cinder-scheduler
   devstack/lab.sh destroy            leave nothing behind
 
 environment:
@@ -76,7 +78,7 @@ def main() -> int:
     except (preflight.Unfit, lab_layout.LayoutError, commands.CommandFailed,
             infrastructure.NotReady, lab_supervisor.SupervisorError,
             ceph.CephError, ceph_throttle.ThrottleError, RuntimeError,
-            OSError, Absent) as problem:
+            OSError, Absent, restart.NoSuchService) as problem:
         print(f"lab.sh: {problem}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\nlab.sh: interrupted; what runs is left running "
@@ -103,6 +105,9 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     verb("up", _up, "start what does not run; set it up at the first time")
+    sub = verb("restart", _restart, "restart services, for example after a "
+               "change of configuration or code, and wait until they answer")
+    sub.add_argument("service", nargs="+", help="as status shows it")
     sub = verb("status", _status, "show each service: state, pid, memory and, "
                "on failure, the log line that matters")
     sub.add_argument("-f", "--format", choices=("table", "json"),
@@ -125,6 +130,12 @@ def _parser() -> argparse.ArgumentParser:
 def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
     with _exclusive(_prepared(root)) as layout:
         up.up(layout, _say)
+    return 0
+
+
+def _restart(options: argparse.Namespace, root: pathlib.Path) -> int:
+    with _exclusive(_existing(root)) as layout:
+        restart.restart(layout, options.service, _say)
     return 0
 
 

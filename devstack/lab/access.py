@@ -22,6 +22,8 @@ from lab import service_conf
 
 ADMIN_CLOUD = "cinder-tiers-lab"
 MEMBER_CLOUD = "cinder-tiers-lab-member"
+#: A member of another project, for what one project must not do to another.
+OTHER_CLOUD = "cinder-tiers-lab-other"
 RALLY_ENVIRONMENT = "cinder-tiers-lab"
 CATALOG_VARIABLE = "CINDER_TIERS_CATALOG"
 
@@ -75,7 +77,8 @@ def write(layout: lab_layout.Layout) -> None:
     # JSON is YAML; it needs no library and quotes what must be quoted.
     lab_layout.write_private(layout.root / "clouds.yaml", json.dumps(
         {"clouds": {ADMIN_CLOUD: _cloud(layout, "admin", "admin"),
-                    MEMBER_CLOUD: _cloud(layout, "tenant", "member")}},
+                    MEMBER_CLOUD: _cloud(layout, "tenant", "member"),
+                    OTHER_CLOUD: _cloud(layout, "other", "member")}},
         indent=1))
     lab_layout.write_private(
         layout.root / "rally" / "rally.conf",

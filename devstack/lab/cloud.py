@@ -12,12 +12,11 @@
 """What the lab puts into its cloud: users, endpoints, flavor, tagged images.
 
 Runs in the lab's Python environment (it needs openstacksdk), as
-``python -m lab.cloud identity|resources`` with the lab's folder in
+``python -m lab.cloud identity|resources|services`` with the lab's folder in
 CINDER_TIERS_LAB. Everything is looked up first, so it may run again.
 """
 
 import argparse
-import configparser
 import sys
 import time
 
@@ -25,6 +24,7 @@ import openstack
 
 from lab import layout as lab_layout
 from lab import service_conf
+from lab import services
 
 SERVICES = {
     # name: (type, path below the service's URL)
@@ -42,8 +42,8 @@ IMAGES = {
     "cinder-tiers-guest-database": ["database"],
     "cinder-tiers-guest-archive": ["archive"],
 }
-MEMBER_PROJECT = "tenant"
-MEMBER_USER = "tenant"
+#: Projects of plain members. Each has one user, of the same name.
+PROJECTS = ("tenant", "other")
 
 
 def connect(layout: lab_layout.Layout) -> openstack.connection.Connection:
@@ -56,11 +56,11 @@ def connect(layout: lab_layout.Layout) -> openstack.connection.Connection:
 
 
 def set_up_identity(layout: lab_layout.Layout) -> None:
-    """Have service users, endpoints, and a project with a plain member."""
+    """Have service users, endpoints, and projects with a plain member."""
     identity = connect(layout).identity
     roles = {role.name: role for role in identity.roles()}
     projects = {project.name: project for project in identity.projects()}
-    for name in ("service", MEMBER_PROJECT):
+    for name in ("service", *PROJECTS):
         if name not in projects:
             projects[name] = identity.create_project(
                 name=name, domain_id="default")
@@ -68,8 +68,8 @@ def set_up_identity(layout: lab_layout.Layout) -> None:
     wanted = [(name, "service", ("admin", "service"),
                layout.passwords["service"])
               for name in SERVICES if name != "keystone"]
-    wanted.append((MEMBER_USER, MEMBER_PROJECT, ("member",),
-                   layout.passwords["member"]))
+    wanted += [(name, name, ("member",), layout.passwords["member"])
+               for name in PROJECTS]
     for name, project, role_names, password in wanted:
         if name not in users:
             users[name] = identity.create_user(
@@ -81,11 +81,11 @@ def set_up_identity(layout: lab_layout.Layout) -> None:
 
 
 def _set_up_endpoints(layout: lab_layout.Layout, identity) -> None:
-    services = {service.type: service for service in identity.services()}
+    known = {service.type: service for service in identity.services()}
     existing = {(endpoint.service_id, endpoint.interface): endpoint
                 for endpoint in identity.endpoints()}
     for name, (service_type, path) in SERVICES.items():
-        service = services.get(service_type) or identity.create_service(
+        service = known.get(service_type) or identity.create_service(
             name=name, type=service_type)
         for interface in ("public", "internal", "admin"):
             if (service.id, interface) not in existing:
@@ -102,9 +102,6 @@ def set_up_resources(layout: lab_layout.Layout) -> None:
     """
     connection = connect(layout)
     wait_for_services(layout, connection)
-    # Its first query must not be for ports: neutron 29 answers 500 until
-    # another one has configured its mappers.
-    list(connection.network.networks())
     if not connection.compute.find_flavor(FLAVOR):
         connection.compute.create_flavor(name=FLAVOR, ram=128, vcpus=1,
                                          disk=0)
@@ -143,19 +140,22 @@ def wait_for_services(layout: lab_layout.Layout,
                       timeout_seconds: float = 90) -> None:
     """Wait until Cinder's scheduler knows each backend, and Nova is up.
 
-    Cinder's list of services would not do: after a restart it shows for a
-    minute what was up before.
+    Neutron serves its ports from then on, too. Cinder's list of services
+    would not do: after a restart it shows for a minute what was up before.
 
     :raises TimeoutError: something is missing; names it.
     """
+    # Its first query must not be for ports: neutron 29 answers 500 until
+    # another one has configured its mappers.
+    list(connection.network.networks())
     deadline = time.monotonic() + timeout_seconds
     while True:
         ready = {pool.name.partition("@")[2].partition("#")[0]
                  for pool in connection.block_storage.backend_pools()}
         ready |= {service.binary for service in connection.compute.services()
                   if service.state == "up" and service.status == "enabled"}
-        wanted = {*_backends(layout), "nova-conductor", "nova-scheduler",
-                  "nova-compute"}
+        wanted = {*services.enabled_backends(layout), "nova-conductor",
+                  "nova-scheduler", "nova-compute"}
         down = sorted(wanted - ready)
         if not down:
             return
@@ -165,14 +165,8 @@ def wait_for_services(layout: lab_layout.Layout,
         time.sleep(0.5)
 
 
-def _backends(layout: lab_layout.Layout) -> list[str]:
-    sections = configparser.ConfigParser(interpolation=None)
-    sections.read_string(layout.cinder_backends.read_text())
-    return sections["DEFAULT"]["enabled_backends"].split(",")
-
-
 def _set_quotas(connection: openstack.connection.Connection) -> None:
-    for project in (MEMBER_PROJECT, "admin"):
+    for project in (*PROJECTS, "admin"):
         found = connection.identity.find_project(project)
         connection.block_storage.update_quota_set(
             found.id, volumes=200, gigabytes=1000, snapshots=100)
@@ -182,18 +176,19 @@ def _set_quotas(connection: openstack.connection.Connection) -> None:
 
 def main() -> int:
     """Run one part of the set-up; return the exit status."""
+    parts = {
+        "identity": set_up_identity, "resources": set_up_resources,
+        "services": lambda layout: wait_for_services(layout, connect(layout)),
+    }
     parser = argparse.ArgumentParser(prog="lab.cloud")
-    parser.add_argument("part", choices=("identity", "resources"))
+    parser.add_argument("part", choices=tuple(parts))
     part = parser.parse_args().part
     layout = lab_layout.load(lab_layout.chosen_root())
     if layout is None:
         print(f"{lab_layout.chosen_root()}: no lab is there; run "
               "devstack/lab.sh up", file=sys.stderr)
         return 1
-    if part == "identity":
-        set_up_identity(layout)
-    else:
-        set_up_resources(layout)
+    parts[part](layout)
     return 0
 
 

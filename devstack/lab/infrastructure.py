@@ -16,7 +16,8 @@ same machine is neither used nor disturbed.
 """
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+import json
 import pathlib
 import shutil
 import socket
@@ -29,6 +30,12 @@ from lab import supervisor as lab_supervisor
 
 DATABASES = ("keystone", "glance", "cinder", "placement", "neutron",
              "nova_api", "nova", "nova_cell0")
+
+
+#: Which of oslo.messaging's queues nobody may read, and what is kept in each.
+_NOTIFICATIONS = r"^notifications\."
+_NOTIFICATIONS_KEPT = 1000
+_LOOPBACK_ONLY = "-kernel inet_dist_use_interface {127,0,0,1}"
 
 
 class NotReady(Exception):
@@ -99,7 +106,11 @@ def start_mariadb(layout: lab_layout.Layout,
 
 def start_rabbitmq(layout: lab_layout.Layout,
                    supervisor: lab_supervisor.Supervisor) -> None:
-    """Run RabbitMQ, with its port mapper, on loopback only."""
+    """Run RabbitMQ, with its port mapper, on loopback only.
+
+    Queues of notifications keep their newest messages, as they would grow for
+    ever while nobody reads them.
+    """
     home = layout.root / "rabbitmq"
     home.mkdir(exist_ok=True)
     lab_layout.write_private(home / "rabbitmq.conf", "\n".join((
@@ -110,8 +121,74 @@ def start_rabbitmq(layout: lab_layout.Layout,
         "vm_memory_high_watermark.absolute = 512MB",
         "disk_free_limit.absolute = 100MB",
         "log.console = true", "log.file = false", "")))
-    epmd_port = str(layout.port("epmd"))
-    environment = {
+    environment = _rabbitmq_environment(layout)
+    supervisor.ensure([
+        lab_supervisor.Program(
+            name="epmd", environment=environment,
+            argv=("/usr/bin/epmd", "-port", environment["ERL_EPMD_PORT"],
+                  "-address", "127.0.0.1")),
+        # KILL: the broker holds nothing that outlives its clients, and its
+        # orderly end takes many seconds.
+        lab_supervisor.Program(
+            name="rabbitmq", environment=environment, stop_signal="KILL",
+            argv=("/usr/lib/rabbitmq/bin/rabbitmq-server",)),
+    ])
+    log = supervisor.log_file("rabbitmq")
+    wait_until(lambda: _accepts(layout.port("rabbitmq")), f"rabbitmq ({log})")
+
+    def bounded() -> bool:
+        # a new epmd knows the broker only after some seconds
+        try:
+            _rabbitmqctl(layout, "set_policy", "bounded-notifications",
+                         _NOTIFICATIONS, json.dumps(
+                             {"max-length": _NOTIFICATIONS_KEPT}),
+                         "--apply-to", "queues")
+        except commands.CommandFailed:
+            return False
+        return True
+
+    wait_until(bounded, f"rabbitmqctl set_policy ({log})")
+
+
+def wait_for_consumers(layout: lab_layout.Layout,
+                       queues: Collection[str]) -> None:
+    """Wait until somebody takes messages from each of the queues.
+
+    :param queues: their names in RabbitMQ.
+    :raises NotReady: nobody does; names the queues.
+    """
+    left = set(queues)
+
+    def taken() -> bool:
+        rows = _rabbitmqctl(layout, "list_queues", "--no-table-headers",
+                            "name", "consumers").splitlines()
+        left.difference_update(
+            name for name, consumers in (row.split("\t") for row in rows)
+            if consumers != "0")
+        return not left
+
+    try:
+        # each question starts an Erlang machine
+        wait_until(taken, "rabbitmq", interval_seconds=0.5)
+    except NotReady:
+        raise NotReady("nobody takes messages from the queues "
+                       f"{', '.join(sorted(left))}: see the logs of their "
+                       "services (devstack/lab.sh logs)") from None
+
+
+def _rabbitmqctl(layout: lab_layout.Layout, *words: str) -> str:
+    return commands.run(
+        ["/usr/lib/rabbitmq/bin/rabbitmqctl", "--quiet", *words],
+        environment={
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
+            "RABBITMQ_CTL_ERL_ARGS": _LOOPBACK_ONLY,
+            **_rabbitmq_environment(layout)},
+        timeout_seconds=30)
+
+
+def _rabbitmq_environment(layout: lab_layout.Layout) -> dict[str, str]:
+    home = layout.root / "rabbitmq"
+    return {
         "HOME": str(home), "RABBITMQ_NODENAME": "cinder-tiers-lab@localhost",
         "RABBITMQ_CONFIG_FILE": str(home / "rabbitmq.conf"),
         "RABBITMQ_CONF_ENV_FILE": "/dev/null",
@@ -122,22 +199,10 @@ def start_rabbitmq(layout: lab_layout.Layout,
         "RABBITMQ_DIST_PORT": str(layout.port("rabbitmq-distribution")),
         # the start script then becomes the broker, instead of its parent
         "RUNNING_UNDER_SYSTEMD": "1",
-        "ERL_EPMD_ADDRESS": "127.0.0.1", "ERL_EPMD_PORT": epmd_port,
-        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS":
-            "-kernel inet_dist_use_interface {127,0,0,1}",
+        "ERL_EPMD_ADDRESS": "127.0.0.1",
+        "ERL_EPMD_PORT": str(layout.port("epmd")),
+        "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": _LOOPBACK_ONLY,
     }
-    supervisor.ensure([
-        lab_supervisor.Program(name="epmd", environment=environment,
-                               argv=("/usr/bin/epmd", "-port", epmd_port,
-                                     "-address", "127.0.0.1")),
-        # KILL: the broker holds nothing that outlives its clients, and its
-        # orderly end takes many seconds.
-        lab_supervisor.Program(
-            name="rabbitmq", environment=environment, stop_signal="KILL",
-            argv=("/usr/lib/rabbitmq/bin/rabbitmq-server",)),
-    ])
-    wait_until(lambda: _accepts(layout.port("rabbitmq")),
-               f"rabbitmq ({supervisor.log_file('rabbitmq')})")
 
 
 def start_libvirt(layout: lab_layout.Layout,

@@ -120,6 +120,16 @@ class Layout:
         return self.etc / "cinder-backends.conf"
 
     @property
+    def cinder_overrides(self) -> pathlib.Path:
+        """A folder of the user's own for files like cinder.conf."""
+        return self.etc / "cinder.d"
+
+    @property
+    def cinder_api_paste(self) -> pathlib.Path:
+        """Cinder's own api-paste.ini, with the API door in it."""
+        return self.etc / "cinder-api-paste.ini"
+
+    @property
     def guest_image(self) -> pathlib.Path:
         return self.cache / "guest.raw"
 
@@ -220,7 +230,8 @@ def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
 
 
 def _make_folders(lab: Layout) -> None:
-    for folder in (lab.cache, lab.etc, lab.log, lab.run, lab.stamps):
+    for folder in (lab.cache, lab.etc, lab.cinder_overrides, lab.log, lab.run,
+                   lab.stamps):
         folder.mkdir(exist_ok=True)
 
 

@@ -134,13 +134,14 @@ def _cinder(layout: lab_layout.Layout) -> Sections:
             **_logging(), "auth_strategy": "keystone", "host": HOST,
             "my_ip": "127.0.0.1", "transport_url": _transport(layout),
             "state_path": state,
-            "api_paste_config": layout.venv / "etc/cinder/api-paste.ini",
+            "api_paste_config": layout.cinder_api_paste,
             "resource_query_filters_file":
                 layout.venv / "etc/cinder/resource_filters.json",
             "rootwrap_config": layout.venv / "etc/cinder/rootwrap.conf",
             "scheduler_default_filters":
                 "AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter,"
                 "TierFilter",
+            "scheduler_default_weighers": "CapacityWeigher,TierWeigher",
             # a backend that is gone must not hold up the scheduler's start
             "scheduler_driver_init_wait_time": 10,
             "glance_request_timeout": 10,
@@ -153,6 +154,8 @@ def _cinder(layout: lab_layout.Layout) -> Sections:
         "service_user": {**_service_user(layout, "cinder"),
                          "send_service_user_token": "true"},
         "coordination": {"backend_url": f"file://{state}/coordination"},
+        # who listens is a test; a policy of RabbitMQ bounds the queues
+        "oslo_messaging_notifications": {"driver": "messagingv2"},
         "oslo_concurrency": {"lock_path": f"{state}/lock"},
         **_privsep(layout, "cinder", "cinder_sys_admin", "privsep_osbrick"),
     }

@@ -12,12 +12,15 @@
 """Creates the schema of each OpenStack service and runs its processes."""
 
 from collections.abc import Iterable
+import configparser
+import dataclasses
 import hashlib
 import os
 import pathlib
 import urllib.error
 import urllib.request
 
+from lab import api_paste
 from lab import commands
 from lab import infrastructure
 from lab import layout as lab_layout
@@ -34,15 +37,25 @@ APPLICATIONS = {
     "cinder": "cinder.wsgi.api", "placement": "placement.wsgi.api",
     "neutron": "neutron.wsgi.api", "nova": "nova.wsgi.osapi_compute",
 }
+#: Requests that an API serves at one time; the others serve 4.
+_THREADS = {"cinder": 8, "nova": 8}
 
 
 def write_configuration(layout: lab_layout.Layout) -> None:
-    """Write the configuration files of all services below ``etc``."""
+    """Write the configuration files of all services below ``etc``.
+
+    :raises api_paste.UnexpectedPipeline: Cinder's api-paste.ini has no place
+        for the API door.
+    """
     for service in ("keystone", "glance", "cinder", "placement", "neutron",
                     "nova", "nova-compute"):
         lab_layout.write_private(
             _conf(layout, service),
             service_conf.as_ini(service_conf.sections_of(layout, service)))
+    paste = layout.venv / "etc" / "cinder" / "api-paste.ini"
+    lab_layout.write_private(
+        layout.cinder_api_paste,
+        api_paste.with_door(paste.read_text(), str(paste)))
     # Services that take a folder find their paste file beside their conf.
     for service, paste in (("glance", "glance-api-paste.ini"),
                            ("nova", "api-paste.ini"),
@@ -76,36 +89,14 @@ def create_schema(layout: lab_layout.Layout, service: str) -> str | None:
 
 
 def start_api(layout: lab_layout.Layout,
-              supervisor: lab_supervisor.Supervisor, service: str,
-              threads: int = 4) -> None:
+              supervisor: lab_supervisor.Supervisor,
+              service: str) -> None:
     """Run a service's WSGI application and wait until it answers.
 
     :raises infrastructure.NotReady: it does not answer.
     :raises lab_supervisor.SupervisorError: it does not start.
     """
-    port = layout.port(service)
-    # Cinder takes its configuration from arguments, the others from
-    # OS_<SERVICE>_CONFIG_DIR.
-    files = _files(layout, service)
-    arguments = (("--pyargv", " ".join(f"--config-file {file}"
-                                       for file in files))
-                 if service == "cinder" else ())
-    supervisor.ensure([lab_supervisor.Program(
-        name=f"{service}-api", start_seconds=_START_SECONDS, environment={
-            f"OS_{service.upper()}_CONFIG_DIR": str(_folder(layout, service)),
-            # neutron would want a file for its plug-in, too
-            "OS_NEUTRON_CONFIG_FILES": "neutron.conf",
-            **_version(files),
-        },
-        argv=("/usr/bin/uwsgi", "--plugin", "http,python3", "--virtualenv",
-              str(layout.venv), "--http-socket", f"127.0.0.1:{port}",
-              "--module", f"{APPLICATIONS[service]}:application",
-              "--master", "--processes", "1", "--threads", str(threads),
-              "--enable-threads", "--lazy-apps", "--need-app",
-              "--die-on-term", "--no-orphans", "--disable-logging",
-              "--http-chunked-input", "--buffer-size", "65535",
-              # uWSGI's socket has no keep-alive, but does not say so
-              "--add-header", "Connection: close", *arguments))])
+    supervisor.ensure([api_program(layout, service)])
     log = supervisor.log_file(f"{service}-api")
     try:
         infrastructure.wait_until(
@@ -116,6 +107,37 @@ def start_api(layout: lab_layout.Layout,
             f"{problem}; {log} says: {status.telling_line(log)}") from None
 
 
+def api_program(layout: lab_layout.Layout,
+                service: str) -> lab_supervisor.Program:
+    """Return the process of a service's API.
+
+    It is another program, and so starts anew, when what it reads changes.
+    """
+    port = layout.port(service)
+    # Cinder takes its configuration from arguments, the others from
+    # OS_<SERVICE>_CONFIG_DIR.
+    arguments = (("--pyargv", " ".join(_arguments(layout, service)))
+                 if service == "cinder" else ())
+    paste = [layout.cinder_api_paste] if service == "cinder" else []
+    return lab_supervisor.Program(
+        name=f"{service}-api", start_seconds=_START_SECONDS, environment={
+            f"OS_{service.upper()}_CONFIG_DIR": str(_folder(layout, service)),
+            # neutron would want a file for its plug-in, too
+            "OS_NEUTRON_CONFIG_FILES": "neutron.conf",
+            **_version([*_files(layout, service), *paste]),
+        },
+        argv=("/usr/bin/uwsgi", "--plugin", "http,python3", "--virtualenv",
+              str(layout.venv), "--http-socket", f"127.0.0.1:{port}",
+              "--module", f"{APPLICATIONS[service]}:application",
+              "--master", "--processes", "1",
+              "--threads", str(_THREADS.get(service, 4)),
+              "--enable-threads", "--lazy-apps", "--need-app",
+              "--die-on-term", "--no-orphans", "--disable-logging",
+              "--http-chunked-input", "--buffer-size", "65535",
+              # uWSGI's socket has no keep-alive, but does not say so
+              "--add-header", "Connection: close", *arguments))
+
+
 def start_workers(layout: lab_layout.Layout,
                   supervisor: lab_supervisor.Supervisor,
                   names: Iterable[str]) -> None:
@@ -124,26 +146,72 @@ def start_workers(layout: lab_layout.Layout,
     :param names: of cinder-scheduler, cinder-volume, nova-conductor,
         nova-scheduler and nova-compute.
     """
+    # Nova disables a compute host whose libvirtd went away, and takes a
+    # minute to see that it came back: it starts anew with each libvirtd.
+    libvirtd = supervisor.state("libvirtd").pid
+    supervisor.ensure([
+        dataclasses.replace(program, environment={
+            **program.environment, "CINDER_TIERS_LAB_LIBVIRTD": str(libvirtd)})
+        if program.name == "nova-compute" else program
+        for program in worker_programs(layout, names)])
+
+
+def worker_programs(layout: lab_layout.Layout, names: Iterable[str],
+                    ) -> list[lab_supervisor.Program]:
+    """Return the processes of services that listen on the message bus.
+
+    Each is another program, and so starts anew, when what it reads changes.
+
+    :param names: as for :func:`start_workers`.
+    """
     programs = []
     for name in names:
-        files = _files(layout, name if name == "nova-compute" else
-                       name.partition("-")[0])
-        # Nova disables a compute host whose libvirtd went away, and takes a
-        # minute to see that it came back: it starts anew with each libvirtd.
-        libvirtd = ({"CINDER_TIERS_LAB_LIBVIRTD":
-                     str(supervisor.state("libvirtd").pid)}
-                    if name == "nova-compute" else {})
+        service = (name if name == "nova-compute" else
+                   name.partition("-")[0])
         programs.append(lab_supervisor.Program(
             name=name, environment={"CEPH_CONF": str(layout.ceph_conf),
-                                    **_version(files), **libvirtd},
+                                    **_version(_files(layout, service))},
             # nova-compute outlives SIGTERM for minutes, and goes on taking
             # requests from its queue
             stop_signal="KILL" if name.startswith("nova") else "TERM",
             stop_wait_seconds=5, start_seconds=_START_SECONDS,
-            argv=(str(layout.venv / "bin" / name),
-                  *(word for file in files
-                    for word in ("--config-file", str(file))))))
-    supervisor.ensure(programs)
+            argv=(*(_sees_lab_as_etc_ceph(layout)
+                    if name == "cinder-volume" else ()),
+                  str(layout.venv / "bin" / name),
+                  *_arguments(layout, service))))
+    return programs
+
+
+def _sees_lab_as_etc_ceph(layout: lab_layout.Layout) -> tuple[str, ...]:
+    """Return what runs a program with the lab's Ceph in /etc/ceph.
+
+    os-brick, which copies volumes between backends, looks for the keyring
+    there and nowhere else.
+    """
+    return ("unshare", "--mount", "--propagation", "private", "/bin/sh", "-c",
+            'mount --bind "$0" /etc/ceph && exec "$@"',
+            str(layout.ceph_conf.parent))
+
+
+def enabled_backends(layout: lab_layout.Layout) -> list[str]:
+    """Return the names of the backends that cinder-volume runs."""
+    sections = configparser.ConfigParser(interpolation=None, strict=False)
+    for file in _files(layout, "cinder"):
+        sections.read_string(file.read_text(), str(file))
+    return [name.strip() for name in
+            sections["DEFAULT"]["enabled_backends"].split(",")]
+
+
+def queues(layout: lab_layout.Layout, name: str) -> list[str]:
+    """Return the queues in RabbitMQ from which a service takes requests.
+
+    :param name: as for :func:`start_workers`.
+    """
+    if name == "cinder-volume":
+        return [f"cinder-volume.{service_conf.HOST}@{backend}"
+                for backend in enabled_backends(layout)]
+    topic = name if name == "cinder-scheduler" else name.partition("-")[2]
+    return [f"{topic}.{service_conf.HOST}"]
 
 
 def map_compute_host(layout: lab_layout.Layout) -> None:
@@ -211,17 +279,28 @@ def _conf(layout: lab_layout.Layout, service: str) -> pathlib.Path:
 
 
 def _files(layout: lab_layout.Layout, service: str) -> list[pathlib.Path]:
+    """Return the files that a service reads, in the order in which it does."""
     files = [_conf(layout, service)]
     if service == "cinder":
-        files.append(layout.cinder_backends)
+        files += [layout.cinder_backends,
+                  *sorted(layout.cinder_overrides.glob("*.conf"))]
     return files
+
+
+def _arguments(layout: lab_layout.Layout, service: str) -> list[str]:
+    if service != "cinder":
+        return ["--config-file", str(_conf(layout, service))]
+    return ["--config-file", str(_conf(layout, service)),
+            "--config-file", str(layout.cinder_backends),
+            "--config-dir", str(layout.cinder_overrides)]
 
 
 def _version(files: Iterable[pathlib.Path]) -> dict[str, str]:
     """Return a variable that makes a program restart when a file changes."""
     digest = hashlib.sha256()
     for file in files:
-        digest.update(file.read_bytes())
+        # the name, too: it is what decides which of two files wins
+        digest.update(f"{file.name}\n{file.read_text()}\0".encode())
     return {"CINDER_TIERS_LAB_CONFIGURATION": digest.hexdigest()[:16]}
 
 

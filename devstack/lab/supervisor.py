@@ -16,7 +16,7 @@ XML-RPC socket to run it; supervisord restarts what dies. This module knows
 nothing of what the programs are.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 import dataclasses
 import http.client
 import pathlib
@@ -219,13 +219,15 @@ class Supervisor:
 
     def stop_all_but(self, prefix: str) -> None:
         """Stop every program whose name does not begin with ``prefix``."""
-        running = [state.name for state in self.states()
-                   if state.state not in _NOT_RUNNING
-                   and not state.name.startswith(prefix)]
-        for name in running:
+        self.stop_together([state.name for state in self.states()
+                            if not state.name.startswith(prefix)])
+
+    def stop_together(self, names: Collection[str]) -> None:
+        """Stop those of the programs that run, all at once."""
+        for name in names:
             self._ask_to_stop(name, wait=False)
         deadline = time.monotonic() + 60
-        while (any(self.state(name).state == "STOPPING" for name in running)
+        while (any(self.state(name).state == "STOPPING" for name in names)
                 and time.monotonic() < deadline):
             time.sleep(0.1)
 

@@ -47,7 +47,7 @@ def up(layout: lab_layout.Layout, say: Say = print) -> None:
         say(f"[{total:6.1f} s] {result.name:<15} {result.seconds:6.1f} s  "
             f"{outcome}")
 
-    results = stages.run(_stages(layout), report)
+    results = stages.run(all_stages(layout), report)
     lab_supervisor.Supervisor(layout).wait_until_running()
     memory_gib = status.memory_gib(layout)
     slowest = max(results, key=lambda result: result.seconds)
@@ -56,11 +56,20 @@ def up(layout: lab_layout.Layout, say: Say = print) -> None:
         "memory in use by the lab")
 
 
-def _stages(layout: lab_layout.Layout) -> list[stages.Stage]:
+def all_stages(layout: lab_layout.Layout) -> list[stages.Stage]:
+    """Return the stages of ``up``; each may run again at any time."""
     supervisor = lab_supervisor.Supervisor(layout)
     return [*_machine_stages(layout, supervisor),
             *_control_stages(layout, supervisor),
             *_compute_stages(layout, supervisor)]
+
+
+def wait_for_services(layout: lab_layout.Layout) -> None:
+    """Wait until Cinder's scheduler knows each backend, and Nova is up.
+
+    :raises commands.CommandFailed: something is missing; names it.
+    """
+    _in_cloud(layout, "services")
 
 
 def _machine_stages(layout: lab_layout.Layout,
@@ -120,11 +129,10 @@ def _control_stages(layout: lab_layout.Layout,
             name=f"{service}-db", needs=("python", "mariadb"),
             run=lambda: services.create_schema(layout, service))
 
-    def api(service: str, *needs: str, threads: int = 4) -> stages.Stage:
+    def api(service: str, *needs: str) -> stages.Stage:
         return stages.Stage(
             name=service, needs=(f"{service}-db", *needs),
-            run=lambda: services.start_api(
-                layout, supervisor, service, threads))
+            run=lambda: services.start_api(layout, supervisor, service))
 
     def tiers() -> None:
         access.apply_tiers(layout)
@@ -140,7 +148,7 @@ def _control_stages(layout: lab_layout.Layout,
         api("glance", "identity", "ceph", "bindings"),
         stages.Stage(name="backend-config", needs=("python",),
                      run=lambda: access.write_backends(layout)),
-        api("cinder", "identity", "rabbitmq", "backend-config", threads=8),
+        api("cinder", "identity", "rabbitmq", "backend-config"),
         stages.Stage(
             name="cinder-scheduler", needs=("cinder",),
             run=lambda: services.start_workers(
@@ -169,8 +177,7 @@ def _compute_stages(layout: lab_layout.Layout,
     return [
         stages.Stage(
             name="nova", needs=("nova-db", "placement", "neutron"),
-            run=lambda: services.start_api(
-                layout, supervisor, "nova", threads=8)),
+            run=lambda: services.start_api(layout, supervisor, "nova")),
         stages.Stage(
             name="nova-control", needs=("nova-db", "rabbitmq", "placement"),
             run=lambda: services.start_workers(

@@ -15,7 +15,9 @@
 # looked at afterwards instead of on the machine:
 #
 #   $WORLD/cinder.conf        edited as DevStack's inc/ini-config does it
+#   $WORLD/api-paste.ini      Cinder's own, until the plugin changes it
 #   $WORLD/running/SERVICE    cinder.conf as it was when the service started
+#   $WORLD/running/api-paste.ini    the same for that of cinder-api
 #   $WORLD/installed          directory and extras of each installed package
 #   $WORLD/packages           packages of the distribution
 #   $WORLD/ceph/              users, and options that were set
@@ -26,6 +28,7 @@
 # shellcheck disable=SC2034 # the plugin uses them
 {
 CINDER_CONF=$WORLD/cinder.conf
+CINDER_API_PASTE_INI=$WORLD/api-paste.ini
 DATA_DIR=$WORLD/data
 STACK_USER=$(id -un)
 REGION_NAME=RegionOne
@@ -113,6 +116,7 @@ function setup_develop { echo "$1 [$2]" >>"$WORLD/installed"; }
 function restart_service {
     mkdir -p "$WORLD/running"
     cp "$CINDER_CONF" "$WORLD/running/${1#devstack@}"
+    [[ "$1" != *c-api ]] || cp "$CINDER_API_PASTE_INI" "$WORLD/running/"
 }
 
 # Commands
@@ -171,6 +175,7 @@ function stack {
     source "$PLUGIN/override-defaults"
     source "$PLUGIN/settings"
     run_phase stack pre-install
+    cp "$CINDER_API_PASTE" "$CINDER_API_PASTE_INI"
     cat >"$CINDER_CONF" <<CONF
 
 [DEFAULT]

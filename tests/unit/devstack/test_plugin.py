@@ -29,6 +29,8 @@ import testtools
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLUGIN = HERE.parents[2] / 'devstack'
+API_PASTE = pathlib.Path(sys.prefix, 'etc/cinder/api-paste.ini')
+PIPELINES = 'composite:openstack_volume_api_v3'
 STOCK = 'AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter'
 TIERS = ('tier-database', 'tier-general', 'tier-archive')
 UUID = '6b9e2e4c-5a0d-4a1e-9c57-0f2d9c4f7f10'
@@ -64,6 +66,7 @@ class PluginTestCase(testtools.TestCase):
             'CEPH_CONF_DIR': str(self.etc_ceph),
             'CEPH_CONF_FILE': str(self.etc_ceph / 'ceph.conf'),
             'CEPH_CLASSES': '["ssd"]', 'CINDER_CEPH_USER': 'cinder',
+            'CINDER_API_PASTE': str(API_PASTE),
             'CINDER_CEPH_UUID': UUID, 'GLANCE_CEPH_POOL': 'images',
             **settings}
         return subprocess.run(['bash', HERE / 'devstack.sh', script],
@@ -98,23 +101,64 @@ class PluginTestCase(testtools.TestCase):
         return str(path)
 
 
-class StackTestCase(PluginTestCase):
+class DoorsTestCase(PluginTestCase):
 
-    def test_the_filter_joins_the_stock_filters_before_the_scheduler(self):
+    def assert_lists(self, filters, weighers, name='running/c-sch'):
+        running = self.conf(name)['DEFAULT']
+        self.assertEqual((filters, weighers),
+                         (running['scheduler_default_filters'],
+                          running['scheduler_default_weighers']))
+
+    def test_the_scheduler_starts_with_filter_and_weigher(self):
         self.assert_runs('stack')
-        running = self.conf('running/c-sch')
-        self.assertEqual(f'{STOCK},TierFilter',
-                         running['DEFAULT']['scheduler_default_filters'])
-        self.assertEqual('fallback', running['cinder_tiers']['on_error'])
+        self.assert_lists(f'{STOCK},TierFilter', 'CapacityWeigher,TierWeigher')
 
-    def test_the_filter_joins_the_filters_that_are_set(self):
-        self.assert_runs('stack', CINDER_TIERS_ON_ERROR='fail',
-                         CINDER_CONF_EXTRA='scheduler_default_filters = '
-                                           'CapacityFilter, DriverFilter')
-        running = self.conf('running/c-sch')
-        self.assertEqual('CapacityFilter,DriverFilter,TierFilter',
-                         running['DEFAULT']['scheduler_default_filters'])
-        self.assertEqual('fail', running['cinder_tiers']['on_error'])
+    def test_they_join_those_that_are_set(self):
+        self.assert_runs('stack', CINDER_CONF_EXTRA=(
+            'scheduler_default_filters = CapacityFilter, DriverFilter\n'
+            'scheduler_default_weighers = GoodnessWeigher'))
+        self.assert_lists('CapacityFilter,DriverFilter,TierFilter',
+                          'GoodnessWeigher,TierWeigher')
+
+    def test_the_api_starts_with_the_door_last_in_every_pipeline(self):
+        self.assert_runs('stack')
+        expected = self.conf(API_PASTE)
+        for name, value in expected[PIPELINES].items():
+            if name != 'use':
+                expected[PIPELINES][name] = value.replace(
+                    ' apiv3', ' tiers apiv3')
+        expected['filter:tiers'] = {
+            'paste.filter_factory': 'cinder_tiers.api:filter_factory'}
+        self.assertEqual(expected, self.conf('running/api-paste.ini'))
+
+    def test_both_doors_know_what_to_do_on_an_error(self):
+        for wanted in ('fallback', 'fail'):
+            self.assert_runs('stack', CINDER_TIERS_ON_ERROR=wanted)
+            for service in ('c-sch', 'c-api'):
+                self.assertEqual(wanted, self.conf(f'running/{service}')[
+                    'cinder_tiers']['on_error'])
+
+    def test_a_node_with_only_an_api_gets_only_its_door(self):
+        self.assert_runs('stack', ENABLED_SERVICES='c-api',
+                         CINDER_TIERS_APPLY='False')
+        self.assertEqual('fallback', self.conf()['cinder_tiers']['on_error'])
+        self.assertNotIn('scheduler_default_filters', self.conf()['DEFAULT'])
+        self.assertIn('filter:tiers', self.conf('api-paste.ini'))
+
+    def test_a_node_with_neither_gets_none(self):
+        self.assert_runs('stack', ENABLED_SERVICES='c-vol',
+                         CINDER_TIERS_APPLY='False')
+        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
+        self.assertEqual(self.conf(API_PASTE), self.conf('api-paste.ini'))
+
+    def test_an_api_paste_of_another_shape_is_refused(self):
+        other = self.world / 'other.ini'
+        other.write_text(API_PASTE.read_text().replace('apiv3', 'apiv4'))
+        self.assert_dies('keystonecontext apiv4', 'Cinder 26 or later',
+                         CINDER_API_PASTE=str(other))
+
+
+class StackTestCase(PluginTestCase):
 
     def test_backends_of_tiers_join_the_backends_of_devstack(self):
         self.assert_runs('stack')
@@ -179,6 +223,7 @@ class StackTestCase(PluginTestCase):
             'scheduler_default_filters'])
         self.assertEqual('ceph', self.conf()['DEFAULT']['enabled_backends'])
         self.assertFalse((self.world / 'applied.yaml').exists())
+        self.assertEqual(self.conf(API_PASTE), self.conf('api-paste.ini'))
 
     def test_without_apply_any_backend_can_be_made_a_tier(self):
         self.assert_runs('stack', CINDER_TIERS_APPLY='False',
@@ -196,15 +241,19 @@ class StackTestCase(PluginTestCase):
 
     def test_stacking_twice_gives_the_same_files(self):
         self.assert_runs('stack')
-        first = (self.world / 'cinder.conf').read_text()
+        first = self.texts()
         self.assert_runs('stack')
-        self.assertEqual(first, (self.world / 'cinder.conf').read_text())
+        self.assertEqual(first, self.texts())
 
     def test_a_phase_that_runs_twice_changes_nothing_more(self):
         self.assert_runs('stack')
-        first = (self.world / 'cinder.conf').read_text()
+        first = self.texts()
         self.assert_runs('configure_again')
-        self.assertEqual(first, (self.world / 'cinder.conf').read_text())
+        self.assertEqual(first, self.texts())
+
+    def texts(self):
+        return [(self.world / name).read_text()
+                for name in ('cinder.conf', 'api-paste.ini')]
 
 
 class RefusalTestCase(PluginTestCase):
@@ -264,35 +313,44 @@ class RefusalTestCase(PluginTestCase):
 
 class UnstackTestCase(PluginTestCase):
 
-    def test_unstack_leaves_cinder_conf_as_it_was(self):
+    def assert_as_before(self):
+        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
+        self.assertEqual(self.conf(API_PASTE), self.conf('api-paste.ini'))
+
+    def test_unstack_leaves_the_files_as_they_were(self):
         self.assert_runs('stack')
         self.assert_runs('unstack')
-        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
+        self.assert_as_before()
 
     def test_what_others_have_added_since_stays(self):
         self.assert_runs('stack')
         path = self.world / 'cinder.conf'
         text = path.read_text().replace('TierFilter', 'TierFilter,JsonFilter')
         path.write_text(text + '\n[later]\nkey = value\n')
+        paste = self.world / 'api-paste.ini'
+        paste.write_text(paste.read_text().replace(
+            ' tiers apiv3', ' audit tiers apiv3'))
         self.assert_runs('unstack')
         conf = self.conf()
         self.assertEqual(f'{STOCK},JsonFilter',
                          conf['DEFAULT']['scheduler_default_filters'])
         self.assertEqual('value', conf['later']['key'])
         self.assertEqual(['ceph', 'later'], conf.sections())
+        self.assertTrue(self.conf('api-paste.ini')[PIPELINES][
+            'keystone'].endswith(' keystonecontext audit apiv3'))
 
     def test_unstack_after_stacking_twice(self):
         self.assert_runs('stack')
         self.assert_runs('stack')
         self.assert_runs('unstack')
-        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
+        self.assert_as_before()
 
     def test_unstack_twice_and_without_a_stack(self):
         self.assert_runs('unstack')
         self.assert_runs('stack')
         self.assert_runs('unstack')
         self.assert_runs('unstack')
-        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
+        self.assert_as_before()
 
     def test_clean_leaves_no_file_of_ours(self):
         self.assert_runs('stack')

@@ -60,6 +60,13 @@ class LayoutTest(testtools.TestCase):
         self.assertEqual(self.root,
                          layout.load_or_create(self.root, {}).root)
 
+    def test_files_of_the_user_for_cinder_outlive_another_start(self):
+        first = layout.load_or_create(self.root, {})
+        override = first.cinder_overrides / "mine.conf"
+        override.write_text("[DEFAULT]\n")
+        layout.load_or_create(self.root, {})
+        self.assertEqual("[DEFAULT]\n", override.read_text())
+
     def test_a_damaged_description_is_said_and_kept(self):
         layout.load_or_create(self.root, {})
         (self.root / "lab.json").write_text("{")

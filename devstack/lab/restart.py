@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Restarts services of the running lab, each by the stage that starts it.
+
+A stage knows how to see that its service answers, and what depends on it.
+"""
+
+from collections.abc import Callable, Collection
+import dataclasses
+
+from lab import infrastructure
+from lab import layout as lab_layout
+from lab import services
+from lab import stages
+from lab import supervisor as lab_supervisor
+from lab import up
+
+Say = Callable[[str], None]
+
+#: Services that take their requests from the message bus.
+WORKERS = ("cinder-scheduler", "cinder-volume", "nova-compute",
+           "nova-conductor", "nova-scheduler")
+
+
+class NoSuchService(Exception):
+    """The lab has no service of that name."""
+
+
+def restart(layout: lab_layout.Layout, names: Collection[str],
+            say: Say = print) -> None:
+    """Restart services; return when they serve requests again.
+
+    They read their configuration as it is now, but the tiers are not applied.
+
+    :param names: as ``lab.sh status`` shows them.
+    :raises NoSuchService: a name is none of them; nothing was restarted.
+    :raises commands.CommandFailed: Cinder's scheduler does not know each
+        backend again.
+    :raises infrastructure.NotReady: one does not answer.
+    :raises stages.StagesFailed: one does not start.
+    :raises lab_supervisor.SupervisorError: one does not stay up, or the lab
+        is down.
+    """
+    supervisor = lab_supervisor.Supervisor(layout)
+    if not supervisor.is_up():
+        raise lab_supervisor.SupervisorError(
+            f"{layout.root}: nothing runs; start it with devstack/lab.sh up")
+    known = [state.name for state in supervisor.states()]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise NoSuchService(f"no service is called {', '.join(unknown)}; "
+                            f"there are: {', '.join(known)}")
+    supervisor.stop_together(names)
+    wanted = {stage for name in names for stage in stages_of(name)}
+    stages.run([
+        dataclasses.replace(stage, needs=tuple(
+            need for need in stage.needs if need in wanted))
+        for stage in up.all_stages(layout) if stage.name in wanted],
+        lambda result: None)
+    supervisor.wait_until_running()
+    if any(not name.endswith("-api") for name in names):
+        infrastructure.wait_for_consumers(layout, [
+            queue for name in WORKERS if name in known
+            for queue in services.queues(layout, name)])
+    if {"cinder-scheduler", "cinder-volume", "neutron-api"} & set(names):
+        up.wait_for_services(layout)
+    say(f"restarted: {', '.join(names)}")
+
+
+def stages_of(name: str) -> tuple[str, ...]:
+    """Return the stages of ``up`` that start a service and its dependents."""
+    if name.startswith("ceph-"):
+        return ("ceph",)
+    if name in ("nova-conductor", "nova-scheduler"):
+        return ("nova-control",)
+    return {
+        "epmd": ("rabbitmq",),
+        "libvirtd": ("libvirt", "nova-compute"),
+    }.get(name, (name.removesuffix("-api"),))

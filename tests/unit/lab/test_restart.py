@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Restarts: each service by the stage that starts it."""
+
+import pathlib
+import shutil
+import tempfile
+
+import testtools
+
+from lab import layout as lab_layout
+from lab import restart
+from lab import services
+from lab import supervisor
+from lab import up
+
+OTHERS = ("ceph-mon.a", "ceph-osd.0", "mariadb", "rabbitmq", "epmd",
+          "libvirtd")
+
+
+class RestartTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory(prefix="ct", dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        self.layout = lab_layout.load_or_create(
+            pathlib.Path(folder.name) / "lab", {})
+
+    def test_every_service_has_a_stage_that_starts_it(self):
+        known = {stage.name for stage in up.all_stages(self.layout)}
+        for name in (*OTHERS, *restart.WORKERS, *(
+                f"{service}-api" for service in services.APPLICATIONS)):
+            self.assertNotEqual((), restart.stages_of(name))
+            self.assertEqual(set(), set(restart.stages_of(name)) - known)
+
+    def test_an_unknown_name_stops_nothing_and_names_those_that_are(self):
+        keeper = supervisor.Supervisor(
+            self.layout, supervisord=shutil.which("supervisord"))
+        self.addCleanup(keeper.stop_daemon)
+        keeper.start_daemon()
+        keeper.ensure([supervisor.Program(name=name, argv=("sleep", "600"))
+                       for name in ("cinder-api", "mariadb")])
+        before = keeper.states()
+        problem = self.assertRaises(
+            restart.NoSuchService, restart.restart, self.layout,
+            ["mariadb", "cinder-apy"])
+        self.assertEqual("no service is called cinder-apy; there are: "
+                         "cinder-api, mariadb", str(problem))
+        self.assertEqual([state.pid for state in before],
+                         [state.pid for state in keeper.states()])
+
+    def test_a_lab_that_is_down_says_how_to_start_it(self):
+        problem = self.assertRaises(
+            supervisor.SupervisorError, restart.restart, self.layout,
+            ["cinder-api"])
+        self.assertIn("devstack/lab.sh up", str(problem))
