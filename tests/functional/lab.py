@@ -15,6 +15,7 @@ The tests ask Ceph and the machine for the state of the world, not Cinder
 alone. They need ``devstack/lab.sh up``; without it they fail, and say so.
 """
 
+import collections
 import json
 import os
 import pathlib
@@ -22,11 +23,20 @@ import subprocess
 import time
 import uuid
 
+from openstack.config import loader
+from openstack import connection
 import testtools
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 LAB_SH = str(REPOSITORY / "devstack" / "lab.sh")
+ADMIN = "cinder-tiers-lab"
 MEMBER = "cinder-tiers-lab-member"
+#: A member of another project.
+OTHER = "cinder-tiers-lab-other"
+#: Seconds after which both doors know of a change: the longest of the times
+#: for which they remember, by default, and a bit.
+TIERS_ARE_KNOWN_SECONDS = 6
+TAGS_ARE_KNOWN_SECONDS = 11
 POOLS = ("tier-database", "tier-general", "tier-archive")
 
 
@@ -40,6 +50,63 @@ def user_environment():
                              f"It said: {done.stderr.strip()}")
     return dict(entry.split("=", 1)
                 for entry in done.stdout.split("\0") if "=" in entry)
+
+
+def connect(environment, cloud):
+    """A connection of openstacksdk to the lab.
+
+    :param environment: of a user of the lab.
+    :param cloud: name in the lab's clouds.yaml.
+    """
+    return connection.Connection(config=loader.OpenStackConfig(
+        config_files=[environment["OS_CLIENT_CONFIG_FILE"]],
+        load_envvars=False).get_one(cloud))
+
+
+def holders(environment):
+    """{id of a volume: the pools that hold its RBD image}, asked of Ceph.
+
+    There are two for a moment, when Cinder has copied a volume to another.
+    """
+    found = collections.defaultdict(list)
+    for pool in POOLS:
+        for image in subprocess.run(
+                ["rbd", "ls", pool], check=True, capture_output=True,
+                text=True, env=environment).stdout.split():
+            found[image.removeprefix("volume-")].append(pool)
+    return found
+
+
+def remove_what_cinder_left(environment):
+    """Remove sources of clones that are deleted, as are their clones.
+
+    Cinder 29 keeps such a source as volume-ID.deleted, and when its last clone
+    is deleted by the fast path of the RBD driver, forgets it.
+    """
+    def rbd(*words):
+        return subprocess.run(("rbd", *words), check=True, text=True,
+                              capture_output=True, env=environment).stdout
+
+    for pool in POOLS:
+        for image in rbd("ls", pool).split():
+            spec = f"{pool}/{image}"
+            if image.endswith(".deleted") and not rbd(
+                    "children", "--all", spec).split():
+                for snapshot in json.loads(rbd("snap", "ls", spec, "--format",
+                                               "json")):
+                    rbd("snap", "unprotect", f"{spec}@{snapshot['name']}")
+                rbd("snap", "purge", "--no-progress", spec)
+                rbd("rm", "--no-progress", spec)
+
+
+def wait_until_tiers_are_known():
+    """Wait until the doors see volume types as they are now."""
+    time.sleep(TIERS_ARE_KNOWN_SECONDS)
+
+
+def wait_until_tags_are_known():
+    """Wait until the doors see the tags of images as they are now."""
+    time.sleep(TAGS_ARE_KNOWN_SECONDS)
 
 
 class LabTestCase(testtools.TestCase):
@@ -115,6 +182,27 @@ class LabTestCase(testtools.TestCase):
     @property
     def root(self):
         return pathlib.Path(self.environment["CINDER_TIERS_LAB"])
+
+
+def change_cinder_for_class(test_class, text, *services):
+    """Give Cinder other settings while the tests of a class run.
+
+    :param text: a file like cinder.conf; {venv} stands for the Python
+        environment of Cinder.
+    :param services: what is restarted, then and at the end.
+    """
+    environment = user_environment()
+    root = pathlib.Path(environment["CINDER_TIERS_LAB"])
+    file = root / "etc" / "cinder.d" / "functional-test.conf"
+
+    def restart():
+        subprocess.run([LAB_SH, "restart", *services], check=True,
+                       capture_output=True, env=environment)
+
+    test_class.addClassCleanup(restart)
+    test_class.addClassCleanup(file.unlink)
+    file.write_text(text.format(venv=root / "venv"))
+    restart()
 
 
 def is_alive(pid):

@@ -91,10 +91,46 @@ class SurvivalTest(lab.LabTestCase):
         return services
 
     def test_up_again_changes_nothing(self):
-        before = {name: row["pid"] for name, row in self.services().items()}
+        before = self.pids()
         self.lab_sh("up")
-        after = {name: row["pid"] for name, row in self.services().items()}
-        self.assertEqual(before, after)
+        self.assertEqual(before, self.pids())
+
+    def pids(self):
+        return {name: row["pid"] for name, row in self.services().items()}
+
+    def test_a_users_file_for_cinder_restarts_cinder_and_nothing_else(self):
+        file = self.root / "etc" / "cinder.d" / "functional-test.conf"
+        before = self.pids()
+        self.addCleanup(self.lab_sh, "up")
+        self.addCleanup(file.unlink)
+        text = "[DEFAULT]\ndefault_volume_type = archive\n"
+        file.write_text(text)
+        self.lab_sh("up")
+        after = self.pids()
+        self.assertEqual(
+            {"cinder-api", "cinder-scheduler", "cinder-volume"},
+            {name for name, pid in after.items() if pid != before[name]})
+        self.assertEqual(text, file.read_text())
+        default, = self.ask("openstack", "volume", "type", "list",
+                            "--default")
+        self.assertEqual("archive", default["Name"])
+
+    def test_what_was_restarted_serves_the_next_request(self):
+        names = ("cinder-scheduler", "cinder-volume")
+        before = self.pids()
+        self.lab_sh("restart", *names)
+        after = self.pids()
+        self.assertEqual(set(names), {name for name, pid in after.items()
+                                      if pid != before[name]})
+        self.assert_works()
+
+    def test_a_restart_of_what_is_not_there_is_refused_with_what_is(self):
+        before = self.pids()
+        _, errors = self.lab_sh("restart", "cinder-api", "cinder-backup",
+                                expect=1)
+        self.assertIn("no service is called cinder-backup", errors)
+        self.assertIn("cinder-volume", errors)
+        self.assertEqual(before, self.pids())
 
     def test_each_service_comes_back_after_kill_9(self):
         for name, row in sorted(self.services().items()):

@@ -36,7 +36,7 @@ class PlacementTest(lab.LabTestCase):
         shown = self.ask("openstack", "volume", "show", volume)
         self.assertEqual("cinder-tiers-lab@tier-database#tier-database",
                          shown["os-vol-host-attr:host"])
-        self.assertEqual("image-tier", shown["type"])
+        self.assertEqual("database", shown["type"])
 
     def test_the_data_of_an_erasure_coded_tier_lies_in_its_data_pool(self):
         volume = self.assert_lands("tier-archive", "--image", ARCHIVE)
@@ -54,7 +54,7 @@ class PlacementTest(lab.LabTestCase):
         self.assert_lands("tier-archive", "--image", DATABASE, "--type",
                           "archive")
 
-    def test_a_new_tag_counts_from_the_next_volume_on(self):
+    def test_a_new_tag_counts_when_the_doors_have_forgotten_the_old_ones(self):
         name = self.unique_name("image")
         self.run_command("openstack", "image", "create", "--disk-format",
                          "raw", "--container-format", "bare", "--file",
@@ -65,6 +65,7 @@ class PlacementTest(lab.LabTestCase):
         before = self.create_volume("--image", name)
         self.run_command("openstack", "image", "set", "--tag", " DataBase ",
                          name, cloud=lab.MEMBER)
+        lab.wait_until_tags_are_known()
         after = self.create_volume("--image", name)
         self.assertEqual(("tier-general", "tier-database"),
                          (self.pool_of(before), self.pool_of(after)))

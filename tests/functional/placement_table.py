@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The table of tests/cases/placement_in_the_lab.yaml, as values.
+
+A run gives its volume types names of its own, so that what an earlier run
+could not remove does no harm.
+"""
+
+import dataclasses
+import pathlib
+import uuid
+
+import yaml
+
+TABLE = (pathlib.Path(__file__).resolve().parents[1] / "cases"
+         / "placement_in_the_lab.yaml")
+CLIENTS = ("cinderclient", "osc", "openstacksdk", "nova")
+CLOUDS = ("admin", "member", "other")
+_CASE_KEYS = {"when", "by", "image", "type", "source", "snapshot", "then"}
+_MARK = "functional-"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Row:
+    """One request of one client, and where its volume must land.
+
+    :param who: of :data:`CLOUDS`.
+    :param client: of :data:`CLIENTS`.
+    :param image: name of an image of the table, or of the lab.
+    :param volume_type: name of the type that is asked for.
+    :param source: name of the source that is cloned.
+    :param snapshot: name of the source whose snapshot is used.
+    :param then: the whole answer.
+    """
+
+    when: str
+    who: str
+    client: str
+    image: str | None
+    volume_type: str | None
+    source: str | None
+    snapshot: str | None
+    then: dict
+
+    @property
+    def __name__(self) -> str:
+        """For ddt: the end of the test's name."""
+        return f"{self.when}_{self.client}_{self.who}".replace(
+            " ", "_").replace(",", "")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Table:
+    """All that a run makes, by name, and its rows."""
+
+    types: dict[str, dict]
+    images: dict[str, dict]
+    sources: dict[str, dict]
+    rows: tuple[Row, ...]
+
+
+def read_table(text: str) -> Table:
+    """Read a table.
+
+    :raises ValueError: a case has a key, a client or a project that is none,
+        or something is asked for twice.
+    """
+    content = yaml.safe_load(text)
+    rows = []
+    for case in content["cases"]:
+        if case.keys() - _CASE_KEYS or not case.keys() >= {"when", "then"}:
+            raise ValueError(f"{case}: expected the keys {_CASE_KEYS}")
+        for who, clients in case["by"].items():
+            for client in clients:
+                if client not in CLIENTS or who not in CLOUDS:
+                    raise ValueError(f"{case['when']}: found {client} of "
+                                     f"{who}, expected {CLIENTS} of {CLOUDS}")
+                rows.append(Row(
+                    when=case["when"], who=who, client=client,
+                    image=case.get("image"), volume_type=case.get("type"),
+                    source=case.get("source"), snapshot=case.get("snapshot"),
+                    then=case["then"]))
+    names = [row.__name__ for row in rows]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"twice in the table: {twice}")
+    return Table(types=content["types"], images=content["images"],
+                 sources=content["sources"], rows=tuple(rows))
+
+
+#: With the names of this run.
+TABLE_OF_RUN = read_table(TABLE.read_text("utf-8").replace(
+    _MARK, f"{_MARK}{uuid.uuid4().hex[:8]}-"))
