@@ -26,6 +26,7 @@ import re
 
 from cinder.api.openstack import wsgi
 from oslo_log import log as logging
+import webob
 import webob.exc
 
 from cinder_tiers.api import body
@@ -94,26 +95,54 @@ class TierMiddleware:
                  start_response: collections.abc.Callable,
                  ) -> collections.abc.Iterable[bytes]:
         """Serve one request (PEP 3333)."""
-        refusal = None
+        refusal, original, before = None, None, dict(environ)
         # What fails in here must not fail a create: Cinder gets it as it is.
         try:
-            refusal = self._steer(environ)
+            refusal, original = self._steer(environ)
         except Exception:
             LOG.exception(
                 'The API door failed (request %s); the request goes on as it '
                 'came.', getattr(environ.get('cinder.context'), 'request_id',
                                  None))
+        if original is not None:
+            return self._try(environ, before, original, start_response)
         return (refusal or self._application)(environ, start_response)
 
+    def _try(self, environ: body.Environ, before: body.Environ,
+             original: bytes, start_response: collections.abc.Callable,
+             ) -> collections.abc.Iterable[bytes]:
+        """Serve a create with the type that was set, or else as it came.
+
+        The type may be deleted, or closed to the project, before Cinder looks
+        it up. Then it answers 404 and has created nothing.
+        """
+        status, headers, answer = webob.Request(environ).call_application(
+            self._application)
+        if not status.startswith('404'):
+            start_response(status, headers)
+            return answer
+        if hasattr(answer, 'close'):
+            answer.close()
+        environ.clear()
+        environ.update(before)
+        body.replace_body(environ, original)
+        return self._application(environ, start_response)
+
     @staticmethod
-    def _steer(environ: body.Environ) -> wsgi.Fault | None:
-        """Set the type of a create; a fault if it is refused."""
+    def _steer(environ: body.Environ,
+               ) -> tuple[wsgi.Fault | None, bytes | None]:
+        """Set the type of a create.
+
+        :returns: the fault if it is refused; its body as it came if a type
+            was set.
+        """
         context = environ.get('cinder.context')
         if context is None or not _is_create(environ):
-            return None
-        create = read_create(body.read_body(environ))
+            return None, None
+        data = body.read_body(environ)
+        create = read_create(data)
         if create is None:
-            return None
+            return None, None
         api = door.of_process('api')
         named = None
         if create.volume_type:
@@ -124,11 +153,13 @@ class TierMiddleware:
             image_ref=create.image_ref, named_type=named,
             fixed_by=create.fixed_by))
         if placed.decision.verdict is decision.Verdict.REFUSED:
-            return _fault(placed.decision) if _has_version(environ) else None
-        if placed.tier_type is not None:
-            body.replace_body(environ,
-                              create.with_type(placed.tier_type.type_id))
-        return None
+            return (_fault(placed.decision) if _has_version(environ)
+                    else None), None
+        if placed.tier_type is None:
+            return None, None
+        body.replace_body(environ,
+                          create.with_type(placed.tier_type.type_id))
+        return None, data
 
 
 def _is_create(environ: body.Environ) -> bool:

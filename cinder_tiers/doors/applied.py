@@ -194,13 +194,19 @@ class AppliedTiers:
             self._lock.release()
 
     def read_anew(self, context: cinder_context.RequestContext,
-                  ) -> AppliedState:
-        """The state as it is now.
+                  stale: AppliedState | None = None) -> AppliedState:
+        """The state as it is now, or was when another request read it anew.
+
+        Many requests may find at one time that a tier is gone: the first
+        reads, the others wait for it.
 
         :param context: of the request that needs it.
+        :param stale: a state that is too old; any other will do.
         :raises Exception: whatever the database layer raises.
         """
         with self._lock:
+            if stale is not None and self._state is not stale:
+                return self._state
             return self._refresh(context)
 
     def _refresh(self, context: cinder_context.RequestContext,

@@ -167,7 +167,7 @@ class Door:
                 policy=conf.policy_of(self._options)), state, facts)
             if self._is_usable(placed.tier_type, wish):
                 return placed
-            state = self._applied.read_anew(wish.context)
+            state = self._applied.read_anew(wish.context, state)
         raise TierChanged
 
     def _on_error(self, wish: Wish, error: Exception) -> Placement:

@@ -46,6 +46,9 @@ MEMBER = 'member,reader'
 DOOR = """
 [filter:tiers]
 paste.filter_factory = cinder_tiers.api:filter_factory
+
+[filter:meanwhile]
+paste.filter_factory = tests.unit.api.api_fixture:let_things_happen
 """
 
 
@@ -64,6 +67,21 @@ def shared_glance():
     return glance
 
 
+#: What happens between our door and Cinder: functions, each called once.
+MEANWHILE = []
+
+
+def let_things_happen(global_conf, **local_conf):
+    """A paste filter behind the door."""
+    def filtered(application):
+        def serve(environ, start_response):
+            while MEANWHILE:
+                MEANWHILE.pop()()
+            return application(environ, start_response)
+        return serve
+    return filtered
+
+
 @functools.cache
 def application(has_door):
     """Cinder's application, loaded by paste.
@@ -74,7 +92,8 @@ def application(has_door):
         'keystonemiddleware.auth_token:filter_factory',
         f'{__name__}:believe_headers')
     if has_door:
-        text = re.sub(' apiv3$', ' tiers apiv3', text, flags=re.M) + DOOR
+        text = re.sub(' apiv3$', ' tiers meanwhile apiv3', text,
+                      flags=re.M) + DOOR
     with fixtures.TempDir() as folder:
         file = pathlib.Path(folder.path, 'api-paste.ini')
         file.write_text(text)

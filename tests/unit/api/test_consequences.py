@@ -120,6 +120,19 @@ class AccessTestCase(AnswersTestCase):
             self.cinder.delete_type(self.types[name])
         self.assert_type('plain', imageRef=self.image)
 
+    def test_a_tier_that_is_deleted_after_the_door(self):
+        """Cinder answers 404 to the type; alone it would create a volume."""
+        api_fixture.MEANWHILE.append(
+            lambda: self.cinder.delete_type(self.types['premium']))
+        self.assert_type('plain', imageRef=self.image)
+        self.assertEqual([], api_fixture.MEANWHILE)
+        self.assert_type('database', imageRef=self.image)
+
+    def test_what_else_is_not_found_is_cinders_answer(self):
+        answer = self.assert_as_cinder_alone(
+            version='3.47', backup_id='c0ffee00-0000-4000-8000-000000000000')
+        self.assertEqual(404, answer.status)
+
 
 @ddt.ddt
 class OnErrorTestCase(AnswersTestCase):
