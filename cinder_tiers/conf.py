@@ -98,7 +98,7 @@ _GLANCE = (
         help='Calls in a row that Glance fails, by a timeout, a lost '
              'connection or a status of 500 and more, before the circuit '
              'breaker opens: then on_error applies at once, without a call. '
-             'A refusal (401, 403, 404) is no failure.'),
+             'A refusal (400, 401, 403, 404) is no failure.'),
     cfg.FloatOpt(
         'glance_retry_seconds', default=10.0, min=0.1,
         help='Seconds between two attempts to reach Glance while the circuit '

@@ -58,8 +58,8 @@ _NO_TIER = (
     'No storage tier serves this project. Name a volume type, or ask the '
     'administrator of the cloud for access to a tier.')
 _ERROR = (
-    'The storage tier of the volume could not be told, as the image service '
-    'did not answer. Try again later, or name a volume type.')
+    'The storage tier of the volume could not be told, as a service that '
+    'knows it did not answer. Try again later, or name a volume type.')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
