@@ -18,6 +18,7 @@ database or its API).
 """
 
 import collections.abc
+import functools
 
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import state
@@ -64,6 +65,7 @@ def read_tier(extra_specs: collections.abc.Mapping[str, str], *,
         overflow=extra_specs.get(state.OVERFLOW) or None, projects=projects)
 
 
+@functools.lru_cache
 def _is_true(value: str | None) -> bool:
     words = (value or '').split()
     if words[:1] == ['<is>']:

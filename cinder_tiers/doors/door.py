@@ -38,6 +38,8 @@ from cinder_tiers.doors import record
 
 LOG = logging.getLogger(__name__)
 
+_MOST_PLACEMENTS = 10000
+
 conf.register(cfg.CONF)
 
 
@@ -90,6 +92,16 @@ class Placement:
     image_id: str | None = None
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Memory:
+    """What was decided as long as the tiers are the same."""
+
+    state: applied_tiers.AppliedState
+    policy: decision.Policy
+    placements: dict[tuple, tuple[glance.ImageFacts | None, Placement]] = (
+        dataclasses.field(default_factory=dict))
+
+
 class Door:
     """One door of this process, with all that it remembers."""
 
@@ -107,10 +119,8 @@ class Door:
         self._applied = applied
         self._images = known_images
         self._recorder = recorder
-
-    @property
-    def _options(self) -> cfg.ConfigOpts.GroupAttr:
-        return cfg.CONF[conf.GROUP]
+        self._options = cfg.CONF[conf.GROUP]
+        self._memory: _Memory | None = None
 
     def applied(self, context: cinder_context.RequestContext,
                 ) -> applied_tiers.AppliedState:
@@ -141,6 +151,14 @@ class Door:
                           '(request %s).', wish.context.request_id)
         return placed
 
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until all decisions so far are in the log.
+
+        :param timeout_s: seconds to wait at most.
+        :returns: whether they are.
+        """
+        return self._recorder.wait(timeout_s)
+
     def _decide(self, wish: Wish) -> Placement:
         if wish.fixed_by or (wish.named_type
                              and not wish.named_type.follows_image):
@@ -159,12 +177,9 @@ class Door:
                     decision.TypeSource.IMAGE,
                     facts and facts.volume_type,
                     wish.context) or state.default_of(wish.context)
-        request = wish.request(named, facts)
         # A tier may be gone, or closed to the project, since it was read.
         for _ in range(3):
-            placed = self._placement(placement.decide(
-                tiers=state.tiers, request=request,
-                policy=conf.policy_of(self._options)), state, facts)
+            placed = self._placed(state, wish, named, facts)
             if self._is_usable(placed.tier_type, wish):
                 return placed
             state = self._applied.read_anew(wish.context, state)
@@ -188,6 +203,28 @@ class Door:
                            'fall-back tier')
         return Placement(decision=placement.decide_on_error(
             on_error=chosen, tiers=(), request=request))
+
+    def _placed(self, state: applied_tiers.AppliedState, wish: Wish,
+                named: decision.NamedType | None,
+                facts: glance.ImageFacts | None) -> Placement:
+        """What is decided of a wish, from memory for one that is the same."""
+        # Facts by identity, which costs nothing: who reads an image anew
+        # makes new ones. To be kept alive, they are remembered, too.
+        key = (id(facts), wish.project, wish.context.is_admin, wish.moves,
+               named)
+        memory = self._memory
+        if (memory is None or memory.state is not state
+                or len(memory.placements) >= _MOST_PLACEMENTS):
+            memory = self._memory = _Memory(
+                state=state, policy=conf.policy_of(self._options))
+        known = memory.placements.get(key)
+        if known is None:
+            known = memory.placements[key] = (facts, self._placement(
+                placement.decide(tiers=state.tiers,
+                                 request=wish.request(named, facts),
+                                 policy=memory.policy),
+                state, facts))
+        return known[1]
 
     @staticmethod
     def _placement(decided: decision.PlacementDecision,

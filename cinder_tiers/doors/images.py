@@ -82,9 +82,12 @@ class Images:
 
         :param ref: as for `glance.fetch_image`.
         """
-        with self._lock:
-            found = self._facts.get((ref,))
-        return found and found[1]
+        # Its get() looks twice.
+        try:
+            with self._lock:
+                return self._facts[(ref,)][1]
+        except KeyError:
+            return None
 
     def read(self, context: cinder_context.RequestContext, ref: str,
              limits: Limits) -> glance.ImageFacts:

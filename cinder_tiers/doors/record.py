@@ -18,9 +18,8 @@ how a decision came about.
 """
 
 import dataclasses
+import itertools
 import json
-import queue
-import threading
 
 from cinder import context as cinder_context
 from cinder import rpc
@@ -28,6 +27,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_tiers.domain import decision
+from cinder_tiers.doors import in_background
 
 LOG = logging.getLogger(__name__)
 
@@ -96,21 +96,23 @@ class Record:
 class Recorder:
     """Writes records; never keeps a request waiting, never fails it.
 
-    Notifications are sent by a thread of their own, since a message bus that
-    is down would hold up each create (oslo.messaging tries for ever).
+    A line costs as much as the whole decision, so it is written by a thread
+    of its own, some milliseconds later; one of an error at once. Another
+    thread sends the notifications, since a message bus that is down would
+    hold up all that comes after (oslo.messaging tries for ever).
     """
 
     def __init__(self, queue_size: int = QUEUE_SIZE) -> None:
-        """No thread is started before the first notification.
+        """No thread is started before the first record.
 
-        :param queue_size: notifications that wait at most.
+        :param queue_size: lines and notifications that wait at most. A
+            request whose line finds no room writes it itself.
         """
-        self._queue: queue.Queue[
-            tuple[cinder_context.RequestContext, dict]] = queue.Queue(
-                queue_size)
-        self._lock = threading.Lock()
-        self._sender: threading.Thread | None = None
-        self._dropped = 0
+        self._writer = in_background.InBackground(
+            'cinder-tiers-log', self._write_and_send, queue_size=queue_size)
+        self._sender = in_background.InBackground(
+            'cinder-tiers-notifier', _send, queue_size=queue_size)
+        self._drops = itertools.count(1)
 
     def keep(self, record: Record, *, notify: bool,
              bug: Exception | None = None) -> None:
@@ -122,47 +124,39 @@ class Recorder:
         """
         if not record.is_worth_keeping:
             return
-        payload = record.payload
-        LOG.log(logging.ERROR if record.error else logging.INFO, '%s %s',
-                EVENT_TYPE, json.dumps(payload), exc_info=bug)
-        if notify and rpc.initialized() and rpc.utils.notifications_enabled(
-                cfg.CONF):
-            self._send_later(record.context, payload)
+        if record.error or not self._writer.leave((record, notify)):
+            self._write_and_send((record, notify), bug)
 
-    def _send_later(self, context: cinder_context.RequestContext,
-                    payload: dict[str, object]) -> None:
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until all lines so far are written; not for notifications.
+
+        :param timeout_s: seconds to wait at most.
+        :returns: whether they are.
+        """
+        return self._writer.wait(timeout_s)
+
+    def _write_and_send(self, kept: tuple[Record, bool],
+                        bug: Exception | None = None) -> None:
+        record, notify = kept
+        context = record.context
         # A context of its own: the request's holds the token of the user.
         plain = cinder_context.RequestContext(
             user_id=context.user_id, project_id=context.project_id,
             request_id=context.request_id, is_admin=False, overwrite=False)
-        self._start_sender()
-        try:
-            self._queue.put_nowait((plain, payload))
-        except queue.Full:
-            self._dropped += 1
-            if self._dropped & (self._dropped - 1) == 0:
+        payload = record.payload
+        LOG.log(logging.ERROR if record.error else logging.INFO, '%s %s',
+                EVENT_TYPE, json.dumps(payload), exc_info=bug, context=plain)
+        if notify and rpc.initialized() and rpc.utils.notifications_enabled(
+                cfg.CONF) and not self._sender.leave((plain, payload)):
+            dropped = next(self._drops)
+            if dropped & (dropped - 1) == 0:
                 LOG.warning('The message bus does not keep up: %d '
                             'notifications %s were dropped so far.',
-                            self._dropped, EVENT_TYPE)
+                            dropped, EVENT_TYPE)
 
-    def _start_sender(self) -> None:
-        if self._sender is None:
-            with self._lock:
-                if self._sender is None:
-                    sender = threading.Thread(
-                        target=self._send, name='cinder-tiers-notifier',
-                        daemon=True)
-                    sender.start()
-                    self._sender = sender
 
-    def _send(self) -> None:
-        while True:
-            context, payload = self._queue.get()
-            try:
-                rpc.get_notifier(
-                    publisher_id=f'cinder-tiers.{cfg.CONF.host}').info(
-                        context, EVENT_TYPE, payload)
-            except Exception:
-                # One that cannot be sent must not end those that follow.
-                LOG.exception('A notification %s could not be sent.',
-                              EVENT_TYPE)
+def _send(notification: tuple[cinder_context.RequestContext,
+                              dict[str, object]]) -> None:
+    context, payload = notification
+    rpc.get_notifier(publisher_id=f'cinder-tiers.{cfg.CONF.host}').info(
+        context, EVENT_TYPE, payload)

@@ -26,6 +26,7 @@ from cinder.scheduler.filters import capabilities_filter
 
 #: Verdicts that one matcher remembers at most.
 _MOST_VERDICTS = 10000
+_BACKEND_NAME = ('volume_backend_name',)
 
 
 class Matcher:
@@ -61,6 +62,9 @@ class Matcher:
         # nearly always all values are known strings, and one is named.
         known = self._by_strings
         try:
+            if self._names == _BACKEND_NAME:
+                return (self._of_backend_name(backends)
+                        or self._judge_all(backends))
             if len(self._names) == 1:
                 name, = self._names
                 return [backend for backend in backends
@@ -69,7 +73,26 @@ class Matcher:
             return [backend for backend in backends
                     if known[values(backend.capabilities.data)]]
         except (AttributeError, KeyError, TypeError):
-            return [backend for backend in backends if self._judge(backend)]
+            return self._judge_all(backends)
+
+    def _of_backend_name(self, backends: list) -> list:
+        """As `keep` where nothing but the name of the backend is asked for.
+
+        The name is also an attribute of BackendState, which earlier filters
+        have brought into the processor's caches, while the capabilities are
+        new copies: they are looked at for what the attribute lets through.
+        After a new name was reported the attribute may lag behind them (it
+        waits for a newer timestamp, 29.0.0); then such a backend is left out
+        for as long, but never when it is the only one.
+        """
+        known = self._by_strings
+        name, = _BACKEND_NAME
+        return [backend for backend in backends
+                if known[backend.volume_backend_name]
+                and known[backend.capabilities.data[name]]]
+
+    def _judge_all(self, backends: list) -> list:
+        return [backend for backend in backends if self._judge(backend)]
 
     def _judge(self, backend: object) -> bool:
         capabilities = backend.capabilities

@@ -24,7 +24,6 @@ The properties of a request come in many forms (traced in Cinder 29.0.0):
 """
 
 import collections.abc
-import dataclasses
 
 from cinder.db import api as db_api
 from cinder import exception
@@ -43,6 +42,8 @@ _FIXED_BY = {
     'group_id': decision.FixedBy.GROUP,
     'resource_backend': decision.FixedBy.GROUP,
 }
+_FOLLOWS_IMAGE = decision.NamedType(source=decision.TypeSource.REQUEST,
+                                    follows_image=True)
 _CREATES = (None, 'create_volume')
 _MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
 
@@ -56,13 +57,11 @@ def read_wish(filter_properties: dict) -> door.Wish | None:
     volume_type = filter_properties.get('resource_type') or {}
     named = None
     if volume_type:
-        named = decision.NamedType(
-            source=decision.TypeSource.REQUEST,
-            follows_image=extra_specs.follows_image(
-                # Without a default, some of Cinder's objects would load it.
-                volume_type.get('extra_specs', None) or {}))
-        if not named.follows_image:
+        # Without a default, some of Cinder's objects would load the specs.
+        if not extra_specs.follows_image(
+                volume_type.get('extra_specs', None) or {}):
             return None
+        named = _FOLLOWS_IMAGE
     spec = filter_properties.get('request_spec') or {}
     context = filter_properties['context']
     volume_id = spec.get('volume_id')
@@ -77,22 +76,31 @@ def read_wish(filter_properties: dict) -> door.Wish | None:
         return door.Wish(context=context, project=project, named_type=named)
     if not volume_id:
         return None
-    wish = door.Wish(context=context, project=project, volume_id=volume_id,
-                     named_type=named)
-    if operation in _MOVES and named:
-        return dataclasses.replace(wish, moves=True, image_ref=_image_of(
-            db_api.volume_glance_metadata_get, context, volume_id))
-    if operation not in _CREATES:
-        return None
+    moves = operation in _MOVES and named is not None
+    image_ref = fixed_by = None
     snapshot_id = spec.get('snapshot_id')
-    if snapshot_id and not spec.get('resource_backend'):
+    if moves:
+        image_ref = _image_of(db_api.volume_glance_metadata_get, context,
+                              volume_id)
+    elif operation not in _CREATES:
+        return None
+    elif snapshot_id and not spec.get('resource_backend'):
         # Cinder's snapshot_same_host is off: any backend may take it.
-        return dataclasses.replace(wish, image_ref=_image_of(
-            db_api.volume_snapshot_glance_metadata_get, context, snapshot_id))
-    return dataclasses.replace(
-        wish, image_ref=spec.get('image_id'), fixed_by=next(
-            (fixed_by for key, fixed_by in _FIXED_BY.items()
-             if spec.get(key)), None))
+        image_ref = _image_of(db_api.volume_snapshot_glance_metadata_get,
+                              context, snapshot_id)
+    else:
+        image_ref = spec.get('image_id')
+        fixed_by = _fixed_by(spec)
+    return door.Wish(context=context, project=project, volume_id=volume_id,
+                     named_type=named, moves=moves, image_ref=image_ref,
+                     fixed_by=fixed_by)
+
+
+def _fixed_by(spec: dict) -> decision.FixedBy | None:
+    for key in _FIXED_BY:
+        if spec.get(key):
+            return _FIXED_BY[key]
+    return None
 
 
 def _image_of(read_metadata: collections.abc.Callable, context: object,

@@ -258,6 +258,11 @@ class ApiTestCase(testtools.TestCase):
                          (ours.status, plain(ours.body)))
         return ours
 
+    def logged(self):
+        """The log, all decisions so far included."""
+        self.assertTrue(door.of_process('api').wait(30))
+        return self.log.output
+
     def forget(self):
         """Let the door forget what it remembers."""
         door.forget()

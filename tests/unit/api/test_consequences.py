@@ -53,7 +53,7 @@ class AnswersTestCase(api_fixture.ApiTestCase):
         request_id = answer.headers['x-openstack-request-id']
         self.assertEqual(request_id,
                          answer.headers['x-compute-request-id'])
-        self.assertIn(f'"request_id": "{request_id}"', self.log.output)
+        self.assertIn(f'"request_id": "{request_id}"', self.logged())
         return fault['message']
 
 

@@ -197,7 +197,7 @@ class RequestsTestCase(api_fixture.ApiTestCase):
             '/v3/volumes', body=BODY, content_type='application/json',
             headers={'X-User-Id': None})
         self.assertEqual(401, answer.status)
-        self.assertNotIn('tiers.decision', self.log.output)
+        self.assertNotIn('tiers.decision', self.logged())
 
     @given(strategies.dictionaries(
         strategies.sampled_from((

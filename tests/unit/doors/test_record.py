@@ -28,6 +28,7 @@ import testtools
 
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import placement
+from cinder_tiers.doors import door
 from cinder_tiers.doors import record
 from tests.unit.doors import cinder_fixture
 
@@ -65,7 +66,9 @@ class LineTestCase(testtools.TestCase):
             fixtures.FakeLogger(format='%(levelname)s %(message)s'))
 
     def keep(self, kept, **how):
-        record.Recorder().keep(kept, **{'notify': False, **how})
+        recorder = record.Recorder()
+        recorder.keep(kept, **{'notify': False, **how})
+        self.assertTrue(recorder.wait(30))
         return self.log.output.splitlines()
 
     def test_a_decision_is_one_line_of_json(self):
@@ -167,8 +170,9 @@ class CinderTestCase(testtools.TestCase):
         self.assertEqual(self.general, volume.host)
         return volume
 
-    def logged(self):
+    def logged(self, recorder=None):
         """All records in the log."""
+        self.assertTrue((recorder or door.of_process('scheduler')).wait(30))
         return [json.loads(line.partition(' tiers.decision ')[2])
                 for line in self.log.output.splitlines()
                 if line.startswith('INFO tiers.decision ')]
@@ -270,7 +274,7 @@ class HangingBusTestCase(CinderTestCase):
         self.wait_for_connection()
         for _ in range(10):
             recorder.keep(record_of(decide()), notify=True)
-        self.assertEqual(11, len(self.logged()))
+        self.assertEqual(11, len(self.logged(recorder)))
         self.assertEqual(
             ['1', '2', '4', '8'],
             [line.split('keep up: ')[1].split()[0]

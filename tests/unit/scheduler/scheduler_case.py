@@ -18,6 +18,7 @@ import json
 import fixtures
 import testtools
 
+from cinder_tiers.doors import door
 from tests.unit.doors import cinder_fixture
 
 
@@ -97,9 +98,14 @@ class SchedulerTestCase(testtools.TestCase):
         volume = self.cinder.create_volume(**request)
         self.assertEqual(('error', None), (volume.status, volume.host))
 
+    def logged(self):
+        """The log, all decisions so far included."""
+        self.assertTrue(door.of_process('scheduler').wait(30))
+        return self.log.output
+
     def lines(self, text):
         """Lines of the log that hold a text."""
-        return [line for line in self.log.output.splitlines() if text in line]
+        return [line for line in self.logged().splitlines() if text in line]
 
     def records(self):
         """What was recorded of each decision, in order."""

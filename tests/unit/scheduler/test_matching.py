@@ -162,3 +162,36 @@ class MatcherTestCase(testtools.TestCase):
             self.assert_same(matching.Matcher(specs), backend, specs)
             backend.capabilities = None
             self.assert_same(matching.Matcher(specs), backend, specs)
+
+
+class BackendNameTestCase(testtools.TestCase):
+    """Backends whose attributes are there, too, as in cinder-scheduler."""
+
+    def backend(self, name, attribute=None):
+        backend = add_backend({'volume_backend_name': name})
+        backend.volume_backend_name = attribute or name
+        return backend
+
+    def setUp(self):
+        super().setUp()
+        self.matcher = matching.Matcher({'volume_backend_name': 'own'})
+        self.own, self.other = self.backend('own'), self.backend('other')
+        self.matcher.keep([self.own, self.other])
+
+    def test_the_name_decides(self):
+        backends = [self.other, self.own, self.other, self.own]
+        self.assertEqual([self.own, self.own], self.matcher.keep(backends))
+
+    def test_one_that_is_no_longer_own_is_never_kept(self):
+        renamed = self.backend('other', attribute='own')
+        for backends in ([renamed], [renamed, self.own]):
+            self.assertEqual([one for one in backends if one is self.own],
+                             self.matcher.keep(backends))
+
+    def test_one_that_has_just_become_own_is_kept_if_it_is_the_only_one(self):
+        renamed = self.backend('own', attribute='other')
+        self.assertEqual([renamed], self.matcher.keep([renamed, self.other]))
+
+    def test_a_name_never_seen_is_looked_at(self):
+        self.assertEqual([self.own],
+                         self.matcher.keep([self.backend('new'), self.own]))

@@ -1,0 +1,100 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Work that a request leaves to a thread of its own.
+
+Must not know what the work is. Uses `threading` and `queue` only, which
+cinder-scheduler turns into green ones when it runs under eventlet.
+"""
+
+import collections.abc
+import queue
+import threading
+import typing
+
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+Item = typing.TypeVar('Item')
+
+
+class InBackground(typing.Generic[Item]):
+    """A thread that handles items one by one, in the order they came.
+
+    Safe for use by many threads. A process that ends does not wait for it.
+    """
+
+    def __init__(self, name: str,
+                 handle: collections.abc.Callable[[Item], None], *,
+                 queue_size: int) -> None:
+        """No thread is started before the first item.
+
+        :param name: of the thread.
+        :param handle: what to do with an item; what it raises is logged and
+            does not end the thread.
+        :param queue_size: items that wait at most.
+        """
+        self._name = name
+        self._handle = handle
+        self._queue_size = queue_size
+        # To put into a Queue costs ten times as much.
+        self._queue: queue.SimpleQueue[Item | threading.Event] = (
+            queue.SimpleQueue())
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def leave(self, item: Item) -> bool:
+        """Have an item handled soon.
+
+        :param item: it must not change any more.
+        :returns: whether there was room; without it nothing is done.
+        :raises RuntimeError: no thread can be started.
+        """
+        if self._thread is None:
+            self._start()
+        # A few more may slip in at one time, which does no harm.
+        if self._queue.qsize() >= self._queue_size:
+            return False
+        self._queue.put(item)
+        return True
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until all that was left so far has been handled.
+
+        :param timeout_s: seconds to wait at most.
+        :returns: whether it has been.
+        """
+        if self._thread is None:
+            return True
+        reached = threading.Event()
+        self._queue.put(reached)
+        return reached.wait(timeout_s)
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                thread = threading.Thread(target=self._work, name=self._name,
+                                          daemon=True)
+                thread.start()
+                self._thread = thread
+
+    def _work(self) -> None:
+        while True:
+            item = self._queue.get()
+            if isinstance(item, threading.Event):
+                item.set()
+                continue
+            try:
+                self._handle(item)
+            except Exception:
+                LOG.exception('%s failed.', self._name)
