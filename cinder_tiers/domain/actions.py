@@ -141,13 +141,18 @@ def differences(before: Resource, after: Resource,
 
     :param before: as it is.
     :param after: as it should be; fields that may be left to the service
-        are not compared when they are None.
+        are not compared when they are None, nor keys of mappings that may be
+        left to it when they are absent.
     :returns: in the order of the fields; empty when nothing is to be done.
     """
     free = {field.name for field in dataclasses.fields(after)
             if field.metadata.get('none_is_any')
             and getattr(after, field.name) is None}
     old, new = fields_of(before), fields_of(after)
+    loose = tuple(f'{field.name}.' for field in dataclasses.fields(after)
+                  if field.metadata.get('absent_is_any'))
+    free |= {name for name in old
+             if name.startswith(loose) and name not in new}
     return tuple(
         Difference(field=name, before=old.get(name), after=new.get(name))
         for name in dict.fromkeys((*old, *new))

@@ -20,6 +20,7 @@ what exists in Cinder or Ceph. Rules between the values are in
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import tags
 
 #: A place in the catalog: keys and list positions from its root.
@@ -109,6 +110,12 @@ class RbdPool:
     failure_domain: str = 'host'
     #: Placement groups; None leaves the number to Ceph's autoscaler.
     pg_num: int | None = None
+    #: {name: value} of the pool that holds the data, see `pool_options`.
+    options: collections.abc.Mapping[str, pool_options.Value] = (
+        dataclasses.field(default_factory=dict))
+    #: {librbd option: value} for all clients of the pool.
+    rbd_options: collections.abc.Mapping[str, pool_options.Value] = (
+        dataclasses.field(default_factory=dict))
 
     @property
     def pools(self) -> tuple[str, ...]:

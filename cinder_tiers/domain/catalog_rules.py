@@ -22,6 +22,7 @@ import difflib
 
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import pool_rules
 from cinder_tiers.domain import tags
 
 #: Longest value of an extra spec (cinder/api/schemas/types_extra_specs.py).
@@ -36,7 +37,7 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
     :returns: in the order of the rules; empty for a sound catalog.
     """
     rules = (_fallback, _names, _tags_within, _tags_across, _priorities,
-             _clusters, _protection, _pools)
+             _clusters, _protection, _pools, pool_rules.check)
     return tuple(problem for rule in rules for problem in rule(catalog))
 
 

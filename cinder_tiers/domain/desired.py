@@ -25,6 +25,7 @@ erasure-code.rst, "Erasure coding with overwrites").
 import dataclasses
 
 from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
 from cinder_tiers.domain import tags
 
@@ -103,7 +104,10 @@ def _replicated(rbd: catalogs.RbdPool, *, protection: catalogs.Replicated,
         name=rbd.pool, kind='replicated', size=protection.size,
         min_size=protection.min_size, pg_num=pg_num,
         pg_autoscale_mode=_autoscale_mode(pg_num), crush_rule=rbd.pool,
-        rbd_default_data_pool=data_pool)
+        rbd_default_data_pool=data_pool,
+        options={} if data_pool else _options(rbd),
+        rbd_options={name: rbd_option_text(value)
+                     for name, value in rbd.rbd_options.items()})
 
 
 def _erasure_coded(rbd: catalogs.RbdPool, *, name: str,
@@ -113,7 +117,21 @@ def _erasure_coded(rbd: catalogs.RbdPool, *, name: str,
         name=name, kind='erasure', size=protection.k + protection.m,
         min_size=protection.k + min(1, protection.m - 1), pg_num=rbd.pg_num,
         pg_autoscale_mode=_autoscale_mode(rbd.pg_num), crush_rule=name,
-        erasure_code_profile=name, ec_overwrites=True)
+        erasure_code_profile=name, ec_overwrites=True, options=_options(rbd))
+
+
+def _options(rbd: catalogs.RbdPool) -> dict[str, str]:
+    return {name: pool_options.normal(name, value)
+            for name, value in rbd.options.items()}
+
+
+def rbd_option_text(value: pool_options.Value) -> str:
+    """A librbd option as `rbd config pool set` takes it.
+
+    >>> rbd_option_text(True), rbd_option_text(33554432)
+    ('true', '33554432')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _autoscale_mode(pg_num: int | None) -> str | None:

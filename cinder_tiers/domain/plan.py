@@ -27,12 +27,15 @@ from cinder_tiers.domain import cluster_rules
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import plan_volume_types
+from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
 
 #: Fields of a pool of which a change moves or rewrites data.
 _MOVES_DATA = frozenset({'kind', 'size', 'pg_num', 'crush_rule',
                          'erasure_code_profile'})
 #: Those of them that Ceph lets an operator change (`ceph osd pool set`).
+_STEERS_AUTOSCALER = frozenset(
+    f'options.{name}' for name in pool_options.STEERS_AUTOSCALER)
 _SETTABLE = frozenset({'size', 'pg_num', 'crush_rule'})
 
 
@@ -152,14 +155,19 @@ def _pool_refusal(before: state.Pool,
         return actions.Refusal(
             reason=f'the pool is used by {", ".join(sorted(foreign))}',
             remedy='name another pool in the catalog')
+    moves = set(_MOVES_DATA)
+    if before.pg_autoscale_mode == 'on':
+        moves |= _STEERS_AUTOSCALER
     moving = [one for one in actions.differences(before, after)
-              if one.field in _MOVES_DATA]
+              if one.field in moves]
     if not moving:
         return None
     changes = ', '.join(f'{one.field} {one.before} -> {one.after}'
                         for one in moving)
-    commands = [f'"ceph osd pool set {after.name} {one.field} {one.after}"'
-                for one in moving if one.field in _SETTABLE]
+    commands = [f'"ceph osd pool set {after.name} '
+                f'{one.field.removeprefix("options.")} {one.after}"'
+                for one in moving
+                if one.field in _SETTABLE | _STEERS_AUTOSCALER]
     by_hand = (f'run {" and ".join(commands)}'
                if len(commands) == len(moving)
                else 'name another pool and retype the volumes')

@@ -36,6 +36,7 @@ TRUE = '<is> True'
 
 #: Metadata of a field that is not compared when None is wanted.
 NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
+ABSENT_IS_ANY = types.MappingProxyType({'absent_is_any': True})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -117,6 +118,13 @@ class Pool:
     ec_overwrites: bool = False
     #: Pool that takes the data of new RBD images; None for this pool.
     rbd_default_data_pool: str | None = None
+    #: {name: value} as `pool_options` has them; wanted: only what is declared.
+    options: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=ABSENT_IS_ANY)
+    #: {librbd option: value} of all clients of the pool, None for one that
+    #: the pool does not set; wanted: only what is declared.
+    rbd_options: collections.abc.Mapping[str, str | None] = (
+        dataclasses.field(default_factory=dict, metadata=ABSENT_IS_ANY))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

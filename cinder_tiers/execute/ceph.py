@@ -23,6 +23,7 @@ import typing
 
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
 
 #: Fields of a pool that are set with `osd pool set`: {field: Ceph's name}.
@@ -128,6 +129,15 @@ class Pools:
             session.command('osd pool set', pool=wanted.name,
                             var=_POOL_VARIABLES[difference.field],
                             val=str(difference.after).lower())
+        elif difference.field.startswith('options.'):
+            name = difference.field.removeprefix('options.')
+            prefix, arguments = pool_options.command_of(
+                wanted.name, name, wanted.options[name])
+            session.command(prefix, **arguments)
+        elif difference.field.startswith('rbd_options.'):
+            name = difference.field.removeprefix('rbd_options.')
+            session.set_rbd_option(wanted.name, name,
+                                   wanted.rbd_options[name])
         elif difference.field == 'applications':
             for name in sorted(wanted.applications - current.applications):
                 session.command('osd pool application enable',
@@ -146,7 +156,7 @@ def _as_created(wanted: state.Pool) -> state.Pool:
     """A new pool before anything was set; its min_size is Ceph's choice."""
     return dataclasses.replace(
         wanted, min_size=0, applications=frozenset(), ec_overwrites=False,
-        rbd_default_data_pool=None)
+        rbd_default_data_pool=None, options={}, rbd_options={})
 
 
 class CephxUsers:

@@ -23,10 +23,12 @@ import types
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
+from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
 from cinder_tiers.observe import ceph_session
 
 #: Pool types in `osd pool ls detail` and rules (src/osd/osd_types.h).
+_DATA_POOL = 'rbd_default_data_pool'
 _KINDS = types.MappingProxyType({1: 'replicated', 3: 'erasure'})
 
 
@@ -103,10 +105,9 @@ def pools(session: ceph_session.Session, *,
     for dumped in session.command('osd pool ls', detail='detail'):
         name = dumped['pool_name']
         result[name] = parse_pool(
-            dumped, rule_names=names,
-            rbd_default_data_pool=(
-                session.rbd_option(name, 'rbd_default_data_pool')
-                if name in with_rbd_options else None))
+            dumped, rule_names=names, rbd_options=(
+                session.rbd_options(name) if name in with_rbd_options
+                else {}))
     return result
 
 
@@ -154,10 +155,11 @@ def parse_profile(name: str, dumped: dict) -> state.ErasureCodeProfile:
 
 def parse_pool(dumped: dict, *,
                rule_names: collections.abc.Mapping[int, str],
-               rbd_default_data_pool: str | None) -> state.Pool:
+               rbd_options: collections.abc.Mapping[str, str]) -> state.Pool:
     """A pool of `osd pool ls detail`.
 
     :param rule_names: {rule id: rule name}.
+    :param rbd_options: {librbd option: value} that the pool sets.
     """
     return state.Pool(
         name=dumped['pool_name'],
@@ -169,7 +171,10 @@ def parse_pool(dumped: dict, *,
         erasure_code_profile=dumped['erasure_code_profile'] or None,
         applications=frozenset(dumped['application_metadata']),
         ec_overwrites='ec_overwrites' in dumped['flags_names'].split(','),
-        rbd_default_data_pool=rbd_default_data_pool)
+        rbd_default_data_pool=rbd_options.get(_DATA_POOL),
+        options=pool_options.observed(dumped),
+        rbd_options={name: value for name, value in rbd_options.items()
+                     if name != _DATA_POOL})
 
 
 def parse_osds(tree: dict) -> tuple[state.Osd, ...]:

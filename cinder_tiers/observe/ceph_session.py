@@ -111,18 +111,16 @@ class Session:
                         "of the cluster in the tiers file")
         return CommandFailed(message, errno=code)
 
-    def rbd_option(self, pool: str, option: str) -> str | None:
-        """An RBD client option of a pool, as `rbd config pool` keeps it.
+    def rbd_options(self, pool: str) -> dict[str, str]:
+        """The RBD client options that a pool sets (`rbd config pool list`).
 
-        :returns: None when the pool does not set it.
+        :returns: {option: value}.
         :raises errors.Unreachable: when the pool serves no I/O.
         """
         with self._pool(pool) as ioctx:
-            try:
-                return self._rbd.RBD().pool_metadata_get(
-                    ioctx, _RBD_OPTION + option)
-            except KeyError:  # librbd's binding raises it for an absent key
-                return None
+            return {key.removeprefix(_RBD_OPTION): value
+                    for key, value in self._rbd.RBD().pool_metadata_list(ioctx)
+                    if key.startswith(_RBD_OPTION)}
 
     def set_rbd_option(self, pool: str, option: str,
                        value: str | None) -> None:

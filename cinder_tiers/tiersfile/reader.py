@@ -125,4 +125,5 @@ def _rbd(value: dict | None) -> catalogs.RbdPool | None:
         device_class=value.get('device_class', 'unknown'),
         protection=protection,
         failure_domain=value.get('failure_domain', 'host'),
-        pg_num=value.get('pg_num'))
+        pg_num=value.get('pg_num'), options=value.get('pool_options', {}),
+        rbd_options=value.get('rbd_options', {}))

@@ -90,8 +90,9 @@ def _problems(error: jsonschema.ValidationError, source: catalogs.Source,
             expected='one of replicated and erasure_coded',
             remedy='remove one of them' if both else 'add one of them')
         return
-    is_bare_text = (error.validator == 'type' and 'string' in error.schema[
-        'type'] and not isinstance(error.instance, dict | list | None))
+    is_bare_text = (
+        error.validator == 'type' and error.schema['type'] == 'string'
+        and not isinstance(error.instance, dict | list | None))
     yield errors.Problem(
         where=source.where(path), found=f'{name} is {_show(error.instance)}',
         expected=_description(error.schema),

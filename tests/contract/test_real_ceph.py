@@ -28,6 +28,7 @@ import testtools
 
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe import ceph
@@ -35,6 +36,13 @@ from cinder_tiers.observe import ceph_session
 from tests.contract import in_memory
 from tests.contract import world_contract
 
+#: One of each kind, with values that Ceph shows in another form.
+OPTIONS = {
+    'compression_mode': 'aggressive', 'compression_algorithm': 'zstd',
+    'compression_required_ratio': 0.70, 'compression_min_blob_size': 8192,
+    'csum_type': 'xxhash64', 'scrub_min_interval': 86400.5,
+    'recovery_priority': 5, 'nodelete': False, 'noscrub': True,
+    'quota_max_bytes': 10 ** 12, 'quota_max_objects': 10 ** 6}
 CONF = os.environ.get('CINDER_TIERS_TEST_CEPH_CONF')
 
 
@@ -72,10 +80,13 @@ class RealCephWorldTestCase(world_contract.WorldContract,
         self.addCleanup(self.remove)
         classes = [name for name, count in sorted(self.classes().items())
                    if count > 2]
-        whole = self.tier('whole', classes[0],
-                          catalogs.Replicated(size=2, min_size=1))
-        coded = self.tier('coded', classes[-1],
-                          catalogs.ErasureCoded(k=2, m=1))
+        whole = self.tier(
+            'whole', classes[0], catalogs.Replicated(size=2, min_size=1),
+            options=OPTIONS, rbd_options={
+                'rbd_cache': False, 'rbd_qos_iops_limit': 500})
+        coded = self.tier(
+            'coded', classes[-1], catalogs.ErasureCoded(k=2, m=1),
+            options={**OPTIONS, 'fast_read': True})
         self.catalog = catalogs.Catalog(clusters={'ceph': cluster},
                                         tiers=(whole, coded))
         self.cinder = in_memory.World(osds=())
@@ -89,12 +100,12 @@ class RealCephWorldTestCase(world_contract.WorldContract,
             crush_rules={}, erasure_code_profiles={}, pools={}, users={},
             osds=osds).device_classes
 
-    def tier(self, name, device_class, protection):
+    def tier(self, name, device_class, protection, **settings):
         return catalogs.Tier(
             name=f'{self.mark}-{name}', rbd=catalogs.RbdPool(
                 cluster='ceph', pool=f'{self.mark}-{name}', pg_num=8,
                 device_class=device_class, failure_domain='osd',
-                protection=protection))
+                protection=protection, **settings))
 
     def read(self, key):
         if key.kind is actions.Kind.VOLUME_TYPE:
@@ -123,8 +134,34 @@ class RealCephWorldTestCase(world_contract.WorldContract,
         action, = self.make_plan().actions
         self.assertEqual(head, action.key.name)
         self.assert_all_done(self.carry_out(self.make_plan()))
-        self.assertEqual(f'{head}-data', self.session.rbd_option(
-            head, 'rbd_default_data_pool'))
+        self.assertEqual(f'{head}-data', self.session.rbd_options(head)[
+            'rbd_default_data_pool'])
+
+    def test_each_setting_that_others_change_is_set_again(self):
+        self.carry_out(self.make_plan())
+        pool = f'{self.mark}-whole'
+        for name in OPTIONS:
+            other = pool_options.OFF if name in pool_options.BOOLEANS else (
+                pool_options.UNSET)
+            prefix, arguments = pool_options.command_of(
+                pool, name, '0' if name in pool_options.QUOTAS else other)
+            self.session.command(prefix, **arguments)
+        action, = self.make_plan().actions
+        self.assertEqual({f'options.{name}' for name in OPTIONS}, {
+            one.field for one in actions.differences(action.before,
+                                                     action.after)})
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_settings_that_nobody_declared_stay(self):
+        self.carry_out(self.make_plan())
+        pool = f'{self.mark}-whole'
+        self.session.command('osd pool set', pool=pool, var='scrub_priority',
+                             val='4')
+        self.session.set_rbd_option(pool, 'rbd_readahead_max_bytes', '4096')
+        self.assertEqual((), self.make_plan().actions)
+        self.assertEqual('4096', self.session.rbd_options(pool)[
+            'rbd_readahead_max_bytes'])
 
     def test_grants_of_others_stay(self):
         self.carry_out(self.make_plan())

@@ -20,6 +20,7 @@ import testtools
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
+from cinder_tiers.domain import pool_options
 from cinder_tiers.observe import ceph
 from cinder_tiers.observe import ceph_session
 from cinder_tiers.tiersfile import reader
@@ -36,8 +37,9 @@ class Recording:
 
     def __init__(self):
         self.answers = json.loads(RECORDED.read_text('utf-8'))['answers']
-        self.rbd_options = {
-            ('tier-archive', 'rbd_default_data_pool'): 'tier-archive-data'}
+        self.rbd_metadata = {'tier-archive': {
+            'rbd_default_data_pool': 'tier-archive-data',
+            'rbd_cache': 'false'}}
 
     def command(self, prefix, **arguments):
         recorded = self.answers[' '.join([prefix, *arguments.values()])]
@@ -46,8 +48,8 @@ class Recording:
                                              errno=-recorded['code'])
         return recorded['answer']
 
-    def rbd_option(self, pool, option):
-        return self.rbd_options.get((pool, option))
+    def rbd_options(self, pool):
+        return self.rbd_metadata.get(pool, {})
 
 
 class ObserveTestCase(testtools.TestCase):
@@ -66,7 +68,8 @@ class ObserveTestCase(testtools.TestCase):
         for name in ('archive', 'database'):
             wanted = self.tier(name)
             for pool in wanted.pools:
-                self.assertEqual(pool, self.state.pools[pool.name])
+                self.assertEqual((), actions.differences(
+                    self.state.pools[pool.name], pool))
             for rule in wanted.crush_rules:
                 self.assertEqual(rule, self.state.crush_rules[rule.name])
             for one in wanted.erasure_code_profiles:
@@ -98,6 +101,18 @@ class ObserveTestCase(testtools.TestCase):
 
     def test_a_pool_may_be_the_autoscaler_s(self):
         self.assertEqual('on', self.state.pools['images'].pg_autoscale_mode)
+
+    def test_settings_that_were_never_set_are_known_too(self):
+        options = self.state.pools['tier-database'].options
+        self.assertEqual(pool_options.KNOWN, options.keys())
+        self.assertEqual(
+            ('unset', 'unset', 'false', '0'),
+            (options['compression_mode'], options['target_size_ratio'],
+             options['nodelete'], options['quota_max_bytes']))
+
+    def test_rbd_options_are_those_that_the_pool_sets(self):
+        self.assertEqual({'rbd_cache': 'false'},
+                         self.state.pools['tier-archive'].rbd_options)
 
     def test_the_key_of_a_user_is_not_taken_in(self):
         user = self.state.users['client.cinder']

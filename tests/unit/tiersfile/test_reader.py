@@ -114,6 +114,46 @@ class ReaderTestCase(testtools.TestCase):
         self.assertEqual(1, len(told), problems(SOUND.replace(old, new)))
         self.assertIn(advice, told[0])
 
+    @ddt.data(
+        ('{nodelet: true}', "unknown key 'nodelet'", "did you mean 'nodele"),
+        ('{size: 2}', "unknown key 'size'", 'correct or remove it'),
+        ('{compression_mode: fast}', "compression_mode is 'fast'",
+         'one of aggressive, force, none, passive or unset'),
+        ('{scrub_priority: true}', 'scrub_priority is True', 'a number'),
+        ('{scrub_priority: 4K}', "scrub_priority is '4K'", 'a number'),
+        ('{target_size_ratio: .inf}', 'pool_options.target_size_ratio of '
+         "tier 'general': inf", 'a number of 0 or more'),
+        ('{quota_max_bytes: 10G}', "quota_max_bytes is '10G'",
+         'an integer of 0 or more'),
+        ('{fast_read: true}', 'the pool is replicated', 'erasure coded'),
+        ('{target_size_ratio: 0.1, target_size_bytes: 5}',
+         'beside target_size_ratio', 'remove one of them'),
+        ('{pg_num_min: 32, pg_num_max: 16}', '16 is below pg_num_min 32',
+         'raise it'))
+    @ddt.unpack
+    def test_a_setting_of_a_pool_that_cannot_be(self, settings, found,
+                                                advice):
+        text = SOUND + f'      pool_options: {settings}\n'
+        told, = problems(text)
+        self.assertThat(told, testtools.matchers.StartsWith('t.yaml:12: '))
+        self.assertIn(found, told)
+        self.assertIn(advice, told)
+
+    @ddt.data(
+        ('pool_options: {pg_num_min: 8}\n      pg_num: 32', 'pg_num_min',
+         'pg_num turns the autoscaler off'),
+        ('rbd_options: {cache: true}', 'rbd_options.cache',
+         'an option of librbd'),
+        ('rbd_options: {rbd_cache: [1]}', 'rbd_cache is a list',
+         'text of 1 to 255'),
+        ('rbd_options: {rbd_default_data_pool: x}', "'x'",
+         'erasure_coded sets it'))
+    @ddt.unpack
+    def test_settings_that_do_not_fit_the_tier(self, more, found, advice):
+        told, = problems(f'{SOUND}      {more}\n')
+        self.assertIn(found, told)
+        self.assertIn(advice, told)
+
     def test_all_problems_come_at_once_in_the_order_of_the_file(self):
         text = SOUND.replace('{}', '{usr: x}').replace(
             'fallback: true', 'tags: [db, DB, 5]').replace('size: 3',

@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Settings of a Ceph pool beside its shape: options, flags and quotas.
+
+They are text on both sides, in one form for each meaning, so that a
+difference is a plain comparison. Names are those of `ceph osd pool set` and
+`set-quota` (src/mon/MonCommands.h, src/osd/osd_types.cc, v16.2.15; pg_num_max
+and bulk came with 17 and were brought to 16.2.x by distributions). Pure. Must
+not know which pool has what.
+"""
+
+import collections.abc
+import math
+import types
+
+#: What a setting is that was never set: the OSDs' configuration decides.
+UNSET = 'unset'
+#: What a flag is, and a quota, that was never set.
+OFF, NO_QUOTA = 'false', '0'
+
+Value = str | int | float | bool
+
+FLAGS = frozenset({
+    'bulk', 'nodeep-scrub', 'nodelete', 'nopgchange', 'noscrub',
+    'nosizechange', 'write_fadvise_dontneed'})
+BOOLEANS = FLAGS | {'fast_read'}
+QUOTAS = frozenset({'quota_max_bytes', 'quota_max_objects'})
+NUMBERS = frozenset({
+    'compression_max_blob_size', 'compression_min_blob_size',
+    'compression_required_ratio', 'csum_max_block', 'csum_min_block',
+    'deep_scrub_interval', 'pg_autoscale_bias', 'pg_num_max', 'pg_num_min',
+    'recovery_op_priority', 'recovery_priority', 'scrub_max_interval',
+    'scrub_min_interval', 'scrub_priority', 'target_size_bytes',
+    'target_size_ratio'})
+#: {name: its words}
+WORDS: collections.abc.Mapping[str, tuple[str, ...]] = (
+    types.MappingProxyType({
+        'compression_algorithm': ('lz4', 'snappy', 'zlib', 'zstd'),
+        'compression_mode': ('aggressive', 'force', 'none', 'passive'),
+        'csum_type': ('crc32c', 'crc32c_16', 'crc32c_8', 'none', 'xxhash32',
+                      'xxhash64')}))
+KNOWN = BOOLEANS | QUOTAS | NUMBERS | WORDS.keys()
+
+#: What makes the autoscaler choose another pg_num, which moves data.
+STEERS_AUTOSCALER = frozenset({
+    'bulk', 'pg_autoscale_bias', 'pg_num_max', 'pg_num_min',
+    'target_size_bytes', 'target_size_ratio'})
+
+# Ceph shows a checksum type as its number (src/common/Checksummer.h).
+_CSUM_TYPES = types.MappingProxyType({
+    1: 'none', 2: 'xxhash32', 3: 'xxhash64', 4: 'crc32c', 5: 'crc32c_16',
+    6: 'crc32c_8'})
+
+
+def normal(name: str, value: Value) -> str:
+    """A value as it is compared.
+
+    >>> normal('target_size_ratio', 0.10), normal('bulk', True)
+    ('0.1', 'true')
+    >>> normal('recovery_priority', 0)
+    'unset'
+
+    :param name: one of `KNOWN`.
+    :param value: as it was declared.
+    :raises ValueError: it cannot be a value of that setting; the text says
+        what can.
+    """
+    if name in BOOLEANS:
+        if not isinstance(value, bool):
+            raise ValueError('true or false')
+        return str(value).lower()
+    if value == UNSET and name not in QUOTAS:
+        return UNSET
+    if name in WORDS:
+        if value not in WORDS[name]:
+            raise ValueError(f'one of {", ".join(WORDS[name])}, or {UNSET}')
+        return str(value)
+    if (isinstance(value, bool | str) or value < 0
+            or not math.isfinite(value)):
+        raise ValueError('a number of 0 or more, in bytes or seconds where '
+                         'Ceph means these' + (
+                             '' if name in QUOTAS else f', or {UNSET}'))
+    if name in QUOTAS:
+        if value != int(value):
+            raise ValueError('an integer; 0 for no quota')
+        return str(int(value))
+    # Ceph removes a number that is set to 0 (OSDMonitor, "pool set").
+    if not value:
+        return UNSET
+    # Ceph shows 0.7 as 0.69999999999999996.
+    return (str(int(value)) if value == int(value)
+            else format(value, '.15g'))
+
+
+def command_of(pool: str, name: str, value: str,
+               ) -> tuple[str, dict[str, str]]:
+    """The monitor command that sets one.
+
+    :param pool: name of the pool.
+    :param name: one of `KNOWN`.
+    :param value: in the form of `normal`.
+    :returns: its prefix and its arguments (src/mon/MonCommands.h).
+    """
+    if name in QUOTAS:
+        return 'osd pool set-quota', {
+            'pool': pool, 'field': name.removeprefix('quota_'), 'val': value}
+    if value == UNSET and name in NUMBERS:
+        value = '0'
+    return 'osd pool set', {'pool': pool, 'var': name, 'val': value}
+
+
+def observed(dumped: dict) -> dict[str, str]:
+    """All known settings of a pool.
+
+    :param dumped: of `osd pool ls detail`.
+    :returns: {name: value}; those that were never set as well.
+    """
+    flags = set(dumped['flags_names'].split(','))
+    found = {name: str(name in flags).lower() for name in FLAGS}
+    found['fast_read'] = str(bool(dumped['fast_read'])).lower()
+    found.update({name: str(dumped[name]) for name in QUOTAS})
+    options = dumped.get('options', {})
+    for name in NUMBERS:
+        found[name] = normal(name, options.get(name, 0))
+    for name in WORDS:
+        value = options.get(name, UNSET)
+        found[name] = _CSUM_TYPES.get(value, str(value))
+    return found

@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules between the settings of a tier's pool.
+
+Pure, and total like `catalog_rules`, of which these are a part. Must not know
+what exists in a cluster.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import pool_options
+
+Problems = collections.abc.Iterator[errors.Problem]
+_DATA_POOL = 'rbd_default_data_pool'
+
+
+def check(catalog: catalogs.Catalog) -> Problems:
+    """All problems between the settings of each pool."""
+    for tier in catalog.tiers:
+        if tier.rbd is None:
+            continue
+        for name, found, expected, remedy in _found(tier.rbd):
+            yield errors.Problem(
+                where=catalog.source.where(('tiers', tier.name, 'rbd', *name)),
+                found=f'{".".join(name)} of tier {tier.name!r}: {found}',
+                expected=expected, remedy=remedy)
+
+
+def _found(rbd: catalogs.RbdPool) -> collections.abc.Iterator[
+        tuple[tuple[str, ...], str, str, str]]:
+    """(place, what was found, what is right, what to do) of each problem."""
+    options = rbd.options
+    for name, value in options.items():
+        try:
+            pool_options.normal(name, value)
+        except ValueError as error:
+            yield ('pool_options', name), repr(value), str(error), 'correct it'
+        if name in pool_options.STEERS_AUTOSCALER and rbd.pg_num is not None:
+            yield (('pool_options', name),
+                   f'{value!r} beside pg_num {rbd.pg_num}',
+                   'one of them: pg_num turns the autoscaler off, which this '
+                   'is meant for', 'remove one of them')
+    if {'target_size_bytes', 'target_size_ratio'} <= options.keys():
+        yield (('pool_options', 'target_size_bytes'),
+               'it stands beside target_size_ratio',
+               'one of them; Ceph heeds the ratio only',
+               'remove one of them')
+    low, high = options.get('pg_num_min'), options.get('pg_num_max')
+    if _is_number(low) and _is_number(high) and 0 < high < low:
+        yield (('pool_options', 'pg_num_max'),
+               f'{high} is below pg_num_min {low}', f'{low} or more',
+               'raise it')
+    if options.get('fast_read') is True and isinstance(
+            rbd.protection, catalogs.Replicated):
+        yield (('pool_options', 'fast_read'), 'the pool is replicated',
+               'an erasure coded pool, to which alone it applies',
+               'remove it')
+    if _DATA_POOL in rbd.rbd_options:
+        yield (('rbd_options', _DATA_POOL),
+               repr(rbd.rbd_options[_DATA_POOL]),
+               'nothing: erasure_coded sets it', 'remove it')
+
+
+def _is_number(value: pool_options.Value | None) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
