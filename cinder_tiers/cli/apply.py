@@ -24,6 +24,8 @@ from cinder_tiers.observe import world
 from cinder_tiers import render
 from cinder_tiers.tiersfile import reader
 
+_SETTLE_S = 10.0
+
 
 class ApplyTiers(arguments.CatalogLister):
     """Make Cinder and Ceph match the tiers file.
@@ -54,7 +56,7 @@ Example: openstack tier apply --catalog tiers.yaml
                     catalog=catalog, clusters=clusters,
                     connection=connection))
                 results = apply.apply(
-                    plan=plan, report=self._report,
+                    plan=plan, report=self._report, settle_s=_SETTLE_S,
                     read=world.reader(connection=connection,
                                       clusters=clusters),
                     executors=registry.executors(connection=connection,

@@ -24,7 +24,7 @@ import enum
 from cinder_tiers.domain import state
 
 Resource = (state.CrushRule | state.ErasureCodeProfile | state.Pool
-            | state.CephxUser | state.VolumeType)
+            | state.CephxUser | state.OsdOptions | state.VolumeType)
 
 
 class Kind(enum.Enum):
@@ -33,6 +33,7 @@ class Kind(enum.Enum):
     ERASURE_CODE_PROFILE = 'erasure code profile'
     CRUSH_RULE = 'crush rule'
     POOL = 'pool'
+    OSD_OPTIONS = 'osd options'
     CEPHX_USER = 'cephx user'
     VOLUME_TYPE = 'volume type'
 
@@ -119,7 +120,8 @@ class Difference:
 def fields_of(resource: Resource) -> dict[str, object]:
     """The fields of a resource, its mappings spread out.
 
-    :returns: {field or field.key: value}, without the name of the resource.
+    :returns: {field or field.key: value}, without the name of the resource
+        and without notes.
 
     >>> fields_of(state.CephxUser(name='client.a', caps={'mon': 'allow r'}))
     {'caps.mon': 'allow r'}
@@ -127,6 +129,8 @@ def fields_of(resource: Resource) -> dict[str, object]:
     result: dict[str, object] = {}
     for field in dataclasses.fields(resource):
         value = getattr(resource, field.name)
+        if field.metadata.get('is_note'):
+            continue
         if isinstance(value, collections.abc.Mapping):
             result.update({f'{field.name}.{key}': value[key]
                            for key in sorted(value)})

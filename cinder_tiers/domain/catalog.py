@@ -113,6 +113,9 @@ class RbdPool:
     #: {name: value} of the pool that holds the data, see `pool_options`.
     options: collections.abc.Mapping[str, pool_options.Value] = (
         dataclasses.field(default_factory=dict))
+    #: {option: value} of the OSDs of the device class.
+    osd_options: collections.abc.Mapping[str, pool_options.Value] = (
+        dataclasses.field(default_factory=dict))
     #: {librbd option: value} for all clients of the pool.
     rbd_options: collections.abc.Mapping[str, pool_options.Value] = (
         dataclasses.field(default_factory=dict))

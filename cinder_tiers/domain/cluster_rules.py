@@ -22,6 +22,7 @@ from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import catalog_rules
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import osd_options
 from cinder_tiers.domain import state
 
 
@@ -39,6 +40,7 @@ def check(catalog: catalogs.Catalog,
         problems.extend(_images_pool(catalog, cluster, cluster_state))
         for tier in catalog.tiers_of(cluster.name):
             problems.extend(_placement(catalog, tier, cluster_state))
+            problems.extend(_osd_options(catalog, tier, cluster_state))
     return tuple(problems)
 
 
@@ -91,3 +93,27 @@ def _placement(catalog: catalogs.Catalog, tier: catalogs.Tier,
                  f'{tier.name!r}; bucket types in use: {", ".join(kinds)}',
         remedy='lower size (or k, m), choose a smaller failure_domain, or '
                'add OSDs')]
+
+
+def _osd_options(catalog: catalogs.Catalog, tier: catalogs.Tier,
+                 ceph: state.CephState) -> list[errors.Problem]:
+    problems = []
+    for name, value in tier.rbd.osd_options.items() if tier.rbd else ():
+        where = catalog.source.where(
+            ('tiers', tier.name, 'rbd', 'osd_options', name))
+        schema = ceph.option_schemas.get(name)
+        if schema is None:
+            problems.append(errors.Problem(
+                where=where, found=f'the cluster has no option {name!r}',
+                expected='an option of its release of Ceph',
+                remedy='in its place came ' + osd_options.SUCCESSORS[name]
+                if name in osd_options.SUCCESSORS
+                else 'look for it with "ceph config ls"'))
+            continue
+        try:
+            osd_options.normal(schema, value)
+        except ValueError as error:
+            problems.append(errors.Problem(
+                where=where, found=f'{name} {value!r}', expected=str(error),
+                remedy='correct it'))
+    return problems

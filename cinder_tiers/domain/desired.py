@@ -22,9 +22,11 @@ headers and omap in a replicated pool (ceph doc/rados/operations/
 erasure-code.rst, "Erasure coding with overwrites").
 """
 
+import collections.abc
 import dataclasses
 
 from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import osd_options
 from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
 from cinder_tiers.domain import tags
@@ -137,6 +139,24 @@ def rbd_option_text(value: pool_options.Value) -> str:
 def _autoscale_mode(pg_num: int | None) -> str | None:
     # Else the autoscaler would change what the operator declared.
     return None if pg_num is None else 'off'
+
+
+def osd_options_of(
+        catalog: catalogs.Catalog, cluster: catalogs.Cluster,
+        schemas: collections.abc.Mapping[str, osd_options.Schema],
+) -> tuple[state.OsdOptions, ...]:
+    """What the tiers of a cluster want of its OSDs.
+
+    :param schemas: {option: schema} of each that is declared.
+    :returns: one for each device class with a declared option, by name.
+    """
+    classes: dict[str, dict[str, str]] = {}
+    for tier in catalog.tiers_of(cluster.name):
+        for name, value in tier.rbd.osd_options.items() if tier.rbd else ():
+            classes.setdefault(tier.rbd.device_class, {})[name] = (
+                osd_options.normal(schemas[name], value))
+    return tuple(state.OsdOptions(name=name, values=values)
+                 for name, values in sorted(classes.items()))
 
 
 def grants_of(catalog: catalogs.Catalog,

@@ -69,6 +69,7 @@ def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
         ceph = actual.ceph[cluster.name]
         for tier in catalog.tiers_of(cluster.name):
             found.extend(_tier_actions(tier, ceph))
+        found.extend(_osd_actions(catalog, cluster, ceph))
         found.extend(_user_actions(catalog, cluster, ceph))
     found.extend(plan_volume_types.make(
         catalog=catalog, volume_types=actual.cinder.volume_types))
@@ -175,6 +176,31 @@ def _pool_refusal(before: state.Pool,
         reason=f'it would move or rewrite data of a pool that exists: '
                f'{changes}',
         remedy=f'declare what exists, or, to accept that, {by_hand}')
+
+
+def _osd_actions(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
+                 ceph: state.CephState,
+                 ) -> collections.abc.Iterator[actions.Action]:
+    for after in desired.osd_options_of(catalog, cluster,
+                                        ceph.option_schemas):
+        before = ceph.class_options[after.name]
+        changed = [one.field.removeprefix('values.')
+                   for one in actions.differences(before, after)]
+        if not changed:
+            continue
+        later = [name for name in changed
+                 if not ceph.option_schemas[name].at_runtime]
+        tiers = ', '.join(tier.name
+                          for tier in catalog.tiers_of(cluster.name)
+                          if tier.rbd and tier.rbd.osd_options
+                          and tier.rbd.device_class == after.name)
+        yield actions.Action(
+            key=actions.Key(kind=actions.Kind.OSD_OPTIONS,
+                            cluster=cluster.name, name=after.name),
+            before=before, after=after,
+            why=f'tier {tiers}' + (
+                f'; {", ".join(later)} counts when the OSDs are restarted'
+                if later else ''))
 
 
 def _user_actions(catalog: catalogs.Catalog, cluster: catalogs.Cluster,

@@ -27,7 +27,8 @@ _DATA_POOL = 'rbd_default_data_pool'
 
 
 def check(catalog: catalogs.Catalog) -> Problems:
-    """All problems between the settings of each pool."""
+    """All problems between the settings of pools and of their OSDs."""
+    yield from _osd_options(catalog)
     for tier in catalog.tiers:
         if tier.rbd is None:
             continue
@@ -71,6 +72,29 @@ def _found(rbd: catalogs.RbdPool) -> collections.abc.Iterator[
         yield (('rbd_options', _DATA_POOL),
                repr(rbd.rbd_options[_DATA_POOL]),
                'nothing: erasure_coded sets it', 'remove it')
+
+
+def _osd_options(catalog: catalogs.Catalog) -> Problems:
+    """Tiers on the same OSDs cannot want different options of them."""
+    seen: dict[tuple[str, str, str], tuple[str, object]] = {}
+    for tier in catalog.tiers:
+        if tier.rbd is None:
+            continue
+        rbd = tier.rbd
+        for name, value in rbd.osd_options.items():
+            other, wanted = seen.setdefault(
+                (rbd.cluster, rbd.device_class, name), (tier.name, value))
+            if wanted != value or isinstance(wanted, bool) != isinstance(
+                    value, bool):
+                yield errors.Problem(
+                    where=catalog.source.where(
+                        ('tiers', tier.name, 'rbd', 'osd_options', name)),
+                    found=f'tier {tier.name!r} wants {name} {value!r}, tier '
+                          f'{other!r} {wanted!r}',
+                    expected=f'one value for the {rbd.device_class} OSDs of '
+                             f'cluster {rbd.cluster!r}, which serve both',
+                    remedy='agree on one, or give some of the OSDs a device '
+                           'class of their own')
 
 
 def _is_number(value: pool_options.Value | None) -> bool:

@@ -21,6 +21,8 @@ import collections.abc
 import dataclasses
 import types
 
+from cinder_tiers.domain import osd_options
+
 #: Extra specs with this scope are ours; unscoped keys would be matched
 #: against backends by Cinder's CapabilitiesFilter.
 SCOPE = 'tiers:'
@@ -37,6 +39,7 @@ TRUE = '<is> True'
 #: Metadata of a field that is not compared when None is wanted.
 NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
 ABSENT_IS_ANY = types.MappingProxyType({'absent_is_any': True})
+IS_NOTE = types.MappingProxyType({'is_note': True})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -128,6 +131,21 @@ class Pool:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class OsdOptions:
+    """Options of the OSDs of a device class, as they are in effect."""
+
+    #: The device class.
+    name: str
+    #: {option: value}; of OSDs that differ, all values with their OSDs.
+    #: Wanted: only what is declared.
+    values: collections.abc.Mapping[str, str] = dataclasses.field(
+        metadata=ABSENT_IS_ANY)
+    #: {option: why a value for the class is not in effect everywhere}.
+    reasons: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=IS_NOTE)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CephxUser:
     """A cephx user without its key, which never enters this program."""
 
@@ -157,6 +175,13 @@ class CephState:
     pools: collections.abc.Mapping[str, Pool]
     users: collections.abc.Mapping[str, CephxUser]
     osds: tuple[Osd, ...]
+    #: Keyed by device class, for the options that the catalog declares.
+    class_options: collections.abc.Mapping[str, OsdOptions] = (
+        dataclasses.field(default_factory=dict))
+    #: {option that the catalog declares: its schema}; the cluster does not
+    #: know what is absent.
+    option_schemas: collections.abc.Mapping[str, osd_options.Schema] = (
+        dataclasses.field(default_factory=dict))
 
     @property
     def device_classes(self) -> collections.abc.Mapping[str, int]:

@@ -16,6 +16,7 @@ Must not know Cinder or Ceph: an executor for each kind of object does.
 """
 
 import collections.abc
+import time
 import typing
 
 from cinder_tiers.domain import actions
@@ -23,6 +24,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain import plan as plans
 
 
+_LOOK_EVERY_S = 0.2
 #: Reads an object as it is in effect; None when it does not exist.
 Reader = collections.abc.Callable[[actions.Key], actions.Resource | None]
 
@@ -46,7 +48,7 @@ def apply(*, plan: plans.Plan,
           executors: collections.abc.Mapping[actions.Kind, Executor],
           read: Reader,
           report: collections.abc.Callable[[actions.Result], None],
-          ) -> tuple[actions.Result, ...]:
+          settle_s: float = 0.0) -> tuple[actions.Result, ...]:
     """Carries out a plan without refused actions.
 
     An action that fails takes those that need it with it; the others go on.
@@ -54,6 +56,8 @@ def apply(*, plan: plans.Plan,
     :param executors: one for each kind of object in the plan.
     :param read: shows what is in effect, before and after each write.
     :param report: called with each result as soon as it is known.
+    :param settle_s: seconds that a write may take to show in what is in
+        effect; daemons hear of it a little later.
     :returns: a result for each action, in the order of the plan.
     :raises errors.ActionFailed: when an action is refused; then nothing has
         been changed.
@@ -72,7 +76,8 @@ def apply(*, plan: plans.Plan,
                 action=action, outcome=actions.Outcome.SKIPPED,
                 reason=f'it needs {", ".join(lacking)}')
         else:
-            result = _carry_out(action, executors[action.key.kind], read)
+            result = _carry_out(action, executors[action.key.kind], read,
+                                settle_s)
         if result.outcome is not actions.Outcome.DONE:
             missing.add(action.key)
         results.append(result)
@@ -81,15 +86,27 @@ def apply(*, plan: plans.Plan,
 
 
 def _carry_out(action: actions.Action, executor: Executor,
-               read: Reader) -> actions.Result:
+               read: Reader, settle_s: float) -> actions.Result:
     try:
         executor.write(action.after, key=action.key,
                        current=read(action.key))
-        _check_effect(action, read(action.key))
+        _check_effect(action, _settled(action, read, settle_s))
     except errors.TiersError as error:
         return actions.Result(action=action, outcome=actions.Outcome.FAILED,
                               reason=str(error))
     return actions.Result(action=action, outcome=actions.Outcome.DONE)
+
+
+def _settled(action: actions.Action, read: Reader,
+             settle_s: float) -> actions.Resource | None:
+    """What is in effect when it is right, or when the time is over."""
+    end = time.monotonic() + settle_s
+    while True:
+        effective = read(action.key)
+        if time.monotonic() >= end or effective is not None and (
+                not actions.differences(effective, action.after)):
+            return effective
+        time.sleep(_LOOK_EVERY_S)
 
 
 def _check_effect(action: actions.Action,
@@ -100,7 +117,11 @@ def _check_effect(action: actions.Action,
             f'{action.key} was written without an error, but does not exist')
     ignored = actions.differences(effective, action.after)
     if ignored:
-        values = ', '.join(f'{one.field} is {one.before}, not {one.after}'
-                           for one in ignored)
+        reasons = getattr(effective, 'reasons', {})
+        values = ', '.join(
+            f'{one.field} is {one.before}, not {one.after}'
+            + (f' ({reasons[name]})' if (name := one.field.rpartition('.')[2])
+               in reasons else '')
+            for one in ignored)
         raise errors.ActionFailed(
             f'{action.key} was written without an error, but {values}')

@@ -159,6 +159,21 @@ def _as_created(wanted: state.Pool) -> state.Pool:
         rbd_default_data_pool=None, options={}, rbd_options={})
 
 
+class OsdOptions:
+    """Sets options of the OSDs of a device class."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    def write(self, wanted: state.OsdOptions, *, key: actions.Key,
+              current: state.OsdOptions | None) -> None:
+        """Tells the monitors each value, for OSDs to come as well."""
+        for name, value in wanted.values.items():
+            self._sessions[key.cluster].command(
+                'config set', who=f'osd/class:{wanted.name}', name=name,
+                value=value)
+
+
 class CephxUsers:
     """Creates cephx users and adds capabilities. Sees no key."""
 

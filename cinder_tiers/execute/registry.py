@@ -31,6 +31,7 @@ def executors(*, connection: openstack.connection.Connection,
         actions.Kind.ERASURE_CODE_PROFILE: ceph.ErasureCodeProfiles(clusters),
         actions.Kind.CRUSH_RULE: ceph.CrushRules(clusters),
         actions.Kind.POOL: ceph.Pools(clusters),
+        actions.Kind.OSD_OPTIONS: ceph.OsdOptions(clusters),
         actions.Kind.CEPHX_USER: ceph.CephxUsers(clusters),
         actions.Kind.VOLUME_TYPE: cinder.VolumeTypes(connection),
     }

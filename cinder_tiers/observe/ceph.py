@@ -25,6 +25,7 @@ from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
+from cinder_tiers.observe import ceph_osds
 from cinder_tiers.observe import ceph_session
 
 #: Pool types in `osd pool ls detail` and rules (src/osd/osd_types.h).
@@ -52,7 +53,8 @@ def observe(session: ceph_session.Session,
         crush_rules=rules, erasure_code_profiles=profiles,
         pools=pools(session, with_rbd_options=heads),
         users={name: user} if user else {},
-        osds=parse_osds(session.command('osd tree')))
+        osds=parse_osds(session.command('osd tree')),
+        **ceph_osds.observe(session, catalog))
 
 
 def read(session: ceph_session.Session,
@@ -68,6 +70,8 @@ def read(session: ceph_session.Session,
             return crush_rules(session).get(key.name)
         case actions.Kind.POOL:
             return pools(session, with_rbd_options={key.name}).get(key.name)
+        case actions.Kind.OSD_OPTIONS:
+            return ceph_osds.of_class(session, key.name)
         case actions.Kind.CEPHX_USER:
             return cephx_user(session, key.name)
     raise ValueError(f'{key} is not in Ceph')

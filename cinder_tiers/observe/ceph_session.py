@@ -95,6 +95,26 @@ class Session:
             raise self._failure(prefix, -code, said)
         return json.loads(output) if output.strip() else None
 
+    def tell(self, osd_id: int, prefix: str, **arguments: object) -> object:
+        """Asks a running OSD (`ceph tell osd.N`).
+
+        :param arguments: those of the command.
+        :returns: the parsed JSON of the answer.
+        :raises CommandFailed: when the OSD refused it or is down.
+        """
+        request = json.dumps({'prefix': prefix, 'format': 'json',
+                              **arguments})
+        try:
+            code, output, said = self._handle.osd_command(
+                osd_id, request, b'', timeout=TIMEOUT_S)
+        except self._rados.Error as error:
+            raise errors.Unreachable(
+                f'osd.{osd_id} of Ceph cluster {self.cluster.name!r} did not '
+                f'answer "{prefix}": {error}') from error
+        if code:
+            raise self._failure(prefix, -code, said)
+        return json.loads(output)
+
     def _failure(self, prefix: str, code: int,
                  said: str) -> errors.TiersError:
         said = said.strip() or os.strerror(code)

@@ -126,4 +126,5 @@ def _rbd(value: dict | None) -> catalogs.RbdPool | None:
         protection=protection,
         failure_domain=value.get('failure_domain', 'host'),
         pg_num=value.get('pg_num'), options=value.get('pool_options', {}),
+        osd_options=value.get('osd_options', {}),
         rbd_options=value.get('rbd_options', {}))

@@ -22,7 +22,28 @@ import dataclasses
 
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import osd_options
 from cinder_tiers.domain import state
+
+
+#: The options that its OSDs know.
+SCHEMAS = {schema.name: schema for schema in (
+    osd_options.Schema(name='bluestore_cache_size_ssd', kind='size',
+                       default='3221225472'),
+    osd_options.Schema(name='osd_max_backfills', kind='uint', default='1'),
+    osd_options.Schema(name='osd_op_queue', kind='str', default='wpq',
+                       words=('wpq', 'mclock_scheduler'), at_runtime=False))}
+
+
+class Effective(dict):
+    """What OSDs use: of a class that was told nothing, the defaults."""
+
+    def __getitem__(self, device_class):
+        """The options of a class."""
+        told = self.get(device_class)
+        return state.OsdOptions(name=device_class, values={
+            **{name: schema.default for name, schema in SCHEMAS.items()},
+            **(told.values if told else {})})
 
 
 class World:
@@ -78,7 +99,9 @@ class World:
                 crush_rules=of(actions.Kind.CRUSH_RULE),
                 erasure_code_profiles=of(actions.Kind.ERASURE_CODE_PROFILE),
                 pools=of(actions.Kind.POOL), users=of(
-                    actions.Kind.CEPHX_USER), osds=self.osds)})
+                    actions.Kind.CEPHX_USER), osds=self.osds,
+                class_options=Effective(of(actions.Kind.OSD_OPTIONS)),
+                option_schemas=SCHEMAS)})
 
     @staticmethod
     def _parts(wanted, key):

@@ -21,13 +21,16 @@ It makes pools, rules, a profile and a cephx user under names of its own and
 removes them at the end, for which it lets the monitors delete pools.
 """
 
+import dataclasses
 import os
+import time
 import uuid
 
 import testtools
 
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
 from cinder_tiers.execute import registry
@@ -43,6 +46,9 @@ OPTIONS = {
     'csum_type': 'xxhash64', 'scrub_min_interval': 86400.5,
     'recovery_priority': 5, 'nodelete': False, 'noscrub': True,
     'quota_max_bytes': 10 ** 12, 'quota_max_objects': 10 ** 6}
+#: Values in another form than the OSDs show them.
+OSD_OPTIONS = {'bluestore_prefer_deferred_size_hdd': '48K',
+               'osd_recovery_sleep': 0.10, 'osd_max_backfills': 3}
 CONF = os.environ.get('CINDER_TIERS_TEST_CEPH_CONF')
 
 
@@ -71,6 +77,8 @@ class RealCephWorldTestCase(world_contract.WorldContract,
                             testtools.TestCase):
     """Volume types are kept in memory, all else in Ceph."""
 
+    settle_s = 10.0
+
     def setUp(self):
         super().setUp()
         self.mark = f'contract-{uuid.uuid4().hex[:8]}'
@@ -80,13 +88,15 @@ class RealCephWorldTestCase(world_contract.WorldContract,
         self.addCleanup(self.remove)
         classes = [name for name, count in sorted(self.classes().items())
                    if count > 2]
+        self.device_class = classes[-1]
         whole = self.tier(
             'whole', classes[0], catalogs.Replicated(size=2, min_size=1),
             options=OPTIONS, rbd_options={
                 'rbd_cache': False, 'rbd_qos_iops_limit': 500})
         coded = self.tier(
             'coded', classes[-1], catalogs.ErasureCoded(k=2, m=1),
-            options={**OPTIONS, 'fast_read': True})
+            options={**OPTIONS, 'fast_read': True},
+            osd_options=OSD_OPTIONS)
         self.catalog = catalogs.Catalog(clusters={'ceph': cluster},
                                         tiers=(whole, coded))
         self.cinder = in_memory.World(osds=())
@@ -125,6 +135,9 @@ class RealCephWorldTestCase(world_contract.WorldContract,
         for name in names:
             command('osd crush rule rm', name=name)
             command('osd erasure-code-profile rm', name=name)
+        for name in OSD_OPTIONS:
+            command('config rm', who=f'osd/class:{self.device_class}',
+                    name=name)
         command('auth rm', entity=f'client.{self.mark}')
 
     def test_a_data_pool_that_was_unset_is_set_again(self):
@@ -162,6 +175,36 @@ class RealCephWorldTestCase(world_contract.WorldContract,
         self.assertEqual((), self.make_plan().actions)
         self.assertEqual('4096', self.session.rbd_options(pool)[
             'rbd_readahead_max_bytes'])
+
+    def test_an_osd_that_uses_another_value_is_named_with_the_reason(self):
+        self.carry_out(self.make_plan())
+        osd_id = self.session.command('osd crush class ls-osd',
+                                      class_=self.device_class)[0]
+        self.session.command('config set', who=f'osd.{osd_id}',
+                             name='osd_max_backfills', value='2')
+        self.addCleanup(self.session.command, 'config rm',
+                        who=f'osd.{osd_id}', name='osd_max_backfills')
+        result, = self.carry_out(self.wait_for_plan())
+        self.assertEqual(actions.Outcome.FAILED, result.outcome)
+        self.assertIn(f'2 (osd.{osd_id})', result.reason)
+        self.assertIn('a more special section wins', result.reason)
+
+    def test_an_option_that_the_release_lacks_is_told_before_anything(self):
+        tier = self.tier('odd', self.device_class,
+                         catalogs.Replicated(size=2, min_size=1),
+                         osd_options={'osd_op_threads': 2})
+        self.catalog = dataclasses.replace(self.catalog, tiers=(tier,))
+        error = self.assertRaises(errors.ProblemsFound, self.make_plan)
+        self.assertIn('osd_op_num_shards', str(error))
+
+    def wait_for_plan(self):
+        """A plan that has something to do, which OSDs hear of soon."""
+        for _ in range(50):
+            plan = self.make_plan()
+            if plan.actions:
+                return plan
+            time.sleep(0.2)
+        raise AssertionError('no OSD differs after 10 s')
 
     def test_grants_of_others_stay(self):
         self.carry_out(self.make_plan())

@@ -27,12 +27,16 @@ class WorldContract:
     The test case gives `catalog`, `executors`, `read(key)` and `observe()`.
     """
 
+    #: Seconds that a write may take to be in effect.
+    settle_s = 0.0
+
     def make_plan(self):
         return plans.make(catalog=self.catalog, actual=self.observe())
 
     def carry_out(self, plan):
         return apply.apply(plan=plan, executors=self.executors,
-                           read=self.read, report=lambda result: None)
+                           read=self.read, report=lambda result: None,
+                           settle_s=self.settle_s)
 
     def assert_all_done(self, results):
         self.assertEqual([], [

@@ -31,6 +31,7 @@ CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'plan'
 CLASSES = {actions.Kind.ERASURE_CODE_PROFILE: state.ErasureCodeProfile,
            actions.Kind.CRUSH_RULE: state.CrushRule,
            actions.Kind.POOL: state.Pool,
+           actions.Kind.OSD_OPTIONS: state.OsdOptions,
            actions.Kind.CEPHX_USER: state.CephxUser,
            actions.Kind.VOLUME_TYPE: state.VolumeType}
 

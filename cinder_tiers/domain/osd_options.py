@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Options of OSDs: what a value means, and why another one is in effect.
+
+An option of an OSD belongs to the OSD and so to all tiers on it, never to a
+pool; tiers declare it for their device class. Ceph accepts a value and may
+then not use it, so what counts is what the OSDs say of themselves. Pure. Must
+not know how they are asked.
+"""
+
+import collections.abc
+import dataclasses
+import math
+import re
+import types
+
+Value = str | int | float | bool
+
+_SIZE = re.compile(r'(\d+)\s*([KMGTPE]?)(?:I?B)?', re.IGNORECASE)
+_POWERS = {letter: 1024 ** power
+           for power, letter in enumerate(('', *'KMGTPE'))}
+_TRUE, _FALSE = {'true', 'yes', 'on', '1'}, {'false', 'no', 'off', '0'}
+
+#: {option that is gone: what took its place}, for the message about it.
+SUCCESSORS: collections.abc.Mapping[str, str] = types.MappingProxyType({
+    'osd_op_threads': 'osd_op_num_shards and osd_op_num_threads_per_shard',
+    'osd_disk_threads': 'nothing; scrubbing is limited by osd_max_scrubs',
+    'osd_recovery_threads': 'nothing; see osd_recovery_max_active',
+    'bluestore_cache_size_flash': 'bluestore_cache_size_ssd',
+    'filestore_op_threads': 'nothing: FileStore was removed in Ceph 18',
+})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Schema:
+    """What a cluster says of an option (`ceph config help`)."""
+
+    name: str
+    #: Ceph's type: str, uint, int, size, secs, millisecs, float, bool, ...
+    kind: str
+    #: The only values of a text that is one of some words; else empty.
+    words: tuple[str, ...] = ()
+    #: Of the daemons, as Ceph writes it.
+    default: str = ''
+    #: Whether a running OSD heeds a new value.
+    at_runtime: bool = True
+
+
+def normal(schema: Schema, value: Value) -> str:
+    """A value as it is compared.
+
+    >>> size = Schema(name='bluestore_cache_size', kind='size')
+    >>> normal(size, '64M'), normal(size, 67108864)
+    ('67108864', '67108864')
+    >>> normal(Schema(name='osd_recovery_sleep', kind='float'), 0.10)
+    '0.1'
+
+    :param schema: of the option.
+    :param value: as it was declared, or as Ceph shows it.
+    :raises ValueError: it cannot be a value of the option; the text says what
+        can.
+    """
+    text = str(value).strip()
+    if schema.kind == 'bool':
+        if text.lower() not in _TRUE | _FALSE:
+            raise ValueError('true or false')
+        return str(text.lower() in _TRUE).lower()
+    if schema.kind == 'size':
+        match = _SIZE.fullmatch(text)
+        if match is None or isinstance(value, bool | float):
+            raise ValueError('a number of bytes, such as 4096 or 4K')
+        return str(int(match[1]) * _POWERS[match[2].upper()])
+    if schema.kind in ('int', 'uint'):
+        try:
+            number = int(text)
+        except ValueError:
+            raise ValueError('an integer') from None
+        if number < 0 and schema.kind == 'uint':
+            raise ValueError('an integer of 0 or more')
+        return str(number)
+    if schema.kind == 'float':
+        try:
+            number = float(text)
+        except ValueError:
+            raise ValueError('a number') from None
+        if not math.isfinite(number):
+            raise ValueError('a number')
+        return format(number, '.15g')
+    if schema.words and text not in schema.words:
+        raise ValueError(f'one of {", ".join(schema.words)}')
+    return text
+
+
+def shown(values: collections.abc.Mapping[int, str]) -> str:
+    """The value that some OSDs have in effect, in one text.
+
+    >>> shown({0: '1', 1: '1'}), shown({0: '1', 1: '1', 2: '5'})
+    ('1', '1 (osd.0, osd.1), 5 (osd.2)')
+
+    :param values: {OSD id: value}, one or more.
+    """
+    holders: dict[str, list[str]] = {}
+    for osd_id in sorted(values):
+        holders.setdefault(values[osd_id], []).append(f'osd.{osd_id}')
+    if len(holders) == 1:
+        return next(iter(holders))
+    return ', '.join(f'{value} ({", ".join(names)})'
+                     for value, names in holders.items())
+
+
+def reason(layers: collections.abc.Mapping[str, object], *,
+           op_queue: str) -> str:
+    """Why an OSD does not use what the monitors were told for its class.
+
+    Later layers win: default, mon, file, env, cmdline, override
+    (src/common/config_values.h).
+
+    :param layers: {layer: value} of one option (`config diff` of the OSD).
+    :param op_queue: osd_op_queue of the OSD.
+    :returns: what is the matter and what to do.
+    """
+    if 'override' in layers:
+        if op_queue == 'mclock_scheduler':
+            return ('the mClock profile of the OSD sets it: choose the '
+                    'profile custom, or set '
+                    'osd_mclock_override_recovery_settings to true')
+        return ('it was set in the running OSD, by "ceph tell" or injectargs: '
+                'undo that, or restart the OSD')
+    for layer, where in (('cmdline', 'the command line of the OSD'),
+                         ('env', 'the environment of the OSD'),
+                         ('file', 'ceph.conf on the host of the OSD')):
+        if layer in layers:
+            return (f'{where} sets it, which wins over the monitors: remove '
+                    'it there and restart the OSD')
+    if 'mon' in layers:
+        return ('a more special section wins over the device class: see '
+                '"ceph config dump" for osd.N or a mask of the host')
+    return 'the OSD has not heard of it yet: see "ceph health detail"'
