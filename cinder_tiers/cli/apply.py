@@ -23,6 +23,7 @@ from cinder_tiers.execute import registry
 from cinder_tiers.observe import world
 from cinder_tiers import render
 from cinder_tiers.tiersfile import reader
+from cinder_tiers.tiersfile import saved_plan
 
 _SETTLE_S = 10.0
 
@@ -41,6 +42,16 @@ something could not be done.
 Example: openstack tier apply --catalog tiers.yaml
 '''
 
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'plan', metavar='<plan>', nargs='?',
+            help='apply what "tier plan --out" saved in this file, with the '
+                 'tiers file that it holds; refused when the cloud has '
+                 'changed since')
+        return parser
+
     def take_action(self, parsed_args: argparse.Namespace,
                     ) -> tuple[tuple[str, ...],
                                collections.abc.Iterable[render.Row]]:
@@ -50,11 +61,16 @@ Example: openstack tier apply --catalog tiers.yaml
         """
         connection = self.app.client_manager.sdk_connection
         with arguments.user_errors():
-            catalog = reader.read_file(parsed_args.catalog)
+            saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
+            catalog = (reader.read_text(saved.catalog,
+                                        file=saved.catalog_file)
+                       if saved else reader.read_file(parsed_args.catalog))
             with world.sessions(catalog) as clusters:
                 plan = plans.make(catalog=catalog, actual=world.observe(
                     catalog=catalog, clusters=clusters,
                     connection=connection))
+                if saved:
+                    saved_plan.check_same(saved, plan)
                 results = apply.apply(
                     plan=plan, report=self._report, settle_s=_SETTLE_S,
                     read=world.reader(connection=connection,

@@ -20,6 +20,7 @@ from cinder_tiers.domain import plan as plans
 from cinder_tiers.observe import world
 from cinder_tiers import render
 from cinder_tiers.tiersfile import reader
+from cinder_tiers.tiersfile import saved_plan
 
 NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
 
@@ -27,7 +28,9 @@ NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
 class PlanTiers(arguments.CatalogLister):
     """Show what would make Cinder and Ceph match the tiers file.
 
-    Changes nothing. The table is empty when nothing is to be done.
+    Changes nothing. The table is empty when nothing is to be done. With
+    --out, the plan is saved for a review: "tier apply <plan>" does that and
+    nothing else, or nothing at all when the cloud has changed since.
     """
 
     _epilog = '''Exit status: 0 nothing to do; 2 there are changes;
@@ -37,6 +40,14 @@ or touch what is not ours.
 Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 '''
 
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--out', metavar='<plan>',
+            help='save the plan in this file, for "tier apply <plan>"')
+        return parser
+
     def take_action(self, parsed_args: argparse.Namespace,
                     ) -> tuple[tuple[str, ...],
                                collections.abc.Iterable[render.Row]]:
@@ -45,15 +56,22 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         Expected failures end as CommandError of OSC.
         """
         with arguments.user_errors():
-            catalog = reader.read_file(parsed_args.catalog)
+            text = reader.text_of(parsed_args.catalog)
+            catalog = reader.read_text(text, file=parsed_args.catalog)
             with world.sessions(catalog) as clusters:
                 actual = world.observe(
                     catalog=catalog, clusters=clusters,
                     connection=self.app.client_manager.sdk_connection)
             plan = plans.make(catalog=catalog, actual=actual)
+            if parsed_args.out and not plan.refused:
+                saved_plan.write(parsed_args.out, catalog=text, plan=plan,
+                                 catalog_file=parsed_args.catalog)
         for action in plan.refused:
             self.log.error('refused to %s %s: %s', action.verb, action.key,
                            action.refusal)
+        if parsed_args.out and plan.refused:
+            self.log.error('%s was not written, because the plan has refused '
+                           'changes', parsed_args.out)
         if not plan.actions and self.app.options.verbose_level:
             self.app.stderr.write('No changes: Cinder and Ceph are as '
                                   f'{parsed_args.catalog} says.\n')

@@ -31,6 +31,14 @@ def read_file(path: str) -> catalogs.Catalog:
 
     :raises errors.ProblemsFound: when it cannot be read or is not sound.
     """
+    return read_text(text_of(path), file=path)
+
+
+def text_of(path: str) -> str:
+    """The text of a tiers file.
+
+    :raises errors.ProblemsFound: when it cannot be read.
+    """
     try:
         # One byte more than allowed is enough to know, and /dev/zero ends.
         with pathlib.Path(path).open('rb') as stream:
@@ -40,7 +48,7 @@ def read_file(path: str) -> catalogs.Catalog:
                 where=path, found='a file that is too big',
                 expected=f'at most {document.MAX_SIZE_BYTES} bytes',
                 remedy='is this the right file?')])
-        return read_text(content.decode('utf-8'), file=path)
+        return content.decode('utf-8')
     except OSError as error:
         raise errors.ProblemsFound([errors.Problem(
             where=path, found=f'it cannot be read: {error.strerror}',

@@ -14,6 +14,7 @@
 import configparser
 import pathlib
 import re
+import time
 
 import fixtures
 import yaml
@@ -73,6 +74,84 @@ class TiersTest(lab.LabTestCase):
         self.run_command("openstack", "tier", "apply", "--catalog", changed)
         self.assertEqual("changed by a test", self.ask(
             "openstack", "volume", "type", "show", "database")["description"])
+        self.assertEqual([], self.ask("openstack", "tier", "plan",
+                                      "--catalog", changed))
+
+    def test_settings_of_pools_and_osds_are_in_effect(self):
+        def declare(content):
+            content["tiers"]["general"]["rbd"].update(
+                pool_options={"compression_mode": "passive",
+                              "quota_max_objects": 10 ** 7},
+                osd_options={"osd_max_scrubs": 2},
+                rbd_options={"rbd_readahead_max_bytes": 65536})
+
+        declared = self.changed(declare)
+        self.addCleanup(self.forget_settings)
+        self.run_command("openstack", "tier", "apply", "--catalog", declared)
+        shown, _ = self.run_command("ceph", "osd", "pool", "get",
+                                    "tier-general", "compression_mode")
+        self.assertEqual("compression_mode: passive", shown.strip())
+        for osd_id in self.ask("ceph", "osd", "crush", "class", "ls-osd",
+                               "hdd"):
+            told = self.ask("ceph", "tell", f"osd.{osd_id}", "config", "get",
+                            "osd_max_scrubs")
+            self.assertEqual("2", str(told["osd_max_scrubs"]))
+        self.assertEqual([], self.ask("openstack", "tier", "plan",
+                                      "--catalog", declared))
+        self.run_command("ceph", "osd", "pool", "set-quota", "tier-general",
+                         "max_objects", "5000000")
+        self.run_command("ceph", "config", "set", "osd/class:hdd",
+                         "osd_max_scrubs", "3")
+        pool, osds = self.wait_for_plan(declared, 2)
+        self.assertEqual(
+            ({"options.quota_max_objects": "5000000"},
+             {"options.quota_max_objects": "10000000"}),
+            (pool["Before"], pool["After"]))
+        self.assertEqual(({"values.osd_max_scrubs": "3"},
+                          {"values.osd_max_scrubs": "2"}),
+                         (osds["Before"], osds["After"]))
+        self.run_command("openstack", "tier", "apply", "--catalog", declared)
+        self.assertEqual([], self.ask("openstack", "tier", "plan",
+                                      "--catalog", declared))
+
+    def wait_for_plan(self, catalog, actions):
+        """A plan of so many actions; OSDs hear of a change soon."""
+        for _ in range(10):
+            planned = self.ask("openstack", "tier", "plan", "--catalog",
+                               catalog, expect=2)
+            if len(planned) == actions:
+                break
+            time.sleep(1)
+        return planned
+
+    def forget_settings(self):
+        pool = "tier-general"
+        self.run_command("ceph", "osd", "pool", "set", pool,
+                         "compression_mode", "unset")
+        self.run_command("ceph", "osd", "pool", "set-quota", pool,
+                         "max_objects", "0")
+        self.run_command("rbd", "config", "pool", "remove", pool,
+                         "rbd_readahead_max_bytes")
+        self.run_command("ceph", "config", "rm", "osd/class:hdd",
+                         "osd_max_scrubs")
+
+    def test_a_saved_plan_is_applied_only_to_the_cloud_that_it_saw(self):
+        changed = self.changed(lambda content: content["tiers"][
+            "database"].update(description="changed by a test"))
+        self.addCleanup(self.run_command, "openstack", "tier", "apply")
+        saved = str(self.folder / "plan.json")
+        self.ask("openstack", "tier", "plan", "--catalog", changed, "--out",
+                 saved, expect=2)
+        self.run_command("openstack", "volume", "type", "set",
+                         "--description", "by somebody else", "database")
+        _, errors = self.run_command("openstack", "tier", "apply", saved,
+                                     expect=1)
+        self.assertIn("volume type database: other values", errors)
+        self.assertEqual("by somebody else", self.ask(
+            "openstack", "volume", "type", "show", "database")["description"])
+        self.ask("openstack", "tier", "plan", "--catalog", changed, "--out",
+                 saved, expect=2)
+        self.run_command("openstack", "tier", "apply", saved)
         self.assertEqual([], self.ask("openstack", "tier", "plan",
                                       "--catalog", changed))
 
