@@ -131,6 +131,9 @@ class Tier:
     priority: int = 0
     #: Serves untagged images and blank volumes.
     fallback: bool = False
+    #: Name of the tier that may take a volume when this one has no room;
+    #: None refuses it.
+    overflow: str | None = None
     #: None only while a broken file is examined.
     rbd: RbdPool | None = None
 
@@ -155,6 +158,10 @@ class Catalog:
     #: Volume types that leave the choice to the image.
     follow_image_types: tuple[str, ...] = ()
     source: Source = dataclasses.field(default_factory=Source, compare=False)
+
+    def tier(self, name: str | None) -> Tier | None:
+        """The tier of a name; None when there is none."""
+        return next((tier for tier in self.tiers if tier.name == name), None)
 
     def tiers_of(self, cluster: str) -> tuple[Tier, ...]:
         """Tiers with a pool in a cluster, in the order of the file."""

@@ -19,6 +19,7 @@ not know what exists in a cluster; `cluster_rules` does.
 
 import collections.abc
 import difflib
+import itertools
 
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
@@ -26,6 +27,10 @@ from cinder_tiers.domain import tags
 
 #: Longest value of an extra spec (cinder/api/schemas/types_extra_specs.py).
 EXTRA_SPEC_MAX_CHARS = 255
+#: Names that a message lists at most, and words that a wrong one is compared
+#: with: a file may have thousands.
+_SHOWN_NAMES = 20
+_COMPARED_WORDS = 200
 
 Problems = collections.abc.Iterator[errors.Problem]
 
@@ -36,13 +41,14 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
     :returns: in the order of the rules; empty for a sound catalog.
     """
     rules = (_fallback, _names, _tags_within, _tags_across, _priorities,
-             _clusters, _protection, _pools)
+             _overflow, _circles, _clusters, _protection, _pools)
     return tuple(problem for rule in rules for problem in rule(catalog))
 
 
 def did_you_mean(word: str, known: collections.abc.Iterable[str]) -> str:
     """`did you mean 'x'? ` for a word near to a known one, else ''."""
-    near = difflib.get_close_matches(word, list(known), n=1)
+    words = list(itertools.islice(known, _COMPARED_WORDS))
+    near = difflib.get_close_matches(word, words, n=1)
     return f'did you mean {near[0]!r}? ' if near else ''
 
 
@@ -141,6 +147,62 @@ def _priorities(catalog: catalogs.Catalog) -> Problems:
                 expected='another priority for each tier with tags (0 when '
                          'not given), since an image may carry tags of both',
                 remedy='give the tier that should win the higher number')
+
+
+def _overflow(catalog: catalogs.Catalog) -> Problems:
+    names = {tier.name: None for tier in catalog.tiers}
+    for tier in catalog.tiers:
+        where = catalog.source.where(('tiers', tier.name, 'overflow'))
+        if tier.overflow == tier.name:
+            yield errors.Problem(
+                where=where, found=f'tier {tier.name!r} overflows to itself',
+                expected=f'another tier: '
+                         f'{_listed(names.keys() - {tier.name})}',
+                remedy='name another tier, or remove overflow')
+        elif tier.overflow is not None and tier.overflow not in names:
+            yield errors.Problem(
+                where=where, found=f'unknown tier {tier.overflow!r}',
+                expected=f'one of those under tiers: '
+                         f'{_listed(names.keys() - {tier.name})}',
+                remedy=f'{did_you_mean(tier.overflow, names)}correct it or '
+                       f'declare the tier')
+
+
+def _circles(catalog: catalogs.Catalog) -> Problems:
+    """Overflow in a circle.
+
+    A chain is sound: overflow goes one step only, since the volume type of a
+    tier names its own backend and that of one other. In a circle of two
+    tiers both types allow the same backends, so no backend would be a tier's
+    own, and the weigher could not prefer any.
+    """
+    targets = {tier.name: tier.overflow for tier in catalog.tiers}
+    seen: set[str] = set()
+    for start in targets:
+        chain: list[str] = []
+        name: str | None = start
+        while name in targets and name not in seen:
+            seen.add(name)
+            chain.append(name)
+            name = targets[name]
+        # A tier that overflows to itself has a problem of its own.
+        if name not in chain or chain[-1] == name:
+            continue
+        circle = chain[chain.index(name):]
+        yield errors.Problem(
+            where=catalog.source.where(('tiers', circle[0], 'overflow')),
+            found=f'overflow in a circle: '
+                  f'{" -> ".join((*circle, circle[0]))}',
+            expected='tiers that overflow in one direction (each goes one '
+                     'step only)',
+            remedy='remove overflow from one of them')
+
+
+def _listed(names: collections.abc.Iterable[str]) -> str:
+    shown = sorted(names)
+    more = (f' and {len(shown) - _SHOWN_NAMES} more'
+            if len(shown) > _SHOWN_NAMES else '')
+    return (', '.join(shown[:_SHOWN_NAMES]) or 'none') + more
 
 
 def _clusters(catalog: catalogs.Catalog) -> Problems:

@@ -137,9 +137,21 @@ def grants_of(catalog: catalogs.Catalog,
             'mgr': tuple(pools)}
 
 
-def volume_type_of(tier: catalogs.Tier) -> state.VolumeType:
-    """The volume type of a tier; extra specs as in the design's table."""
+def volume_type_of(tier: catalogs.Tier, *,
+                   overflow: catalogs.Tier | None = None,
+                   ) -> state.VolumeType:
+    """The volume type of a tier; extra specs as in the design's table.
+
+    :param overflow: the tier that `tier.overflow` names. Only its own backend
+        is taken: where it overflows to is not followed.
+    """
     specs = {state.BACKEND: tier.backend, state.NAME: tier.name}
+    if overflow is not None:
+        specs[state.OVERFLOW] = overflow.name
+        # Cinder's own words for alternatives, which its CapabilitiesFilter
+        # and our weigher read.
+        specs[state.BACKEND] = (f'{state.OR} {tier.backend} '
+                                f'{state.OR} {overflow.backend}')
     if tier.tags:
         specs[state.TAGS] = tags.format_tags(tier.normal_tags)
         specs[state.PRIORITY] = str(tier.priority)

@@ -35,7 +35,7 @@ def make(*, catalog: catalogs.Catalog,
     for tier in catalog.tiers:
         before = volume_types.get(tier.name)
         yield from _action(
-            before, _tier_type(tier, before), why=f'tier {tier.name}',
+            before, _tier_type(catalog, tier, before), why=f'tier {tier.name}',
             mark=f'{state.NAME}={tier.name}', needs=_needs(catalog, tier))
     for name in catalog.follow_image_types:
         before = volume_types.get(name)
@@ -53,19 +53,23 @@ def make(*, catalog: catalogs.Catalog,
 def _needs(catalog: catalogs.Catalog,
            tier: catalogs.Tier) -> frozenset[actions.Key]:
     """A type must not offer what its pools cannot serve yet."""
-    if tier.rbd is None:
-        return frozenset()
-    cluster = catalog.clusters[tier.rbd.cluster]
-    pools = {actions.Key(kind=actions.Kind.POOL, cluster=cluster.name,
-                         name=pool) for pool in tier.rbd.pools}
-    return frozenset({*pools, actions.Key(
-        kind=actions.Kind.CEPHX_USER, cluster=cluster.name,
-        name=f'client.{cluster.cinder_user}')})
+    needs = set()
+    for one in (tier, catalog.tier(tier.overflow)):
+        if one is None or one.rbd is None:
+            continue
+        cluster = catalog.clusters[one.rbd.cluster]
+        needs |= {actions.Key(kind=actions.Kind.POOL, cluster=cluster.name,
+                              name=pool) for pool in one.rbd.pools}
+        needs.add(actions.Key(
+            kind=actions.Kind.CEPHX_USER, cluster=cluster.name,
+            name=f'client.{cluster.cinder_user}'))
+    return frozenset(needs)
 
 
-def _tier_type(tier: catalogs.Tier, before: state.VolumeType | None,
-               ) -> state.VolumeType:
-    wanted = desired.volume_type_of(tier)
+def _tier_type(catalog: catalogs.Catalog, tier: catalogs.Tier,
+               before: state.VolumeType | None) -> state.VolumeType:
+    wanted = desired.volume_type_of(tier,
+                                    overflow=catalog.tier(tier.overflow))
     if before is None:
         return wanted
     return state.VolumeType(

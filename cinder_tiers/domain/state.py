@@ -33,6 +33,8 @@ FOLLOW_IMAGE = 'tiers:follow_image'
 BACKEND = 'volume_backend_name'
 #: How Cinder writes a boolean in an extra spec.
 TRUE = '<is> True'
+#: How Cinder writes alternatives, before each of them.
+OR = '<or>'
 
 #: Metadata of a field that is not compared when None is wanted.
 NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})

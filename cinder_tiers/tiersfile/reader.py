@@ -103,7 +103,8 @@ def _tier(name: str, value: dict) -> catalogs.Tier:
         name=name, description=value.get('description'),
         tags=tuple(str(tag) for tag in value.get('tags', ())),
         priority=value.get('priority', 0),
-        fallback=value.get('fallback', False), rbd=_rbd(value.get('rbd')))
+        fallback=value.get('fallback', False),
+        overflow=value.get('overflow'), rbd=_rbd(value.get('rbd')))
 
 
 def _rbd(value: dict | None) -> catalogs.RbdPool | None:

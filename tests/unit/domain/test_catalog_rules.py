@@ -76,6 +76,32 @@ class CatalogRulesTestCase(testtools.TestCase):
                   given.tier('b', tags=('b',), priority=5),
                   given.tier('c', priority=5)))
 
+    def test_overflow_names_another_tier(self):
+        problem, = catalog_rules.check(given.of(
+            given.tier('general', fallback=True, overflow='genral'),
+            given.tier('archive')))
+        self.assertEqual("unknown tier 'genral'", problem.found)
+        self.assertIn('archive', problem.expected)
+        self.assertIn("did you mean 'general'?", problem.remedy)
+
+    def test_a_tier_does_not_overflow_to_itself(self):
+        self.assertEqual(
+            ["tier 'a' overflows to itself"],
+            found(given.tier('a', fallback=True, overflow='a')))
+
+    def test_overflow_in_a_chain_is_sound(self):
+        self.assertEqual([], found(
+            given.tier('a', fallback=True, overflow='b'),
+            given.tier('b', overflow='c'), given.tier('c')))
+
+    @ddt.data(('bcb', 'overflow in a circle: b -> c -> b'),
+              ('bca', 'overflow in a circle: a -> b -> c -> a'))
+    @ddt.unpack
+    def test_overflow_in_a_circle_is_told_once(self, targets, expected):
+        self.assertEqual([expected], found(*(
+            given.tier(name, fallback=name == 'a', overflow=target)
+            for name, target in zip('abc', targets, strict=True))))
+
     def test_names_of_volume_types_are_compared_without_case(self):
         self.assertEqual(
             ["tier 'A', but tier 'a' exists",

@@ -45,7 +45,9 @@ def applied(catalog, **pool_changes):
                                  erasure_code_profiles=profiles,
                                  users={user.name: user}),
         volume_types=[
-            *(desired.volume_type_of(tier) for tier in catalog.tiers),
+            *(desired.volume_type_of(
+                tier, overflow=catalog.tier(tier.overflow))
+              for tier in catalog.tiers),
             *(desired.follow_image_type(name)
               for name in catalog.follow_image_types)])
 
@@ -175,6 +177,16 @@ class PlanTestCase(testtools.TestCase):
             action.after.extra_specs)
         self.assertEqual('by hand', action.after.description)
 
+    def test_a_tier_with_overflow_waits_for_the_pools_of_both(self):
+        made = self.make(given.of(
+            given.tier('a', overflow='b', fallback=True), given.tier('b')),
+            given.nothing())
+        a, b = [one for one in made.actions if one.key.name in ('a', 'b')]
+        self.assertEqual({'tier-a', 'tier-b', 'client.cinder'},
+                         {key.name for key in a.needs})
+        self.assertEqual({'tier-b', 'client.cinder'},
+                         {key.name for key in b.needs})
+
     def test_a_type_that_follows_the_image_names_no_backend(self):
         catalog = given.of(given.tier())
         actual = applied(catalog)
@@ -211,3 +223,11 @@ class DesiredTestCase(testtools.TestCase):
              'tiers:fallback': '<is> True'},
             desired.volume_type_of(
                 given.tier('a', fallback=True)).extra_specs)
+
+    def test_overflow_goes_one_step(self):
+        b = given.tier('b', overflow='c')
+        self.assertEqual(
+            {'volume_backend_name': '<or> tier-a <or> tier-b',
+             'tiers:name': 'a', 'tiers:overflow': 'b'},
+            desired.volume_type_of(given.tier('a', overflow='b'),
+                                   overflow=b).extra_specs)
