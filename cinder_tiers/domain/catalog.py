@@ -28,6 +28,9 @@ Path = tuple[str | int, ...]
 #: Appended to the pool of an erasure coded tier to name its data pool.
 DATA_POOL_SUFFIX = '-data'
 
+#: Access for all projects, asked for in words.
+PUBLIC = 'public'
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Source:
@@ -134,8 +137,22 @@ class Tier:
     #: Name of the tier that may take a volume when this one has no room;
     #: None refuses it.
     overflow: str | None = None
+    #: Names or ids of the projects that may use it, each once, and no other
+    #: may; or `PUBLIC`: all may. None: all may, but a type that is private
+    #: is not opened.
+    access: str | tuple[str, ...] | None = None
     #: None only while a broken file is examined.
     rbd: RbdPool | None = None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether all projects may use it."""
+        return not isinstance(self.access, tuple)
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """The projects under `access`; none when all may use it."""
+        return self.access if isinstance(self.access, tuple) else ()
 
     @property
     def backend(self) -> str:
@@ -167,6 +184,12 @@ class Catalog:
         """Tiers with a pool in a cluster, in the order of the file."""
         return tuple(tier for tier in self.tiers
                      if tier.rbd is not None and tier.rbd.cluster == cluster)
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """Names or ids of all projects in it, each once."""
+        return tuple(dict.fromkeys(
+            name for tier in self.tiers for name in tier.projects))
 
     @property
     def clusters_in_use(self) -> tuple[Cluster, ...]:

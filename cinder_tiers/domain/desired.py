@@ -139,11 +139,13 @@ def grants_of(catalog: catalogs.Catalog,
 
 def volume_type_of(tier: catalogs.Tier, *,
                    overflow: catalogs.Tier | None = None,
+                   projects: frozenset[str] = frozenset(),
                    ) -> state.VolumeType:
     """The volume type of a tier; extra specs as in the design's table.
 
     :param overflow: the tier that `tier.overflow` names. Only its own backend
         is taken: where it overflows to is not followed.
+    :param projects: ids of the projects that `tier.access` names.
     """
     specs = {state.BACKEND: tier.backend, state.NAME: tier.name}
     if overflow is not None:
@@ -158,6 +160,7 @@ def volume_type_of(tier: catalogs.Tier, *,
     if tier.fallback:
         specs[state.FALLBACK] = state.TRUE
     return state.VolumeType(name=tier.name, extra_specs=specs,
+                            is_public=tier.is_public, projects=projects,
                             description=tier.description or '')
 
 

@@ -47,6 +47,9 @@ class VolumeType:
     name: str
     description: str = ''
     is_public: bool = True
+    #: Ids of the projects that may use a private type; none for a public
+    #: type, and for one without our mark.
+    projects: frozenset[str] = frozenset()
     extra_specs: collections.abc.Mapping[str, str]
 
     @property
@@ -181,3 +184,6 @@ class ActualState:
     cinder: CinderState
     #: {name of the cluster in the catalog: its state}.
     ceph: collections.abc.Mapping[str, CephState]
+    #: {project as the catalog names it: ids of all that are meant by it}.
+    projects: collections.abc.Mapping[str, frozenset[str]] = (
+        dataclasses.field(default_factory=dict))

@@ -38,21 +38,28 @@ class VolumeTypes:
               current: state.VolumeType | None) -> None:
         """Creates or updates the type.
 
-        :raises errors.ActionFailed: when Cinder refuses, or when the type
-            has lost our mark.
+        :raises errors.ActionFailed: when Cinder refuses, when the type has
+            lost our mark, or when somebody who has access would lose it.
         """
         if current is not None and not current.is_ours:
             raise errors.ActionFailed(
                 f'{key} lost our mark since the plan was made; run tier plan '
                 f'again')
+        if current is not None and not wanted.is_public and (
+                current.is_public or current.projects - wanted.projects):
+            raise errors.ActionFailed(
+                f'{key} is open to others than the catalog names, and access '
+                f'is not taken away; run tier plan, which says how to do it')
         done: list[str] = []
         try:
             if current is None:
                 # In one call, so that no type without our mark can be left.
-                self._block_storage.create_type(
+                resource = self._block_storage.create_type(
                     name=wanted.name, is_public=wanted.is_public,
                     description=wanted.description,
                     extra_specs=dict(wanted.extra_specs))
+                done.append('its creation')
+                self._give_access(resource, wanted.projects, done)
             else:
                 self._update(current, wanted, done)
         except API_ERRORS as error:
@@ -88,6 +95,19 @@ class VolumeTypes:
             self._block_storage.update_type(
                 resource, description=wanted.description)
             done.append('description')
+        if wanted.is_public and not current.is_public:
+            # openstacksdk 4.22 sends it under a name that Cinder refuses.
+            openstack.exceptions.raise_from_response(self._block_storage.put(
+                f'/types/{resource.id}',
+                json={'volume_type': {'is_public': True}}))
+            done.append('is_public')
+        self._give_access(resource, wanted.projects - current.projects, done)
+
+    def _give_access(self, resource: object, projects: frozenset[str],
+                     done: list[str]) -> None:
+        for project in sorted(projects):
+            self._block_storage.add_type_access(resource, project)
+            done.append(f'access of project {project}')
 
 
 def _refused(key: actions.Key, error: Exception) -> str:

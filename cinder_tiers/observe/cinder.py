@@ -15,6 +15,8 @@
 Must not know where the connection came from.
 """
 
+import dataclasses
+
 import keystoneauth1.exceptions
 import openstack.connection
 import openstack.exceptions
@@ -30,6 +32,8 @@ API_ERRORS = (openstack.exceptions.SDKException,
 def observe(connection: openstack.connection.Connection) -> state.CinderState:
     """All volume types, private ones included.
 
+    One call for each page of types, and one for each private type of ours.
+
     :param connection: of an administrator; others do not see extra specs.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
@@ -39,13 +43,29 @@ def observe(connection: openstack.connection.Connection) -> state.CinderState:
         raise errors.Unreachable(
             f'Cinder did not list volume types: {error}; the user must be '
             f'an administrator of block storage') from error
-    return state.CinderState(volume_types={
-        one.name: parse_volume_type(one) for one in found})
+    types = {one.name: parse_volume_type(one) for one in found}
+    for one in found:
+        if types[one.name].is_ours and not types[one.name].is_public:
+            types[one.name] = dataclasses.replace(
+                types[one.name], projects=_projects(connection, one))
+    return state.CinderState(volume_types=types)
 
 
 def parse_volume_type(resource: object) -> state.VolumeType:
-    """A volume type from the resource of openstacksdk."""
+    """A volume type from the resource of openstacksdk, without projects."""
     return state.VolumeType(
         name=resource.name, description=resource.description or '',
         is_public=bool(resource.is_public),
         extra_specs=dict(resource.extra_specs or {}))
+
+
+def _projects(connection: openstack.connection.Connection,
+              resource: object) -> frozenset[str]:
+    try:
+        rows = connection.block_storage.get_type_access(resource)
+    except API_ERRORS as error:
+        raise errors.Unreachable(
+            f'Cinder did not list who may use volume type {resource.name}: '
+            f'{error}; the user must be an administrator of block storage'
+        ) from error
+    return frozenset(row['project_id'] for row in rows)

@@ -104,7 +104,14 @@ def _tier(name: str, value: dict) -> catalogs.Tier:
         tags=tuple(str(tag) for tag in value.get('tags', ())),
         priority=value.get('priority', 0),
         fallback=value.get('fallback', False),
-        overflow=value.get('overflow'), rbd=_rbd(value.get('rbd')))
+        overflow=value.get('overflow'), access=_access(value.get('access')),
+        rbd=_rbd(value.get('rbd')))
+
+
+def _access(value: str | list | None) -> str | tuple[str, ...] | None:
+    if isinstance(value, list):
+        return tuple(str(name) for name in value)
+    return value
 
 
 def _rbd(value: dict | None) -> catalogs.RbdPool | None:

@@ -70,9 +70,11 @@ def empty_cluster(**changes):
     return dataclasses.replace(plain, **changes)
 
 
-def nothing(ceph=None, volume_types=()):
-    """A cloud without tiers."""
+def nothing(ceph=None, volume_types=(), projects=()):
+    """A cloud without tiers; projects are {name: id}."""
     return state.ActualState(
         cinder=state.CinderState(
             volume_types={one.name: one for one in volume_types}),
-        ceph={'ceph': ceph or empty_cluster()})
+        ceph={'ceph': ceph or empty_cluster()},
+        projects={name: frozenset({ident})
+                  for name, ident in dict(projects).items()})

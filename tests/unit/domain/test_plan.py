@@ -151,6 +151,60 @@ class PlanTestCase(testtools.TestCase):
         self.assertEqual(['database'], [
             one.key.name for one in self.make(catalog, actual).refused])
 
+    def with_access(self, access, **changes):
+        """The plan for a tier with access, of which the type was changed."""
+        catalog = given.of(given.tier(access=access))
+        actual = applied(given.of(given.tier()))
+        types = actual.cinder.volume_types
+        types['database'] = dataclasses.replace(types['database'], **changes)
+        return self.make(catalog, dataclasses.replace(
+            actual, projects={'one': frozenset('1'), 'two': frozenset('2')}))
+
+    def test_a_private_type_with_its_projects_needs_nothing(self):
+        self.assertEqual((), self.with_access(
+            ('two', 'one'), is_public=False,
+            projects=frozenset('12')).actions)
+
+    def test_a_project_is_added(self):
+        made = self.with_access(('one', 'two'), is_public=False,
+                                projects=frozenset('1'))
+        action, = made.actions
+        self.assertIsNone(action.refusal)
+        self.assertEqual(frozenset('12'), action.after.projects)
+
+    def test_access_in_words_opens_a_private_type(self):
+        made = self.with_access(catalogs.PUBLIC, is_public=False,
+                                projects=frozenset('1'))
+        action, = made.actions
+        self.assertIsNone(action.refusal)
+        self.assertEqual((True, frozenset()),
+                         (action.after.is_public, action.after.projects))
+
+    def test_access_is_not_taken_away(self):
+        refused, = self.with_access(('one',), is_public=False,
+                                    projects=frozenset('123')).refused
+        self.assertEqual('it would take the volume type from projects: 2, 3',
+                         refused.refusal.reason)
+        self.assertIn('volume type unset --project 2 database',
+                      refused.refusal.remedy)
+
+    def test_a_public_type_is_not_made_private(self):
+        refused, = self.with_access(('one',)).refused
+        self.assertIn('take a public volume type from all projects',
+                      refused.refusal.reason)
+        self.assertIn('--is_public False', refused.refusal.remedy)
+
+    def test_projects_that_are_none_or_two_are_problems(self):
+        catalog = given.of(given.tier(access=('gone', 'two', 'one')))
+        actual = dataclasses.replace(given.nothing(), projects={
+            'gone': frozenset(), 'two': frozenset('12'),
+            'one': frozenset('1')})
+        error = self.assertRaises(errors.ProblemsFound, self.make, catalog,
+                                  actual)
+        self.assertEqual(
+            ["unknown project 'gone'", "2 projects of the name 'two': 1, 2"],
+            [problem.found for problem in error.problems])
+
     def test_a_type_of_ours_that_is_not_declared_is_not_deleted(self):
         catalog = given.of(given.tier())
         actual = applied(given.of(given.tier(), given.tier('gone'),

@@ -17,10 +17,14 @@ The catalog has all that a tier can ask of Cinder.
 
 import dataclasses
 
+from keystoneauth1.identity import v3
+import keystoneauth1.session
+import openstack.connection
 import testtools
 
 from cinder_tiers.domain import actions
-from cinder_tiers.domain import state
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.execute import registry
 from cinder_tiers.observe import world as observer
 from tests.contract import cinder_api
@@ -33,6 +37,19 @@ CINDER_KINDS = [kind for kind in actions.Kind
                 if kind in (actions.Kind.VOLUME_TYPE,)]
 
 
+PROJECTS = {'a' * 32: 'alpha', 'b' * 32: 'beta', 'c' * 32: 'Gamma, Inc.',
+            'd' * 32: 'twice', 'e' * 32: 'twice'}
+
+
+def log_in(api):
+    """A connection of an administrator who logged in with Keystone."""
+    return openstack.connection.Connection(
+        session=keystoneauth1.session.Session(auth=v3.Password(
+            f'{api.url}/identity/v3', username='admin', password='any',
+            user_domain_id='default', project_id=cinder_api.PROJECT)),
+        block_storage_api_version='3', identity_api_version='3')
+
+
 class RealCinderWorldTestCase(world_contract.WorldContract,
                               testtools.TestCase):
 
@@ -41,10 +58,12 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         super().setUpClass()
         cls.api = cinder_api.CinderApi()
         cls.addClassCleanup(cls.api.stop)
+        for ident, name in PROJECTS.items():
+            cls.api.add_project(ident, name)
 
     def setUp(self):
         super().setUp()
-        self.connection = test_cinder.connect(self.api)
+        self.connection = log_in(self.api)
         self.addCleanup(self.connection.close)
         self.addCleanup(self.remove)
         self.memory = in_memory.World(osds=given.osds())
@@ -60,7 +79,8 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         return (
             dataclasses.replace(database, overflow='general',
                                 description='Fast'),
-            general, archive)
+            general,
+            dataclasses.replace(archive, access=('alpha', 'b' * 32)))
 
     def remove(self):
         block_storage = self.connection.block_storage
@@ -77,8 +97,7 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
     def observe(self):
         found = observer.observe(catalog=self.catalog, clusters={},
                                  connection=self.connection)
-        return state.ActualState(cinder=found.cinder,
-                                 ceph=self.memory.observe().ceph)
+        return dataclasses.replace(found, ceph=self.memory.observe().ceph)
 
     def change(self, name, **fields):
         """Changes a tier of the catalog in fields; returns the plan."""
@@ -101,3 +120,45 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         specs = self.read(test_cinder.key('database')).extra_specs
         self.assertEqual('<or> tier-database <or> tier-archive',
                          specs['volume_backend_name'])
+
+    def test_a_private_tier_has_exactly_its_projects(self):
+        self.assert_applied(self.make_plan())
+        archive = self.read(test_cinder.key('archive'))
+        self.assertEqual((False, {'a' * 32, 'b' * 32}),
+                         (archive.is_public, archive.projects))
+
+    def test_a_project_is_added_by_its_name(self):
+        self.carry_out(self.make_plan())
+        self.assert_applied(self.change(
+            'archive', access=('a' * 32, 'beta', 'Gamma, Inc.')))
+        self.assertEqual({'a' * 32, 'b' * 32, 'c' * 32}, self.read(
+            test_cinder.key('archive')).projects)
+
+    def test_a_private_tier_is_opened_in_words(self):
+        self.carry_out(self.make_plan())
+        self.assert_applied(self.change('archive', access=catalogs.PUBLIC))
+        self.assertTrue(self.read(test_cinder.key('archive')).is_public)
+
+    def test_access_that_somebody_else_got_is_not_taken_away(self):
+        plan = self.make_plan()
+        self.carry_out(plan)
+        block_storage = self.connection.block_storage
+        archive = block_storage.find_type('archive')
+        block_storage.add_type_access(archive, 'c' * 32)
+        # Since the plan was made, so that it does not know of it.
+        result, = [one for one in self.carry_out(plan)
+                   if one.outcome is not actions.Outcome.DONE]
+        self.assertIn('access is not taken away', result.reason)
+        refused, = self.make_plan().refused
+        self.assertIn('c' * 32, refused.refusal.reason)
+        block_storage.remove_type_access(archive, 'c' * 32)
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_projects_that_keystone_does_not_know_are_told_at_once(self):
+        error = self.assertRaises(
+            errors.ProblemsFound, self.change, 'archive',
+            access=('twice', 'alpha', 'nobody', '../projects'))
+        self.assertEqual(
+            [f"2 projects of the name 'twice': {'d' * 32}, {'e' * 32}",
+             "unknown project 'nobody'", "unknown project '../projects'"],
+            [problem.found for problem in error.problems])

@@ -68,6 +68,15 @@ class ReaderTestCase(testtools.TestCase):
         self.assertEqual(('host', None, 2), (
             rbd.failure_domain, rbd.pg_num, rbd.protection.min_size))
 
+    @ddt.data(('public', 'public', True), ('[b, a]', ('b', 'a'), False),
+              ('[]', (), False))
+    @ddt.unpack
+    def test_access_is_a_word_or_projects(self, text, access, is_public):
+        tier, = reader.read_text(SOUND.replace(
+            'fallback: true', f'fallback: true\n    access: {text}'),
+            file='t.yaml').tiers
+        self.assertEqual((access, is_public), (tier.access, tier.is_public))
+
     def test_values_know_their_lines(self):
         source = reader.read_text(SOUND, file='t.yaml').source
         self.assertEqual('t.yaml:10', source.where(
@@ -103,6 +112,13 @@ class ReaderTestCase(testtools.TestCase):
         ('fallback: true', 'fallback: true\n    overflow: [a]',
          't.yaml:7: tiers.general.overflow is a list',
          'the name of another tier'),
+        ('fallback: true', 'fallback: true\n    access: private',
+         "t.yaml:7: tiers.general.access is 'private'",
+         'the word public, or a list of projects'),
+        ('fallback: true', 'fallback: true\n    access: [a, 5]',
+         't.yaml:7: tiers.general.access.1 is 5', 'put it in quotes'),
+        ('fallback: true', 'fallback: true\n    access: [a, a]',
+         't.yaml:7: tiers.general.access is a list', 'each once'),
         ('general:\n', '"a/b":\n', "t.yaml:5: tiers.a/b is 'a/b'",
          'a letter or digit'),
         ('general:\n', '"a\\n":\n', 't.yaml:5: ', 'a letter or digit'),
