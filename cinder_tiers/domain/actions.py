@@ -24,7 +24,7 @@ import enum
 from cinder_tiers.domain import state
 
 Resource = (state.CrushRule | state.ErasureCodeProfile | state.Pool
-            | state.CephxUser | state.VolumeType)
+            | state.CephxUser | state.VolumeType | state.QosSpec)
 
 
 class Kind(enum.Enum):
@@ -35,6 +35,7 @@ class Kind(enum.Enum):
     POOL = 'pool'
     CEPHX_USER = 'cephx user'
     VOLUME_TYPE = 'volume type'
+    QOS_SPEC = 'qos spec'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

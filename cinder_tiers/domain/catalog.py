@@ -122,6 +122,29 @@ class RbdPool:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Qos:
+    """Limits of volumes, as Cinder's QoS specs have them."""
+
+    #: {key: value} for the hypervisor; None: nothing for it.
+    front_end: collections.abc.Mapping[str, str] | None = None
+    #: {key: value} for the storage's driver; None: nothing for it. The same
+    #: as `front_end` when both are given.
+    back_end: collections.abc.Mapping[str, str] | None = None
+
+    @property
+    def consumer(self) -> str:
+        """Who keeps the limits, in Cinder's words."""
+        if self.front_end and self.back_end:
+            return 'both'
+        return 'front-end' if self.front_end else 'back-end'
+
+    @property
+    def specs(self) -> collections.abc.Mapping[str, str]:
+        """{key: value} for whoever keeps them."""
+        return self.front_end or self.back_end or {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Tier:
     """A tier, which becomes a volume type of the same name."""
 
@@ -141,6 +164,8 @@ class Tier:
     #: may; or `PUBLIC`: all may. None: all may, but a type that is private
     #: is not opened.
     access: str | tuple[str, ...] | None = None
+    #: None leaves a QoS spec of somebody else as it is.
+    qos: Qos | None = None
     #: None only while a broken file is examined.
     rbd: RbdPool | None = None
 

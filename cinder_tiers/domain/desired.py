@@ -164,6 +164,24 @@ def volume_type_of(tier: catalogs.Tier, *,
                             description=tier.description or '')
 
 
+def qos_spec_of(tier: catalogs.Tier) -> state.QosSpec | None:
+    """The QoS spec of a tier; None when it declares no limits."""
+    if tier.qos is None:
+        return None
+    return state.QosSpec(
+        name=qos_spec_name(tier.name), consumer=tier.qos.consumer,
+        specs=tier.qos.specs, volume_types=frozenset({tier.name}))
+
+
+def qos_spec_name(tier: str) -> str:
+    """Name of the QoS spec of a tier.
+
+    >>> qos_spec_name('database')
+    'tier-database'
+    """
+    return f'tier-{tier}'
+
+
 def follow_image_type(name: str) -> state.VolumeType:
     """A volume type that leaves the choice to the image."""
     return state.VolumeType(

@@ -26,6 +26,7 @@ from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import cluster_rules
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import plan_qos_specs
 from cinder_tiers.domain import plan_volume_types
 from cinder_tiers.domain import project_rules
 from cinder_tiers.domain import state
@@ -73,6 +74,7 @@ def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
     found.extend(plan_volume_types.make(
         catalog=catalog, volume_types=actual.cinder.volume_types,
         projects=actual.projects))
+    found.extend(plan_qos_specs.make(catalog=catalog, cinder=actual.cinder))
     order = list(actions.Kind)
     return Plan(actions=tuple(
         sorted(found, key=lambda action: order.index(action.key.kind))))

@@ -59,11 +59,26 @@ class VolumeType:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class QosSpec:
+    """A QoS spec of Cinder."""
+
+    name: str
+    #: front-end, back-end or both.
+    consumer: str
+    specs: collections.abc.Mapping[str, str]
+    #: Names of the volume types that have it; a type has one at most.
+    volume_types: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CinderState:
     """The part of Cinder that tiers are made of."""
 
     #: {name: volume type}, private ones included.
     volume_types: collections.abc.Mapping[str, VolumeType]
+    #: {name: QoS spec}, those of others included.
+    qos_specs: collections.abc.Mapping[str, QosSpec] = dataclasses.field(
+        default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -64,7 +64,7 @@ class VolumeTypes:
                 self._update(current, wanted, done)
         except API_ERRORS as error:
             raise errors.ActionFailed(
-                f'{_refused(key, error)}; {_said(done)}') from error
+                f'{_refused(key, error)}; {said(done)}') from error
 
     def _update(self, current: state.VolumeType, wanted: state.VolumeType,
                 done: list[str]) -> None:
@@ -121,7 +121,11 @@ def _refused(key: actions.Key, error: Exception) -> str:
     return f'Cinder refused to change {key}: {error}'
 
 
-def _said(done: list[str]) -> str:
+def said(done: list[str]) -> str:
+    """What was changed before a failure.
+
+    :param done: names of the changes that were made.
+    """
     if not done:
         return 'nothing of it was changed'
     return (f'changed before that: {", ".join(done)}; tier plan shows what '

@@ -66,7 +66,7 @@ def reader(*, connection: openstack.connection.Connection,
     """
     def read(key: actions.Key) -> actions.Resource | None:
         if key.cluster is None:
-            return cinder.observe(connection).volume_types.get(key.name)
+            return cinder.read(connection, key)
         return ceph.read(clusters[key.cluster], key)
 
     return read

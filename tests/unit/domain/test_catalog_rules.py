@@ -102,6 +102,20 @@ class CatalogRulesTestCase(testtools.TestCase):
             given.tier(name, fallback=name == 'a', overflow=target)
             for name, target in zip('abc', targets, strict=True))))
 
+    @ddt.data(
+        (catalogs.Qos(front_end={'a': '1'}, back_end={'a': '1'}), []),
+        (catalogs.Qos(front_end={'a': '1'}, back_end={'a': '2'}),
+         ["tier 'a' has one front_end and another back_end"]),
+        (catalogs.Qos(front_end={'total_iops_sec': '1',
+                                 'read_bytes_sec': '1'}), []),
+        (catalogs.Qos(front_end={'total_iops_sec': '1', 'read_iops_sec': '1',
+                                 'write_iops_sec': '1'}),
+         ['total_iops_sec beside read_iops_sec and write_iops_sec']))
+    @ddt.unpack
+    def test_limits_can_be_kept(self, qos, expected):
+        self.assertEqual(expected, found(
+            given.tier('a', fallback=True, qos=qos)))
+
     def test_names_of_volume_types_are_compared_without_case(self):
         self.assertEqual(
             ["tier 'A', but tier 'a' exists",

@@ -34,7 +34,7 @@ from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder
 
 CINDER_KINDS = [kind for kind in actions.Kind
-                if kind in (actions.Kind.VOLUME_TYPE,)]
+                if kind in (actions.Kind.VOLUME_TYPE, actions.Kind.QOS_SPEC)]
 
 
 PROJECTS = {'a' * 32: 'alpha', 'b' * 32: 'beta', 'c' * 32: 'Gamma, Inc.',
@@ -78,12 +78,17 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         database, general, archive = given.three_tiers()
         return (
             dataclasses.replace(database, overflow='general',
-                                description='Fast'),
-            general,
+                                description='Fast', qos=catalogs.Qos(
+                                    front_end={'total_iops_sec': '500',
+                                               'total_bytes_sec': '9'})),
+            dataclasses.replace(general, qos=catalogs.Qos(
+                back_end={'read_iops_sec': '100'})),
             dataclasses.replace(archive, access=('alpha', 'b' * 32)))
 
     def remove(self):
         block_storage = self.connection.block_storage
+        for one in block_storage.qos_specs():
+            block_storage.delete_qos_spec(one, force=True)
         for one in block_storage.types(is_public='None'):
             if one.name != '__DEFAULT__':
                 block_storage.delete_type(one)
@@ -162,3 +167,61 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
             [f"2 projects of the name 'twice': {'d' * 32}, {'e' * 32}",
              "unknown project 'nobody'", "unknown project '../projects'"],
             [problem.found for problem in error.problems])
+
+    def qos_spec(self, tier):
+        return self.read(actions.Key(kind=actions.Kind.QOS_SPEC,
+                                     name=f'tier-{tier}'))
+
+    def test_each_tier_has_its_own_limits(self):
+        self.assert_applied(self.make_plan())
+        self.assertEqual(
+            [('front-end', {'total_iops_sec': '500', 'total_bytes_sec': '9'},
+              {'database'}),
+             ('back-end', {'read_iops_sec': '100'}, {'general'})],
+            [(found.consumer, found.specs, found.volume_types)
+             for found in map(self.qos_spec, ('database', 'general'))])
+
+    def test_limits_are_changed_and_removed(self):
+        self.carry_out(self.make_plan())
+        specs = {'total_iops_sec': '600', 'read_bytes_sec': '7'}
+        self.assert_applied(self.change('database', qos=catalogs.Qos(
+            front_end=specs, back_end=specs)))
+        found = self.qos_spec('database')
+        self.assertEqual(('both', specs), (found.consumer, found.specs))
+
+    def test_limits_of_somebody_else_stay(self):
+        self.catalog = given.of(*(
+            dataclasses.replace(tier, qos=None) for tier in self.tiers()))
+        self.assert_applied(self.make_plan())
+        block_storage = self.connection.block_storage
+        gold = block_storage.create_qos_spec(name='gold', consumer='both')
+        archive = block_storage.find_type('archive')
+        block_storage.associate_qos_spec(gold, archive.id)
+        self.assertEqual((), self.make_plan().actions)
+        refused, = self.change('archive', qos=catalogs.Qos(
+            front_end={'total_iops_sec': '1'})).refused
+        self.assertIn('gold', refused.refusal.reason)
+
+    def test_limits_that_an_apply_left_half_done_are_finished(self):
+        self.carry_out(self.make_plan())
+        block_storage = self.connection.block_storage
+        left, = [one for one in block_storage.qos_specs()
+                 if one.name == 'tier-general']
+        block_storage.disassociate_all_qos_spec(left)
+        plan = self.make_plan()
+        self.assertEqual(1, len(plan.actions))
+        self.assert_applied(plan)
+
+    def test_limits_that_another_type_got_meanwhile_are_not_changed(self):
+        self.carry_out(self.make_plan())
+        plan = self.change('database', qos=catalogs.Qos(
+            front_end={'total_iops_sec': '1'}))
+        block_storage = self.connection.block_storage
+        theirs = block_storage.create_type(name='theirs')
+        spec, = [one for one in block_storage.qos_specs()
+                 if one.name == 'tier-database']
+        block_storage.associate_qos_spec(spec, theirs.id)
+        result, = self.carry_out(plan)
+        self.assertIn('other volume types have', result.reason)
+        self.assertEqual('500',
+                         self.qos_spec('database').specs['total_iops_sec'])

@@ -77,6 +77,15 @@ class ReaderTestCase(testtools.TestCase):
             file='t.yaml').tiers
         self.assertEqual((access, is_public), (tier.access, tier.is_public))
 
+    def test_limits_are_text_as_cinder_keeps_them(self):
+        tier, = reader.read_text(SOUND.replace(
+            'fallback: true', 'fallback: true\n    qos: {back_end: '
+            '{total_iops_sec: 500, total_bytes_sec: "1000"}}'),
+            file='t.yaml').tiers
+        self.assertEqual(
+            {'total_iops_sec': '500', 'total_bytes_sec': '1000'},
+            tier.qos.specs)
+
     def test_values_know_their_lines(self):
         source = reader.read_text(SOUND, file='t.yaml').source
         self.assertEqual('t.yaml:10', source.where(
@@ -119,6 +128,14 @@ class ReaderTestCase(testtools.TestCase):
          't.yaml:7: tiers.general.access.1 is 5', 'put it in quotes'),
         ('fallback: true', 'fallback: true\n    access: [a, a]',
          't.yaml:7: tiers.general.access is a list', 'each once'),
+        ('fallback: true', 'fallback: true\n    qos: {}',
+         't.yaml:7: tiers.general.qos is a mapping', 'front_end, back_end'),
+        ('fallback: true', 'fallback: true\n    qos: {front_end: {x: true}}',
+         't.yaml:7: tiers.general.qos.front_end.x is True',
+         'an integer of 0 or more'),
+        ('fallback: true',
+         'fallback: true\n    qos: {back_end: {consumer: x}}',
+         't.yaml:7: tiers.general.qos.back_end.consumer', 'not consumer'),
         ('general:\n', '"a/b":\n', "t.yaml:5: tiers.a/b is 'a/b'",
          'a letter or digit'),
         ('general:\n', '"a\\n":\n', 't.yaml:5: ', 'a letter or digit'),
