@@ -166,8 +166,15 @@ class Tier:
     access: str | tuple[str, ...] | None = None
     #: None leaves a QoS spec of somebody else as it is.
     qos: Qos | None = None
-    #: None only while a broken file is examined.
+    #: The Ceph pool behind it; None: the storage exists already, and
+    #: `backend_name` or `extra_specs` say which it is.
     rbd: RbdPool | None = None
+    #: `volume_backend_name` of storage that exists; None with `rbd`.
+    backend_name: str | None = None
+    #: More extra specs of its volume type; without `rbd` and `backend_name`
+    #: they select the backends.
+    extra_specs: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict)
 
     @property
     def is_public(self) -> bool:
@@ -180,9 +187,12 @@ class Tier:
         return self.access if isinstance(self.access, tuple) else ()
 
     @property
-    def backend(self) -> str:
-        """`volume_backend_name` and name of the section of cinder.conf."""
-        return f'tier-{self.name}'
+    def backend(self) -> str | None:
+        """`volume_backend_name`; None when extra specs select backends.
+
+        With `rbd` it is also the name of the section of cinder.conf.
+        """
+        return f'tier-{self.name}' if self.rbd else self.backend_name
 
     @property
     def normal_tags(self) -> frozenset[str]:

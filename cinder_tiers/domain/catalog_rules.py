@@ -18,19 +18,15 @@ not know what exists in a cluster; `cluster_rules` does.
 """
 
 import collections.abc
-import difflib
-import itertools
 
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain import tags
+from cinder_tiers.domain import volume_type_rules
 
 #: Longest value of an extra spec (cinder/api/schemas/types_extra_specs.py).
 EXTRA_SPEC_MAX_CHARS = 255
-#: Names that a message lists at most, and words that a wrong one is compared
-#: with: a file may have thousands.
-_SHOWN_NAMES = 20
-_COMPARED_WORDS = 200
 
 Problems = collections.abc.Iterator[errors.Problem]
 
@@ -41,15 +37,8 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
     :returns: in the order of the rules; empty for a sound catalog.
     """
     rules = (_fallback, _names, _tags_within, _tags_across, _priorities,
-             _overflow, _circles, _qos, _clusters, _protection, _pools)
+             *volume_type_rules.RULES, _clusters, _protection, _pools)
     return tuple(problem for rule in rules for problem in rule(catalog))
-
-
-def did_you_mean(word: str, known: collections.abc.Iterable[str]) -> str:
-    """`did you mean 'x'? ` for a word near to a known one, else ''."""
-    words = list(itertools.islice(known, _COMPARED_WORDS))
-    near = difflib.get_close_matches(word, words, n=1)
-    return f'did you mean {near[0]!r}? ' if near else ''
 
 
 def _fallback(catalog: catalogs.Catalog) -> Problems:
@@ -149,97 +138,6 @@ def _priorities(catalog: catalogs.Catalog) -> Problems:
                 remedy='give the tier that should win the higher number')
 
 
-def _overflow(catalog: catalogs.Catalog) -> Problems:
-    names = {tier.name: None for tier in catalog.tiers}
-    for tier in catalog.tiers:
-        where = catalog.source.where(('tiers', tier.name, 'overflow'))
-        if tier.overflow == tier.name:
-            yield errors.Problem(
-                where=where, found=f'tier {tier.name!r} overflows to itself',
-                expected=f'another tier: '
-                         f'{_listed(names.keys() - {tier.name})}',
-                remedy='name another tier, or remove overflow')
-        elif tier.overflow is not None and tier.overflow not in names:
-            yield errors.Problem(
-                where=where, found=f'unknown tier {tier.overflow!r}',
-                expected=f'one of those under tiers: '
-                         f'{_listed(names.keys() - {tier.name})}',
-                remedy=f'{did_you_mean(tier.overflow, names)}correct it or '
-                       f'declare the tier')
-
-
-def _circles(catalog: catalogs.Catalog) -> Problems:
-    """Overflow in a circle.
-
-    A chain is sound: overflow goes one step only, since the volume type of a
-    tier names its own backend and that of one other. In a circle of two
-    tiers both types allow the same backends, so no backend would be a tier's
-    own, and the weigher could not prefer any.
-    """
-    targets = {tier.name: tier.overflow for tier in catalog.tiers}
-    seen: set[str] = set()
-    for start in targets:
-        chain: list[str] = []
-        name: str | None = start
-        while name in targets and name not in seen:
-            seen.add(name)
-            chain.append(name)
-            name = targets[name]
-        # A tier that overflows to itself has a problem of its own.
-        if name not in chain or chain[-1] == name:
-            continue
-        circle = chain[chain.index(name):]
-        yield errors.Problem(
-            where=catalog.source.where(('tiers', circle[0], 'overflow')),
-            found=f'overflow in a circle: '
-                  f'{" -> ".join((*circle, circle[0]))}',
-            expected='tiers that overflow in one direction (each goes one '
-                     'step only)',
-            remedy='remove overflow from one of them')
-
-
-def _qos(catalog: catalogs.Catalog) -> Problems:
-    for tier in catalog.tiers:
-        qos = tier.qos
-        if qos is None:
-            continue
-        path = ('tiers', tier.name, 'qos')
-        if qos.front_end and qos.back_end and qos.front_end != qos.back_end:
-            yield errors.Problem(
-                where=catalog.source.where((*path, 'back_end')),
-                found=f'tier {tier.name!r} has one front_end and another '
-                      f'back_end',
-                expected='one of them, or the same keys and values in both: '
-                         'Cinder has one QoS spec for a volume type and '
-                         'hands all of it to both',
-                remedy='remove one of them, or make them equal')
-        yield from _totals(catalog, (*path, 'front_end'),
-                           qos.front_end or {})
-
-
-def _totals(catalog: catalogs.Catalog, path: catalogs.Path,
-            specs: collections.abc.Mapping[str, str]) -> Problems:
-    for total in specs:
-        if not total.startswith('total_'):
-            continue
-        rest = total.removeprefix('total_')
-        parts = sorted({f'read_{rest}', f'write_{rest}'} & specs.keys())
-        if parts:
-            yield errors.Problem(
-                where=catalog.source.where((*path, total)),
-                found=f'{total} beside {" and ".join(parts)}',
-                expected='a limit for the total, or for reads and writes '
-                         '(libvirt refuses both together)',
-                remedy=f'remove {total}, or {" and ".join(parts)}')
-
-
-def _listed(names: collections.abc.Iterable[str]) -> str:
-    shown = sorted(names)
-    more = (f' and {len(shown) - _SHOWN_NAMES} more'
-            if len(shown) > _SHOWN_NAMES else '')
-    return (', '.join(shown[:_SHOWN_NAMES]) or 'none') + more
-
-
 def _clusters(catalog: catalogs.Catalog) -> Problems:
     known = ', '.join(catalog.clusters) or 'none'
     for tier in catalog.tiers:
@@ -251,8 +149,8 @@ def _clusters(catalog: catalogs.Catalog) -> Problems:
                 ('tiers', tier.name, 'rbd', 'cluster')),
             found=f'unknown cluster {name!r}',
             expected=f'one of those under clusters: {known}',
-            remedy=f'{did_you_mean(name, catalog.clusters)}correct it or '
-                   f'declare the cluster')
+            remedy=f'{spelling.did_you_mean(name, catalog.clusters)}'
+                   f'correct it or declare the cluster')
 
 
 def _protection(catalog: catalogs.Catalog) -> Problems:

@@ -147,7 +147,9 @@ def volume_type_of(tier: catalogs.Tier, *,
         is taken: where it overflows to is not followed.
     :param projects: ids of the projects that `tier.access` names.
     """
-    specs = {state.BACKEND: tier.backend, state.NAME: tier.name}
+    specs = {**tier.extra_specs, state.NAME: tier.name}
+    if tier.backend is not None:
+        specs[state.BACKEND] = tier.backend
     if overflow is not None:
         specs[state.OVERFLOW] = overflow.name
         # Cinder's own words for alternatives, which its CapabilitiesFilter

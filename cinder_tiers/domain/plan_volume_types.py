@@ -79,8 +79,11 @@ def _tier_type(catalog: catalogs.Catalog, tier: catalogs.Tier,
         tier, overflow=catalog.tier(tier.overflow), projects=projects)
     if before is None:
         return wanted
+    foreign = _foreign_specs(before)
+    # It belongs to the catalog: a tier of extra specs names no backend.
+    foreign.pop(state.BACKEND, None)
     return dataclasses.replace(
-        wanted, extra_specs={**_foreign_specs(before), **wanted.extra_specs},
+        wanted, extra_specs={**foreign, **wanted.extra_specs},
         description=(before.description if tier.description is None
                      else tier.description))
 

@@ -105,7 +105,9 @@ def _tier(name: str, value: dict) -> catalogs.Tier:
         priority=value.get('priority', 0),
         fallback=value.get('fallback', False),
         overflow=value.get('overflow'), access=_access(value.get('access')),
-        qos=_qos(value.get('qos')), rbd=_rbd(value.get('rbd')))
+        qos=_qos(value.get('qos')), rbd=_rbd(value.get('rbd')),
+        backend_name=value.get('backend'),
+        extra_specs=value.get('extra_specs', {}))
 
 
 def _access(value: str | list | None) -> str | tuple[str, ...] | None:

@@ -32,6 +32,12 @@ def tier(name='database', **changes):
     return dataclasses.replace(plain, **changes)
 
 
+def other_tier(name='other', **changes):
+    """A tier on storage that exists, changed in some fields."""
+    plain = catalog.Tier(name=name, backend_name=f'backend-{name}')
+    return dataclasses.replace(plain, **changes)
+
+
 def three_tiers():
     """database on ssd, general (fall-back) on hdd, archive 2+1 on hdd."""
     return (

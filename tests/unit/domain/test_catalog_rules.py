@@ -116,6 +116,41 @@ class CatalogRulesTestCase(testtools.TestCase):
         self.assertEqual(expected, found(
             given.tier('a', fallback=True, qos=qos)))
 
+    @ddt.data({'backend_name': 'lvm'},
+              {'backend_name': None, 'extra_specs': {'vendor_name': 'x'}},
+              {'backend_name': None,
+               'extra_specs': {'capabilities:replication': '<is> True'}},
+              {'extra_specs': {'multiattach': '<is> True', 'hp3par:x': 'y'}})
+    def test_a_tier_needs_no_rbd(self, changes):
+        self.assertEqual([], found(given.other_tier(fallback=True,
+                                                    **changes)))
+
+    @ddt.data(
+        ({'backend_name': None}, "tier 'other' names no storage"),
+        ({'backend_name': None, 'extra_specs': {'hp3par:x': 'y'}},
+         "tier 'other' names no storage"),
+        ({'rbd': given.rbd()}, "tier 'other' has both rbd and backend"),
+        ({'extra_specs': {'Tiers:name': 'x'}}, "extra spec 'Tiers:name'"),
+        ({'extra_specs': {'volume_backend_name': 'x'}},
+         "extra spec 'volume_backend_name'"),
+        ({'extra_specs': {'capabilities:volume_backend_name': 'x'}},
+         "extra spec 'capabilities:volume_backend_name'"))
+    @ddt.unpack
+    def test_a_tier_names_storage_once(self, changes, expected):
+        self.assertEqual([expected], found(
+            given.other_tier(fallback=True, **changes)))
+
+    def test_overflow_needs_the_backends_of_both(self):
+        specs = given.other_tier('specs', backend_name=None,
+                                 extra_specs={'vendor_name': 'x'})
+        self.assertEqual(
+            ["overflow from 'a' to 'specs', of which 'specs' has neither rbd "
+             "nor backend",
+             "overflow from 'b' to 'c', which has the same backend 'tier-c'"],
+            found(given.tier('a', fallback=True, overflow='specs'), specs,
+                  given.other_tier('b', backend_name='tier-c', overflow='c'),
+                  given.tier('c')))
+
     def test_names_of_volume_types_are_compared_without_case(self):
         self.assertEqual(
             ["tier 'A', but tier 'a' exists",

@@ -231,6 +231,17 @@ class PlanTestCase(testtools.TestCase):
             action.after.extra_specs)
         self.assertEqual('by hand', action.after.description)
 
+    def test_a_tier_that_no_longer_names_a_backend_loses_its_name(self):
+        before = state.VolumeType(name='a', extra_specs={
+            'tiers:name': 'a', 'volume_backend_name': 'lvm', 'theirs': 'x'})
+        catalog = given.of(given.other_tier(
+            'a', backend_name=None, extra_specs={'vendor_name': 'x'}),
+            follow_image_types=())
+        action, = self.make(catalog, given.nothing(
+            volume_types=[before])).actions
+        self.assertEqual({'tiers:name': 'a', 'vendor_name': 'x',
+                          'theirs': 'x'}, action.after.extra_specs)
+
     def test_a_tier_with_overflow_waits_for_the_pools_of_both(self):
         made = self.make(given.of(
             given.tier('a', overflow='b', fallback=True), given.tier('b')),
@@ -277,6 +288,21 @@ class DesiredTestCase(testtools.TestCase):
              'tiers:fallback': '<is> True'},
             desired.volume_type_of(
                 given.tier('a', fallback=True)).extra_specs)
+
+    def test_a_tier_on_other_storage_names_it(self):
+        self.assertEqual(
+            {'volume_backend_name': 'lvm', 'tiers:name': 'a',
+             'multiattach': '<is> True'},
+            desired.volume_type_of(given.other_tier(
+                'a', backend_name='lvm',
+                extra_specs={'multiattach': '<is> True'})).extra_specs)
+
+    def test_a_tier_of_extra_specs_names_no_backend(self):
+        self.assertEqual(
+            {'vendor_name': 'x', 'tiers:name': 'a'},
+            desired.volume_type_of(given.other_tier(
+                'a', backend_name=None,
+                extra_specs={'vendor_name': 'x'})).extra_specs)
 
     def test_overflow_goes_one_step(self):
         b = given.tier('b', overflow='c')

@@ -83,7 +83,11 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
                                                'total_bytes_sec': '9'})),
             dataclasses.replace(general, qos=catalogs.Qos(
                 back_end={'read_iops_sec': '100'})),
-            dataclasses.replace(archive, access=('alpha', 'b' * 32)))
+            dataclasses.replace(archive, access=('alpha', 'b' * 32)),
+            given.other_tier('lvm', extra_specs={
+                'multiattach': '<is> True', 'hp3par:persona': '1'}),
+            given.other_tier('any', backend_name=None, extra_specs={
+                'vendor_name': 'somebody'}))
 
     def remove(self):
         block_storage = self.connection.block_storage
@@ -225,3 +229,10 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         self.assertIn('other volume types have', result.reason)
         self.assertEqual('500',
                          self.qos_spec('database').specs['total_iops_sec'])
+
+    def test_a_tier_moves_to_other_storage(self):
+        self.carry_out(self.make_plan())
+        self.assert_applied(self.change('any', backend_name='lvm'))
+        self.assert_applied(self.change('any', backend_name=None))
+        self.assertEqual({'tiers:name': 'any', 'vendor_name': 'somebody'},
+                         self.read(test_cinder.key('any')).extra_specs)

@@ -86,6 +86,17 @@ class ReaderTestCase(testtools.TestCase):
             {'total_iops_sec': '500', 'total_bytes_sec': '1000'},
             tier.qos.specs)
 
+    def test_a_catalog_without_ceph_needs_no_cluster(self):
+        catalog = reader.read_text(
+            'version: 1\ntiers:\n  a: {fallback: true, backend: lvm}\n',
+            file='t.yaml')
+        self.assertEqual((), catalog.clusters_in_use)
+        self.assertEqual('lvm', catalog.tiers[0].backend)
+
+    def test_storage_that_is_broken_is_not_said_to_be_missing(self):
+        self.assertEqual(1, len(problems(SOUND.replace(
+            '      pool: general\n', ''))))
+
     def test_values_know_their_lines(self):
         source = reader.read_text(SOUND, file='t.yaml').source
         self.assertEqual('t.yaml:10', source.where(
@@ -136,6 +147,15 @@ class ReaderTestCase(testtools.TestCase):
         ('fallback: true',
          'fallback: true\n    qos: {back_end: {consumer: x}}',
          't.yaml:7: tiers.general.qos.back_end.consumer', 'not consumer'),
+        ('fallback: true', 'fallback: true\n    extra_specs: {x: true}',
+         't.yaml:7: tiers.general.extra_specs.x is True', 'put it in quotes'),
+        ('fallback: true', 'fallback: true\n    backend: <or> x',
+         "t.yaml:7: tiers.general.backend is '<or> x'", 'a letter or digit'),
+        ('fallback: true', 'fallback: true\n    backend: lvm',
+         "t.yaml:7: tier 'general' has both rbd and backend",
+         'remove one of them'),
+        ('general:\n', 'a: {tags: [a]}\n  general:\n',
+         "t.yaml:5: tier 'a' names no storage", 'add one of them'),
         ('general:\n', '"a/b":\n', "t.yaml:5: tiers.a/b is 'a/b'",
          'a letter or digit'),
         ('general:\n', '"a\\n":\n', 't.yaml:5: ', 'a letter or digit'),
