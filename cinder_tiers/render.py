@@ -85,7 +85,7 @@ def _set_fields(resource: actions.Resource | None) -> Fields:
         return Fields({})
     return Fields({name: value
                    for name, value in actions.fields_of(resource).items()
-                   if value not in (None, False, '')})
+                   if value not in (None, False, '', frozenset())})
 
 
 def backends(catalog: catalogs.Catalog, *, default_conf: str,

@@ -24,7 +24,8 @@ import enum
 from cinder_tiers.domain import state
 
 Resource = (state.CrushRule | state.ErasureCodeProfile | state.Pool
-            | state.CephxUser | state.OsdOptions | state.VolumeType)
+            | state.CephxUser | state.OsdOptions | state.VolumeType
+            | state.QosSpec)
 
 
 class Kind(enum.Enum):
@@ -36,6 +37,7 @@ class Kind(enum.Enum):
     OSD_OPTIONS = 'osd options'
     CEPHX_USER = 'cephx user'
     VOLUME_TYPE = 'volume type'
+    QOS_SPEC = 'qos spec'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

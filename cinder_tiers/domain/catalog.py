@@ -29,6 +29,9 @@ Path = tuple[str | int, ...]
 #: Appended to the pool of an erasure coded tier to name its data pool.
 DATA_POOL_SUFFIX = '-data'
 
+#: Access for all projects, asked for in words.
+PUBLIC = 'public'
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Source:
@@ -129,6 +132,29 @@ class RbdPool:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Qos:
+    """Limits of volumes, as Cinder's QoS specs have them."""
+
+    #: {key: value} for the hypervisor; None: nothing for it.
+    front_end: collections.abc.Mapping[str, str] | None = None
+    #: {key: value} for the storage's driver; None: nothing for it. The same
+    #: as `front_end` when both are given.
+    back_end: collections.abc.Mapping[str, str] | None = None
+
+    @property
+    def consumer(self) -> str:
+        """Who keeps the limits, in Cinder's words."""
+        if self.front_end and self.back_end:
+            return 'both'
+        return 'front-end' if self.front_end else 'back-end'
+
+    @property
+    def specs(self) -> collections.abc.Mapping[str, str]:
+        """{key: value} for whoever keeps them."""
+        return self.front_end or self.back_end or {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Tier:
     """A tier, which becomes a volume type of the same name."""
 
@@ -141,13 +167,42 @@ class Tier:
     priority: int = 0
     #: Serves untagged images and blank volumes.
     fallback: bool = False
-    #: None only while a broken file is examined.
+    #: Name of the tier that may take a volume when this one has no room;
+    #: None refuses it.
+    overflow: str | None = None
+    #: Names or ids of the projects that may use it, each once, and no other
+    #: may; or `PUBLIC`: all may. None: all may, but a type that is private
+    #: is not opened.
+    access: str | tuple[str, ...] | None = None
+    #: None leaves a QoS spec of somebody else as it is.
+    qos: Qos | None = None
+    #: The Ceph pool behind it; None: the storage exists already, and
+    #: `backend_name` or `extra_specs` say which it is.
     rbd: RbdPool | None = None
+    #: `volume_backend_name` of storage that exists; None with `rbd`.
+    backend_name: str | None = None
+    #: More extra specs of its volume type; without `rbd` and `backend_name`
+    #: they select the backends.
+    extra_specs: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict)
 
     @property
-    def backend(self) -> str:
-        """`volume_backend_name` and name of the section of cinder.conf."""
-        return f'tier-{self.name}'
+    def is_public(self) -> bool:
+        """Whether all projects may use it."""
+        return not isinstance(self.access, tuple)
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """The projects under `access`; none when all may use it."""
+        return self.access if isinstance(self.access, tuple) else ()
+
+    @property
+    def backend(self) -> str | None:
+        """`volume_backend_name`; None when extra specs select backends.
+
+        With `rbd` it is also the name of the section of cinder.conf.
+        """
+        return f'tier-{self.name}' if self.rbd else self.backend_name
 
     @property
     def normal_tags(self) -> frozenset[str]:
@@ -166,10 +221,20 @@ class Catalog:
     follow_image_types: tuple[str, ...] = ()
     source: Source = dataclasses.field(default_factory=Source, compare=False)
 
+    def tier(self, name: str | None) -> Tier | None:
+        """The tier of a name; None when there is none."""
+        return next((tier for tier in self.tiers if tier.name == name), None)
+
     def tiers_of(self, cluster: str) -> tuple[Tier, ...]:
         """Tiers with a pool in a cluster, in the order of the file."""
         return tuple(tier for tier in self.tiers
                      if tier.rbd is not None and tier.rbd.cluster == cluster)
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """Names or ids of all projects in it, each once."""
+        return tuple(dict.fromkeys(
+            name for tier in self.tiers for name in tier.projects))
 
     @property
     def clusters_in_use(self) -> tuple[Cluster, ...]:

@@ -18,12 +18,13 @@ not know what exists in a cluster; `cluster_rules` does.
 """
 
 import collections.abc
-import difflib
 
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import pool_rules
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain import tags
+from cinder_tiers.domain import volume_type_rules
 
 #: Longest value of an extra spec (cinder/api/schemas/types_extra_specs.py).
 EXTRA_SPEC_MAX_CHARS = 255
@@ -37,14 +38,9 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
     :returns: in the order of the rules; empty for a sound catalog.
     """
     rules = (_fallback, _names, _tags_within, _tags_across, _priorities,
-             _clusters, _protection, _pools, pool_rules.check)
+             *volume_type_rules.RULES, _clusters, _protection, _pools,
+             pool_rules.check)
     return tuple(problem for rule in rules for problem in rule(catalog))
-
-
-def did_you_mean(word: str, known: collections.abc.Iterable[str]) -> str:
-    """`did you mean 'x'? ` for a word near to a known one, else ''."""
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f'did you mean {near[0]!r}? ' if near else ''
 
 
 def _fallback(catalog: catalogs.Catalog) -> Problems:
@@ -155,8 +151,8 @@ def _clusters(catalog: catalogs.Catalog) -> Problems:
                 ('tiers', tier.name, 'rbd', 'cluster')),
             found=f'unknown cluster {name!r}',
             expected=f'one of those under clusters: {known}',
-            remedy=f'{did_you_mean(name, catalog.clusters)}correct it or '
-                   f'declare the cluster')
+            remedy=f'{spelling.did_you_mean(name, catalog.clusters)}'
+                   f'correct it or declare the cluster')
 
 
 def _protection(catalog: catalogs.Catalog) -> Problems:

@@ -19,10 +19,10 @@ tier could not be completed.
 import collections.abc
 
 from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import catalog_rules
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import osd_options
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain import state
 
 
@@ -48,7 +48,7 @@ def _images_pool(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
                  ceph: state.CephState) -> list[errors.Problem]:
     if not cluster.images_pool or cluster.images_pool in ceph.pools:
         return []
-    near = catalog_rules.did_you_mean(cluster.images_pool, ceph.pools)
+    near = spelling.did_you_mean(cluster.images_pool, ceph.pools)
     return [errors.Problem(
         where=catalog.source.where(
             ('clusters', cluster.name, 'images_pool')),
@@ -69,7 +69,7 @@ def _placement(catalog: catalogs.Catalog, tier: catalogs.Tier,
     if rbd.device_class not in classes:
         exist = ', '.join(f'{name} ({count} OSDs)'
                           for name, count in classes.items()) or 'none'
-        near = catalog_rules.did_you_mean(rbd.device_class, classes)
+        near = spelling.did_you_mean(rbd.device_class, classes)
         return [errors.Problem(
             where=catalog.source.where((*path, 'device_class')),
             found=f'no OSD of cluster {rbd.cluster!r} has device class '

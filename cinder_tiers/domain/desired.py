@@ -175,16 +175,51 @@ def grants_of(catalog: catalogs.Catalog,
             'mgr': tuple(pools)}
 
 
-def volume_type_of(tier: catalogs.Tier) -> state.VolumeType:
-    """The volume type of a tier; extra specs as in the design's table."""
-    specs = {state.BACKEND: tier.backend, state.NAME: tier.name}
+def volume_type_of(tier: catalogs.Tier, *,
+                   overflow: catalogs.Tier | None = None,
+                   projects: frozenset[str] = frozenset(),
+                   ) -> state.VolumeType:
+    """The volume type of a tier; extra specs as in the design's table.
+
+    :param overflow: the tier that `tier.overflow` names. Only its own backend
+        is taken: where it overflows to is not followed.
+    :param projects: ids of the projects that `tier.access` names.
+    """
+    specs = {**tier.extra_specs, state.NAME: tier.name}
+    if tier.backend is not None:
+        specs[state.BACKEND] = tier.backend
+    if overflow is not None:
+        specs[state.OVERFLOW] = overflow.name
+        # Cinder's own words for alternatives, which its CapabilitiesFilter
+        # and our weigher read.
+        specs[state.BACKEND] = (f'{state.OR} {tier.backend} '
+                                f'{state.OR} {overflow.backend}')
     if tier.tags:
         specs[state.TAGS] = tags.format_tags(tier.normal_tags)
         specs[state.PRIORITY] = str(tier.priority)
     if tier.fallback:
         specs[state.FALLBACK] = state.TRUE
     return state.VolumeType(name=tier.name, extra_specs=specs,
+                            is_public=tier.is_public, projects=projects,
                             description=tier.description or '')
+
+
+def qos_spec_of(tier: catalogs.Tier) -> state.QosSpec | None:
+    """The QoS spec of a tier; None when it declares no limits."""
+    if tier.qos is None:
+        return None
+    return state.QosSpec(
+        name=qos_spec_name(tier.name), consumer=tier.qos.consumer,
+        specs=tier.qos.specs, volume_types=frozenset({tier.name}))
+
+
+def qos_spec_name(tier: str) -> str:
+    """Name of the QoS spec of a tier.
+
+    >>> qos_spec_name('database')
+    'tier-database'
+    """
+    return f'tier-{tier}'
 
 
 def follow_image_type(name: str) -> state.VolumeType:

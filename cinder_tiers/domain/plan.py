@@ -26,8 +26,10 @@ from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import cluster_rules
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import plan_qos_specs
 from cinder_tiers.domain import plan_volume_types
 from cinder_tiers.domain import pool_options
+from cinder_tiers.domain import project_rules
 from cinder_tiers.domain import state
 
 #: Fields of a pool of which a change moves or rewrites data.
@@ -59,9 +61,11 @@ def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
     """Compares the catalog with what exists.
 
     :returns: a plan, empty when nothing is to be done.
-    :raises errors.ProblemsFound: when a cluster cannot hold a tier.
+    :raises errors.ProblemsFound: when a cluster cannot hold a tier, or a
+        project is unknown.
     """
-    problems = cluster_rules.check(catalog, actual.ceph)
+    problems = (*cluster_rules.check(catalog, actual.ceph),
+                *project_rules.check(catalog, actual.projects))
     if problems:
         raise errors.ProblemsFound(problems)
     found: list[actions.Action] = []
@@ -72,7 +76,9 @@ def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
         found.extend(_osd_actions(catalog, cluster, ceph))
         found.extend(_user_actions(catalog, cluster, ceph))
     found.extend(plan_volume_types.make(
-        catalog=catalog, volume_types=actual.cinder.volume_types))
+        catalog=catalog, volume_types=actual.cinder.volume_types,
+        projects=actual.projects))
+    found.extend(plan_qos_specs.make(catalog=catalog, cinder=actual.cinder))
     order = list(actions.Kind)
     return Plan(actions=tuple(
         sorted(found, key=lambda action: order.index(action.key.kind))))

@@ -16,6 +16,7 @@ Pure. A volume type without our mark belongs to somebody else.
 """
 
 import collections.abc
+import dataclasses
 
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
@@ -25,18 +26,23 @@ from cinder_tiers.domain import state
 
 def make(*, catalog: catalogs.Catalog,
          volume_types: collections.abc.Mapping[str, state.VolumeType],
+         projects: collections.abc.Mapping[str, frozenset[str]],
          ) -> collections.abc.Iterator[actions.Action]:
     """Actions that make the volume types those of the catalog.
 
     :param volume_types: {name: volume type} of all that exist.
+    :param projects: {project as the catalog names it: its id, as a set}.
     :returns: tiers in the order of the file, then types that follow the
         image, then types with our mark that the catalog does not have.
     """
     for tier in catalog.tiers:
         before = volume_types.get(tier.name)
+        after = _tier_type(catalog, tier, before, frozenset().union(
+            *(projects[name] for name in tier.projects)))
         yield from _action(
-            before, _tier_type(tier, before), why=f'tier {tier.name}',
-            mark=f'{state.NAME}={tier.name}', needs=_needs(catalog, tier))
+            before, after, why=f'tier {tier.name}',
+            mark=f'{state.NAME}={tier.name}', needs=_needs(catalog, tier),
+            may_open=tier.access is not None)
     for name in catalog.follow_image_types:
         before = volume_types.get(name)
         yield from _action(
@@ -53,24 +59,31 @@ def make(*, catalog: catalogs.Catalog,
 def _needs(catalog: catalogs.Catalog,
            tier: catalogs.Tier) -> frozenset[actions.Key]:
     """A type must not offer what its pools cannot serve yet."""
-    if tier.rbd is None:
-        return frozenset()
-    cluster = catalog.clusters[tier.rbd.cluster]
-    pools = {actions.Key(kind=actions.Kind.POOL, cluster=cluster.name,
-                         name=pool) for pool in tier.rbd.pools}
-    return frozenset({*pools, actions.Key(
-        kind=actions.Kind.CEPHX_USER, cluster=cluster.name,
-        name=f'client.{cluster.cinder_user}')})
+    needs = set()
+    for one in (tier, catalog.tier(tier.overflow)):
+        if one is None or one.rbd is None:
+            continue
+        cluster = catalog.clusters[one.rbd.cluster]
+        needs |= {actions.Key(kind=actions.Kind.POOL, cluster=cluster.name,
+                              name=pool) for pool in one.rbd.pools}
+        needs.add(actions.Key(
+            kind=actions.Kind.CEPHX_USER, cluster=cluster.name,
+            name=f'client.{cluster.cinder_user}'))
+    return frozenset(needs)
 
 
-def _tier_type(tier: catalogs.Tier, before: state.VolumeType | None,
-               ) -> state.VolumeType:
-    wanted = desired.volume_type_of(tier)
+def _tier_type(catalog: catalogs.Catalog, tier: catalogs.Tier,
+               before: state.VolumeType | None,
+               projects: frozenset[str]) -> state.VolumeType:
+    wanted = desired.volume_type_of(
+        tier, overflow=catalog.tier(tier.overflow), projects=projects)
     if before is None:
         return wanted
-    return state.VolumeType(
-        name=wanted.name, extra_specs={**_foreign_specs(before),
-                                       **wanted.extra_specs},
+    foreign = _foreign_specs(before)
+    # It belongs to the catalog: a tier of extra specs names no backend.
+    foreign.pop(state.BACKEND, None)
+    return dataclasses.replace(
+        wanted, extra_specs={**foreign, **wanted.extra_specs},
         description=(before.description if tier.description is None
                      else tier.description))
 
@@ -94,26 +107,51 @@ def _foreign_specs(volume_type: state.VolumeType) -> dict[str, str]:
 
 
 def _action(before: state.VolumeType | None, after: state.VolumeType, *,
-            why: str, mark: str,
+            why: str, mark: str, may_open: bool = False,
             needs: frozenset[actions.Key] = frozenset(),
             ) -> collections.abc.Iterator[actions.Action]:
     if before is not None and not actions.differences(before, after):
         return
-    refusal = None
-    if before is not None and not before.is_ours:
-        refusal = actions.Refusal(
-            reason=f'a volume type {after.name} exists without our mark',
-            remedy=f'choose another name in the catalog, or hand the type '
-                   f'over with "openstack volume type set --property '
-                   f'\'{mark}\' {after.name}"')
-    elif before is not None and not before.is_public:
-        refusal = actions.Refusal(
-            reason='it would open a private volume type to all projects',
-            remedy='to accept that, make it public by hand, for instance '
-                   'with "cinder type-update --is_public True ID"')
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name),
-        before=before, after=after, why=why, needs=needs, refusal=refusal)
+        before=before, after=after, why=why, needs=needs,
+        refusal=before and _refusal(before, after, mark, may_open))
+
+
+def _refusal(before: state.VolumeType, after: state.VolumeType, mark: str,
+             may_open: bool) -> actions.Refusal | None:
+    name = after.name
+    if not before.is_ours:
+        return actions.Refusal(
+            reason=f'a volume type {name} exists without our mark',
+            remedy=f'choose another name in the catalog, or hand the type '
+                   f'over with "openstack volume type set --property '
+                   f'\'{mark}\' {name}"')
+    if after.is_public and not before.is_public and not may_open:
+        return actions.Refusal(
+            reason='it would open a private volume type to all projects',
+            remedy='declare "access: public" or the projects that have '
+                   'access when it is a tier, or make it public by hand, '
+                   'for instance with "cinder type-update --is_public True '
+                   'ID"')
+    if before.is_public and not after.is_public:
+        return actions.Refusal(
+            reason='it would take a public volume type from all projects '
+                   'but those that are named',
+            remedy='to accept that, make it private by hand, for instance '
+                   'with "cinder type-update --is_public False ID"; tier '
+                   'apply then gives the projects access')
+    taken = sorted(before.projects - after.projects)
+    if taken and not after.is_public:
+        commands = ' and '.join(
+            f'"openstack volume type unset --project {project} {name}"'
+            for project in taken)
+        return actions.Refusal(
+            reason=f'it would take the volume type from projects: '
+                   f'{", ".join(taken)}',
+            remedy=f'name them under access, or, to accept that, run '
+                   f'{commands}')
+    return None
 
 
 def _undeclared(volume_type: state.VolumeType) -> actions.Action:

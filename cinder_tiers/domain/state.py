@@ -35,6 +35,8 @@ FOLLOW_IMAGE = 'tiers:follow_image'
 BACKEND = 'volume_backend_name'
 #: How Cinder writes a boolean in an extra spec.
 TRUE = '<is> True'
+#: How Cinder writes alternatives, before each of them.
+OR = '<or>'
 
 #: Metadata of a field that is not compared when None is wanted.
 NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
@@ -49,6 +51,9 @@ class VolumeType:
     name: str
     description: str = ''
     is_public: bool = True
+    #: Ids of the projects that may use a private type; none for a public
+    #: type, and for one without our mark.
+    projects: frozenset[str] = frozenset()
     extra_specs: collections.abc.Mapping[str, str]
 
     @property
@@ -58,11 +63,26 @@ class VolumeType:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class QosSpec:
+    """A QoS spec of Cinder."""
+
+    name: str
+    #: front-end, back-end or both.
+    consumer: str
+    specs: collections.abc.Mapping[str, str]
+    #: Names of the volume types that have it; a type has one at most.
+    volume_types: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CinderState:
     """The part of Cinder that tiers are made of."""
 
     #: {name: volume type}, private ones included.
     volume_types: collections.abc.Mapping[str, VolumeType]
+    #: {name: QoS spec}, those of others included.
+    qos_specs: collections.abc.Mapping[str, QosSpec] = dataclasses.field(
+        default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -212,3 +232,6 @@ class ActualState:
     cinder: CinderState
     #: {name of the cluster in the catalog: its state}.
     ceph: collections.abc.Mapping[str, CephState]
+    #: {project as the catalog names it: ids of all that are meant by it}.
+    projects: collections.abc.Mapping[str, frozenset[str]] = (
+        dataclasses.field(default_factory=dict))

@@ -18,6 +18,7 @@ from cinder_tiers.domain import actions
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import ceph
 from cinder_tiers.execute import cinder
+from cinder_tiers.execute import cinder_qos
 
 
 def executors(*, connection: openstack.connection.Connection,
@@ -34,4 +35,5 @@ def executors(*, connection: openstack.connection.Connection,
         actions.Kind.OSD_OPTIONS: ceph.OsdOptions(clusters),
         actions.Kind.CEPHX_USER: ceph.CephxUsers(clusters),
         actions.Kind.VOLUME_TYPE: cinder.VolumeTypes(connection),
+        actions.Kind.QOS_SPEC: cinder_qos.QosSpecs(connection),
     }

@@ -15,10 +15,13 @@
 Must not know where the connection came from.
 """
 
+import dataclasses
+
 import keystoneauth1.exceptions
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.domain import actions
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import state
 
@@ -28,7 +31,10 @@ API_ERRORS = (openstack.exceptions.SDKException,
 
 
 def observe(connection: openstack.connection.Connection) -> state.CinderState:
-    """All volume types, private ones included.
+    """All volume types, private ones included, and all QoS specs.
+
+    One call for each page of types and of QoS specs, and one for each private
+    type of ours and each QoS spec.
 
     :param connection: of an administrator; others do not see extra specs.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
@@ -39,13 +45,61 @@ def observe(connection: openstack.connection.Connection) -> state.CinderState:
         raise errors.Unreachable(
             f'Cinder did not list volume types: {error}; the user must be '
             f'an administrator of block storage') from error
-    return state.CinderState(volume_types={
-        one.name: parse_volume_type(one) for one in found})
+    types = {one.name: parse_volume_type(one) for one in found}
+    for one in found:
+        if types[one.name].is_ours and not types[one.name].is_public:
+            types[one.name] = dataclasses.replace(
+                types[one.name], projects=_projects(connection, one))
+    return state.CinderState(volume_types=types,
+                             qos_specs=_qos_specs(connection))
+
+
+def read(connection: openstack.connection.Connection, key: actions.Key,
+         ) -> state.VolumeType | state.QosSpec | None:
+    """One object as it is in effect.
+
+    :param connection: of an administrator.
+    :param key: names it.
+    :returns: None when it does not exist.
+    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    """
+    if key.kind is actions.Kind.QOS_SPEC:
+        return _qos_specs(connection).get(key.name)
+    return observe(connection).volume_types.get(key.name)
 
 
 def parse_volume_type(resource: object) -> state.VolumeType:
-    """A volume type from the resource of openstacksdk."""
+    """A volume type from the resource of openstacksdk, without projects."""
     return state.VolumeType(
         name=resource.name, description=resource.description or '',
         is_public=bool(resource.is_public),
         extra_specs=dict(resource.extra_specs or {}))
+
+
+def _projects(connection: openstack.connection.Connection,
+              resource: object) -> frozenset[str]:
+    try:
+        rows = connection.block_storage.get_type_access(resource)
+    except API_ERRORS as error:
+        raise errors.Unreachable(
+            f'Cinder did not list who may use volume type {resource.name}: '
+            f'{error}; the user must be an administrator of block storage'
+        ) from error
+    return frozenset(row['project_id'] for row in rows)
+
+
+def _qos_specs(connection: openstack.connection.Connection,
+               ) -> dict[str, state.QosSpec]:
+    block_storage = connection.block_storage
+    try:
+        return {
+            one.name: state.QosSpec(
+                name=one.name, consumer=one.consumer or '',
+                specs=dict(one.specs or {}), volume_types=frozenset(
+                    row.name
+                    for row in block_storage.qos_spec_associations(one)))
+            for one in block_storage.qos_specs()}
+    except API_ERRORS as error:
+        raise errors.Unreachable(
+            f'Cinder did not list QoS specs: {error}; the user must be an '
+            f'administrator of block storage') from error

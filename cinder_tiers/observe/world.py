@@ -23,6 +23,7 @@ from cinder_tiers.domain import state
 from cinder_tiers.observe import ceph
 from cinder_tiers.observe import ceph_session
 from cinder_tiers.observe import cinder
+from cinder_tiers.observe import keystone
 
 
 @contextlib.contextmanager
@@ -42,13 +43,14 @@ def sessions(catalog: catalogs.Catalog) -> collections.abc.Iterator[
 def observe(*, catalog: catalogs.Catalog,
             connection: openstack.connection.Connection,
             clusters: dict[str, ceph_session.Session]) -> state.ActualState:
-    """The state of Cinder and of each cluster.
+    """The state of Cinder, of the catalog's projects and of each cluster.
 
     :param clusters: {name of the cluster: session}.
     :raises errors.TiersError: when a service does not answer or refuses.
     """
     return state.ActualState(
         cinder=cinder.observe(connection),
+        projects=keystone.observe(connection, catalog.projects),
         ceph={name: ceph.observe(session, catalog)
               for name, session in clusters.items()})
 
@@ -64,7 +66,7 @@ def reader(*, connection: openstack.connection.Connection,
     """
     def read(key: actions.Key) -> actions.Resource | None:
         if key.cluster is None:
-            return cinder.observe(connection).volume_types.get(key.name)
+            return cinder.read(connection, key)
         return ceph.read(clusters[key.cluster], key)
 
     return read

@@ -111,7 +111,26 @@ def _tier(name: str, value: dict) -> catalogs.Tier:
         name=name, description=value.get('description'),
         tags=tuple(str(tag) for tag in value.get('tags', ())),
         priority=value.get('priority', 0),
-        fallback=value.get('fallback', False), rbd=_rbd(value.get('rbd')))
+        fallback=value.get('fallback', False),
+        overflow=value.get('overflow'), access=_access(value.get('access')),
+        qos=_qos(value.get('qos')), rbd=_rbd(value.get('rbd')),
+        backend_name=value.get('backend'),
+        extra_specs=value.get('extra_specs', {}))
+
+
+def _access(value: str | list | None) -> str | tuple[str, ...] | None:
+    if isinstance(value, list):
+        return tuple(str(name) for name in value)
+    return value
+
+
+def _qos(value: dict | None) -> catalogs.Qos | None:
+    if not value:
+        return None
+    # Cinder keeps text, so 500 and "500" are the same.
+    return catalogs.Qos(**{
+        side: {key: str(limit) for key, limit in specs.items()}
+        for side, specs in value.items()})
 
 
 def _rbd(value: dict | None) -> catalogs.RbdPool | None:

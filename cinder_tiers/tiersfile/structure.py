@@ -26,8 +26,8 @@ import json
 import jsonschema
 
 from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import catalog_rules
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import spelling
 
 _TYPE_NAMES = {dict: 'a mapping', list: 'a list', str: 'text',
                bool: 'a boolean', int: 'an integer', float: 'a number',
@@ -106,7 +106,7 @@ def _unknown_keys(error: jsonschema.ValidationError,
     for key in error.instance:
         if key in known:
             continue
-        near = catalog_rules.did_you_mean(key, known)
+        near = spelling.did_you_mean(key, known)
         yield errors.Problem(
             where=source.where((*path, key)),
             found=f'unknown key {_clip(key)} in {name}',

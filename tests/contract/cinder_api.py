@@ -94,6 +94,10 @@ class CinderApi:
         return self._order('volume', host=host, project_id=project_id,
                            **fields)
 
+    def delete_volume(self, ident):
+        """Deletes a volume from the database."""
+        self._order('no_volume', ident=ident)
+
     def _order(self, what, **arguments):
         self._process.stdin.write(
             json.dumps({what: arguments}).encode() + b'\n')

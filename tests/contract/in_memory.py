@@ -94,7 +94,8 @@ class World:
 
         return state.ActualState(
             cinder=state.CinderState(
-                volume_types=of(actions.Kind.VOLUME_TYPE)),
+                volume_types=of(actions.Kind.VOLUME_TYPE),
+                qos_specs=of(actions.Kind.QOS_SPEC)),
             ceph={'ceph': state.CephState(
                 crush_rules=of(actions.Kind.CRUSH_RULE),
                 erasure_code_profiles=of(actions.Kind.ERASURE_CODE_PROFILE),
@@ -105,10 +106,13 @@ class World:
 
     @staticmethod
     def _parts(wanted, key):
-        """Objects that Ceph needs before it takes this one."""
+        """Objects that Ceph or Cinder needs before it takes this one."""
         def part(kind, name):
             return actions.Key(kind=kind, cluster=key.cluster, name=name)
 
+        if isinstance(wanted, state.QosSpec):
+            return {part(actions.Kind.VOLUME_TYPE, name)
+                    for name in wanted.volume_types}
         if isinstance(wanted, state.CrushRule) and wanted.kind == 'erasure':
             return {part(actions.Kind.ERASURE_CODE_PROFILE, wanted.name)}
         if isinstance(wanted, state.Pool):

@@ -17,9 +17,10 @@
 prints the port once it answers, and runs until its standard input ends. Each
 line of its standard input is an order, {what: arguments} in JSON, which it
 answers with a line of JSON: `backend` adds a capability report of a backend
-to a real scheduler, `volume` a volume to the database, `default_type`
-the default volume type of a project, `image` and `project` what the stand-ins
-for Glance and Keystone know, at /image and /identity.
+to a real scheduler, `volume` adds a volume to the database and `no_volume`
+deletes one, `default_type` sets the default volume type of a project, `image`
+and `project` add what the stand-ins for Glance and Keystone know, at /image
+and /identity.
 
 A token is `role:project`: it stands for a user with that role there. A seer is
 a member to whom a lenient policy shows extra specs.
@@ -129,6 +130,11 @@ class Orders:
             db_api.volume_glance_metadata_create(
                 self._admin, volume.id, 'image_id', image_id)
         return volume.id
+
+    def no_volume(self, *, ident):
+        """Deletes a volume from the database."""
+        from cinder.db import api as db_api
+        db_api.volume_destroy(self._admin, ident)
 
     def default_type(self, *, project, type_id):
         """Sets the default volume type of a project; None unsets it."""

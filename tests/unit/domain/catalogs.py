@@ -32,6 +32,12 @@ def tier(name='database', **changes):
     return dataclasses.replace(plain, **changes)
 
 
+def other_tier(name='other', **changes):
+    """A tier on storage that exists, changed in some fields."""
+    plain = catalog.Tier(name=name, backend_name=f'backend-{name}')
+    return dataclasses.replace(plain, **changes)
+
+
 def three_tiers():
     """database on ssd, general (fall-back) on hdd, archive 2+1 on hdd."""
     return (
@@ -70,9 +76,11 @@ def empty_cluster(**changes):
     return dataclasses.replace(plain, **changes)
 
 
-def nothing(ceph=None, volume_types=()):
-    """A cloud without tiers."""
+def nothing(ceph=None, volume_types=(), projects=()):
+    """A cloud without tiers; projects are {name: id}."""
     return state.ActualState(
         cinder=state.CinderState(
             volume_types={one.name: one for one in volume_types}),
-        ceph={'ceph': ceph or empty_cluster()})
+        ceph={'ceph': ceph or empty_cluster()},
+        projects={name: frozenset({ident})
+                  for name, ident in dict(projects).items()})

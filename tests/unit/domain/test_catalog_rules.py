@@ -76,6 +76,81 @@ class CatalogRulesTestCase(testtools.TestCase):
                   given.tier('b', tags=('b',), priority=5),
                   given.tier('c', priority=5)))
 
+    def test_overflow_names_another_tier(self):
+        problem, = catalog_rules.check(given.of(
+            given.tier('general', fallback=True, overflow='genral'),
+            given.tier('archive')))
+        self.assertEqual("unknown tier 'genral'", problem.found)
+        self.assertIn('archive', problem.expected)
+        self.assertIn("did you mean 'general'?", problem.remedy)
+
+    def test_a_tier_does_not_overflow_to_itself(self):
+        self.assertEqual(
+            ["tier 'a' overflows to itself"],
+            found(given.tier('a', fallback=True, overflow='a')))
+
+    def test_overflow_in_a_chain_is_sound(self):
+        self.assertEqual([], found(
+            given.tier('a', fallback=True, overflow='b'),
+            given.tier('b', overflow='c'), given.tier('c')))
+
+    @ddt.data(('bcb', 'overflow in a circle: b -> c -> b'),
+              ('bca', 'overflow in a circle: a -> b -> c -> a'))
+    @ddt.unpack
+    def test_overflow_in_a_circle_is_told_once(self, targets, expected):
+        self.assertEqual([expected], found(*(
+            given.tier(name, fallback=name == 'a', overflow=target)
+            for name, target in zip('abc', targets, strict=True))))
+
+    @ddt.data(
+        (catalogs.Qos(front_end={'a': '1'}, back_end={'a': '1'}), []),
+        (catalogs.Qos(front_end={'a': '1'}, back_end={'a': '2'}),
+         ["tier 'a' has one front_end and another back_end"]),
+        (catalogs.Qos(front_end={'total_iops_sec': '1',
+                                 'read_bytes_sec': '1'}), []),
+        (catalogs.Qos(front_end={'total_iops_sec': '1', 'read_iops_sec': '1',
+                                 'write_iops_sec': '1'}),
+         ['total_iops_sec beside read_iops_sec and write_iops_sec']))
+    @ddt.unpack
+    def test_limits_can_be_kept(self, qos, expected):
+        self.assertEqual(expected, found(
+            given.tier('a', fallback=True, qos=qos)))
+
+    @ddt.data({'backend_name': 'lvm'},
+              {'backend_name': None, 'extra_specs': {'vendor_name': 'x'}},
+              {'backend_name': None,
+               'extra_specs': {'capabilities:replication': '<is> True'}},
+              {'extra_specs': {'multiattach': '<is> True', 'hp3par:x': 'y'}})
+    def test_a_tier_needs_no_rbd(self, changes):
+        self.assertEqual([], found(given.other_tier(fallback=True,
+                                                    **changes)))
+
+    @ddt.data(
+        ({'backend_name': None}, "tier 'other' names no storage"),
+        ({'backend_name': None, 'extra_specs': {'hp3par:x': 'y'}},
+         "tier 'other' names no storage"),
+        ({'rbd': given.rbd()}, "tier 'other' has both rbd and backend"),
+        ({'extra_specs': {'Tiers:name': 'x'}}, "extra spec 'Tiers:name'"),
+        ({'extra_specs': {'volume_backend_name': 'x'}},
+         "extra spec 'volume_backend_name'"),
+        ({'extra_specs': {'capabilities:volume_backend_name': 'x'}},
+         "extra spec 'capabilities:volume_backend_name'"))
+    @ddt.unpack
+    def test_a_tier_names_storage_once(self, changes, expected):
+        self.assertEqual([expected], found(
+            given.other_tier(fallback=True, **changes)))
+
+    def test_overflow_needs_the_backends_of_both(self):
+        specs = given.other_tier('specs', backend_name=None,
+                                 extra_specs={'vendor_name': 'x'})
+        self.assertEqual(
+            ["overflow from 'a' to 'specs', of which 'specs' has neither rbd "
+             "nor backend",
+             "overflow from 'b' to 'c', which has the same backend 'tier-c'"],
+            found(given.tier('a', fallback=True, overflow='specs'), specs,
+                  given.other_tier('b', backend_name='tier-c', overflow='c'),
+                  given.tier('c')))
+
     def test_names_of_volume_types_are_compared_without_case(self):
         self.assertEqual(
             ["tier 'A', but tier 'a' exists",

@@ -45,7 +45,9 @@ def applied(catalog, **pool_changes):
                                  erasure_code_profiles=profiles,
                                  users={user.name: user}),
         volume_types=[
-            *(desired.volume_type_of(tier) for tier in catalog.tiers),
+            *(desired.volume_type_of(
+                tier, overflow=catalog.tier(tier.overflow))
+              for tier in catalog.tiers),
             *(desired.follow_image_type(name)
               for name in catalog.follow_image_types)])
 
@@ -149,6 +151,60 @@ class PlanTestCase(testtools.TestCase):
         self.assertEqual(['database'], [
             one.key.name for one in self.make(catalog, actual).refused])
 
+    def with_access(self, access, **changes):
+        """The plan for a tier with access, of which the type was changed."""
+        catalog = given.of(given.tier(access=access))
+        actual = applied(given.of(given.tier()))
+        types = actual.cinder.volume_types
+        types['database'] = dataclasses.replace(types['database'], **changes)
+        return self.make(catalog, dataclasses.replace(
+            actual, projects={'one': frozenset('1'), 'two': frozenset('2')}))
+
+    def test_a_private_type_with_its_projects_needs_nothing(self):
+        self.assertEqual((), self.with_access(
+            ('two', 'one'), is_public=False,
+            projects=frozenset('12')).actions)
+
+    def test_a_project_is_added(self):
+        made = self.with_access(('one', 'two'), is_public=False,
+                                projects=frozenset('1'))
+        action, = made.actions
+        self.assertIsNone(action.refusal)
+        self.assertEqual(frozenset('12'), action.after.projects)
+
+    def test_access_in_words_opens_a_private_type(self):
+        made = self.with_access(catalogs.PUBLIC, is_public=False,
+                                projects=frozenset('1'))
+        action, = made.actions
+        self.assertIsNone(action.refusal)
+        self.assertEqual((True, frozenset()),
+                         (action.after.is_public, action.after.projects))
+
+    def test_access_is_not_taken_away(self):
+        refused, = self.with_access(('one',), is_public=False,
+                                    projects=frozenset('123')).refused
+        self.assertEqual('it would take the volume type from projects: 2, 3',
+                         refused.refusal.reason)
+        self.assertIn('volume type unset --project 2 database',
+                      refused.refusal.remedy)
+
+    def test_a_public_type_is_not_made_private(self):
+        refused, = self.with_access(('one',)).refused
+        self.assertIn('take a public volume type from all projects',
+                      refused.refusal.reason)
+        self.assertIn('--is_public False', refused.refusal.remedy)
+
+    def test_projects_that_are_none_or_two_are_problems(self):
+        catalog = given.of(given.tier(access=('gone', 'two', 'one')))
+        actual = dataclasses.replace(given.nothing(), projects={
+            'gone': frozenset(), 'two': frozenset('12'),
+            'one': frozenset('1')})
+        error = self.assertRaises(errors.ProblemsFound, self.make, catalog,
+                                  actual)
+        self.assertEqual(
+            ["unknown project 'gone'", "2 projects of the name 'two': 1, 2"],
+            [problem.found for problem in error.problems])
+
     def test_a_type_of_ours_that_is_not_declared_is_not_deleted(self):
         catalog = given.of(given.tier())
         actual = applied(given.of(given.tier(), given.tier('gone'),
@@ -174,6 +230,27 @@ class PlanTestCase(testtools.TestCase):
              'volume_backend_name': 'tier-database'},
             action.after.extra_specs)
         self.assertEqual('by hand', action.after.description)
+
+    def test_a_tier_that_no_longer_names_a_backend_loses_its_name(self):
+        before = state.VolumeType(name='a', extra_specs={
+            'tiers:name': 'a', 'volume_backend_name': 'lvm', 'theirs': 'x'})
+        catalog = given.of(given.other_tier(
+            'a', backend_name=None, extra_specs={'vendor_name': 'x'}),
+            follow_image_types=())
+        action, = self.make(catalog, given.nothing(
+            volume_types=[before])).actions
+        self.assertEqual({'tiers:name': 'a', 'vendor_name': 'x',
+                          'theirs': 'x'}, action.after.extra_specs)
+
+    def test_a_tier_with_overflow_waits_for_the_pools_of_both(self):
+        made = self.make(given.of(
+            given.tier('a', overflow='b', fallback=True), given.tier('b')),
+            given.nothing())
+        a, b = [one for one in made.actions if one.key.name in ('a', 'b')]
+        self.assertEqual({'tier-a', 'tier-b', 'client.cinder'},
+                         {key.name for key in a.needs})
+        self.assertEqual({'tier-b', 'client.cinder'},
+                         {key.name for key in b.needs})
 
     def test_a_type_that_follows_the_image_names_no_backend(self):
         catalog = given.of(given.tier())
@@ -211,3 +288,26 @@ class DesiredTestCase(testtools.TestCase):
              'tiers:fallback': '<is> True'},
             desired.volume_type_of(
                 given.tier('a', fallback=True)).extra_specs)
+
+    def test_a_tier_on_other_storage_names_it(self):
+        self.assertEqual(
+            {'volume_backend_name': 'lvm', 'tiers:name': 'a',
+             'multiattach': '<is> True'},
+            desired.volume_type_of(given.other_tier(
+                'a', backend_name='lvm',
+                extra_specs={'multiattach': '<is> True'})).extra_specs)
+
+    def test_a_tier_of_extra_specs_names_no_backend(self):
+        self.assertEqual(
+            {'vendor_name': 'x', 'tiers:name': 'a'},
+            desired.volume_type_of(given.other_tier(
+                'a', backend_name=None,
+                extra_specs={'vendor_name': 'x'})).extra_specs)
+
+    def test_overflow_goes_one_step(self):
+        b = given.tier('b', overflow='c')
+        self.assertEqual(
+            {'volume_backend_name': '<or> tier-a <or> tier-b',
+             'tiers:name': 'a', 'tiers:overflow': 'b'},
+            desired.volume_type_of(given.tier('a', overflow='b'),
+                                   overflow=b).extra_specs)

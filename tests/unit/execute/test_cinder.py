@@ -118,6 +118,33 @@ class VolumeTypesTestCase(testtools.TestCase):
             volume_type('a', tiers__tags='x' * 256))
         self.assertIn('Cinder refused to change volume type a', str(error))
 
+    def test_a_type_with_volumes_says_why_and_what_to_do(self):
+        wanted = volume_type('a', tiers__name='a')
+        self.write(wanted)
+        found, = [one for one in self.connection.block_storage.types()
+                  if one.name == 'a']
+        volume = self.api.add_volume(host='node@x#x',
+                                     volume_type_id=found.id)
+        self.addCleanup(self.api.delete_volume, volume)
+        error = self.assertRaises(
+            errors.ActionFailed, self.write, volume_type(
+                'a', description='new', tiers__name='a', tiers__tags='x'))
+        self.assertIn('volume type a has volumes', str(error))
+        self.assertIn('openstack volume set --type', str(error))
+        self.assertIn('nothing of it was changed', str(error))
+        self.assertEqual(wanted, self.read('a'))
+
+    def test_a_description_of_a_type_with_volumes_is_changed(self):
+        self.write(volume_type('a', tiers__name='a'))
+        found, = [one for one in self.connection.block_storage.types()
+                  if one.name == 'a']
+        volume = self.api.add_volume(host='node@x#x',
+                                     volume_type_id=found.id)
+        self.addCleanup(self.api.delete_volume, volume)
+        wanted = volume_type('a', description='new', tiers__name='a')
+        self.write(wanted)
+        self.assertEqual(wanted, self.read('a'))
+
     def test_no_api_is_a_clear_failure(self):
         self.api.endpoint, kept = 'http://127.0.0.1:9/v3', self.api.endpoint
         self.addCleanup(setattr, self.api, 'endpoint', kept)

@@ -33,7 +33,8 @@ CLASSES = {actions.Kind.ERASURE_CODE_PROFILE: state.ErasureCodeProfile,
            actions.Kind.POOL: state.Pool,
            actions.Kind.OSD_OPTIONS: state.OsdOptions,
            actions.Kind.CEPHX_USER: state.CephxUser,
-           actions.Kind.VOLUME_TYPE: state.VolumeType}
+           actions.Kind.VOLUME_TYPE: state.VolumeType,
+           actions.Kind.QOS_SPEC: state.QosSpec}
 
 
 class Case(dict):
@@ -64,7 +65,7 @@ def key_of(text):
 
 
 def fields_of(declared):
-    return {name: frozenset(value) if name == 'applications' else value
+    return {name: frozenset(value) if isinstance(value, list) else value
             for name, value in declared.items()}
 
 

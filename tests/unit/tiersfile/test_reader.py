@@ -68,6 +68,35 @@ class ReaderTestCase(testtools.TestCase):
         self.assertEqual(('host', None, 2), (
             rbd.failure_domain, rbd.pg_num, rbd.protection.min_size))
 
+    @ddt.data(('public', 'public', True), ('[b, a]', ('b', 'a'), False),
+              ('[]', (), False))
+    @ddt.unpack
+    def test_access_is_a_word_or_projects(self, text, access, is_public):
+        tier, = reader.read_text(SOUND.replace(
+            'fallback: true', f'fallback: true\n    access: {text}'),
+            file='t.yaml').tiers
+        self.assertEqual((access, is_public), (tier.access, tier.is_public))
+
+    def test_limits_are_text_as_cinder_keeps_them(self):
+        tier, = reader.read_text(SOUND.replace(
+            'fallback: true', 'fallback: true\n    qos: {back_end: '
+            '{total_iops_sec: 500, total_bytes_sec: "1000"}}'),
+            file='t.yaml').tiers
+        self.assertEqual(
+            {'total_iops_sec': '500', 'total_bytes_sec': '1000'},
+            tier.qos.specs)
+
+    def test_a_catalog_without_ceph_needs_no_cluster(self):
+        catalog = reader.read_text(
+            'version: 1\ntiers:\n  a: {fallback: true, backend: lvm}\n',
+            file='t.yaml')
+        self.assertEqual((), catalog.clusters_in_use)
+        self.assertEqual('lvm', catalog.tiers[0].backend)
+
+    def test_storage_that_is_broken_is_not_said_to_be_missing(self):
+        self.assertEqual(1, len(problems(SOUND.replace(
+            '      pool: general\n', ''))))
+
     def test_values_know_their_lines(self):
         source = reader.read_text(SOUND, file='t.yaml').source
         self.assertEqual('t.yaml:10', source.where(
@@ -98,6 +127,35 @@ class ReaderTestCase(testtools.TestCase):
          'put it in quotes'),
         ('cluster: ceph', 'cluster: cpeh', "t.yaml:8: unknown cluster 'cpeh'",
          "did you mean 'ceph'?"),
+        ('fallback: true', 'fallback: true\n    overflow: genral',
+         "t.yaml:7: unknown tier 'genral'", "did you mean 'general'?"),
+        ('fallback: true', 'fallback: true\n    overflow: [a]',
+         't.yaml:7: tiers.general.overflow is a list',
+         'the name of another tier'),
+        ('fallback: true', 'fallback: true\n    access: private',
+         "t.yaml:7: tiers.general.access is 'private'",
+         'the word public, or a list of projects'),
+        ('fallback: true', 'fallback: true\n    access: [a, 5]',
+         't.yaml:7: tiers.general.access.1 is 5', 'put it in quotes'),
+        ('fallback: true', 'fallback: true\n    access: [a, a]',
+         't.yaml:7: tiers.general.access is a list', 'each once'),
+        ('fallback: true', 'fallback: true\n    qos: {}',
+         't.yaml:7: tiers.general.qos is a mapping', 'front_end, back_end'),
+        ('fallback: true', 'fallback: true\n    qos: {front_end: {x: true}}',
+         't.yaml:7: tiers.general.qos.front_end.x is True',
+         'an integer of 0 or more'),
+        ('fallback: true',
+         'fallback: true\n    qos: {back_end: {consumer: x}}',
+         't.yaml:7: tiers.general.qos.back_end.consumer', 'not consumer'),
+        ('fallback: true', 'fallback: true\n    extra_specs: {x: true}',
+         't.yaml:7: tiers.general.extra_specs.x is True', 'put it in quotes'),
+        ('fallback: true', 'fallback: true\n    backend: <or> x',
+         "t.yaml:7: tiers.general.backend is '<or> x'", 'a letter or digit'),
+        ('fallback: true', 'fallback: true\n    backend: lvm',
+         "t.yaml:7: tier 'general' has both rbd and backend",
+         'remove one of them'),
+        ('general:\n', 'a: {tags: [a]}\n  general:\n',
+         "t.yaml:5: tier 'a' names no storage", 'add one of them'),
         ('general:\n', '"a/b":\n', "t.yaml:5: tiers.a/b is 'a/b'",
          'a letter or digit'),
         ('general:\n', '"a\\n":\n', 't.yaml:5: ', 'a letter or digit'),

@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Reads from Keystone which projects a catalog means. Writes nothing."""
+
+import collections.abc
+import re
+
+import openstack.connection
+import openstack.exceptions
+
+from cinder_tiers.domain import errors
+from cinder_tiers.observe import cinder
+
+#: What an id of a project may look like; other text is not asked for as one.
+_ID = re.compile('[0-9A-Za-z_-]{1,64}')
+
+
+def observe(connection: openstack.connection.Connection,
+            projects: collections.abc.Iterable[str],
+            ) -> dict[str, frozenset[str]]:
+    """The ids of projects, in at most two calls for each.
+
+    :param connection: of a user who may list projects.
+    :param projects: names or ids; Keystone is not asked when there are none.
+    :returns: {name or id: ids of all projects that have it as their name or
+        their id}.
+    :raises errors.Unreachable: when Keystone does not answer, or refuses.
+    """
+    return {name: _ids(connection, name) for name in projects}
+
+
+def _ids(connection: openstack.connection.Connection,
+         name: str) -> frozenset[str]:
+    try:
+        ids = {one.id for one in connection.identity.projects(name=name)}
+        if _ID.fullmatch(name):
+            try:
+                ids.add(connection.identity.get_project(name).id)
+            except openstack.exceptions.NotFoundException:
+                return frozenset(ids)
+    except cinder.API_ERRORS as error:
+        raise errors.Unreachable(
+            f'Keystone did not look up project {name!r}: {error}; access: in '
+            f'the tiers file needs a user who may list projects') from error
+    return frozenset(ids)

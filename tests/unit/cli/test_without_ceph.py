@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""`openstack tier plan` and `apply` with a real Cinder and no Ceph.
+
+The tiers lie on storage that exists. Commands with a real Ceph as well are in
+tests/contract.
+"""
+
+import json
+import os
+import tempfile
+
+import testtools
+
+from tests.contract import cinder_api
+from tests.unit.cli import shell
+
+TIERS = """version: 1
+follow_image_types: [image-tier]
+tiers:
+  database:
+    tags: [database]
+    priority: 20
+    backend: ssd
+    overflow: general
+    access: [alpha]
+    qos: {front_end: {total_iops_sec: 500}}
+  general:
+    fallback: true
+    backend: lvm
+"""
+
+
+class WithoutCephTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.api = cinder_api.CinderApi()
+        self.addCleanup(self.api.stop)
+        self.api.add_project('a' * 32, 'alpha')
+        handle, self.path = tempfile.mkstemp(suffix='.yaml')
+        os.close(handle)
+        self.addCleanup(os.unlink, self.path)
+        self.write(TIERS)
+
+    def write(self, text):
+        with open(self.path, 'w', encoding='utf-8') as stream:
+            stream.write(text)
+
+    def run_tier(self, command, *arguments):
+        return shell.openstack(*self.api.arguments_of('admin'), 'tier',
+                               command, '--catalog', self.path, *arguments)
+
+    def test_plan_apply_plan_change_plan(self):
+        plan = self.run_tier('plan', '-f', 'json')
+        self.assertEqual((2, ''), (plan.status, plan.stderr))
+        rows = json.loads(plan.stdout)
+        self.assertEqual(
+            [('create', 'volume type database'),
+             ('create', 'volume type general'),
+             ('create', 'volume type image-tier'),
+             ('create', 'qos spec tier-database')],
+            [(row['Action'], row['Object']) for row in rows])
+        self.assertEqual(['a' * 32], rows[0]['After']['projects'])
+        self.assertEqual(0, self.run_tier('apply').status)
+        again = self.run_tier('plan')
+        self.assertEqual(0, again.status, again.stderr)
+        self.assertIn('No changes', again.stderr)
+
+        self.write(TIERS.replace('500', '600').replace('[alpha]', '[]'))
+        plan = self.run_tier('plan', '-f', 'json')
+        self.assertEqual(1, plan.status)
+        self.assertIn('volume type unset --project', plan.stderr)
+        self.assertEqual(
+            [({'projects': ['a' * 32]}, {'projects': []}),
+             ({'specs.total_iops_sec': '500'},
+              {'specs.total_iops_sec': '600'})],
+            [(row['Before'], row['After'])
+             for row in json.loads(plan.stdout)])
+
+    def test_an_unknown_project_is_told_with_its_line(self):
+        self.write(TIERS.replace('[alpha]', '[alpha, nobody]'))
+        ran = self.run_tier('plan')
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        self.assertIn(f"{self.path}:9: unknown project 'nobody'", ran.stderr)

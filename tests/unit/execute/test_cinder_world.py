@@ -1,0 +1,238 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The contract of a world, kept by Cinder's real API; Ceph is in memory.
+
+The catalog has all that a tier can ask of Cinder.
+"""
+
+import dataclasses
+
+from keystoneauth1.identity import v3
+import keystoneauth1.session
+import openstack.connection
+import testtools
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.execute import registry
+from cinder_tiers.observe import world as observer
+from tests.contract import cinder_api
+from tests.contract import in_memory
+from tests.contract import world_contract
+from tests.unit.domain import catalogs as given
+from tests.unit.execute import test_cinder
+
+CINDER_KINDS = [kind for kind in actions.Kind
+                if kind in (actions.Kind.VOLUME_TYPE, actions.Kind.QOS_SPEC)]
+
+
+PROJECTS = {'a' * 32: 'alpha', 'b' * 32: 'beta', 'c' * 32: 'Gamma, Inc.',
+            'd' * 32: 'twice', 'e' * 32: 'twice'}
+
+
+def log_in(api):
+    """A connection of an administrator who logged in with Keystone."""
+    return openstack.connection.Connection(
+        session=keystoneauth1.session.Session(auth=v3.Password(
+            f'{api.url}/identity/v3', username='admin', password='any',
+            user_domain_id='default', project_id=cinder_api.PROJECT)),
+        block_storage_api_version='3', identity_api_version='3')
+
+
+class RealCinderWorldTestCase(world_contract.WorldContract,
+                              testtools.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+        for ident, name in PROJECTS.items():
+            cls.api.add_project(ident, name)
+
+    def setUp(self):
+        super().setUp()
+        self.connection = log_in(self.api)
+        self.addCleanup(self.connection.close)
+        self.addCleanup(self.remove)
+        self.memory = in_memory.World(osds=given.osds())
+        self.executors = {
+            **self.memory.executors,
+            **{kind: executor for kind, executor in registry.executors(
+                connection=self.connection, clusters={}).items()
+               if kind in CINDER_KINDS}}
+        self.catalog = given.of(*self.tiers())
+
+    def tiers(self):
+        database, general, archive = given.three_tiers()
+        return (
+            dataclasses.replace(database, overflow='general',
+                                description='Fast', qos=catalogs.Qos(
+                                    front_end={'total_iops_sec': '500',
+                                               'total_bytes_sec': '9'})),
+            dataclasses.replace(general, qos=catalogs.Qos(
+                back_end={'read_iops_sec': '100'})),
+            dataclasses.replace(archive, access=('alpha', 'b' * 32)),
+            given.other_tier('lvm', extra_specs={
+                'multiattach': '<is> True', 'hp3par:persona': '1'}),
+            given.other_tier('any', backend_name=None, extra_specs={
+                'vendor_name': 'somebody'}))
+
+    def remove(self):
+        block_storage = self.connection.block_storage
+        for one in block_storage.qos_specs():
+            block_storage.delete_qos_spec(one, force=True)
+        for one in block_storage.types(is_public='None'):
+            if one.name != '__DEFAULT__':
+                block_storage.delete_type(one)
+
+    def read(self, key):
+        if key.cluster is None:
+            return observer.reader(connection=self.connection,
+                                   clusters={})(key)
+        return self.memory.read(key)
+
+    def observe(self):
+        found = observer.observe(catalog=self.catalog, clusters={},
+                                 connection=self.connection)
+        return dataclasses.replace(found, ceph=self.memory.observe().ceph)
+
+    def change(self, name, **fields):
+        """Changes a tier of the catalog in fields; returns the plan."""
+        self.catalog = dataclasses.replace(self.catalog, tiers=tuple(
+            dataclasses.replace(tier, **fields) if tier.name == name
+            else tier for tier in self.catalog.tiers))
+        return self.make_plan()
+
+    def assert_applied(self, plan):
+        self.assertEqual((), plan.refused)
+        self.assert_all_done(self.carry_out(plan))
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_overflow_comes_and_goes(self):
+        self.carry_out(self.make_plan())
+        plan = self.change('database', overflow=None)
+        self.assertEqual(1, len(plan.actions))
+        self.assert_applied(plan)
+        self.assert_applied(self.change('database', overflow='archive'))
+        specs = self.read(test_cinder.key('database')).extra_specs
+        self.assertEqual('<or> tier-database <or> tier-archive',
+                         specs['volume_backend_name'])
+
+    def test_a_private_tier_has_exactly_its_projects(self):
+        self.assert_applied(self.make_plan())
+        archive = self.read(test_cinder.key('archive'))
+        self.assertEqual((False, {'a' * 32, 'b' * 32}),
+                         (archive.is_public, archive.projects))
+
+    def test_a_project_is_added_by_its_name(self):
+        self.carry_out(self.make_plan())
+        self.assert_applied(self.change(
+            'archive', access=('a' * 32, 'beta', 'Gamma, Inc.')))
+        self.assertEqual({'a' * 32, 'b' * 32, 'c' * 32}, self.read(
+            test_cinder.key('archive')).projects)
+
+    def test_a_private_tier_is_opened_in_words(self):
+        self.carry_out(self.make_plan())
+        self.assert_applied(self.change('archive', access=catalogs.PUBLIC))
+        self.assertTrue(self.read(test_cinder.key('archive')).is_public)
+
+    def test_access_that_somebody_else_got_is_not_taken_away(self):
+        plan = self.make_plan()
+        self.carry_out(plan)
+        block_storage = self.connection.block_storage
+        archive = block_storage.find_type('archive')
+        block_storage.add_type_access(archive, 'c' * 32)
+        # Since the plan was made, so that it does not know of it.
+        result, = [one for one in self.carry_out(plan)
+                   if one.outcome is not actions.Outcome.DONE]
+        self.assertIn('access is not taken away', result.reason)
+        refused, = self.make_plan().refused
+        self.assertIn('c' * 32, refused.refusal.reason)
+        block_storage.remove_type_access(archive, 'c' * 32)
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_projects_that_keystone_does_not_know_are_told_at_once(self):
+        error = self.assertRaises(
+            errors.ProblemsFound, self.change, 'archive',
+            access=('twice', 'alpha', 'nobody', '../projects'))
+        self.assertEqual(
+            [f"2 projects of the name 'twice': {'d' * 32}, {'e' * 32}",
+             "unknown project 'nobody'", "unknown project '../projects'"],
+            [problem.found for problem in error.problems])
+
+    def qos_spec(self, tier):
+        return self.read(actions.Key(kind=actions.Kind.QOS_SPEC,
+                                     name=f'tier-{tier}'))
+
+    def test_each_tier_has_its_own_limits(self):
+        self.assert_applied(self.make_plan())
+        self.assertEqual(
+            [('front-end', {'total_iops_sec': '500', 'total_bytes_sec': '9'},
+              {'database'}),
+             ('back-end', {'read_iops_sec': '100'}, {'general'})],
+            [(found.consumer, found.specs, found.volume_types)
+             for found in map(self.qos_spec, ('database', 'general'))])
+
+    def test_limits_are_changed_and_removed(self):
+        self.carry_out(self.make_plan())
+        specs = {'total_iops_sec': '600', 'read_bytes_sec': '7'}
+        self.assert_applied(self.change('database', qos=catalogs.Qos(
+            front_end=specs, back_end=specs)))
+        found = self.qos_spec('database')
+        self.assertEqual(('both', specs), (found.consumer, found.specs))
+
+    def test_limits_of_somebody_else_stay(self):
+        self.catalog = given.of(*(
+            dataclasses.replace(tier, qos=None) for tier in self.tiers()))
+        self.assert_applied(self.make_plan())
+        block_storage = self.connection.block_storage
+        gold = block_storage.create_qos_spec(name='gold', consumer='both')
+        archive = block_storage.find_type('archive')
+        block_storage.associate_qos_spec(gold, archive.id)
+        self.assertEqual((), self.make_plan().actions)
+        refused, = self.change('archive', qos=catalogs.Qos(
+            front_end={'total_iops_sec': '1'})).refused
+        self.assertIn('gold', refused.refusal.reason)
+
+    def test_limits_that_an_apply_left_half_done_are_finished(self):
+        self.carry_out(self.make_plan())
+        block_storage = self.connection.block_storage
+        left, = [one for one in block_storage.qos_specs()
+                 if one.name == 'tier-general']
+        block_storage.disassociate_all_qos_spec(left)
+        plan = self.make_plan()
+        self.assertEqual(1, len(plan.actions))
+        self.assert_applied(plan)
+
+    def test_limits_that_another_type_got_meanwhile_are_not_changed(self):
+        self.carry_out(self.make_plan())
+        plan = self.change('database', qos=catalogs.Qos(
+            front_end={'total_iops_sec': '1'}))
+        block_storage = self.connection.block_storage
+        theirs = block_storage.create_type(name='theirs')
+        spec, = [one for one in block_storage.qos_specs()
+                 if one.name == 'tier-database']
+        block_storage.associate_qos_spec(spec, theirs.id)
+        result, = self.carry_out(plan)
+        self.assertIn('other volume types have', result.reason)
+        self.assertEqual('500',
+                         self.qos_spec('database').specs['total_iops_sec'])
+
+    def test_a_tier_moves_to_other_storage(self):
+        self.carry_out(self.make_plan())
+        self.assert_applied(self.change('any', backend_name='lvm'))
+        self.assert_applied(self.change('any', backend_name=None))
+        self.assertEqual({'tiers:name': 'any', 'vendor_name': 'somebody'},
+                         self.read(test_cinder.key('any')).extra_specs)
