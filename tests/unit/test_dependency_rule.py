@@ -36,6 +36,7 @@ ARROWS = {
     'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
     'cinder_tiers.cli': {
         'cinder_tiers.render',
+        'cinder_tiers.render_audit',
         'cinder_tiers.render_explanation',
         'cinder_tiers.tiersfile',
         'cinder_tiers.observe',
@@ -44,6 +45,8 @@ ARROWS = {
         'cinder_tiers.conf',
     },
     'cinder_tiers.render': {'cinder_tiers.domain'},
+    'cinder_tiers.render_audit': {'cinder_tiers.domain',
+                                  'cinder_tiers.render'},
     'cinder_tiers.render_explanation': {'cinder_tiers.domain'},
     'cinder_tiers.tiersfile': {'cinder_tiers.domain'},
     'cinder_tiers.observe': {'cinder_tiers.domain'},
