@@ -22,9 +22,11 @@ import tempfile
 
 import testtools
 
+from cinder_tiers.domain import audit
 from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
+from tests.unit.execute import test_cinder
 
 TIERS = """version: 1
 follow_image_types: [image-tier]
@@ -137,6 +139,71 @@ class AuditTestCase(testtools.TestCase):
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn("no tier 'generel'; expected one of database, general",
                       ran.stderr)
+
+
+class VolumesTestCase(testtools.TestCase):
+    """All of it in one test, since the cloud takes seconds to start."""
+
+    def setUp(self):
+        super().setUp()
+        self.api = cinder_api.CinderApi()
+        self.addCleanup(self.api.stop)
+        self.connection = test_cinder.connect(self.api)
+        self.addCleanup(self.connection.close)
+        handle, self.path = tempfile.mkstemp(suffix='.yaml')
+        self.addCleanup(os.unlink, self.path)
+        os.write(handle, TIERS.replace('access: [alpha]', 'access: public')
+                 .encode())
+        os.close(handle)
+        ran = self.run_tier('apply')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.types = {one.name: one.id for one in
+                      self.connection.block_storage.types(is_public='None')}
+        self.hosts = {name: self.api.add_backend(name)
+                      for name in ('ssd', 'lvm', 'tape')}
+
+    def run_tier(self, command, *arguments, role='admin'):
+        return shell.openstack(*self.api.arguments_of(role), 'tier',
+                               command, '--catalog', self.path, *arguments)
+
+    def volume(self, type_name, on, **fields):
+        return self.api.add_volume(
+            host=self.hosts[on], volume_type_id=self.types[type_name],
+            **fields)
+
+    def audit(self, *arguments, status, role='admin'):
+        ran = self.run_tier('audit', '-f', 'json', *arguments, role=role)
+        self.assertEqual((status, ''), (ran.status, ran.stderr), ran.stdout)
+        return [(row['Object'], row['State'], row['Aspect'],
+                 row['Current'].get('volumes'))
+                for row in json.loads(ran.stdout)
+                if row['Aspect'] != audit.ALL]
+
+    def test_volumes_of_all_projects_are_held_against_their_tiers(self):
+        self.volume('database', 'ssd', project_id='b' * 32)
+        self.volume('database', 'lvm')
+        tagged = self.api.add_image('database', visibility='public')
+        self.volume('image-tier', 'ssd', image_id=tagged)
+        self.volume('__DEFAULT__', 'tape')
+        self.assertEqual([
+            ('volumes of no tier', 'not applicable', 'placement', 1),
+            ('volumes of tier database', 'compliant', 'placement', 3),
+            ('volumes of tier database', 'not applicable', 'residency', 3),
+        ], self.audit('--volumes', status=0))
+
+        stray = self.volume('database', 'tape')
+        other = self.volume('image-tier', 'tape', image_id=tagged)
+        self.assertEqual([
+            (f'volume {other}', 'non-compliant', 'placement', None),
+            (f'volume {stray}', 'out of date', 'placement', None),
+            ('volumes of tier database', 'compliant', 'placement', 3),
+            ('volumes of tier database', 'out of date', 'placement', 1),
+            ('volumes of tier database', 'non-compliant', 'placement', 1),
+            ('volumes of tier database', 'not applicable', 'residency', 5),
+        ], self.audit('--volumes', '--tier', 'database', status=2))
+        self.assertEqual([], self.audit('--tier', 'database', status=0))
+        self.assertIn(('volumes', 'unknown', 'placement', None),
+                      self.audit('--volumes', status=3, role='member'))
 
 
 class FailureTestCase(testtools.TestCase):
