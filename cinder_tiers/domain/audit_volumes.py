@@ -91,15 +91,17 @@ def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
     :returns: as they are found; a stream that breaks off ends them with an
         unknown finding that says so, before the counts.
     """
+    applied = explanation.read_tiers(known.types)
     verdicts: dict[tuple, Verdict] = {}
     counts: collections.Counter = collections.Counter()
     broken = None
     try:
         for volume in volumes:
-            key = _key(volume)
+            image = _image_of(volume, find_image)
+            key = _key(volume, image, applied)
             if key not in verdicts:
-                verdicts[key] = judge(volume=volume, known=known,
-                                      find_image=find_image, policy=policy)
+                verdicts[key] = judge(volume=volume, image=image, known=known,
+                                      policy=policy)
             verdict = verdicts[key]
             if not _is_asked_for(verdict, tiers):
                 continue
@@ -118,16 +120,34 @@ def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
     yield from _counted(counts, residency)
 
 
-def judge(*, volume: facts.KnownVolume, known: facts.Facts,
-          find_image: collections.abc.Callable[
-              [str], facts.KnownImage | None],
+def _image_of(volume: facts.KnownVolume,
+              find_image: collections.abc.Callable[
+                  [str], facts.KnownImage | None],
+              ) -> facts.KnownImage | audit.Unread | None:
+    """The image that a volume follows; None when it follows none."""
+    if (not _follows(volume) or volume.image_id is None
+            or volume.fixed_by is not None):
+        return None
+    try:
+        return find_image(volume.image_id)
+    except errors.TiersError as error:
+        return audit.Unread(reason=str(error))
+
+
+def _follows(volume: facts.KnownVolume) -> bool:
+    return volume.volume_type is not None and extra_specs.follows_image(
+        volume.volume_type.extra_specs)
+
+
+def judge(*, volume: facts.KnownVolume,
+          image: facts.KnownImage | audit.Unread | None, known: facts.Facts,
           policy: decision.Policy) -> Verdict:
     """What is to be said of the place of a volume.
 
     :param volume: the volume.
+    :param image: the image that it follows, as it is today; None when it
+        follows none, or when that is gone.
     :param known: what an administrator sees of the cloud.
-    :param find_image: image by id, None for one that is gone; raises an
-        errors.TiersError when that cannot be told.
     :param policy: the operator's choices.
     """
     applied = explanation.read_tiers(known.types)
@@ -136,19 +156,14 @@ def judge(*, volume: facts.KnownVolume, known: facts.Facts,
         return Verdict(state=State.UNKNOWN, reason=(
             f'its volume type {volume.type_name} is not among those that '
             'Cinder listed'), remedy='run the audit again')
-    follows = volume.volume_type is not None and extra_specs.follows_image(
-        volume.volume_type.extra_specs)
+    follows = _follows(volume)
     if tier is None and not follows:
         return Verdict(state=State.NOT_APPLICABLE)
     if volume.host is None:
         return Verdict(state=State.NOT_APPLICABLE, tier=tier and tier.name)
-    image = None
-    if follows and volume.image_id and volume.fixed_by is None:
-        try:
-            image = find_image(volume.image_id)
-        except errors.TiersError as error:
-            return Verdict(state=State.UNKNOWN, reason=str(error),
-                           remedy='run the audit again')
+    if isinstance(image, audit.Unread):
+        return Verdict(state=State.UNKNOWN, reason=image.reason,
+                       remedy='run the audit again')
     explained = explain_volume.explain_volume(
         volume=volume, image=image, known=known, policy=policy)
     return _verdict(volume, explained, follows)
@@ -177,15 +192,21 @@ def _verdict(volume: facts.KnownVolume, explained: explanation.Explanation,
         else '')
 
 
-def _key(volume: facts.KnownVolume) -> tuple:
-    """All that a verdict depends on; the image counts where it is followed.
-    """
+def _key(volume: facts.KnownVolume,
+         image: facts.KnownImage | audit.Unread | None,
+         applied: explanation.AppliedTypes) -> tuple:
+    """All that a verdict depends on, so that volumes alike share one."""
     type_id = volume.volume_type and volume.volume_type.type_id
     key = (type_id, volume.type_name, volume.host)
-    if volume.volume_type is not None and extra_specs.follows_image(
-            volume.volume_type.extra_specs):
-        return (*key, volume.fixed_by, volume.image_id, volume.project)
-    return key
+    if not _follows(volume):
+        return key
+    may_use = frozenset(
+        tier.name for tier in applied.tiers
+        if tier.projects is not None and volume.project in tier.projects)
+    if not isinstance(image, facts.KnownImage):
+        return (*key, may_use, volume.fixed_by, volume.image_id)
+    return (*key, may_use, image.image.tags, image.image.visibility,
+            image.image.owner == volume.project)
 
 
 def _is_asked_for(verdict: Verdict,

@@ -95,7 +95,7 @@ class PlacementTestCase(testtools.TestCase):
     def test_the_state_is_this_because(self, why):
         one, state, tier = CASES[why]
         verdict = audit_volumes.judge(
-            volume=one, known=clouds.CLOUD, find_image=IMAGES.get,
+            volume=one, known=clouds.CLOUD, image=IMAGES.get(one.image_id),
             policy=placement.DEFAULT_POLICY)
         self.assertEqual((state, tier), (verdict.state.value, verdict.tier))
 
@@ -131,11 +131,27 @@ class PlacementTestCase(testtools.TestCase):
         self.assertEqual({audit.State.UNKNOWN},
                          {one.state for one in found if one.tier is None})
 
-    def test_an_image_is_asked_for_once_for_each_place(self):
-        asked = []
-        one = CASES['it lies where its image leads'][0]
-        run(*[one] * 9, find_image=lambda ident: asked.append(ident) or IMAGE)
-        self.assertEqual(['tagged'], asked)
+    def test_volumes_of_one_image_are_told_apart_by_their_project(self):
+        images = {'public': clouds.image('premium', visibility='public'),
+                  'own': clouds.image('archive', owner=clouds.THEM)}
+        ones = [volume(clouds.FOLLOWING, on, volume_id=f'{project} {on}',
+                       project=project, image_id=image)
+                for image, on in (('public', 'premium'), ('own', 'archive'))
+                for project in (clouds.US, clouds.THEM)]
+        found = run(*ones, find_image=images.get)
+        self.assertEqual(
+            {'volume us premium': 'general', 'volume us archive': 'general'},
+            {one.object_name: one.tier for one in found
+             if one.state is audit.State.NON_COMPLIANT
+             and one.object_name.startswith('volume ')})
+
+    def test_many_images_of_the_same_tags_lead_to_the_same_place(self):
+        found = run(*(volume(clouds.FOLLOWING, 'archive', image_id=str(one))
+                      for one in range(99)), find_image=lambda _: IMAGE)
+        self.assertEqual(
+            [('archive', {'volumes': 99})],
+            [(one.tier, one.current) for one in found
+             if one.aspect == audit_volumes.PLACEMENT])
 
     def test_without_glance_what_follows_an_image_is_unknown(self):
         def refuse(ident):
