@@ -24,7 +24,8 @@ import enum
 from cinder_tiers.domain import state
 
 Resource = (state.CrushRule | state.ErasureCodeProfile | state.Pool
-            | state.CephxUser | state.VolumeType | state.QosSpec)
+            | state.CephxUser | state.VolumeType | state.QosSpec
+            | state.TypeQuota)
 
 
 class Kind(enum.Enum):
@@ -36,6 +37,7 @@ class Kind(enum.Enum):
     CEPHX_USER = 'cephx user'
     VOLUME_TYPE = 'volume type'
     QOS_SPEC = 'qos spec'
+    TYPE_QUOTA = 'default quota'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
