@@ -160,6 +160,8 @@ class ReaderTestCase(testtools.TestCase):
         ('fallback: true', 'fallback: true\n    quotas: {gigabytes: -2}',
          't.yaml:7: tiers.general.quotas.gigabytes is -2',
          '-1 for unlimited'),
+        ('rbd:\n', 'rbd:\n  x:\n', 't.yaml:7: tiers.general.rbd is nothing',
+         'describes the Ceph pool'),
         ('fallback: true', 'fallback: true\n    backend: <or> x',
          "t.yaml:7: tiers.general.backend is '<or> x'", 'a letter or digit'),
         ('fallback: true', 'fallback: true\n    backend: lvm',
@@ -237,6 +239,19 @@ class DocumentTestCase(testtools.TestCase):
         started = time.process_time()
         self.assertNotEqual([], problems(text))
         self.assertLess(time.process_time() - started, 10)
+
+
+class ManyTiersTestCase(testtools.TestCase):
+
+    def test_thousands_of_wrong_names_are_told_soon(self):
+        for overflow in ('t{}', 'zz{}'):
+            text = 'version: 1\ntiers:\n' + ''.join(
+                f'  t{n}: {{overflow: {overflow.format(n + 1)}, backend: x}}\n'
+                for n in range(4000))
+            self.assertLess(len(text), document.MAX_SIZE_BYTES)
+            started = time.process_time()
+            self.assertLess(3999, len(problems(text)))
+            self.assertLess(time.process_time() - started, 10)
 
 
 class FileTestCase(testtools.TestCase):
