@@ -15,6 +15,7 @@
 Must not know where the connection came from.
 """
 
+import collections.abc
 import dataclasses
 
 import keystoneauth1.exceptions
@@ -31,10 +32,10 @@ API_ERRORS = (openstack.exceptions.SDKException,
 
 
 def observe(connection: openstack.connection.Connection) -> state.CinderState:
-    """All volume types, private ones included, and all QoS specs.
+    """All volume types, private ones included, QoS specs and quotas.
 
     One call for each page of types and of QoS specs, and one for each private
-    type of ours and each QoS spec.
+    type of ours, each QoS spec and the default quotas.
 
     :param connection: of an administrator; others do not see extra specs.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
@@ -51,11 +52,12 @@ def observe(connection: openstack.connection.Connection) -> state.CinderState:
             types[one.name] = dataclasses.replace(
                 types[one.name], projects=_projects(connection, one))
     return state.CinderState(volume_types=types,
-                             qos_specs=_qos_specs(connection))
+                             qos_specs=_qos_specs(connection),
+                             quotas=_quotas(connection, types))
 
 
 def read(connection: openstack.connection.Connection, key: actions.Key,
-         ) -> state.VolumeType | state.QosSpec | None:
+         ) -> state.VolumeType | state.QosSpec | state.TypeQuota | None:
     """One object as it is in effect.
 
     :param connection: of an administrator.
@@ -65,6 +67,8 @@ def read(connection: openstack.connection.Connection, key: actions.Key,
     """
     if key.kind is actions.Kind.QOS_SPEC:
         return _qos_specs(connection).get(key.name)
+    if key.kind is actions.Kind.TYPE_QUOTA:
+        return _quotas(connection, [key.name])[key.name]
     return observe(connection).volume_types.get(key.name)
 
 
@@ -103,3 +107,20 @@ def _qos_specs(connection: openstack.connection.Connection,
         raise errors.Unreachable(
             f'Cinder did not list QoS specs: {error}; the user must be an '
             f'administrator of block storage') from error
+
+
+def _quotas(connection: openstack.connection.Connection,
+            types: collections.abc.Iterable[str],
+            ) -> dict[str, state.TypeQuota]:
+    try:
+        answer = connection.block_storage.get('/os-quota-class-sets/default')
+        openstack.exceptions.raise_from_response(answer)
+    except API_ERRORS as error:
+        raise errors.Unreachable(
+            f'Cinder did not show the default quotas: {error}; the user must '
+            f'be an administrator of block storage') from error
+    found = answer.json()['quota_class_set']
+    return {name: state.TypeQuota(name=name, **{
+        field: found.get(f'{resource}_{name}', state.UNLIMITED)
+        for field, resource in state.QUOTA_RESOURCES.items()})
+        for name in types}

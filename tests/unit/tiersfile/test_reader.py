@@ -97,6 +97,14 @@ class ReaderTestCase(testtools.TestCase):
         self.assertEqual(1, len(problems(SOUND.replace(
             '      pool: general\n', ''))))
 
+    def test_a_quota_that_is_not_given_is_unlimited(self):
+        tier, = reader.read_text(SOUND.replace(
+            'fallback: true', 'fallback: true\n    quotas: {gigabytes: 9}'),
+            file='t.yaml').tiers
+        self.assertEqual((-1, 9, -1), (
+            tier.quotas.volumes, tier.quotas.size_gib,
+            tier.quotas.snapshots))
+
     def test_values_know_their_lines(self):
         source = reader.read_text(SOUND, file='t.yaml').source
         self.assertEqual('t.yaml:10', source.where(
@@ -149,6 +157,11 @@ class ReaderTestCase(testtools.TestCase):
          't.yaml:7: tiers.general.qos.back_end.consumer', 'not consumer'),
         ('fallback: true', 'fallback: true\n    extra_specs: {x: true}',
          't.yaml:7: tiers.general.extra_specs.x is True', 'put it in quotes'),
+        ('fallback: true', 'fallback: true\n    quotas: {gigabytes: -2}',
+         't.yaml:7: tiers.general.quotas.gigabytes is -2',
+         '-1 for unlimited'),
+        ('rbd:\n', 'rbd:\n  x:\n', 't.yaml:7: tiers.general.rbd is nothing',
+         'describes the Ceph pool'),
         ('fallback: true', 'fallback: true\n    backend: <or> x',
          "t.yaml:7: tiers.general.backend is '<or> x'", 'a letter or digit'),
         ('fallback: true', 'fallback: true\n    backend: lvm',
@@ -266,6 +279,19 @@ class DocumentTestCase(testtools.TestCase):
         started = time.process_time()
         self.assertNotEqual([], problems(text))
         self.assertLess(time.process_time() - started, 10)
+
+
+class ManyTiersTestCase(testtools.TestCase):
+
+    def test_thousands_of_wrong_names_are_told_soon(self):
+        for overflow in ('t{}', 'zz{}'):
+            text = 'version: 1\ntiers:\n' + ''.join(
+                f'  t{n}: {{overflow: {overflow.format(n + 1)}, backend: x}}\n'
+                for n in range(4000))
+            self.assertLess(len(text), document.MAX_SIZE_BYTES)
+            started = time.process_time()
+            self.assertLess(3999, len(problems(text)))
+            self.assertLess(time.process_time() - started, 10)
 
 
 class FileTestCase(testtools.TestCase):
