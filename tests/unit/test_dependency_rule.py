@@ -37,6 +37,7 @@ ARROWS = {
     'cinder_tiers.cli': {
         'cinder_tiers.render',
         'cinder_tiers.render_explanation',
+        'cinder_tiers.render_tiers',
         'cinder_tiers.tiersfile',
         'cinder_tiers.observe',
         'cinder_tiers.execute',
@@ -44,7 +45,10 @@ ARROWS = {
         'cinder_tiers.conf',
     },
     'cinder_tiers.render': {'cinder_tiers.domain'},
-    'cinder_tiers.render_explanation': {'cinder_tiers.domain'},
+    'cinder_tiers.render_explanation': {
+        'cinder_tiers.domain', 'cinder_tiers.render'},
+    'cinder_tiers.render_tiers': {
+        'cinder_tiers.domain', 'cinder_tiers.render'},
     'cinder_tiers.tiersfile': {'cinder_tiers.domain'},
     'cinder_tiers.observe': {'cinder_tiers.domain'},
     'cinder_tiers.execute': {'cinder_tiers.domain'},

@@ -12,13 +12,29 @@
 
 """Runs `openstack` in this process."""
 
+import configparser
 import contextlib
 import dataclasses
+import importlib.metadata
 import io
 import os
+import pathlib
 
 from openstackclient import shell
 import oslo_i18n
+
+
+GROUP = 'openstack.tier.v1'
+SETUP = pathlib.Path(__file__).resolve().parents[3] / 'setup.cfg'
+
+
+def entry_points(group):
+    """Entry points of this tree, whatever of it is installed."""
+    setup = configparser.ConfigParser()
+    setup.read(SETUP)
+    return [importlib.metadata.EntryPoint(
+        *(part.strip() for part in line.split('=')), group)
+        for line in setup['entry_points'][group].split('\n') if line]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -34,6 +50,15 @@ def openstack(*arguments, **environment):
     """Runs the real shell with real arguments.
 
     :param arguments: words after `openstack`.
+    :param environment: as of `run`.
+    """
+    return run(shell.OpenStackShell, *arguments, **environment)
+
+
+def run(application, *arguments, **environment):
+    """Runs a shell of the given class with the commands of this tree.
+
+    :param arguments: words after its name.
     :param environment: variables for the command; what begins with OS_,
         CEPH_ or CINDER_TIERS_ is otherwise unset.
     """
@@ -49,7 +74,11 @@ def openstack(*arguments, **environment):
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                status = shell.OpenStackShell().run(list(arguments))
+                started = application()
+                for one in entry_points(GROUP):
+                    started.command_manager.add_command(
+                        one.name.replace('_', ' '), one.load())
+                status = started.run(list(arguments))
             except SystemExit as stop:
                 status = stop.code
     finally:
