@@ -41,10 +41,14 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
     """Adds --catalog, and makes a wrong argument exit with status 1."""
     exit_with_1(parser)
     parser.add_argument(
-        '--catalog', metavar='<file>',
-        default=os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG),
+        '--catalog', metavar='<file>', default=default_catalog(),
         help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
              f'{DEFAULT_CATALOG})')
+
+
+def default_catalog() -> str:
+    """Path of the tiers file when none is named."""
+    return os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG)
 
 
 class StatusLister(command.Lister):
