@@ -23,6 +23,7 @@ import pathlib
 from openstackclient import shell
 import oslo_i18n
 
+from cinder_tiers.cli import shell as tiers_shell
 
 GROUP = 'openstack.tier.v1'
 SETUP = pathlib.Path(__file__).resolve().parents[3] / 'setup.cfg'
@@ -52,13 +53,18 @@ def openstack(*arguments, **environment):
     :param arguments: words after `openstack`.
     :param environment: as of `run`.
     """
-    return run(shell.OpenStackShell, *arguments, **environment)
+    return _run(shell.OpenStackShell, 'tier ', arguments, environment)
 
 
-def run(application, *arguments, **environment):
-    """Runs a shell of the given class with the commands of this tree.
+def cinder_tiers(*arguments, **environment):
+    """Runs our own shell; as `openstack`, without the word `tier`."""
+    return _run(tiers_shell.TiersShell, '', arguments, environment)
 
-    :param arguments: words after its name.
+
+def _run(application, noun, arguments, environment):
+    """Runs a shell with the commands of this tree.
+
+    :param noun: what its commands begin with.
     :param environment: variables for the command; what begins with OS_,
         CEPH_ or CINDER_TIERS_ is otherwise unset.
     """
@@ -77,7 +83,7 @@ def run(application, *arguments, **environment):
                 started = application()
                 for one in entry_points(GROUP):
                     started.command_manager.add_command(
-                        one.name.replace('_', ' '), one.load())
+                        noun + one.name.removeprefix('tier_'), one.load())
                 status = started.run(list(arguments))
             except SystemExit as stop:
                 status = stop.code

@@ -122,9 +122,9 @@ class AppliedTestCase(testtools.TestCase):
         self.assertIn(self.pool, ran.stdout)
 
     def test_an_unknown_tier_is_not_guessed(self):
-        ran = self.openstack('show', 'databas')
+        ran = self.openstack('show', 'data-base')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
-        self.assertIn('there is no tier databas; expected one of database, '
+        self.assertIn('there is no tier data-base; expected one of database, '
                       "general, premium; did you mean 'database'?",
                       ran.stderr)
 
