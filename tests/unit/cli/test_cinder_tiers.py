@@ -85,6 +85,15 @@ class InstalledTestCase(testtools.TestCase):
         self.assertEqual((1, ''), (done.returncode, done.stderr))
         self.assertEqual('/nonexistent', json.loads(done.stdout)[0]['Where'])
 
+    def test_it_needs_all_that_the_plug_in_needs_but_openstack(self):
+        setup = configparser.ConfigParser()
+        setup.read(shell.SETUP)
+        cli, standalone = (
+            [line for line in setup['extras'][name].splitlines()
+             if not line.startswith('python-openstackclient')]
+            for name in ('cli', 'standalone'))
+        self.assertEqual(cli, standalone)
+
     def test_the_version(self):
         self.assertIn('1.2.3', self.run_script('--version').stdout)
 
