@@ -33,10 +33,12 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 ARROWS = {
     'cinder_tiers.scheduler': {'cinder_tiers.doors'},
     'cinder_tiers.api': {'cinder_tiers.doors'},
+    'cinder_tiers.status': {'cinder_tiers.doors'},
     'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
     'cinder_tiers.cli': {
         'cinder_tiers.render',
         'cinder_tiers.render_explanation',
+        'cinder_tiers.render_tiers',
         'cinder_tiers.tiersfile',
         'cinder_tiers.observe',
         'cinder_tiers.execute',
@@ -44,7 +46,10 @@ ARROWS = {
         'cinder_tiers.conf',
     },
     'cinder_tiers.render': {'cinder_tiers.domain'},
-    'cinder_tiers.render_explanation': {'cinder_tiers.domain'},
+    'cinder_tiers.render_explanation': {
+        'cinder_tiers.domain', 'cinder_tiers.render'},
+    'cinder_tiers.render_tiers': {
+        'cinder_tiers.domain', 'cinder_tiers.render'},
     'cinder_tiers.tiersfile': {'cinder_tiers.domain'},
     'cinder_tiers.observe': {'cinder_tiers.domain'},
     'cinder_tiers.execute': {'cinder_tiers.domain'},
@@ -67,6 +72,7 @@ ARROWS = {
 THIRD_PARTY = {
     'cinder_tiers.scheduler': {'cinder', 'oslo_*'},
     'cinder_tiers.api': {'cinder', 'oslo_*', 'webob'},
+    'cinder_tiers.status': {'cinder', 'oslo_*'},
     'cinder_tiers.doors': {'cinder', 'oslo_*', 'cachetools'},
     'cinder_tiers.conf': {'oslo_*'},
     'cinder_tiers.domain': set(),
