@@ -73,23 +73,7 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
             **{kind: executor for kind, executor in registry.executors(
                 connection=self.connection, clusters={}).items()
                if kind in CINDER_KINDS}}
-        self.catalog = given.of(*self.tiers())
-
-    def tiers(self):
-        database, general, archive = given.three_tiers()
-        return (
-            dataclasses.replace(database, overflow='general',
-                                description='Fast', qos=catalogs.Qos(
-                                    front_end={'total_iops_sec': '500',
-                                               'total_bytes_sec': '9'})),
-            dataclasses.replace(general, qos=catalogs.Qos(
-                back_end={'read_iops_sec': '100'})),
-            dataclasses.replace(archive, access=('alpha', 'b' * 32)),
-            given.other_tier('lvm', quotas=catalogs.Quotas(
-                volumes=10, size_gib=200), extra_specs={
-                'multiattach': '<is> True', 'hp3par:persona': '1'}),
-            given.other_tier('any', backend_name=None, extra_specs={
-                'vendor_name': 'somebody'}))
+        self.catalog = given.of(*given.tiers_of_all_kinds())
 
     def remove(self):
         block_storage = self.connection.block_storage
@@ -202,7 +186,8 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
 
     def test_limits_of_somebody_else_stay(self):
         self.catalog = given.of(*(
-            dataclasses.replace(tier, qos=None) for tier in self.tiers()))
+            dataclasses.replace(tier, qos=None)
+            for tier in given.tiers_of_all_kinds()))
         self.assert_applied(self.make_plan())
         block_storage = self.connection.block_storage
         gold = block_storage.create_qos_spec(name='gold', consumer='both')
