@@ -31,8 +31,8 @@ from cinder_tiers.domain import errors
 MAX_SIZE_BYTES = 256 * 1024
 #: A sound catalog has 5 levels.
 MAX_DEPTH = 16
-#: Mappings, lists, keys and values: 500 tiers with 40 of them each.
-MAX_NODES = 20_000
+#: Mappings, lists, keys and values: 600 tiers with 40 of them each.
+MAX_NODES = 25_000
 #: Longer than anything that Cinder or Ceph would store. Some numbers and
 #: combining characters cost the square of their length.
 MAX_SCALAR_CHARS = 1024
