@@ -22,11 +22,11 @@ import dataclasses
 
 from cinder_tiers.domain import backends
 from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import catalog_rules
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import extra_specs as specs_of_tiers
 from cinder_tiers.domain import facts
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain import state
 
 
@@ -46,7 +46,8 @@ class ListedTier:
     #: The tier that takes a volume when this one has no room.
     overflow: str | None = None
     is_public: bool = True
-    #: Ids of the projects that may use a private tier, as far as known.
+    #: Ids of the projects that may use a private tier, as far as known; for
+    #: a catalog what it names them by.
     projects: frozenset[str] = frozenset()
     #: {key: value} of the volume type.
     extra_specs: collections.abc.Mapping[str, str]
@@ -102,11 +103,12 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
     """The tiers of a catalog, in the order in which they are asked."""
     listed = []
     for tier in catalog.tiers:
-        wanted = desired.volume_type_of(tier)
+        wanted = desired.volume_type_of(
+            tier, overflow=catalog.tier(tier.overflow))
         listed.append(dataclasses.replace(
             _read(name=wanted.name, description=wanted.description,
                   extra_specs=wanted.extra_specs,
-                  is_public=wanted.is_public),
+                  is_public=wanted.is_public, projects=tier.projects),
             pools=tuple(f'{tier.rbd.cluster}/{pool}'
                         for pool in tier.rbd.pools) if tier.rbd else ()))
     return _ranked(listed)
@@ -132,7 +134,7 @@ def find(listed: collections.abc.Sequence[ListedTier],
     expected = f'expected one of {", ".join(names)}' if names else 'nor any'
     raise errors.TiersError(
         f'there is no tier {name}; {expected}; '
-        f'{catalog_rules.did_you_mean(name, names)}see "openstack tier list"')
+        f'{spelling.did_you_mean(name, names)}see "openstack tier list"')
 
 
 def _read(*, name: str, description: str, is_public: bool,
