@@ -102,6 +102,9 @@ class KnownVolume:
     #: The image that it was made from.
     image_id: str | None = None
     fixed_by: decision.FixedBy | None = None
+    #: The id that its driver stores it under, when that is another one, as
+    #: after some migrations (Cinder's `name_id`); None: `volume_id`.
+    stored_id: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -142,6 +142,26 @@ class Session:
                     for key, value in self._rbd.RBD().pool_metadata_list(ioctx)
                     if key.startswith(_RBD_OPTION)}
 
+    def clones(self, pool: str) -> collections.abc.Iterator[tuple[str, str]]:
+        """The copy-on-write clones of all images of a pool (`rbd children`).
+
+        :returns: (name of the image, name of a clone in any pool); the calls
+            grow with images and their snapshots.
+        :raises errors.Unreachable: when the pool serves no I/O.
+        """
+        with self._pool(pool) as ioctx:
+            for name in self._rbd.RBD().list(ioctx):
+                try:
+                    with self._rbd.Image(ioctx, name,
+                                         read_only=True) as image:
+                        for snapshot in list(image.list_snaps()):
+                            image.set_snap_by_id(snapshot['id'])
+                            for clone in image.list_children2():
+                                yield name, clone['image']
+                except self._rbd.ImageNotFound:
+                    # Deleted since the images were listed.
+                    continue
+
     def set_rbd_option(self, pool: str, option: str,
                        value: str | None) -> None:
         """Sets an RBD client option of a pool; None removes it.

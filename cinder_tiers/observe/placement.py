@@ -41,8 +41,12 @@ _PROJECT_ID = re.compile('[0-9a-f]{32}')
 
 
 @contextlib.contextmanager
-def _asking(what: str) -> collections.abc.Iterator[None]:
-    """Turns errors of an API into an expected failure."""
+def asking(what: str) -> collections.abc.Iterator[None]:
+    """Turns errors of an API into an expected failure.
+
+    :param what: what the service did not do.
+    :raises errors.Unreachable: in place of an error of openstacksdk.
+    """
     try:
         yield
     except cinder.API_ERRORS as error:
@@ -81,7 +85,7 @@ def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
     """
     own = own_project(connection)
     hidden: list[facts.Hidden] = []
-    with _asking('Cinder did not list volume types'):
+    with asking('Cinder did not list volume types'):
         found = list(connection.block_storage.types(is_public='None'))
         # Only an administrator may ask for private types; others get the
         # same answer, whatever they ask for.
@@ -113,7 +117,7 @@ def own_project(connection: openstack.connection.Connection) -> str:
     :param connection: of the user.
     :raises errors.Unreachable: the token is for no project.
     """
-    with _asking('Keystone gave no token'):
+    with asking('Keystone gave no token'):
         project = connection.current_project_id
     if not project:
         raise errors.Unreachable('the token is for no project; log in with '
@@ -158,7 +162,7 @@ def _default_type(connection: openstack.connection.Connection, project: str,
     Cinder tells a user one default type, and not whose it is. All projects'
     are listed, for Cinder asks Keystone when it is asked for one project's.
     """
-    with _asking('Cinder did not tell the default volume type'):
+    with asking('Cinder did not tell the default volume type'):
         is_projects = False
         try:
             for one in connection.block_storage.default_types():
@@ -190,7 +194,7 @@ def _known(types: tuple[facts.KnownType, ...], type_id: str,
 def _backends(connection: openstack.connection.Connection,
               hidden: list[facts.Hidden],
               ) -> tuple[backends.Backend, ...] | None:
-    with _asking('Cinder did not list its backends'):
+    with asking('Cinder did not list its backends'):
         try:
             return tuple(
                 backends.Backend(name=pool.name,
@@ -233,12 +237,12 @@ def find_image(connection: openstack.connection.Connection,
     :raises errors.Unreachable: there is no such image for the user, or more
         than one, or Glance does not answer.
     """
-    with _asking(f'Glance did not show image {ref}'):
+    with asking(f'Glance did not show image {ref}'):
         found = connection.image.find_image(ref)
     if found is None:
         raise errors.Unreachable(f'there is no image {ref} that this user '
                                  'can see; see "openstack image list"')
-    return _parse_image(found)
+    return parse_image(found)
 
 
 def read_image(connection: openstack.connection.Connection,
@@ -249,14 +253,18 @@ def read_image(connection: openstack.connection.Connection,
     :param image_id: its id, as a volume holds it.
     :raises errors.Unreachable: Glance does not answer.
     """
-    with _asking(f'Glance did not show image {image_id}'):
+    with asking(f'Glance did not show image {image_id}'):
         try:
-            return _parse_image(connection.image.get_image(image_id))
+            return parse_image(connection.image.get_image(image_id))
         except _REFUSALS:
             return None
 
 
-def _parse_image(found: object) -> facts.KnownImage:
+def parse_image(found: object) -> facts.KnownImage:
+    """An image from the resource of openstacksdk.
+
+    :param found: the resource.
+    """
     properties = found.properties or {}
     type_ref = properties.get(image_properties.VOLUME_TYPE)
     return facts.KnownImage(
@@ -279,12 +287,21 @@ def find_volume(connection: openstack.connection.Connection, ref: str,
     :raises errors.Unreachable: there is no such volume for the user, or
         more than one, or Cinder does not answer.
     """
-    with _asking(f'Cinder did not show volume {ref}'):
+    with asking(f'Cinder did not show volume {ref}'):
         found = connection.block_storage.find_volume(
             ref, all_projects=known.is_admin)
     if found is None:
         raise errors.Unreachable(f'there is no volume {ref} that this user '
                                  'can see; see "openstack volume list"')
+    return parse_volume(found, known)
+
+
+def parse_volume(found: object, known: facts.Facts) -> facts.KnownVolume:
+    """A volume from the resource of openstacksdk.
+
+    :param found: the resource, with details.
+    :param known: for its volume type.
+    """
     return facts.KnownVolume(
         volume_id=found.id, name=found.name, status=found.status,
         project=found.project_id or known.project,
@@ -292,6 +309,7 @@ def find_volume(connection: openstack.connection.Connection, ref: str,
         volume_type=known.find_type(
             found.volume_type_id or found.volume_type or ''),
         image_id=(found.volume_image_metadata or {}).get('image_id'),
+        stored_id=found.migration_id,
         fixed_by=next((fixed_by for source, fixed_by in (
             (found.source_volume_id, decision.FixedBy.SOURCE_VOLUME),
             (found.snapshot_id, decision.FixedBy.SNAPSHOT),

@@ -104,10 +104,23 @@ class Glance(StandIn):
                    if role == 'admin' or project == image['owner']
                    or image['visibility'] != 'private'}
         if request == 'GET /v2/images':
-            return 200, {'images': [
+            return 200, self._page(query, [
                 image for image in visible.values()
                 if [image['name']] == query.get('name', [image['name']])
-                and 'os_hidden' not in query]}, []
+                and query.get('os_hidden', ['False']) == ['False']]), []
         found = re.fullmatch('GET /v2/images/([^/]*)', request)
         image = found and visible.get(found[1])
         return image and (200, image, [])
+
+    @staticmethod
+    def _page(query, images):
+        found = images
+        if 'marker' in query:
+            idents = [image['id'] for image in images]
+            found = images[idents.index(query['marker'][0]) + 1:]
+        limit = int(query.get('limit', [len(found)])[0])
+        page = {'images': found[:limit]}
+        if found[limit:]:
+            page['next'] = '/v2/images?' + urllib.parse.urlencode(
+                {**query, 'marker': page['images'][-1]['id']}, doseq=True)
+        return page

@@ -91,6 +91,22 @@ class GlanceCallsTestCase(BenchmarkTestCase):
              for count in json.loads(self.file.read_text())])
 
 
+class AuditTestCase(BenchmarkTestCase):
+
+    def test_calls_grow_with_pages_and_all_volumes_are_judged(self):
+        heading, *rows = self.run_it(
+            'audit', '--volumes', '200', '2500', '--tiers', '5', '--images',
+            '20')
+        self.assertIn('peak MiB', heading)
+        self.assertEqual(2, len(rows))
+        small, large = json.loads(self.file.read_text())
+        self.assertEqual(
+            [{'compliant': 196, 'non-compliant': 2, 'out of date': 2},
+             {'compliant': 2450, 'non-compliant': 25, 'out of date': 25}],
+            [small['states'], large['states']])
+        self.assertEqual(2, large['calls'] - small['calls'])
+
+
 class CreateThroughputTestCase(BenchmarkTestCase):
 
     def setUp(self):

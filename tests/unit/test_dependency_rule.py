@@ -37,6 +37,7 @@ ARROWS = {
     'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
     'cinder_tiers.cli': {
         'cinder_tiers.render',
+        'cinder_tiers.render_audit',
         'cinder_tiers.render_explanation',
         'cinder_tiers.render_tiers',
         'cinder_tiers.tiersfile',
@@ -46,6 +47,8 @@ ARROWS = {
         'cinder_tiers.conf',
     },
     'cinder_tiers.render': {'cinder_tiers.domain'},
+    'cinder_tiers.render_audit': {
+        'cinder_tiers.domain', 'cinder_tiers.render'},
     'cinder_tiers.render_explanation': {
         'cinder_tiers.domain', 'cinder_tiers.render'},
     'cinder_tiers.render_tiers': {

@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What `openstack tier audit --volumes` costs, by the number of volumes.
+
+    python -m benchmarks.audit --volumes 1000 10000
+
+runs the command's own code, once for each size and in a process of its own,
+against a generated cloud (`generated_cloud`) in another process. Prints calls
+of the APIs, seconds of processor time, and how much the peak of resident
+memory grew from before the first call.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+from keystoneauth1.identity import v3
+import keystoneauth1.session
+import openstack.connection
+
+from cinder_tiers.cli import audit as command
+from cinder_tiers.domain import audit_volumes
+from cinder_tiers.domain import placement
+
+
+def measure(*, volumes, tiers, images):
+    """The cost of one audit, in this process.
+
+    :returns: {what: number}; `findings` are all rows, of which one is for
+        each volume that is not compliant.
+    """
+    with subprocess.Popen(
+            [sys.executable, '-m', 'benchmarks.generated_cloud',
+             *map(str, (volumes, tiers, images))], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE) as cloud:
+        url = f'http://127.0.0.1:{cloud.stdout.readline().strip()}'
+        session = keystoneauth1.session.Session(
+            collect_timing=True, auth=v3.Password(
+                f'{url}/v3', user_id='u', password='p',  # noqa: S106
+                project_id='p'))
+        with openstack.connection.Connection(session=session) as connection:
+            before_kib = _peak_kib()
+            started_s = time.process_time()
+            findings = list(command.of_volumes(
+                connection, policy=placement.DEFAULT_POLICY, tiers=None,
+                residency=audit_volumes.NO_RESIDENCY))
+            cpu_s = time.process_time() - started_s
+        calls = len(session.get_timings())
+        cloud.stdin.close()
+    counted = collections.Counter()
+    for one in findings:
+        if (one.aspect == audit_volumes.PLACEMENT
+                and one.object_name.startswith('volumes of ')):
+            counted[one.state.value] += one.current['volumes']
+    return {'volumes': volumes, 'tiers': tiers, 'images': images,
+            'calls': calls, 'cpu_s': cpu_s, 'findings': len(findings),
+            'peak_growth_mib': (_peak_kib() - before_kib) / 1024,
+            'states': dict(counted)}
+
+
+def _peak_kib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def parse(arguments):
+    """The options."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--volumes', type=int, nargs='+',
+                        default=[1000, 10000], metavar='N')
+    parser.add_argument('--tiers', type=int, default=20)
+    parser.add_argument('--images', type=int, default=500)
+    parser.add_argument('--json', type=pathlib.Path,
+                        help='write all values to this file')
+    parser.add_argument('--in-this-process', action='store_true',
+                        help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def main():
+    """Measures each size in a new process, and prints a table."""
+    options = parse(None)
+    if options.in_this_process:
+        print(json.dumps(measure(volumes=options.volumes[0],
+                                 tiers=options.tiers, images=options.images)))
+        return
+    measured = []
+    print(f'{"volumes":>8} {"calls":>6} {"cpu s":>7} {"peak MiB":>9} '
+          f'{"findings":>9}')
+    for volumes in options.volumes:
+        one = json.loads(subprocess.run(
+            [sys.executable, '-m', 'benchmarks.audit', '--in-this-process',
+             '--volumes', str(volumes), '--tiers', str(options.tiers),
+             '--images', str(options.images)],
+            check=True, stdout=subprocess.PIPE, text=True).stdout)
+        measured.append(one)
+        print(f'{volumes:>8} {one["calls"]:>6} {one["cpu_s"]:>7.2f} '
+              f'{one["peak_growth_mib"]:>9.1f} {one["findings"]:>9}')
+    if options.json:
+        options.json.write_text(json.dumps(measured, indent=2), 'utf-8')
+
+
+if __name__ == '__main__':
+    main()

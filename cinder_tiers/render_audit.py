@@ -1,0 +1,28 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Findings of an audit as rows of a table.
+
+Pure. Must not know where its arguments came from, nor how cliff prints.
+"""
+
+from cinder_tiers.domain import audit
+from cinder_tiers import render
+
+COLUMNS = ('Object', 'State', 'Aspect', 'Current', 'Expected', 'Reason')
+
+
+def row(finding: audit.Finding) -> render.Row:
+    """A finding under COLUMNS; what to do follows the reason."""
+    return (finding.object_name, finding.state.value, finding.aspect,
+            render.Fields(finding.current), render.Fields(finding.expected),
+            '; '.join(filter(None, (finding.reason, finding.remedy))))

@@ -1,0 +1,230 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier audit`, run by the real shell against a real Cinder API.
+
+Keystone and Glance are stand-ins. The tiers lie on storage that exists, but
+for one on a Ceph cluster that does not answer.
+"""
+
+import json
+import os
+import tempfile
+
+import testtools
+
+from cinder_tiers.domain import audit
+from tests.contract import cinder_api
+from tests.unit.cli import shell
+from tests.unit.cli import test_commands
+from tests.unit.execute import test_cinder
+
+TIERS = """version: 1
+follow_image_types: [image-tier]
+tiers:
+  database:
+    tags: [database]
+    priority: 20
+    backend: ssd
+    overflow: general
+    access: [alpha]
+    qos: {front_end: {total_iops_sec: 500}}
+  general:
+    fallback: true
+    backend: lvm
+"""
+ON_CEPH = """  archive:
+    tags: [archive]
+    rbd: {cluster: far, pool: archive, device_class: hdd,
+          replicated: {size: 3, min_size: 2}}
+clusters:
+  far: {conf: /nonexistent.conf}
+"""
+
+
+class AuditTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.api = cinder_api.CinderApi()
+        self.addCleanup(self.api.stop)
+        self.api.add_project('a' * 32, 'alpha')
+        handle, self.path = tempfile.mkstemp(suffix='.yaml')
+        os.close(handle)
+        self.addCleanup(os.unlink, self.path)
+        self.write(TIERS)
+
+    def write(self, text):
+        with open(self.path, 'w', encoding='utf-8') as stream:
+            stream.write(text)
+
+    def run_tier(self, command, *arguments, role='admin'):
+        return shell.openstack(*self.api.arguments_of(role), 'tier',
+                               command, '--catalog', self.path, *arguments)
+
+    def audit(self, *arguments, status, **options):
+        """The rows that the command shows."""
+        ran = self.run_tier('audit', '-f', 'json', *arguments, **options)
+        self.assertEqual((status, ''), (ran.status, ran.stderr), ran.stdout)
+        return json.loads(ran.stdout)
+
+    def states(self, *arguments, **options):
+        return [(row['Object'], row['State'], row['Aspect'])
+                for row in self.audit(*arguments, **options)]
+
+    def openstack(self, *arguments):
+        ran = shell.openstack(*self.api.arguments_of('admin'), *arguments)
+        self.assertEqual(0, ran.status, ran.stderr)
+
+    def test_from_nothing_to_compliant_to_drift(self):
+        self.assertEqual(
+            [('tier database', 'non-compliant', 'volume type'),
+             ('tier database', 'non-compliant', 'qos spec'),
+             ('tier general', 'non-compliant', 'volume type'),
+             ('volume type image-tier', 'non-compliant', 'volume type')],
+            self.states(status=2))
+        self.assertEqual(0, self.run_tier('apply').status)
+        self.assertEqual([('tier database', 'compliant', 'all'),
+                          ('tier general', 'compliant', 'all')],
+                         self.states(status=0))
+
+        self.openstack('volume', 'type', 'set', '--property',
+                       'tiers:priority=1', 'database')
+        self.openstack('volume', 'type', 'set', '--description', 'x',
+                       'image-tier')
+        row, = self.audit('--tier', 'database', status=2)
+        self.assertEqual(
+            ('tier database', 'non-compliant', 'extra specs',
+             {'extra_specs.tiers:priority': '1'},
+             {'extra_specs.tiers:priority': '20'}),
+            tuple(row[name] for name in ('Object', 'State', 'Aspect',
+                                         'Current', 'Expected')))
+        self.assertIn('run "openstack tier apply"', row['Reason'])
+        self.assertEqual([('tier general', 'compliant', 'all')],
+                         self.states('--tier', 'general', status=0))
+
+    def test_a_cluster_that_is_not_there_leaves_the_rest(self):
+        self.assertEqual(0, self.run_tier('apply').status)
+        self.write(TIERS + ON_CEPH)
+        rows = self.audit(status=2)
+        self.assertEqual(
+            [('tier database', 'compliant', 'all'),
+             ('tier general', 'compliant', 'all'),
+             ('tier archive', 'unknown', 'cluster far'),
+             ('tier archive', 'non-compliant', 'volume type')],
+            [(row['Object'], row['State'], row['Aspect']) for row in rows])
+        # Where Ceph's modules are missing, the message is about them.
+        self.assertRegex(rows[2]['Reason'],
+                         '/nonexistent.conf|install python3-rados')
+        self.states('--tier', 'general', status=0)
+
+    def test_who_may_not_ask_is_told(self):
+        self.assertEqual(0, self.run_tier('apply').status)
+        rows = self.audit('--tier', 'database', status=3, role='member')
+        self.assertEqual([('unknown', 'volume type'), ('unknown', 'access')],
+                         [(row['State'], row['Aspect']) for row in rows])
+        self.assertIn('must be an administrator', rows[0]['Reason'])
+
+    def test_a_tier_that_is_not_there(self):
+        ran = self.run_tier('audit', '--tier', 'generel')
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        self.assertIn("no tier 'generel'; expected one of database, general",
+                      ran.stderr)
+
+
+class VolumesTestCase(testtools.TestCase):
+    """All of it in one test, since the cloud takes seconds to start."""
+
+    def setUp(self):
+        super().setUp()
+        self.api = cinder_api.CinderApi()
+        self.addCleanup(self.api.stop)
+        self.connection = test_cinder.connect(self.api)
+        self.addCleanup(self.connection.close)
+        handle, self.path = tempfile.mkstemp(suffix='.yaml')
+        self.addCleanup(os.unlink, self.path)
+        os.write(handle, TIERS.replace('access: [alpha]', 'access: public')
+                 .encode())
+        os.close(handle)
+        ran = self.run_tier('apply')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.types = {one.name: one.id for one in
+                      self.connection.block_storage.types(is_public='None')}
+        self.hosts = {name: self.api.add_backend(name)
+                      for name in ('ssd', 'lvm', 'tape')}
+
+    def run_tier(self, command, *arguments, role='admin'):
+        return shell.openstack(*self.api.arguments_of(role), 'tier',
+                               command, '--catalog', self.path, *arguments)
+
+    def volume(self, type_name, on, **fields):
+        return self.api.add_volume(
+            host=self.hosts[on], volume_type_id=self.types[type_name],
+            **fields)
+
+    def audit(self, *arguments, status, role='admin'):
+        ran = self.run_tier('audit', '-f', 'json', *arguments, role=role)
+        self.assertEqual((status, ''), (ran.status, ran.stderr), ran.stdout)
+        return [(row['Object'], row['State'], row['Aspect'],
+                 row['Current'].get('volumes'))
+                for row in json.loads(ran.stdout)
+                if row['Aspect'] != audit.ALL]
+
+    def test_volumes_of_all_projects_are_held_against_their_tiers(self):
+        self.volume('database', 'ssd', project_id='b' * 32)
+        self.volume('database', 'lvm')
+        tagged = self.api.add_image('database', visibility='public')
+        self.volume('image-tier', 'ssd', image_id=tagged)
+        self.volume('__DEFAULT__', 'tape')
+        self.assertEqual([
+            ('volumes of no tier', 'not applicable', 'placement', 1),
+            ('volumes of tier database', 'compliant', 'placement', 3),
+            ('volumes of tier database', 'not applicable', 'residency', 3),
+        ], self.audit('--volumes', status=0))
+
+        stray = self.volume('database', 'tape')
+        other = self.volume('image-tier', 'tape', image_id=tagged)
+        self.assertEqual([
+            (f'volume {other}', 'non-compliant', 'placement', None),
+            (f'volume {stray}', 'out of date', 'placement', None),
+            ('volumes of tier database', 'compliant', 'placement', 3),
+            ('volumes of tier database', 'out of date', 'placement', 1),
+            ('volumes of tier database', 'non-compliant', 'placement', 1),
+            ('volumes of tier database', 'not applicable', 'residency', 5),
+        ], self.audit('--volumes', '--tier', 'database', status=2))
+        self.assertEqual([], self.audit('--tier', 'database', status=0))
+        self.assertIn(('volumes', 'unknown', 'placement', None),
+                      self.audit('--volumes', status=3, role='member'))
+
+
+class FailureTestCase(testtools.TestCase):
+
+    def test_without_any_cloud_all_is_unknown(self):
+        handle, path = tempfile.mkstemp(suffix='.yaml')
+        self.addCleanup(os.unlink, path)
+        os.write(handle, TIERS.encode())
+        os.close(handle)
+        ran = shell.openstack(*test_commands.NO_CLOUD, 'tier', 'audit',
+                              '-f', 'json', '--catalog', path)
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertEqual({'unknown'},
+                         {row['State'] for row in json.loads(ran.stdout)})
+        self.assertNotIn('Traceback', ran.stderr)
+
+    def test_a_wrong_argument_is_not_status_2(self):
+        ran = shell.openstack(*test_commands.NO_CLOUD, 'tier', 'audit',
+                              '--bogus')
+        self.assertEqual(1, ran.status)
+
+    def test_the_statuses_are_in_the_help(self):
+        ran = shell.openstack('tier', 'audit', '--help')
+        self.assertIn('0 all is compliant or not applicable', ran.stdout)

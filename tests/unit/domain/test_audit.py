@@ -1,0 +1,306 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Audits of tiers, from plain values."""
+
+import dataclasses
+
+import ddt
+import hypothesis
+from hypothesis import strategies
+import testtools
+
+from cinder_tiers.domain import audit
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import desired
+from cinder_tiers.domain import osd_options
+from cinder_tiers.domain import plan
+from cinder_tiers.domain import state
+from tests.unit.domain import catalogs as given
+from tests.unit.domain import test_plan
+
+State = audit.State
+CATALOG = given.of(
+    given.tier('database', tags=('database',), priority=20,
+               overflow='general',
+               qos=catalogs.Qos(front_end={'total_iops_sec': '500'})),
+    given.tier('general', fallback=True, rbd=given.rbd(
+        pool='tier-general', device_class='hdd',
+        options={'compression_mode': 'none'},
+        rbd_options={'rbd_cache': False})),
+    given.tier('archive', tags=('archive',), priority=10, rbd=given.rbd(
+        pool='tier-archive', device_class='hdd',
+        protection=catalogs.ErasureCoded(k=2, m=1))),
+    images_pool='images')
+
+
+def applied(catalog=CATALOG):
+    """The cloud in which a catalog is applied, with mappings to change."""
+    actual = test_plan.applied(catalog)
+    actual.ceph['ceph'].pools.update(given.empty_cluster().pools)
+    specs = [desired.qos_spec_of(tier) for tier in catalog.tiers if tier.qos]
+    return dataclasses.replace(actual, cinder=dataclasses.replace(
+        actual.cinder, qos_specs={one.name: one for one in specs}))
+
+
+def held(actual, catalog=CATALOG):
+    """The findings of an audit that could read all."""
+    return audit.audit(catalog=catalog, observed=audit.Observed(
+        cinder=actual.cinder, projects=actual.projects, ceph=actual.ceph))
+
+
+def put(mapping, key, **changes):
+    mapping[key] = dataclasses.replace(mapping[key], **changes)
+
+
+def put_spec(actual, name, **specs):
+    types = actual.cinder.volume_types
+    put(types, name, extra_specs={**types[name].extra_specs, **specs})
+
+
+#: {what happens behind our back: (change, tier, aspects that it touches)}
+DRIFT = {
+    'extra spec': (
+        lambda actual: put_spec(actual, 'database',
+                                **{state.PRIORITY: '1'}),
+        'database', ['extra specs']),
+    'type that follows closed': (
+        lambda actual: put(actual.cinder.volume_types, 'image-tier',
+                           is_public=False), None, ['access']),
+    'type closed': (
+        lambda actual: put(actual.cinder.volume_types, 'general',
+                           is_public=False), 'general', ['access']),
+    'type gone': (
+        lambda actual: actual.cinder.volume_types.pop('archive'),
+        'archive', ['volume type']),
+    'type of nobody': (
+        lambda actual: actual.cinder.volume_types.update(
+            old=state.VolumeType(name='old',
+                                 extra_specs={state.NAME: 'old'})),
+        None, ['volume type']),
+    'qos': (
+        lambda actual: put(actual.cinder.qos_specs, 'tier-database',
+                           specs={'total_iops_sec': '1'}),
+        'database', ['qos spec']),
+    'pool and its options': (
+        lambda actual: put(actual.ceph['ceph'].pools, 'tier-general',
+                           size=2, options={'compression_mode': 'force'},
+                           rbd_options={'rbd_cache': 'true'}),
+        'general', ['pool', 'pool options', 'rbd options']),
+    'data pool': (
+        lambda actual: put(actual.ceph['ceph'].pools, 'tier-archive-data',
+                           min_size=3), 'archive', ['pool']),
+    'rule': (
+        lambda actual: put(actual.ceph['ceph'].crush_rules, 'tier-database',
+                           device_class='hdd'), 'database', ['crush rule']),
+    'profile': (
+        lambda actual: actual.ceph['ceph'].erasure_code_profiles.pop(
+            'tier-archive-data'), 'archive', ['erasure code profile']),
+}
+#: What changes, and is nobody's business.
+HARMLESS = {
+    'foreign type': lambda actual: actual.cinder.volume_types.update(
+        foreign=state.VolumeType(name='foreign', extra_specs={})),
+    'foreign spec': lambda actual: put_spec(actual, 'database',
+                                            multiattach='<is> True'),
+    'other pool': lambda actual: put(actual.ceph['ceph'].pools, 'images',
+                                     size=2),
+    'free option': lambda actual: put(
+        actual.ceph['ceph'].pools, 'tier-database',
+        options={'compression_mode': 'force'}),
+}
+
+
+@ddt.ddt
+class AuditTestCase(testtools.TestCase):
+
+    def test_a_tier_as_declared_is_one_compliant_finding(self):
+        self.assertEqual(
+            [(f'tier {name}', State.COMPLIANT, audit.ALL)
+             for name in ('database', 'general', 'archive')],
+            [(one.object_name, one.state, one.aspect)
+             for one in held(applied())])
+
+    @ddt.data(*DRIFT)
+    def test_what_differs_is_told_by_tier_and_aspect(self, what):
+        change, tier, aspects = DRIFT[what]
+        actual = applied()
+        change(actual)
+        found = [one for one in held(actual)
+                 if one.state is not State.COMPLIANT]
+        self.assertEqual(
+            [(tier, State.NON_COMPLIANT, aspect) for aspect in aspects],
+            [(one.tier, one.state, one.aspect) for one in found])
+        for one in found:
+            self.assertNotEqual(one.current, one.expected)
+            self.assertNotEqual(('', ''), (one.reason, one.remedy))
+
+    def test_current_and_expected_are_the_fields_that_differ(self):
+        actual = applied()
+        DRIFT['qos'][0](actual)
+        found = held(actual)[0]
+        self.assertEqual(({'specs.total_iops_sec': '1'},
+                          {'specs.total_iops_sec': '500'}),
+                         (found.current, found.expected))
+        self.assertIn('tier apply', found.remedy)
+
+    def test_a_refused_change_says_why_and_what_a_hand_can_do(self):
+        actual = applied()
+        DRIFT['pool and its options'][0](actual)
+        found = next(one for one in held(actual) if one.aspect == 'pool')
+        self.assertIn('tier apply refuses: it would move', found.reason)
+        self.assertIn('declare what exists', found.remedy)
+
+    def test_capabilities_are_missed_by_the_tiers_that_need_them(self):
+        actual = applied()
+        users = actual.ceph['ceph'].users
+        less = {daemon: text.replace('profile rbd pool=tier-general,', '')
+                for daemon, text in users['client.cinder'].caps.items()}
+        users['client.cinder'] = state.CephxUser(name='client.cinder',
+                                                 caps=less)
+        self.assertEqual(
+            [('database', State.COMPLIANT), ('general', State.NON_COMPLIANT),
+             ('archive', State.COMPLIANT)],
+            [(one.tier, one.state) for one in held(actual)])
+        users.clear()
+        self.assertEqual({'cephx user'},
+                         {one.aspect for one in held(actual)})
+
+    @hypothesis.given(
+        strategies.frozensets(strategies.sampled_from(sorted(DRIFT))),
+        strategies.frozensets(strategies.sampled_from(sorted(HARMLESS))))
+    def test_all_is_compliant_exactly_when_the_plan_is_empty(
+            self, drift, harmless):
+        actual = applied()
+        for what in sorted(drift):
+            DRIFT[what][0](actual)
+        for what in sorted(harmless):
+            HARMLESS[what](actual)
+        made = plan.make(catalog=CATALOG, actual=actual)
+        found = held(actual)
+        self.assertEqual(not made.actions,
+                         audit.worst(found) is State.COMPLIANT)
+        self.assertEqual({DRIFT[what][1] for what in drift},
+                         {one.tier for one in found
+                          if one.state is not State.COMPLIANT})
+
+
+class NotAllKnownTestCase(testtools.TestCase):
+    """What could not be read is unknown, and the rest is audited."""
+
+    def observed(self, actual, **changes):
+        return dataclasses.replace(audit.Observed(
+            cinder=actual.cinder, projects=actual.projects,
+            ceph=actual.ceph), **changes)
+
+    def states(self, catalog, observed):
+        return [(one.object_name, one.state.value, one.aspect)
+                for one in audit.audit(catalog=catalog, observed=observed)]
+
+    def test_a_cluster_that_does_not_answer(self):
+        tiers = (given.tier('near'), given.tier('far', rbd=given.rbd(
+            cluster='b', pool='tier-far')))
+        catalog = dataclasses.replace(given.of(*tiers), clusters={
+            name: catalogs.Cluster(name=name) for name in ('ceph', 'b')})
+        actual = test_plan.applied(given.of(*tiers))
+        observed = self.observed(actual, ceph={
+            **actual.ceph, 'b': audit.Unread(reason='it is down')})
+        self.assertEqual([('tier near', 'compliant', 'all'),
+                          ('tier far', 'unknown', 'cluster b')],
+                         self.states(catalog, observed))
+        put_spec(actual, 'far', **{state.TAGS: 'x'})
+        put(actual.ceph['ceph'].pools, 'tier-near', min_size=1)
+        self.assertEqual([('tier near', 'non-compliant', 'pool'),
+                          ('tier far', 'unknown', 'cluster b'),
+                          ('tier far', 'non-compliant', 'extra specs')],
+                         self.states(catalog, observed))
+
+    def test_a_cinder_that_refuses(self):
+        actual = applied()
+        DRIFT['data pool'][0](actual)
+        observed = self.observed(actual,
+                                 cinder=audit.Unread(reason='forbidden'))
+        self.assertEqual([('tier database', 'unknown', 'volume type'),
+                          ('tier general', 'unknown', 'volume type'),
+                          ('tier archive', 'unknown', 'volume type'),
+                          ('tier archive', 'non-compliant', 'pool')],
+                         self.states(CATALOG, observed))
+
+    def test_a_keystone_that_refuses(self):
+        catalog = given.of(given.other_tier('a', access=('one',)),
+                           given.other_tier('b'), follow_image_types=())
+        types = [desired.volume_type_of(tier, projects=frozenset(projects))
+                 for tier, projects in zip(catalog.tiers, ('1', ''),
+                                           strict=True)]
+        actual = given.nothing(volume_types=types)
+        observed = self.observed(
+            actual, projects=audit.Unread(reason='forbidden'))
+        self.assertEqual([('tier a', 'unknown', 'access'),
+                          ('tier b', 'compliant', 'all')],
+                         self.states(catalog, observed))
+        put(actual.cinder.volume_types, 'a', is_public=True,
+            projects=frozenset())
+        self.assertEqual(('tier a', 'non-compliant', 'access'),
+                         self.states(catalog, observed)[1])
+
+    def test_what_cannot_be_applied_is_not_compliant(self):
+        catalog = given.of(
+            given.other_tier('a', access=('nobody',)),
+            given.tier('b', rbd=given.rbd(device_class='nvme')),
+            given.tier('c'), follow_image_types=())
+        types = [desired.volume_type_of(tier) for tier in catalog.tiers]
+        actual = test_plan.applied(given.of(catalog.tiers[2]))
+        actual.cinder.volume_types.clear()
+        actual.cinder.volume_types.update({one.name: one for one in types})
+        found = audit.audit(catalog=catalog, observed=self.observed(actual))
+        self.assertEqual(
+            [('a', 'non-compliant', 'access'),
+             ('b', 'non-compliant', 'cluster'), ('c', 'compliant', 'all')],
+            [(one.tier, one.state.value, one.aspect) for one in found])
+        self.assertIn('nobody', found[0].current['found'])
+
+    def test_without_the_images_pool_all_else_is_compared(self):
+        actual = applied()
+        actual.ceph['ceph'].pools.pop('images')
+        DRIFT['rule'][0](actual)
+        self.assertEqual(
+            [('tier database', 'non-compliant', 'images pool'),
+             ('tier database', 'non-compliant', 'crush rule'),
+             ('tier general', 'non-compliant', 'images pool'),
+             ('tier archive', 'non-compliant', 'images pool')],
+            self.states(CATALOG, self.observed(actual)))
+
+    def test_the_worst_state_of_nothing_is_compliant(self):
+        self.assertIs(State.COMPLIANT, audit.worst(()))
+
+
+class OsdOptionsTestCase(testtools.TestCase):
+
+    def test_an_option_says_why_it_is_not_in_effect(self):
+        catalog = given.of(given.tier(rbd=given.rbd(
+            pool='tier-database', osd_options={'osd_max_backfills': 3})),
+            given.tier('other'))
+        actual = test_plan.applied(catalog)
+        schema = osd_options.Schema(name='osd_max_backfills', kind='uint')
+        ceph = dataclasses.replace(
+            actual.ceph['ceph'], option_schemas={schema.name: schema},
+            class_options={'ssd': state.OsdOptions(
+                name='ssd', values={schema.name: '1'},
+                reasons={schema.name: 'ceph.conf wins'})})
+        found, other = audit.audit(catalog=catalog, observed=audit.Observed(
+            cinder=actual.cinder, projects={}, ceph={'ceph': ceph}))
+        self.assertEqual(
+            ('database', 'osd options', {'values.osd_max_backfills': '1'},
+             {'values.osd_max_backfills': '3'}),
+            (found.tier, found.aspect, found.current, found.expected))
+        self.assertIn('ceph.conf wins', found.reason)
+        self.assertIs(State.COMPLIANT, other.state)

@@ -1,0 +1,199 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Audits of volumes, from plain values."""
+
+import collections
+
+import ddt
+import testtools
+
+from cinder_tiers.domain import audit
+from cinder_tiers.domain import audit_volumes
+from cinder_tiers.domain import decision
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import facts
+from cinder_tiers.domain import placement
+from tests.unit.domain import clouds
+
+IMAGE = clouds.image('archive')
+IMAGES = {'tagged': IMAGE, 'foreign': clouds.image(
+    'archive', owner=clouds.THEM, visibility='shared')}
+RESIDENCY = audit_volumes.Residency(
+    clones={'clone': 'images/debian', 'stored': 'images/debian'},
+    unread={'database': '', 'general': 'it is down'},
+    pools={'database': 'tier-database', 'general': 'tier-general'})
+
+
+def volume(volume_type, on, **fields):
+    """A volume of a type on a backend; None: it has none."""
+    return facts.KnownVolume(**{
+        'volume_id': 'v', 'name': 'v', 'status': 'available',
+        'project': clouds.US, 'volume_type': volume_type,
+        'type_name': volume_type and volume_type.name,
+        'host': on and clouds.host(on), **fields})
+
+
+def run(*volumes, known=clouds.CLOUD, find_image=IMAGES.get, **options):
+    return list(audit_volumes.audit_volumes(
+        volumes=volumes, known=known, find_image=find_image,
+        policy=placement.DEFAULT_POLICY, **options))
+
+
+#: {why: (volume, state, tier)}
+CASES = {
+    'it lies on its tier': (
+        volume(clouds.DATABASE, 'database'), 'compliant', 'database'),
+    'it lies on the overflow of its tier': (
+        volume(clouds.DATABASE, 'general'), 'compliant', 'database'),
+    'its type does not allow its backend any more': (
+        volume(clouds.DATABASE, 'archive'), 'out of date', 'database'),
+    'its backend does not report': (
+        volume(clouds.DATABASE, 'gone'), 'unknown', 'database'),
+    'it lies nowhere': (
+        volume(clouds.DATABASE, None), 'not applicable', 'database'),
+    'its type is no tier': (
+        volume(clouds.FAST, 'database'), 'not applicable', None),
+    'it has no type': (
+        volume(None, 'database'), 'not applicable', None),
+    'its type is not listed': (
+        volume(None, 'database', type_name='new'), 'unknown', None),
+    'it lies where its image leads': (
+        volume(clouds.FOLLOWING, 'archive', image_id='tagged'),
+        'compliant', 'archive'),
+    'it does not lie where its image leads': (
+        volume(clouds.FOLLOWING, 'general', image_id='tagged'),
+        'non-compliant', 'archive'),
+    'tags of this image do not count': (
+        volume(clouds.FOLLOWING, 'general', image_id='foreign'),
+        'compliant', 'general'),
+    'blank ones go to the fall-back': (
+        volume(clouds.FOLLOWING, 'archive'), 'non-compliant', 'general'),
+    'its image is gone': (
+        volume(clouds.FOLLOWING, 'general', image_id='gone'),
+        'unknown', None),
+    'it lies where its source lay': (
+        volume(clouds.FOLLOWING, 'general', image_id='tagged',
+               fixed_by=decision.FixedBy.SOURCE_VOLUME),
+        'not applicable', None),
+}
+
+
+@ddt.ddt
+class PlacementTestCase(testtools.TestCase):
+
+    @ddt.data(*CASES)
+    def test_the_state_is_this_because(self, why):
+        one, state, tier = CASES[why]
+        verdict = audit_volumes.judge(
+            volume=one, known=clouds.CLOUD, find_image=IMAGES.get,
+            policy=placement.DEFAULT_POLICY)
+        self.assertEqual((state, tier), (verdict.state.value, verdict.tier))
+
+    def test_each_that_is_not_compliant_is_named_and_all_are_counted(self):
+        ones = [one for one, _, _ in CASES.values()]
+        found = run(*ones, *ones)
+        named = [one for one in found if one.object_name == 'volume v']
+        bad = [(tier, state) for _, state, tier in CASES.values()
+               if state not in ('compliant', 'not applicable')]
+        self.assertEqual(2 * bad,
+                         [(one.tier, one.state.value) for one in named])
+        self.assertEqual(
+            {(tier, state): 2 * number for (tier, state), number in
+             collections.Counter((tier, state) for _, state, tier in
+                                 CASES.values()).items()},
+            {(one.tier, one.state.value): one.current['volumes']
+             for one in found if one not in named
+             and one.aspect == audit_volumes.PLACEMENT})
+
+    def test_it_is_told_where_it_lies_and_where_it_may_lie(self):
+        found = run(CASES['its type does not allow its backend any more'][0])
+        self.assertEqual(
+            ({'type': 'database', 'backend': clouds.host('archive')},
+             {'backend': f'{clouds.host("database")}, '
+                         f'{clouds.host("general")}'}),
+            (found[0].current, found[0].expected))
+        self.assertIn('migrate', found[0].remedy)
+
+    def test_other_tiers_are_left_out_but_not_what_may_be_of_the_tier(self):
+        found = run(*(one for one, _, _ in CASES.values()),
+                    tiers=('archive',))
+        self.assertEqual({'archive', None}, {one.tier for one in found})
+        self.assertEqual({audit.State.UNKNOWN},
+                         {one.state for one in found if one.tier is None})
+
+    def test_an_image_is_asked_for_once_for_each_place(self):
+        asked = []
+        one = CASES['it lies where its image leads'][0]
+        run(*[one] * 9, find_image=lambda ident: asked.append(ident) or IMAGE)
+        self.assertEqual(['tagged'], asked)
+
+    def test_without_glance_what_follows_an_image_is_unknown(self):
+        def refuse(ident):
+            raise errors.Unreachable('Glance is down')
+
+        found = run(volume(clouds.FOLLOWING, 'archive', image_id='tagged'),
+                    volume(clouds.DATABASE, 'database'), find_image=refuse)
+        self.assertEqual(('unknown', 'Glance is down'),
+                         (found[0].state.value, found[0].reason))
+        self.assertIn(('database', 'compliant'),
+                      {(one.tier, one.state.value) for one in found})
+
+    def test_a_stream_that_breaks_off_says_how_far_it_came(self):
+        def volumes():
+            yield volume(clouds.DATABASE, 'database')
+            raise errors.Unreachable('the marker is gone')
+
+        found = list(audit_volumes.audit_volumes(
+            volumes=volumes(), known=clouds.CLOUD, find_image=IMAGES.get,
+            policy=placement.DEFAULT_POLICY))
+        self.assertEqual(
+            (audit.State.UNKNOWN, {'volumes': 1}, 'the marker is gone'),
+            (found[0].state, found[0].current, found[0].reason))
+        self.assertEqual('volumes of tier database', found[1].object_name)
+
+
+@ddt.ddt
+class ResidencyTestCase(testtools.TestCase):
+
+    @ddt.data(
+        (clouds.DATABASE, 'database', {}, 'compliant', ''),
+        (clouds.DATABASE, 'database', {'volume_id': 'clone'}, 'unknown', ''),
+        (clouds.DATABASE, 'database', {'stored_id': 'stored'}, 'unknown', ''),
+        (clouds.GENERAL, 'general', {}, 'unknown', 'it is down'),
+        (clouds.ARCHIVE, 'archive', {}, 'not applicable', ''))
+    @ddt.unpack
+    def test_a_volume_of_a_tier_is_counted(self, volume_type, on, fields,
+                                           state, reason):
+        count = run(volume(volume_type, on, **fields),
+                    residency=RESIDENCY)[-1]
+        self.assertEqual(
+            (f'volumes of tier {on}', audit_volumes.RESIDENCY, state, reason),
+            (count.object_name, count.aspect, count.state.value,
+             count.reason))
+
+    def test_a_clone_is_named_with_its_parent_and_placed_right(self):
+        clone, placed, _ = run(
+            volume(clouds.DATABASE, 'database', volume_id='clone'),
+            residency=RESIDENCY)
+        self.assertEqual(
+            ('volume clone', {'parent': 'images/debian'},
+             {'pool': 'tier-database'}),
+            (clone.object_name, clone.current, clone.expected))
+        self.assertIn('flatten', clone.remedy)
+        self.assertEqual(('placement', 'compliant'),
+                         (placed.aspect, placed.state.value))
+
+    def test_a_volume_of_no_tier_resides_where_it_likes(self):
+        self.assertEqual(['placement'], [one.aspect for one in run(
+            volume(clouds.FAST, 'archive', volume_id='clone'),
+            residency=RESIDENCY)])
