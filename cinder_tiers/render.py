@@ -31,6 +31,17 @@ RESULT_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Result')
 Row = tuple[object, ...]
 
 
+def printable(text: str) -> str:
+    r"""A text in which nothing can steer a terminal.
+
+    >>> printable('a\x1b[2J\u202eb')
+    'a\\x1b[2J\\u202eb'
+    """
+    return ''.join(
+        char if char.isprintable()
+        else char.encode('unicode_escape').decode('ascii') for char in text)
+
+
 class Fields(columns.FormattableColumn):
     """Fields of an object: one per line for people, a map for programs."""
 

@@ -24,6 +24,7 @@ from cliff import columns
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import explanation
 from cinder_tiers.domain import facts
+from cinder_tiers.render import printable
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,17 +71,6 @@ class Fields(columns.FormattableColumn):
     def machine_readable(self) -> dict[str, object]:
         """{field: value}"""
         return _printable_all(self._value)
-
-
-def printable(text: str) -> str:
-    r"""A text in which nothing can steer a terminal.
-
-    >>> printable('a\x1b[2J\u202eb')
-    'a\\x1b[2J\\u202eb'
-    """
-    return ''.join(
-        char if char.isprintable()
-        else char.encode('unicode_escape').decode('ascii') for char in text)
 
 
 def _printable_all(value: object) -> object:

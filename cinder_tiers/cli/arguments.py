@@ -39,16 +39,20 @@ def exit_with_1(parser: argparse.ArgumentParser) -> None:
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
     """Adds --catalog, and makes a wrong argument exit with status 1."""
+    exit_with_1(parser)
     parser.add_argument(
-        '--catalog', metavar='<file>',
-        default=os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG),
+        '--catalog', metavar='<file>', default=default_catalog(),
         help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
              f'{DEFAULT_CATALOG})')
-    exit_with_1(parser)
 
 
-class CatalogLister(command.Lister):
-    """A command that takes a tiers file and shows a table.
+def default_catalog() -> str:
+    """Path of the tiers file when none is named."""
+    return os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG)
+
+
+class StatusLister(command.Lister):
+    """A command that shows a table.
 
     cliff's lister has no exit status of its own; this one's is
     :attr:`exit_status`, 0 until `take_action` sets another.
@@ -56,18 +60,22 @@ class CatalogLister(command.Lister):
 
     exit_status = 0
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
-        parser = super().get_parser(prog_name)
-        add_catalog(parser)
-        return parser
-
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Runs the command.
 
         :returns: the exit status.
         """
         return super().run(parsed_args) or self.exit_status
+
+
+class CatalogLister(StatusLister):
+    """A command that takes a tiers file and shows a table."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        add_catalog(parser)
+        return parser
 
 
 @contextlib.contextmanager

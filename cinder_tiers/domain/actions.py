@@ -25,7 +25,7 @@ from cinder_tiers.domain import state
 
 Resource = (state.CrushRule | state.ErasureCodeProfile | state.Pool
             | state.CephxUser | state.OsdOptions | state.VolumeType
-            | state.QosSpec)
+            | state.QosSpec | state.TypeQuota)
 
 
 class Kind(enum.Enum):
@@ -38,6 +38,7 @@ class Kind(enum.Enum):
     CEPHX_USER = 'cephx user'
     VOLUME_TYPE = 'volume type'
     QOS_SPEC = 'qos spec'
+    TYPE_QUOTA = 'default quota'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -155,6 +155,16 @@ class Qos:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Quotas:
+    """What each project may have of a tier; -1 is unlimited."""
+
+    volumes: int = -1
+    #: Of volumes and snapshots together.
+    size_gib: int = -1
+    snapshots: int = -1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Tier:
     """A tier, which becomes a volume type of the same name."""
 
@@ -176,6 +186,8 @@ class Tier:
     access: str | tuple[str, ...] | None = None
     #: None leaves a QoS spec of somebody else as it is.
     qos: Qos | None = None
+    #: None leaves the quotas as they are.
+    quotas: Quotas | None = None
     #: The Ceph pool behind it; None: the storage exists already, and
     #: `backend_name` or `extra_specs` say which it is.
     rbd: RbdPool | None = None

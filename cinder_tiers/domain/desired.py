@@ -213,6 +213,15 @@ def qos_spec_of(tier: catalogs.Tier) -> state.QosSpec | None:
         specs=tier.qos.specs, volume_types=frozenset({tier.name}))
 
 
+def type_quota_of(tier: catalogs.Tier) -> state.TypeQuota | None:
+    """The default quota of a tier's type; None when it declares none."""
+    if tier.quotas is None:
+        return None
+    return state.TypeQuota(
+        name=tier.name, volumes=tier.quotas.volumes,
+        size_gib=tier.quotas.size_gib, snapshots=tier.quotas.snapshots)
+
+
 def qos_spec_name(tier: str) -> str:
     """Name of the QoS spec of a tier.
 

@@ -54,6 +54,7 @@ class KnownType:
 
     type_id: str
     name: str
+    description: str = ''
     #: {key: value}, as far as the user may see them.
     extra_specs: collections.abc.Mapping[str, str]
     #: Ids of the projects that may use it; None when all may.

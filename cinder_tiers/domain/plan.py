@@ -79,6 +79,8 @@ def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
         catalog=catalog, volume_types=actual.cinder.volume_types,
         projects=actual.projects))
     found.extend(plan_qos_specs.make(catalog=catalog, cinder=actual.cinder))
+    found.extend(plan_volume_types.make_quotas(
+        catalog=catalog, quotas=actual.cinder.quotas))
     order = list(actions.Kind)
     return Plan(actions=tuple(
         sorted(found, key=lambda action: order.index(action.key.kind))))

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The part of a plan that is about volume types.
+"""The part of a plan that is about volume types and their quotas.
 
 Pure. A volume type without our mark belongs to somebody else.
 """
@@ -54,6 +54,32 @@ def make(*, catalog: catalogs.Catalog,
     for name, volume_type in volume_types.items():
         if volume_type.is_ours and name not in declared:
             yield _undeclared(volume_type)
+
+
+def make_quotas(*, catalog: catalogs.Catalog,
+                quotas: collections.abc.Mapping[str, state.TypeQuota],
+                ) -> collections.abc.Iterator[actions.Action]:
+    """Actions that make the default quotas those of the catalog.
+
+    :param quotas: {name of a volume type: its quota}, of all that exist.
+        What a new type gets is not known: Cinder keeps the quotas of a
+        deleted type for the next one of its name.
+    :returns: in the order of the file.
+    """
+    for tier in catalog.tiers:
+        after = desired.type_quota_of(tier)
+        before = quotas.get(tier.name)
+        if after is None or (
+                before is not None
+                and not actions.differences(before, after)):
+            continue
+        yield actions.Action(
+            key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.name),
+            before=before, after=after,
+            why=f'tier {tier.name}; projects with a quota of their own keep '
+                f'it',
+            needs=frozenset({actions.Key(
+                kind=actions.Kind.VOLUME_TYPE, name=tier.name)}))
 
 
 def _needs(catalog: catalogs.Catalog,

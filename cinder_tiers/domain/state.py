@@ -38,6 +38,9 @@ TRUE = '<is> True'
 #: How Cinder writes alternatives, before each of them.
 OR = '<or>'
 
+#: A quota without an end, in Cinder's way.
+UNLIMITED = -1
+
 #: Metadata of a field that is not compared when None is wanted.
 NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
 ABSENT_IS_ANY = types.MappingProxyType({'absent_is_any': True})
@@ -74,6 +77,23 @@ class QosSpec:
     volume_types: frozenset[str]
 
 
+#: {field of a TypeQuota: Cinder's resource, before `_` and the type's name}.
+QUOTA_RESOURCES = types.MappingProxyType(
+    {'volumes': 'volumes', 'size_gib': 'gigabytes', 'snapshots': 'snapshots'})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TypeQuota:
+    """What each project without a quota of its own may have of a type."""
+
+    #: Name of the volume type.
+    name: str
+    volumes: int = UNLIMITED
+    #: Of volumes and snapshots together.
+    size_gib: int = UNLIMITED
+    snapshots: int = UNLIMITED
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CinderState:
     """The part of Cinder that tiers are made of."""
@@ -82,6 +102,9 @@ class CinderState:
     volume_types: collections.abc.Mapping[str, VolumeType]
     #: {name: QoS spec}, those of others included.
     qos_specs: collections.abc.Mapping[str, QosSpec] = dataclasses.field(
+        default_factory=dict)
+    #: {name of a volume type: its quota in the class default}.
+    quotas: collections.abc.Mapping[str, TypeQuota] = dataclasses.field(
         default_factory=dict)
 
 

@@ -26,6 +26,9 @@ from cinder_tiers.domain import state
 #: Scope of extra specs that Cinder matches against backends, as it does those
 #: without a scope (cinder/scheduler/filters/capabilities_filter.py).
 _CAPABILITIES = 'capabilities'
+#: Suggestions at most: each takes a millisecond, and a file may have
+#: thousands of wrong names.
+_SUGGESTIONS = 100
 
 Problems = collections.abc.Iterator[errors.Problem]
 
@@ -85,21 +88,23 @@ def _extra_specs(catalog: catalogs.Catalog) -> Problems:
 
 def _overflow(catalog: catalogs.Catalog) -> Problems:
     names = {tier.name: None for tier in catalog.tiers}
+    expected = f'another one of those under tiers: {spelling.listed(names)}'
+    unknown = 0
     for tier in catalog.tiers:
         where = catalog.source.where(('tiers', tier.name, 'overflow'))
         if tier.overflow == tier.name:
             yield errors.Problem(
                 where=where, found=f'tier {tier.name!r} overflows to itself',
-                expected=f'another tier: '
-                         f'{spelling.listed(names.keys() - {tier.name})}',
+                expected=expected,
                 remedy='name another tier, or remove overflow')
         elif tier.overflow is not None and tier.overflow not in names:
+            unknown += 1
+            near = (spelling.did_you_mean(tier.overflow, names)
+                    if unknown <= _SUGGESTIONS else '')
             yield errors.Problem(
                 where=where, found=f'unknown tier {tier.overflow!r}',
-                expected=f'one of those under tiers: '
-                         f'{spelling.listed(names.keys() - {tier.name})}',
-                remedy=f'{spelling.did_you_mean(tier.overflow, names)}'
-                       f'correct it or declare the tier')
+                expected=expected,
+                remedy=f'{near}correct it or declare the tier')
 
 
 def _overflow_backends(catalog: catalogs.Catalog) -> Problems:

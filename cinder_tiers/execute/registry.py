@@ -19,6 +19,7 @@ from cinder_tiers.execute import apply
 from cinder_tiers.execute import ceph
 from cinder_tiers.execute import cinder
 from cinder_tiers.execute import cinder_qos
+from cinder_tiers.execute import cinder_quotas
 
 
 def executors(*, connection: openstack.connection.Connection,
@@ -36,4 +37,5 @@ def executors(*, connection: openstack.connection.Connection,
         actions.Kind.CEPHX_USER: ceph.CephxUsers(clusters),
         actions.Kind.VOLUME_TYPE: cinder.VolumeTypes(connection),
         actions.Kind.QOS_SPEC: cinder_qos.QosSpecs(connection),
+        actions.Kind.TYPE_QUOTA: cinder_quotas.TypeQuotas(connection),
     }

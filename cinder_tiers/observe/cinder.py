@@ -15,6 +15,8 @@
 Must not know where the connection came from.
 """
 
+import collections.abc
+import contextlib
 import dataclasses
 
 import keystoneauth1.exceptions
@@ -31,31 +33,22 @@ API_ERRORS = (openstack.exceptions.SDKException,
 
 
 def observe(connection: openstack.connection.Connection) -> state.CinderState:
-    """All volume types, private ones included, and all QoS specs.
+    """All volume types, private ones included, QoS specs and quotas.
 
     One call for each page of types and of QoS specs, and one for each private
-    type of ours and each QoS spec.
+    type of ours, each QoS spec and the default quotas.
 
     :param connection: of an administrator; others do not see extra specs.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    try:
-        found = list(connection.block_storage.types(is_public='None'))
-    except API_ERRORS as error:
-        raise errors.Unreachable(
-            f'Cinder did not list volume types: {error}; the user must be '
-            f'an administrator of block storage') from error
-    types = {one.name: parse_volume_type(one) for one in found}
-    for one in found:
-        if types[one.name].is_ours and not types[one.name].is_public:
-            types[one.name] = dataclasses.replace(
-                types[one.name], projects=_projects(connection, one))
+    types = _volume_types(connection)
     return state.CinderState(volume_types=types,
-                             qos_specs=_qos_specs(connection))
+                             qos_specs=_qos_specs(connection),
+                             quotas=_quotas(connection, types))
 
 
 def read(connection: openstack.connection.Connection, key: actions.Key,
-         ) -> state.VolumeType | state.QosSpec | None:
+         ) -> state.VolumeType | state.QosSpec | state.TypeQuota | None:
     """One object as it is in effect.
 
     :param connection: of an administrator.
@@ -64,8 +57,40 @@ def read(connection: openstack.connection.Connection, key: actions.Key,
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     if key.kind is actions.Kind.QOS_SPEC:
-        return _qos_specs(connection).get(key.name)
-    return observe(connection).volume_types.get(key.name)
+        return _qos_specs(connection, only=key.name).get(key.name)
+    if key.kind is actions.Kind.TYPE_QUOTA:
+        return _quotas(connection, [key.name])[key.name]
+    return _volume_types(connection, only=key.name).get(key.name)
+
+
+@contextlib.contextmanager
+def _asking(what: str) -> collections.abc.Iterator[None]:
+    """Turns errors of the API into an expected failure."""
+    try:
+        yield
+    except API_ERRORS as error:
+        raise errors.Unreachable(
+            f'Cinder did not {what}: {error}; the user must be an '
+            f'administrator of block storage') from error
+
+
+def _volume_types(connection: openstack.connection.Connection, *,
+                  only: str | None = None) -> dict[str, state.VolumeType]:
+    # Listed even for one: a look-up by name would take a name for an id.
+    with _asking('list volume types'):
+        found = {
+            one.name: one
+            for one in connection.block_storage.types(is_public='None')
+            if only in (None, one.name)}
+    types = {name: parse_volume_type(one) for name, one in found.items()}
+    for name, volume_type in types.items():
+        if volume_type.is_ours and not volume_type.is_public:
+            with _asking(f'list who may use volume type {name}'):
+                rows = connection.block_storage.get_type_access(found[name])
+            types[name] = dataclasses.replace(
+                volume_type,
+                projects=frozenset(row['project_id'] for row in rows))
+    return types
 
 
 def parse_volume_type(resource: object) -> state.VolumeType:
@@ -76,30 +101,27 @@ def parse_volume_type(resource: object) -> state.VolumeType:
         extra_specs=dict(resource.extra_specs or {}))
 
 
-def _projects(connection: openstack.connection.Connection,
-              resource: object) -> frozenset[str]:
-    try:
-        rows = connection.block_storage.get_type_access(resource)
-    except API_ERRORS as error:
-        raise errors.Unreachable(
-            f'Cinder did not list who may use volume type {resource.name}: '
-            f'{error}; the user must be an administrator of block storage'
-        ) from error
-    return frozenset(row['project_id'] for row in rows)
-
-
-def _qos_specs(connection: openstack.connection.Connection,
-               ) -> dict[str, state.QosSpec]:
+def _qos_specs(connection: openstack.connection.Connection, *,
+               only: str | None = None) -> dict[str, state.QosSpec]:
     block_storage = connection.block_storage
-    try:
+    with _asking('list QoS specs'):
         return {
             one.name: state.QosSpec(
                 name=one.name, consumer=one.consumer or '',
                 specs=dict(one.specs or {}), volume_types=frozenset(
                     row.name
                     for row in block_storage.qos_spec_associations(one)))
-            for one in block_storage.qos_specs()}
-    except API_ERRORS as error:
-        raise errors.Unreachable(
-            f'Cinder did not list QoS specs: {error}; the user must be an '
-            f'administrator of block storage') from error
+            for one in block_storage.qos_specs() if only in (None, one.name)}
+
+
+def _quotas(connection: openstack.connection.Connection,
+            types: collections.abc.Iterable[str],
+            ) -> dict[str, state.TypeQuota]:
+    with _asking('show the default quotas'):
+        answer = connection.block_storage.get('/os-quota-class-sets/default')
+        openstack.exceptions.raise_from_response(answer)
+        found = answer.json()['quota_class_set']
+    return {name: state.TypeQuota(name=name, **{
+        field: found.get(f'{resource}_{name}', state.UNLIMITED)
+        for field, resource in state.QUOTA_RESOURCES.items()})
+        for name in types}

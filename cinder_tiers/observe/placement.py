@@ -18,6 +18,7 @@ named, not guessed. Writes nothing. Must not know any rule of placement.
 
 import collections.abc
 import contextlib
+import dataclasses
 import re
 
 import openstack.connection
@@ -62,6 +63,26 @@ def observe(connection: openstack.connection.Connection, *,
     :raises errors.TiersError: a service does not answer, or the project is
         not for this user to ask about.
     """
+    known = observe_types(connection)
+    if not known.is_admin and project not in (None, known.project):
+        raise errors.Unreachable(
+            f'project {project} is not your own; only an administrator of '
+            'block storage can ask for others')
+    hidden = [*known.hidden]
+    default = project and _default_type(connection, project, known.project,
+                                        known.types, hidden)
+    return dataclasses.replace(
+        known, default_type=default, backends=_backends(connection, hidden),
+        hidden=tuple(hidden))
+
+
+def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
+    """What the user may see of volume types, and nothing else.
+
+    :param connection: of the user.
+    :returns: facts without a default type and without backends.
+    :raises errors.Unreachable: a service does not answer.
+    """
     own = own_project(connection)
     hidden: list[facts.Hidden] = []
     with asking('Cinder did not list volume types'):
@@ -75,15 +96,19 @@ def observe(connection: openstack.connection.Connection, *,
                 set(one.extra_specs or {}) - _SHOWN_TO_ALL for one in found):
             hidden.append(facts.EXTRA_SPECS)
         types = _types(connection, found, own, is_admin, hidden)
-    if not is_admin and project not in (None, own):
-        raise errors.Unreachable(
-            f'project {project} is not your own; only an administrator of '
-            'block storage can ask for others')
-    default = project and _default_type(connection, project, own, types,
-                                        hidden)
-    return facts.Facts(
-        project=own, is_admin=is_admin, types=types, default_type=default,
-        backends=_backends(connection, hidden), hidden=tuple(hidden))
+    return facts.Facts(project=own, is_admin=is_admin, types=types,
+                       default_type=None, backends=None,
+                       hidden=tuple(hidden))
+
+
+def observe_backends(connection: openstack.connection.Connection,
+                     ) -> tuple[backends.Backend, ...] | None:
+    """The backends that report to Cinder; None when they are hidden.
+
+    :param connection: of the user.
+    :raises errors.Unreachable: Cinder, or its scheduler, does not answer.
+    """
+    return _backends(connection, [])
 
 
 def own_project(connection: openstack.connection.Connection) -> str:
@@ -122,6 +147,7 @@ def _types(connection: openstack.connection.Connection,
                 is_listed = False
         types.append(facts.KnownType(
             type_id=one.id, name=one.name, projects=projects,
+            description=one.description or '',
             extra_specs=dict(one.extra_specs or {})))
     if is_admin and not is_listed:
         hidden.append(facts.TYPE_ACCESS)

@@ -31,6 +31,11 @@ from cinder_tiers.domain import errors
 MAX_SIZE_BYTES = 256 * 1024
 #: A sound catalog has 5 levels.
 MAX_DEPTH = 16
+#: Mappings, lists, keys and values: 600 tiers with 40 of them each.
+MAX_NODES = 25_000
+#: Longer than anything that Cinder or Ceph would store. Some numbers and
+#: combining characters cost the square of their length.
+MAX_SCALAR_CHARS = 1024
 
 # Marks of the C and Python loaders agree; the C one is 10 times faster.
 _LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
@@ -78,7 +83,7 @@ def read(text: str, *, file: str) -> Document:
 def _refusals(text: str, file: str,
               ) -> collections.abc.Iterator[errors.Problem]:
     """Looks at YAML events, one by one, before anything is built."""
-    depth = documents = 0
+    depth = documents = nodes = 0
     for event in yaml.parse(text, Loader=_LOADER):
         where = f'{file}:{event.start_mark.line + 1}'
         if isinstance(event, yaml.CollectionStartEvent):
@@ -87,17 +92,27 @@ def _refusals(text: str, file: str,
             depth -= 1
         elif isinstance(event, yaml.DocumentStartEvent):
             documents += 1
+        nodes += isinstance(event, yaml.NodeEvent)
         found = _refused(event)
         if found:
             yield errors.Problem(
                 where=where, found=found, expected='plain YAML',
                 remedy='write the value out where it is needed')
-        if depth > MAX_DEPTH or documents > 1:
+        length = len(getattr(event, 'value', ''))
+        if length > MAX_SCALAR_CHARS:
             yield errors.Problem(
-                where=where,
-                found=('a second document' if documents > 1
-                       else f'more than {MAX_DEPTH} levels'),
-                expected='one document of a few levels',
+                where=where, found=f'a value of {length} characters',
+                expected=f'at most {MAX_SCALAR_CHARS}',
+                remedy='shorten it, or look for a missing quote')
+        too_much = ('a second document' if documents > 1 else
+                    f'more than {MAX_DEPTH} levels' if depth > MAX_DEPTH else
+                    f'more than {MAX_NODES} keys and values'
+                    if nodes > MAX_NODES else '')
+        if too_much:
+            yield errors.Problem(
+                where=where, found=too_much,
+                expected='one document of a few levels and at most '
+                         f'{MAX_NODES} keys and values',
                 remedy='remove what is too much')
             return
 

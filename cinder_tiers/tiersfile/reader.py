@@ -113,7 +113,8 @@ def _tier(name: str, value: dict) -> catalogs.Tier:
         priority=value.get('priority', 0),
         fallback=value.get('fallback', False),
         overflow=value.get('overflow'), access=_access(value.get('access')),
-        qos=_qos(value.get('qos')), rbd=_rbd(value.get('rbd')),
+        qos=_qos(value.get('qos')), quotas=_quotas(value.get('quotas')),
+        rbd=_rbd(value.get('rbd')),
         backend_name=value.get('backend'),
         extra_specs=value.get('extra_specs', {}))
 
@@ -131,6 +132,16 @@ def _qos(value: dict | None) -> catalogs.Qos | None:
     return catalogs.Qos(**{
         side: {key: str(limit) for key, limit in specs.items()}
         for side, specs in value.items()})
+
+
+def _quotas(value: dict | None) -> catalogs.Quotas | None:
+    if not value:
+        return None
+    defaults = catalogs.Quotas()
+    return catalogs.Quotas(
+        volumes=value.get('volumes', defaults.volumes),
+        size_gib=value.get('gigabytes', defaults.size_gib),
+        snapshots=value.get('snapshots', defaults.snapshots))
 
 
 def _rbd(value: dict | None) -> catalogs.RbdPool | None:

@@ -83,6 +83,8 @@ def _problems(error: jsonschema.ValidationError, source: catalogs.Source,
             remedy=f'add {missing}')
         return
     if error.validator == 'oneOf':
+        if not isinstance(error.instance, dict):
+            return  # its type is a problem of its own
         both = 'replicated' in error.instance
         yield errors.Problem(
             where=source.where(path),

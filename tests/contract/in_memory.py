@@ -95,7 +95,8 @@ class World:
         return state.ActualState(
             cinder=state.CinderState(
                 volume_types=of(actions.Kind.VOLUME_TYPE),
-                qos_specs=of(actions.Kind.QOS_SPEC)),
+                qos_specs=of(actions.Kind.QOS_SPEC),
+                quotas=of(actions.Kind.TYPE_QUOTA)),
             ceph={'ceph': state.CephState(
                 crush_rules=of(actions.Kind.CRUSH_RULE),
                 erasure_code_profiles=of(actions.Kind.ERASURE_CODE_PROFILE),
@@ -110,6 +111,8 @@ class World:
         def part(kind, name):
             return actions.Key(kind=kind, cluster=key.cluster, name=name)
 
+        if isinstance(wanted, state.TypeQuota):
+            return {part(actions.Kind.VOLUME_TYPE, wanted.name)}
         if isinstance(wanted, state.QosSpec):
             return {part(actions.Kind.VOLUME_TYPE, name)
                     for name in wanted.volume_types}

@@ -44,7 +44,7 @@ OPTIONS = {
     'compression_mode': 'aggressive', 'compression_algorithm': 'zstd',
     'compression_required_ratio': 0.70, 'compression_min_blob_size': 8192,
     'csum_type': 'xxhash64', 'scrub_min_interval': 86400.5,
-    'recovery_priority': 5, 'nodelete': False, 'noscrub': True,
+    'recovery_priority': 5, 'nodeep-scrub': False, 'noscrub': True,
     'quota_max_bytes': 10 ** 12, 'quota_max_objects': 10 ** 6}
 #: Values in another form than the OSDs show them.
 OSD_OPTIONS = {'bluestore_prefer_deferred_size_hdd': '48K',
@@ -153,11 +153,13 @@ class RealCephWorldTestCase(world_contract.WorldContract,
     def test_each_setting_that_others_change_is_set_again(self):
         self.carry_out(self.make_plan())
         pool = f'{self.mark}-whole'
-        for name in OPTIONS:
-            other = pool_options.OFF if name in pool_options.BOOLEANS else (
-                pool_options.UNSET)
-            prefix, arguments = pool_options.command_of(
-                pool, name, '0' if name in pool_options.QUOTAS else other)
+        for name, value in OPTIONS.items():
+            other = pool_options.UNSET
+            if name in pool_options.BOOLEANS:
+                other = pool_options.normal(name, not value)
+            elif name in pool_options.QUOTAS:
+                other = pool_options.NO_QUOTA
+            prefix, arguments = pool_options.command_of(pool, name, other)
             self.session.command(prefix, **arguments)
         action, = self.make_plan().actions
         self.assertEqual({f'options.{name}' for name in OPTIONS}, {

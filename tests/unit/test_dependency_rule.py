@@ -33,11 +33,13 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 ARROWS = {
     'cinder_tiers.scheduler': {'cinder_tiers.doors'},
     'cinder_tiers.api': {'cinder_tiers.doors'},
+    'cinder_tiers.status': {'cinder_tiers.doors'},
     'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
     'cinder_tiers.cli': {
         'cinder_tiers.render',
         'cinder_tiers.render_audit',
         'cinder_tiers.render_explanation',
+        'cinder_tiers.render_tiers',
         'cinder_tiers.tiersfile',
         'cinder_tiers.observe',
         'cinder_tiers.execute',
@@ -45,9 +47,12 @@ ARROWS = {
         'cinder_tiers.conf',
     },
     'cinder_tiers.render': {'cinder_tiers.domain'},
-    'cinder_tiers.render_audit': {'cinder_tiers.domain',
-                                  'cinder_tiers.render'},
-    'cinder_tiers.render_explanation': {'cinder_tiers.domain'},
+    'cinder_tiers.render_audit': {
+        'cinder_tiers.domain', 'cinder_tiers.render'},
+    'cinder_tiers.render_explanation': {
+        'cinder_tiers.domain', 'cinder_tiers.render'},
+    'cinder_tiers.render_tiers': {
+        'cinder_tiers.domain', 'cinder_tiers.render'},
     'cinder_tiers.tiersfile': {'cinder_tiers.domain'},
     'cinder_tiers.observe': {'cinder_tiers.domain'},
     'cinder_tiers.execute': {'cinder_tiers.domain'},
@@ -70,6 +75,7 @@ ARROWS = {
 THIRD_PARTY = {
     'cinder_tiers.scheduler': {'cinder', 'oslo_*'},
     'cinder_tiers.api': {'cinder', 'oslo_*', 'webob'},
+    'cinder_tiers.status': {'cinder', 'oslo_*'},
     'cinder_tiers.doors': {'cinder', 'oslo_*', 'cachetools'},
     'cinder_tiers.conf': {'oslo_*'},
     'cinder_tiers.domain': set(),

@@ -12,13 +12,30 @@
 
 """Runs `openstack` in this process."""
 
+import configparser
 import contextlib
 import dataclasses
+import importlib.metadata
 import io
 import os
+import pathlib
 
 from openstackclient import shell
 import oslo_i18n
+
+from cinder_tiers.cli import shell as tiers_shell
+
+GROUP = 'openstack.tier.v1'
+SETUP = pathlib.Path(__file__).resolve().parents[3] / 'setup.cfg'
+
+
+def entry_points(group):
+    """Entry points of this tree, whatever of it is installed."""
+    setup = configparser.ConfigParser()
+    setup.read(SETUP)
+    return [importlib.metadata.EntryPoint(
+        *(part.strip() for part in line.split('=')), group)
+        for line in setup['entry_points'][group].split('\n') if line]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -34,6 +51,20 @@ def openstack(*arguments, **environment):
     """Runs the real shell with real arguments.
 
     :param arguments: words after `openstack`.
+    :param environment: as of `run`.
+    """
+    return _run(shell.OpenStackShell, 'tier ', arguments, environment)
+
+
+def cinder_tiers(*arguments, **environment):
+    """Runs our own shell; as `openstack`, without the word `tier`."""
+    return _run(tiers_shell.TiersShell, '', arguments, environment)
+
+
+def _run(application, noun, arguments, environment):
+    """Runs a shell with the commands of this tree.
+
+    :param noun: what its commands begin with.
     :param environment: variables for the command; what begins with OS_,
         CEPH_ or CINDER_TIERS_ is otherwise unset.
     """
@@ -49,7 +80,11 @@ def openstack(*arguments, **environment):
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                status = shell.OpenStackShell().run(list(arguments))
+                started = application()
+                for one in entry_points(GROUP):
+                    started.command_manager.add_command(
+                        noun + one.name.removeprefix('tier_'), one.load())
+                status = started.run(list(arguments))
             except SystemExit as stop:
                 status = stop.code
     finally:

@@ -136,7 +136,7 @@ class FailureTestCase(testtools.TestCase):
                          '/nonexistent.conf|install python3-rados')
         self.assertNotIn('Traceback', ran.stderr)
 
-    @ddt.data('plan', 'apply', 'backend-config')
+    @ddt.data('plan', 'apply', 'backend-config', 'list', 'validate')
     def test_a_wrong_argument_is_not_status_2(self, command):
         ran = shell.openstack(*NO_CLOUD, 'tier', command, '--bogus')
         self.assertEqual(1, ran.status)

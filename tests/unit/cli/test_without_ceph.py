@@ -39,6 +39,7 @@ tiers:
   general:
     fallback: true
     backend: lvm
+    quotas: {volumes: 100}
 """
 
 
@@ -70,7 +71,8 @@ class WithoutCephTestCase(testtools.TestCase):
             [('create', 'volume type database'),
              ('create', 'volume type general'),
              ('create', 'volume type image-tier'),
-             ('create', 'qos spec tier-database')],
+             ('create', 'qos spec tier-database'),
+             ('create', 'default quota general')],
             [(row['Action'], row['Object']) for row in rows])
         self.assertEqual(['a' * 32], rows[0]['After']['projects'])
         self.assertEqual(0, self.run_tier('apply').status)

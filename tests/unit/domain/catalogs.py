@@ -49,6 +49,24 @@ def three_tiers():
             protection=catalog.ErasureCoded(k=2, m=1))))
 
 
+def tiers_of_all_kinds():
+    """Tiers that have between them all that a tier can ask of Cinder."""
+    database, general, archive = three_tiers()
+    return (
+        dataclasses.replace(database, overflow='general',
+                            description='Fast', qos=catalog.Qos(
+                                front_end={'total_iops_sec': '500',
+                                           'total_bytes_sec': '9'})),
+        dataclasses.replace(general, qos=catalog.Qos(
+            back_end={'read_iops_sec': '100'})),
+        dataclasses.replace(archive, access=('alpha', 'b' * 32)),
+        other_tier('lvm', quotas=catalog.Quotas(
+            volumes=10, size_gib=200), extra_specs={
+            'multiattach': '<is> True', 'hp3par:persona': '1'}),
+        other_tier('any', backend_name=None, extra_specs={
+            'vendor_name': 'somebody'}))
+
+
 def of(*tiers, images_pool=None, follow_image_types=('image-tier',)):
     """A catalog of these tiers, on one cluster named ceph."""
     return catalog.Catalog(

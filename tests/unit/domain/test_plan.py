@@ -22,6 +22,7 @@ from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import plan
+from cinder_tiers.domain import plan_volume_types
 from cinder_tiers.domain import state
 from tests.unit.domain import catalogs as given
 
@@ -241,6 +242,24 @@ class PlanTestCase(testtools.TestCase):
             volume_types=[before])).actions
         self.assertEqual({'tiers:name': 'a', 'vendor_name': 'x',
                           'theirs': 'x'}, action.after.extra_specs)
+
+    @ddt.data(
+        (None, state.TypeQuota(name='a', volumes=5), None),
+        (catalogs.Quotas(volumes=5), state.TypeQuota(name='a', volumes=5),
+         None),
+        (catalogs.Quotas(), state.TypeQuota(name='a', volumes=5), 'update'),
+        (catalogs.Quotas(size_gib=9), state.TypeQuota(name='a'), 'update'),
+        (catalogs.Quotas(), None, 'create'))
+    @ddt.unpack
+    def test_quotas_are_put_right_where_the_catalog_has_them(
+            self, quotas, before, verb):
+        made = plan_volume_types.make_quotas(
+            catalog=given.of(given.tier('a', quotas=quotas)),
+            quotas={} if before is None else {'a': before})
+        self.assertEqual([] if verb is None else [
+            (verb, actions.Kind.TYPE_QUOTA, 'a')], [
+                (action.verb, action.key.kind, action.key.name)
+                for action in made])
 
     def test_a_tier_with_overflow_waits_for_the_pools_of_both(self):
         made = self.make(given.of(

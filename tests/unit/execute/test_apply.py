@@ -12,6 +12,8 @@
 
 """Carrying out plans, in a cloud in memory."""
 
+import dataclasses
+
 import testtools
 
 from cinder_tiers.domain import actions
@@ -34,11 +36,14 @@ class InMemoryWorldTestCase(world_contract.WorldContract,
 
     def setUp(self):
         super().setUp()
-        self.catalog = given.of(*given.three_tiers())
+        self.catalog = given.of(*given.tiers_of_all_kinds())
         self.world = in_memory.World(osds=given.osds())
         self.executors = self.world.executors
         self.read = self.world.read
-        self.observe = self.world.observe
+
+    def observe(self):
+        return dataclasses.replace(self.world.observe(), projects={
+            name: frozenset({name}) for name in self.catalog.projects})
 
 
 class ApplyTestCase(testtools.TestCase):

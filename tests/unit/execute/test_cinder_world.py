@@ -25,6 +25,7 @@ import testtools
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe import world as observer
 from tests.contract import cinder_api
@@ -33,8 +34,8 @@ from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder
 
-CINDER_KINDS = [kind for kind in actions.Kind
-                if kind in (actions.Kind.VOLUME_TYPE, actions.Kind.QOS_SPEC)]
+CINDER_KINDS = (actions.Kind.VOLUME_TYPE, actions.Kind.QOS_SPEC,
+                actions.Kind.TYPE_QUOTA)
 
 
 PROJECTS = {'a' * 32: 'alpha', 'b' * 32: 'beta', 'c' * 32: 'Gamma, Inc.',
@@ -72,25 +73,15 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
             **{kind: executor for kind, executor in registry.executors(
                 connection=self.connection, clusters={}).items()
                if kind in CINDER_KINDS}}
-        self.catalog = given.of(*self.tiers())
-
-    def tiers(self):
-        database, general, archive = given.three_tiers()
-        return (
-            dataclasses.replace(database, overflow='general',
-                                description='Fast', qos=catalogs.Qos(
-                                    front_end={'total_iops_sec': '500',
-                                               'total_bytes_sec': '9'})),
-            dataclasses.replace(general, qos=catalogs.Qos(
-                back_end={'read_iops_sec': '100'})),
-            dataclasses.replace(archive, access=('alpha', 'b' * 32)),
-            given.other_tier('lvm', extra_specs={
-                'multiattach': '<is> True', 'hp3par:persona': '1'}),
-            given.other_tier('any', backend_name=None, extra_specs={
-                'vendor_name': 'somebody'}))
+        self.catalog = given.of(*given.tiers_of_all_kinds())
 
     def remove(self):
         block_storage = self.connection.block_storage
+        block_storage.put(
+            '/os-quota-class-sets/default', json={'quota_class_set': {
+                f'{resource}_{one.name}': -1
+                for one in block_storage.types(is_public='None')
+                for resource in ('volumes', 'gigabytes', 'snapshots')}})
         for one in block_storage.qos_specs():
             block_storage.delete_qos_spec(one, force=True)
         for one in block_storage.types(is_public='None'):
@@ -195,7 +186,8 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
 
     def test_limits_of_somebody_else_stay(self):
         self.catalog = given.of(*(
-            dataclasses.replace(tier, qos=None) for tier in self.tiers()))
+            dataclasses.replace(tier, qos=None)
+            for tier in given.tiers_of_all_kinds()))
         self.assert_applied(self.make_plan())
         block_storage = self.connection.block_storage
         gold = block_storage.create_qos_spec(name='gold', consumer='both')
@@ -236,3 +228,33 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         self.assert_applied(self.change('any', backend_name=None))
         self.assertEqual({'tiers:name': 'any', 'vendor_name': 'somebody'},
                          self.read(test_cinder.key('any')).extra_specs)
+
+    def test_quotas_are_those_of_the_type_alone(self):
+        self.assert_applied(self.make_plan())
+        key = actions.Key(kind=actions.Kind.TYPE_QUOTA, name='lvm')
+        self.assertEqual(
+            state.TypeQuota(name='lvm', volumes=10, size_gib=200,
+                            snapshots=-1), self.read(key))
+        self.assert_applied(self.change('lvm', quotas=catalogs.Quotas(
+            snapshots=0)))
+        self.assertEqual(state.TypeQuota(name='lvm', snapshots=0),
+                         self.read(key))
+        self.assertEqual(state.TypeQuota(name='general'), self.read(
+            dataclasses.replace(key, name='general')))
+
+    def test_quotas_that_a_deleted_type_left_are_put_right(self):
+        block_storage = self.connection.block_storage
+        left = block_storage.create_type(name='lvm')
+        block_storage.put(
+            '/os-quota-class-sets/default',
+            json={'quota_class_set': {'snapshots_lvm': 3}})
+        block_storage.delete_type(left)
+        self.assert_applied(self.make_plan())
+
+    def test_quotas_that_the_catalog_does_not_have_stay(self):
+        self.carry_out(self.make_plan())
+        self.assertEqual((), self.change('lvm', quotas=None).actions)
+        self.connection.block_storage.put(
+            '/os-quota-class-sets/default',
+            json={'quota_class_set': {'volumes_general': 3}})
+        self.assertEqual((), self.make_plan().actions)

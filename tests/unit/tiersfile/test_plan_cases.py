@@ -34,7 +34,8 @@ CLASSES = {actions.Kind.ERASURE_CODE_PROFILE: state.ErasureCodeProfile,
            actions.Kind.OSD_OPTIONS: state.OsdOptions,
            actions.Kind.CEPHX_USER: state.CephxUser,
            actions.Kind.VOLUME_TYPE: state.VolumeType,
-           actions.Kind.QOS_SPEC: state.QosSpec}
+           actions.Kind.QOS_SPEC: state.QosSpec,
+           actions.Kind.TYPE_QUOTA: state.TypeQuota}
 
 
 class Case(dict):

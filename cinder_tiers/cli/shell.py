@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`cinder-tiers`: the tier commands without python-openstackclient.
+
+The same command classes, found through the same entry points, in the shell
+that osc-lib offers: options, environment and clouds.yaml are those of
+`openstack`. Must not import openstackclient.
+"""
+
+import argparse
+import collections.abc
+import importlib.metadata
+import sys
+
+from osc_lib.api import auth
+from osc_lib.command import commandmanager
+from osc_lib import shell
+
+from cinder_tiers.cli import plugin
+
+_NOUN = 'tier '
+
+
+class Verbs(commandmanager.CommandManager):
+    """The commands of `openstack tier`, without the noun."""
+
+    def load_commands(self, namespace: str) -> None:
+        """Finds the commands of a group of entry points."""
+        super().load_commands(namespace)
+        self.commands = {name.removeprefix(_NOUN): found
+                         for name, found in self.commands.items()}
+
+
+class TiersShell(shell.OpenStackShell):
+    """The shell of `cinder-tiers`."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            description='Storage tiers of Cinder, chosen by image tag',
+            version=importlib.metadata.version('cinder-tiers'),
+            command_manager=Verbs(
+                f'openstack.{plugin.API_NAME}.v{plugin.DEFAULT_API_VERSION}'),
+            deferred_help=True)
+
+    def build_option_parser(self, description: str | None,
+                            version: str | None,
+                            argparse_kwargs: dict[str, object] | None = None,
+                            ) -> argparse.ArgumentParser:
+        """The parser of the options before the verb."""
+        return auth.build_auth_plugins_option_parser(
+            super().build_option_parser(description, version,
+                                        argparse_kwargs))
+
+    def run(self, argv: collections.abc.Sequence[str]) -> int:
+        """Runs one command; without a verb, shows the help.
+
+        :returns: the exit status.
+        """
+        return super().run(list(argv) or ['--help'])
+
+    def _final_defaults(self) -> None:
+        # osc-lib leaves the kind of login to each shell; as `openstack`.
+        super()._final_defaults()
+        self._auth_type = ('admin_token' if self.options.endpoint
+                           and self.options.token else 'password')
+
+
+def main() -> int:
+    """Runs `cinder-tiers` with the arguments of the process.
+
+    :returns: the exit status.
+    """
+    return TiersShell().run(sys.argv[1:])

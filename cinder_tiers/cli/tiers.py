@@ -1,0 +1,156 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier list` and `show`: the tiers that there are."""
+
+import argparse
+import collections.abc
+
+from osc_lib.command import command
+
+from cinder_tiers.cli import arguments
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import listed_tiers
+from cinder_tiers.observe import placement
+from cinder_tiers import render
+from cinder_tiers import render_tiers
+from cinder_tiers.tiersfile import reader
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    arguments.exit_with_1(parser)
+    parser.add_argument(
+        '--declared', action='store_true',
+        help='show what the tiers file says instead of what is applied; '
+             'needs no cloud')
+    parser.add_argument(
+        '--catalog', metavar='<file>',
+        help=f'tiers file; implies --declared, whose default is '
+             f'$CINDER_TIERS_CATALOG, else {arguments.DEFAULT_CATALOG}')
+
+
+def _file(parsed_args: argparse.Namespace) -> str | None:
+    """Path of the tiers file to read; None for what is applied."""
+    if parsed_args.declared and not parsed_args.catalog:
+        return arguments.default_catalog()
+    return parsed_args.catalog
+
+
+def _connect(shown: command.Command) -> object:
+    """The connection, for a command that does not always need one."""
+    # The shell looked before the arguments were read, and did not log in.
+    shown.auth_required = True
+    shown.app.prepare_to_run_command(shown)
+    return shown.app.client_manager.sdk_connection
+
+
+def _read(shown: command.Command, file: str | None,
+          ) -> tuple[listed_tiers.ListedTier, ...]:
+    if file is not None:
+        return listed_tiers.declared(reader.read_file(file))
+    return listed_tiers.applied(placement.observe_types(_connect(shown)))
+
+
+class ListTiers(arguments.StatusLister):
+    """List the tiers that are applied, or those of the tiers file.
+
+    What is applied is read from Cinder's volume types. The tier that is asked
+    first comes first, and the fall-back last. "tier plan" compares the two.
+    """
+
+    _epilog = '''Exit status: 0 the tiers are listed; 1 an error, or a volume
+type of a tier that cannot be read.
+
+Example: openstack tier list --declared -f csv -c Name -c Tags
+'''
+
+    auth_required = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        _add_source(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace,
+                    ) -> tuple[tuple[str, ...],
+                               collections.abc.Iterable[render.Row]]:
+        """Reads and shows.
+
+        Expected failures end as CommandError of OSC.
+        """
+        with arguments.user_errors():
+            listed = _read(self, _file(parsed_args))
+        for tier in listed:
+            if tier.problem:
+                self.log.error('%s', render.printable(tier.problem))
+                self.exit_status = 1
+        return render_tiers.TIER_COLUMNS, [render_tiers.tier_row(tier)
+                                           for tier in listed]
+
+
+class ShowTier(command.ShowOne):
+    """Show one tier that is applied, or that is in the tiers file.
+
+    What is applied is read from its volume type; the pools that serve it and
+    their room are what Cinder's scheduler was told last.
+    """
+
+    _epilog = '''Exit status: 0 the tier is shown; 1 an error, no such tier,
+or a part of it that cannot be read.
+
+Example: openstack tier show database -f json
+'''
+
+    auth_required = False
+    exit_status = 0
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        _add_source(parser)
+        parser.add_argument('name', metavar='<tier>', help='name of the tier')
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Runs the command.
+
+        :returns: the exit status.
+        """
+        return super().run(parsed_args) or self.exit_status
+
+    def take_action(self, parsed_args: argparse.Namespace,
+                    ) -> tuple[tuple[str, ...], render.Row]:
+        """Reads and shows.
+
+        Expected failures end as CommandError of OSC.
+        """
+        file = _file(parsed_args)
+        with arguments.user_errors():
+            tier = listed_tiers.find(_read(self, file), parsed_args.name)
+        if tier.problem:
+            self._complain(tier.problem)
+        pools = None
+        if file is None:
+            try:
+                known = placement.observe_backends(
+                    self.app.client_manager.sdk_connection)
+                pools = None if known is None else tier.find_pools(known)
+            except errors.Unreachable as error:
+                # The tier itself is known, whatever the scheduler does.
+                self._complain(str(error))
+        return render_tiers.tier_fields(tier, pools=pools,
+                                        read_from=file or 'Cinder')
+
+    def _complain(self, problem: str) -> None:
+        self.log.error('%s', render.printable(problem))
+        self.exit_status = 1

@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier validate`: whether a tiers file is sound."""
+
+import argparse
+import collections.abc
+
+from cinder_tiers.cli import arguments
+from cinder_tiers.domain import errors
+from cinder_tiers import render
+from cinder_tiers import render_tiers
+from cinder_tiers.tiersfile import reader
+
+#: A file with more is no tiers file, and its table would take a minute.
+MAX_SHOWN = 1000
+
+
+class ValidateCatalog(arguments.CatalogLister):
+    """Check a tiers file.
+
+    Shows all problems with the line of each, what was expected there, and
+    what to do. Reads nothing but the file, so that it needs neither a cloud
+    nor credentials; whether the clusters have what the file names is for
+    "tier plan" to say. The table is empty when the file is sound.
+    """
+
+    _epilog = '''Exit status: 0 the file is sound; 1 it is not, or it cannot be
+read.
+
+Example: openstack tier validate tiers.yaml -f json
+'''
+
+    auth_required = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'file', metavar='<file>', nargs='?',
+            help='tiers file (default: that of --catalog)')
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace,
+                    ) -> tuple[tuple[str, ...],
+                               collections.abc.Iterable[render.Row]]:
+        """Reads the file and shows what is wrong with it."""
+        path = parsed_args.file or parsed_args.catalog
+        problems: tuple[errors.Problem, ...] = ()
+        try:
+            catalog = reader.read_file(path)
+        except errors.ProblemsFound as error:
+            problems = error.problems
+            self.exit_status = 1
+        else:
+            if self.app.options.verbose_level:
+                self.app.stderr.write(
+                    f'{render.printable(path)} is sound; tiers: '
+                    f'{len(catalog.tiers)}\n')
+        if len(problems) > MAX_SHOWN:
+            self.log.error('%d problems were found, the first %d are shown',
+                           len(problems), MAX_SHOWN)
+        return render_tiers.PROBLEM_COLUMNS, [
+            render_tiers.problem_row(problem)
+            for problem in problems[:MAX_SHOWN]]

@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where the API door stands in Cinder's api-paste.ini.
+
+Paste's own loader would import what the file names; all that is needed is
+its sections. Must not know where the file lies.
+"""
+
+import configparser
+import dataclasses
+
+FACTORY = 'cinder_tiers.api:filter_factory'
+#: The application of Cinder's API, and the path below which it answers.
+_ROOT = 'composite:osapi_volume'
+_PATH = '/v3'
+#: What makes the request's context; the door must come after it.
+_CONTEXT_FILTERS = frozenset({'keystonecontext', 'noauth',
+                              'noauth_include_project_id'})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Door:
+    """What an api-paste.ini says of the API door."""
+
+    #: Where it was looked for: `[section] option`.
+    pipeline: str
+    is_open: bool
+    #: What would hinder cinder-api, or the door; empty when nothing would.
+    fault: str = ''
+
+
+def find_door(text: str, *, strategy: str, is_limited: bool) -> Door:
+    """Looks for the door in the pipeline that cinder-api takes.
+
+    The choice of the pipeline is Cinder's (cinder/api/middleware/auth.py,
+    pipeline_factory).
+
+    :param text: of api-paste.ini.
+    :param strategy: the option auth_strategy.
+    :param is_limited: the option api_rate_limit.
+    :raises ValueError: the file is not built as that of Cinder; the text
+        says what was found and what was expected.
+    """
+    parsed = configparser.RawConfigParser(strict=False)
+    parsed.optionxform = str  # Paste's names are case sensitive
+    try:
+        parsed.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(f'it cannot be read: {error}') from error
+    name = parsed.get(_ROOT, _PATH, fallback='')
+    section = f'composite:{name}'
+    if not parsed.has_option(section, strategy):
+        raise ValueError(
+            f'found {_PATH} = {name or "(nothing)"} in [{_ROOT}], expected '
+            f'the name of a composite section that has {strategy}, the '
+            'auth_strategy of cinder.conf')
+    option = strategy
+    if not is_limited and parsed.has_option(section, f'{strategy}_nolimit'):
+        option = f'{strategy}_nolimit'
+    filters = parsed.get(section, option).split()[:-1]
+    ours = {one.partition(':')[2] for one in parsed.sections()
+            if one.startswith('filter:') and parsed.get(
+                one, 'paste.filter_factory', fallback='') == FACTORY}
+    return Door(pipeline=f'[{section}] {option}',
+                is_open=bool(ours.intersection(filters)),
+                fault=_fault(filters, ours))
+
+
+def _fault(filters: list[str], ours: set[str]) -> str:
+    places = [index for index, name in enumerate(filters) if name in ours]
+    if not places:
+        if 'tiers' in filters:
+            return ('the filter tiers is in the pipeline, but [filter:tiers] '
+                    f'with paste.filter_factory = {FACTORY} is not in the '
+                    'file; add it')
+        return ''
+    if len(places) > 1:
+        return 'the filter is there more than once; remove all but the last'
+    if _CONTEXT_FILTERS.intersection(filters[places[0] + 1:]):
+        return ('the filter comes before the one that tells the project of a '
+                'request; put it right before the application')
+    return ''

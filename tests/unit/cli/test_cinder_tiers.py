@@ -1,0 +1,172 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`cinder-tiers`: the same verbs without `openstack`."""
+
+import configparser
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import ddt
+import testtools
+import yaml
+
+from tests.contract import cinder_api
+from tests.unit.cli import shell
+from tests.unit.cli import test_commands
+from tests.unit.execute import test_cinder
+
+VERBS = {'apply', 'backend-config', 'explain', 'list', 'plan', 'show',
+         'validate'}
+# What the console script does, where python-openstackclient is not.
+SCRIPT = '''
+import sys
+sys.modules['openstackclient'] = None
+from cinder_tiers.cli import shell
+sys.exit(shell.main())
+'''
+
+
+@ddt.ddt
+class InstalledTestCase(testtools.TestCase):
+    """As it is installed, in a process of its own, without a cloud."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        # What pip would write of this tree.
+        cls.folder = pathlib.Path(folder.name)
+        info = cls.folder / 'cinder_tiers-1.2.3.dist-info'
+        info.mkdir()
+        (info / 'METADATA').write_text(
+            'Metadata-Version: 2.1\nName: cinder-tiers\nVersion: 1.2.3\n')
+        setup = configparser.ConfigParser()
+        setup.read(shell.SETUP)
+        (info / 'entry_points.txt').write_text(''.join(
+            f'[{group}]{lines}\n'
+            for group, lines in setup['entry_points'].items()))
+
+    def run_script(self, *arguments):
+        return subprocess.run(
+            [sys.executable, '-c', SCRIPT, *arguments], text=True,
+            cwd=shell.SETUP.parent, capture_output=True, timeout=60, env={
+                'PATH': os.environ['PATH'], 'HOME': str(self.folder),
+                'PYTHONPATH': str(self.folder)})
+
+    @ddt.data(('--help',), ())
+    def test_the_help_lists_the_verbs(self, arguments):
+        done = self.run_script(*arguments)
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
+        listed = {line.split()[0] for line in done.stdout.partition(
+            'Commands:')[2].splitlines() if line.strip()}
+        self.assertEqual(set(), VERBS - listed)
+        self.assertIn('--os-cloud', done.stdout)
+
+    def test_a_file_is_checked_without_a_cloud(self):
+        done = self.run_script('validate', test_commands.SAMPLE)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn('is sound', done.stderr)
+        done = self.run_script('validate', '/nonexistent', '-f', 'json')
+        self.assertEqual((1, ''), (done.returncode, done.stderr))
+        self.assertEqual('/nonexistent', json.loads(done.stdout)[0]['Where'])
+
+    def test_it_needs_all_that_the_plug_in_needs_but_openstack(self):
+        setup = configparser.ConfigParser()
+        setup.read(shell.SETUP)
+        cli, standalone = (
+            [line for line in setup['extras'][name].splitlines()
+             if not line.startswith('python-openstackclient')]
+            for name in ('cli', 'standalone'))
+        self.assertEqual(cli, standalone)
+
+    def test_the_version(self):
+        self.assertIn('1.2.3', self.run_script('--version').stdout)
+
+    @ddt.data('plan', 'apply', 'list')
+    def test_without_credentials_it_says_what_is_missing(self, verb):
+        done = self.run_script(verb)
+        self.assertEqual((1, ''), (done.returncode, done.stdout))
+        self.assertIn('auth-url', done.stderr)
+        self.assertNotIn('Traceback', done.stderr)
+
+    def test_an_unknown_verb(self):
+        done = self.run_script('aply')
+        self.assertNotEqual(0, done.returncode)
+        self.assertIn('apply', done.stdout + done.stderr)
+
+
+@ddt.ddt
+class CloudTestCase(testtools.TestCase):
+    """Against a real Cinder API, with a stand-in for Keystone."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+        cls.api.add_backend('tier-general')
+        connection = test_cinder.connect(cls.api)
+        cls.addClassCleanup(connection.close)
+        connection.block_storage.create_type(
+            name='general', extra_specs={'tiers:name': 'general'})
+        cls.login = {
+            'auth_url': f'{cls.api.url}/identity/v3', 'username': 'admin',
+            'user_domain_id': 'default', 'password': 'any',
+            'project_id': cinder_api.PROJECT}
+
+    def names(self, *arguments, **environment):
+        ran = shell.cinder_tiers(*arguments, 'list', '-f', 'json',
+                                 **environment)
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        return [row['Name'] for row in json.loads(ran.stdout)]
+
+    def test_with_arguments(self):
+        self.assertEqual(['general'], self.names(
+            *self.api.arguments_of('admin')))
+
+    def test_with_the_usual_environment(self):
+        self.assertEqual(['general'], self.names(
+            OS_REGION_NAME='one', **{
+                f'OS_{name.upper()}': value
+                for name, value in self.login.items()}))
+
+    @ddt.data(True, False)
+    def test_with_clouds_yaml(self, by_option):
+        handle, path = tempfile.mkstemp(suffix='.yaml')
+        self.addCleanup(os.unlink, path)
+        with os.fdopen(handle, 'w') as stream:
+            yaml.safe_dump({'clouds': {'mine': {
+                'auth': self.login, 'region_name': 'one'}}}, stream)
+        arguments = ('--os-cloud', 'mine') if by_option else ()
+        environment = {} if by_option else {'OS_CLOUD': 'mine'}
+        self.assertEqual(['general'], self.names(
+            *arguments, OS_CLIENT_CONFIG_FILE=path, **environment))
+
+    def test_it_says_what_openstack_says(self):
+        arguments = self.api.arguments_of('admin')
+        ours = shell.cinder_tiers(*arguments, 'explain', '--blank')
+        theirs = shell.openstack(*arguments, 'tier', 'explain', '--blank')
+        self.assertEqual(theirs, ours)
+
+    def test_a_refused_login_is_no_traceback(self):
+        ran = shell.cinder_tiers(
+            *self.api.arguments_of('admin'), '--os-auth-url',
+            f'{self.api.url}/nowhere', 'list')
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        self.assertIn('404', ran.stderr)
+        self.assertNotIn('Traceback', ran.stderr)

@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`openstack tier validate`, run by the real shell."""
+
+import json
+import os
+import pathlib
+import tempfile
+import time
+
+import ddt
+import testtools
+import yaml
+
+from tests.unit.cli import shell
+from tests.unit.cli import test_commands
+
+ALIASES = '\n'.join(
+    ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+    + [f'a{n}: &a{n} [{", ".join([f"*a{n - 1}"] * 9)}]'
+       for n in range(1, 30)])
+#: Problems that each name 3000 clusters, 900 times.
+WORDY = 'clusters:\n' + ''.join(
+    f'  c{n}: {{}}\n' for n in range(3000)) + 'tiers:\n' + ''.join(
+    f'  t{n}: {{rbd: {{cluster: cx, pool: p, device_class: x, '
+    f'replicated: {{size: 3}}}}}}\n' for n in range(900))
+
+
+@ddt.ddt
+class ValidateTestCase(testtools.TestCase):
+    """Without any argument or variable for a cloud."""
+
+    def file(self, content):
+        handle, path = tempfile.mkstemp(suffix='.yaml')
+        self.addCleanup(os.unlink, path)
+        with os.fdopen(handle, 'wb') as stream:
+            stream.write(content)
+        return path
+
+    def refused(self, path):
+        """The problems of a file, by position."""
+        ran = shell.openstack('tier', 'validate', path, '-f', 'json')
+        self.assertEqual((1, ''), (ran.status, ran.stderr))
+        return json.loads(ran.stdout)
+
+    def test_the_sample_is_sound(self):
+        ran = shell.openstack('tier', 'validate', test_commands.SAMPLE, '-f',
+                              'json')
+        self.assertEqual((0, []), (ran.status, json.loads(ran.stdout)))
+        self.assertEqual(f'{test_commands.SAMPLE} is sound; tiers: 3\n',
+                         ran.stderr)
+
+    def test_quiet_is_quiet(self):
+        ran = shell.openstack('-q', 'tier', 'validate', test_commands.SAMPLE)
+        self.assertEqual((0, '', ''), (ran.status, ran.stdout.strip(),
+                                       ran.stderr))
+
+    @ddt.data(('--catalog', test_commands.SAMPLE), ())
+    def test_the_file_may_be_named_as_for_the_other_verbs(self, arguments):
+        ran = shell.openstack(
+            'tier', 'validate', *arguments, CINDER_TIERS_CATALOG=(
+                '/nonexistent' if arguments else test_commands.SAMPLE))
+        self.assertEqual(0, ran.status, ran.stdout)
+
+    def test_all_problems_are_rows(self):
+        path = test_commands.edited(
+            self, ('fallback: true', 'falback: true'),
+            ('tags: [archive]', 'tags: [Database]'))
+        rows = self.refused(path)
+        text = pathlib.Path(path).read_text('utf-8')
+        line = 1 + text[:text.index('falback')].count('\n')
+        found = {row['Where']: row for row in rows}[f'{path}:{line}']
+        self.assertEqual("unknown key 'falback' in tiers.general",
+                         found['Found'])
+        self.assertIn('fallback', found['Expected'])
+        self.assertIn("did you mean 'fallback'?", found['Remedy'])
+        self.assertIn("tag 'Database' of tier 'archive'",
+                      str([row['Found'] for row in rows]))
+
+    @ddt.data('csv', 'json', 'yaml', 'table', 'value')
+    def test_each_format_names_the_line(self, form):
+        path = self.file(b'version: 1\nclusters: {c: {usr: x}}\n')
+        ran = shell.openstack('tier', 'validate', path, '-f', form)
+        self.assertEqual((1, ''), (ran.status, ran.stderr))
+        if form == 'yaml':
+            self.assertIn(f'{path}:2', [row['Where'] for row in
+                                        yaml.safe_load(ran.stdout)])
+        self.assertIn(f'{path}:2', ran.stdout)
+
+    @ddt.data('csv', 'json', 'yaml', 'table', 'value')
+    def test_a_file_cannot_steer_the_terminal(self, form):
+        path = self.file(b'version: 1\nclusters: {c: {}}\ntiers:\n'
+                         b'  "\\e[2J\\u202e\\ud800": {tags: ["\\e[2J,"]}\n')
+        ran = shell.openstack('tier', 'validate', path, '-f', form)
+        self.assertEqual(1, ran.status)
+        self.assertTrue(all(line.isprintable()
+                            for line in ran.stdout.splitlines()), ran.stdout)
+
+    @ddt.data(
+        (b'a: [1,\n', ':2'), (b'a: b: c', ':1'), (ALIASES.encode(), ':1'),
+        (b'x' * 5_000_000, ''), (b'a: 1\n' * 1_000_000, ''),
+        (bytes(range(256)) * 100, ':2'), (b'\x7fELF\x02\x01\x01\x00', ''),
+        (b'\x00' * 1000, ''), (b'\xff\xfea\x00', ':1'), (b'', ''),
+        (b'[' * 200_000, ':1'), (b'a: !!python/object:os.system {}', ':1'))
+    @ddt.unpack
+    def test_hostile_files_get_a_named_problem_soon(self, content, line):
+        path = self.file(content)
+        started = time.process_time()
+        rows = self.refused(path)
+        self.assertLess(time.process_time() - started, 2)
+        self.assertEqual(f'{path}{line}', rows[0]['Where'])
+        for text in rows[0].values():
+            self.assertNotEqual('', text)
+
+    @ddt.data(('/nonexistent/x', 'No such file'), ('/', 'Is a directory'),
+              ('/dev/zero', 'too big'))
+    @ddt.unpack
+    def test_what_is_no_file(self, path, found):
+        row, = self.refused(path)
+        self.assertEqual(path, row['Where'])
+        self.assertIn(found, row['Found'])
+
+    @ddt.data('a: 1\n' * 9_000, WORDY)
+    def test_thousands_of_problems_are_cut_in_a_table(self, text):
+        path = self.file(text.encode())
+        started = time.process_time()
+        ran = shell.openstack('tier', 'validate', path)
+        self.assertLess(time.process_time() - started, 5)
+        self.assertEqual(1, ran.status)
+        self.assertLess(len(ran.stdout.splitlines()), 1010)
+        self.assertRegex(ran.stderr, r'^\d+ problems were found, the first '
+                                     r'1000 are shown\n$')
+
+    def test_the_statuses_are_in_the_help(self):
+        ran = shell.openstack('tier', 'validate', '--help')
+        self.assertIn('0 the file is sound; 1 it is not', ran.stdout)
+        self.assertIn('openstack tier validate tiers.yaml', ran.stdout)

@@ -1,0 +1,135 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""`cinder-tiers-status`, in a process of its own, with Cinder's database."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import testtools
+
+from tests.unit.status import test_checks
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+PREPARE = '''
+import sys
+from cinder import context
+from cinder import objects
+objects.register_all()
+from cinder.common import config
+from cinder.db import migration
+from cinder.volume import volume_types
+config.CONF(['--config-file', sys.argv[1]], project='cinder')
+migration.db_sync()
+admin = context.get_admin_context()
+for name, specs in {
+        'general': {'tiers:name': 'general', 'tiers:fallback': '<is> True'},
+        'database': {'tiers:name': 'database', 'tiers:tags': 'database',
+                     'tiers:priority': '5', 'tiers:overflow': 'general'},
+        'image-tier': {'tiers:follow_image': '<is> True'}}.items():
+    volume_types.create(admin, name, specs)
+'''
+DEFAULT = '''[DEFAULT]
+state_path = {folder}
+default_volume_type = image-tier
+scheduler_default_filters = CapabilitiesFilter,TierFilter
+scheduler_default_weighers = CapacityWeigher,TierWeigher
+[database]
+connection = sqlite:///{folder}/cinder.sqlite
+'''
+
+
+class CommandTestCase(testtools.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.conf = cls.folder / 'cinder.conf'
+        cls.conf.write_text(DEFAULT.format(folder=folder.name))
+        cls.python('-c', PREPARE, str(cls.conf)).check_returncode()
+
+    def setUp(self):
+        super().setUp()
+        self.conf.write_text(DEFAULT.format(folder=self.folder))
+        (self.folder / 'api-paste.ini').write_text(test_checks.OPEN)
+
+    @classmethod
+    def python(cls, *arguments):
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=TOP, text=True,
+            capture_output=True, timeout=110, env={
+                'PATH': os.environ['PATH'], 'HOME': str(cls.folder),
+                'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'})
+
+    def check(self, *arguments, conf=None):
+        return self.python('-m', 'cinder_tiers.status.command',
+                           '--config-file', str(conf or self.conf),
+                           'upgrade', 'check', *arguments)
+
+    def codes(self, done):
+        """{check: its code}, and all details in one text."""
+        self.assertNotEqual('', done.stdout, done.stderr)
+        found = json.loads(done.stdout)['checks']
+        return ({one['check']: one['result'] for one in found},
+                ' '.join(one['details'] or '' for one in found))
+
+    def test_all_is_well(self):
+        done = self.check('--json')
+        codes, details = self.codes(done)
+        self.assertEqual((0, {'Options': 0, 'Applied tiers': 0,
+                              'Scheduler door': 0, 'API door': 0}),
+                         (done.returncode, codes), details)
+        self.assertIn('tiers: 2', details)
+
+    def test_closed_doors_are_warnings(self):
+        self.conf.write_text(self.conf.read_text().replace(
+            ',TierFilter', '').replace(',TierWeigher', ''))
+        (self.folder / 'api-paste.ini').write_text(test_checks.STOCK_PASTE)
+        done = self.check('--json')
+        codes, details = self.codes(done)
+        self.assertEqual((1, {'Options': 0, 'Applied tiers': 0,
+                              'Scheduler door': 1, 'API door': 1}),
+                         (done.returncode, codes), details)
+
+    def test_wrong_and_unknown_options(self):
+        with self.conf.open('a') as stream:
+            stream.write('[cinder_tiers]\non_error = perhaps\n'
+                         'notfy = true\nglance_timeout = x\n')
+        done = self.check()
+        self.assertEqual(2, done.returncode, done.stderr)
+        for text in ('on_error cannot be read', "'perhaps'", 'notfy',
+                     'glance_timeout cannot be read', 'Failure'):
+            self.assertIn(text, done.stdout)
+        self.assertNotIn('Traceback', done.stdout + done.stderr)
+
+    def test_a_database_that_is_not_there(self):
+        self.conf.write_text(self.conf.read_text().replace(
+            'cinder.sqlite', 'nowhere/cinder.sqlite'))
+        done = self.check('--json')
+        codes, details = self.codes(done)
+        self.assertEqual((1, {'Options': 0, 'Applied tiers': 1,
+                              'Scheduler door': 1, 'API door': 1}),
+                         (done.returncode, codes), details)
+        self.assertIn('unable to open database file', details)
+
+    def test_a_configuration_that_is_not_there(self):
+        done = self.check(conf='/nonexistent/cinder.conf')
+        self.assertEqual(1, done.returncode)
+        self.assertIn('/nonexistent/cinder.conf', done.stderr)
+        self.assertNotIn('Traceback', done.stderr)
