@@ -39,7 +39,8 @@ CATALOG = given.of(
         rbd_options={'rbd_cache': False})),
     given.tier('archive', tags=('archive',), priority=10, rbd=given.rbd(
         pool='tier-archive', device_class='hdd',
-        protection=catalogs.ErasureCoded(k=2, m=1))),
+        protection=catalogs.ErasureCoded(k=2, m=1)),
+        quotas=catalogs.Quotas(volumes=9)),
     images_pool='images')
 
 
@@ -48,8 +49,11 @@ def applied(catalog=CATALOG):
     actual = test_plan.applied(catalog)
     actual.ceph['ceph'].pools.update(given.empty_cluster().pools)
     specs = [desired.qos_spec_of(tier) for tier in catalog.tiers if tier.qos]
+    quotas = [desired.type_quota_of(tier) for tier in catalog.tiers
+              if tier.quotas]
     return dataclasses.replace(actual, cinder=dataclasses.replace(
-        actual.cinder, qos_specs={one.name: one for one in specs}))
+        actual.cinder, qos_specs={one.name: one for one in specs},
+        quotas={one.name: one for one in quotas}))
 
 
 def held(actual, catalog=CATALOG):
@@ -91,6 +95,9 @@ DRIFT = {
         lambda actual: put(actual.cinder.qos_specs, 'tier-database',
                            specs={'total_iops_sec': '1'}),
         'database', ['qos spec']),
+    'quota': (
+        lambda actual: put(actual.cinder.quotas, 'archive', volumes=10),
+        'archive', ['default quota']),
     'pool and its options': (
         lambda actual: put(actual.ceph['ceph'].pools, 'tier-general',
                            size=2, options={'compression_mode': 'force'},
