@@ -24,6 +24,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import audit
+from cinder_tiers import render_audit
 from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
@@ -205,6 +206,21 @@ class VolumesTestCase(testtools.TestCase):
         self.assertEqual([], self.audit('--tier', 'database', status=0))
         self.assertIn(('volumes', 'unknown', 'placement', None),
                       self.audit('--volumes', status=3, role='member'))
+
+
+class HostileTextTestCase(testtools.TestCase):
+
+    def test_what_is_not_printable_is_escaped_in_each_format(self):
+        hostile, shown = 'x\x1b[2J\r\u202e', 'x\\x1b[2J\\r\\u202e'
+        row = render_audit.row(audit.Finding(
+            object_name=hostile, tier=None, state=audit.State.UNKNOWN,
+            aspect='placement', current={'a': hostile, 'b': 1},
+            expected={'a': None}, reason=hostile, remedy='go'))
+        self.assertEqual((shown, 'unknown', 'placement', f'{shown}; go'),
+                         (*row[:3], row[5]))
+        self.assertEqual(({'a': shown, 'b': 1}, {'a': None}),
+                         tuple(one.machine_readable() for one in row[3:5]))
+        self.assertEqual(f'a: {shown}\nb: 1', row[3].human_readable())
 
 
 @ddt.ddt
