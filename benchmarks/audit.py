@@ -58,7 +58,7 @@ def measure(*, volumes, tiers, images):
             started_s = time.process_time()
             findings = list(command.of_volumes(
                 connection, policy=placement.DEFAULT_POLICY, tiers=None,
-                residency=audit_volumes.NO_RESIDENCY))
+                residency=None))
             cpu_s = time.process_time() - started_s
         calls = len(session.get_timings())
         cloud.stdin.close()

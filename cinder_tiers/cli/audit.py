@@ -70,6 +70,11 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             '--volumes', action='store_true',
             help='audit the volumes of all projects, too')
         parser.add_argument(
+            '--residency', action='store_true',
+            help='with --volumes: name each copy-on-write clone, too, which '
+                 'reads what was never written from the pool of images and '
+                 'not from its tier; it is unknown how much that is')
+        parser.add_argument(
             '--config-file', metavar='<file>', action='append', default=[],
             help='with --volumes: cinder.conf of the doors, for '
                  '[cinder_tiers] trust_tags_of and on_no_access (default: '
@@ -100,7 +105,9 @@ Example: openstack tier audit --tier database -f json -c Object -c State
                 if parsed_args.volumes:
                     findings.extend(of_volumes(
                         connection, policy=policy,
-                        residency=volumes.residency(catalog, sessions),
+                        residency=(
+                            volumes.residency(catalog, sessions)
+                            if parsed_args.residency else None),
                         tiers=parsed_args.tiers or None))
         self.exit_status = STATUSES[audit.worst(findings)]
         return render_audit.COLUMNS, [render_audit.row(finding)
@@ -108,14 +115,16 @@ Example: openstack tier audit --tier database -f json -c Object -c State
 
 
 def of_volumes(connection: openstack.connection.Connection, *,
-               policy: decision.Policy, residency: audit_volumes.Residency,
+               policy: decision.Policy,
+               residency: audit_volumes.Residency | None,
                tiers: list[str] | None,
                ) -> collections.abc.Iterator[audit.Finding]:
     """Findings on the volumes of all projects.
 
     :param connection: of an administrator.
     :param policy: the operator's choices.
-    :param residency: which volumes are clones of images.
+    :param residency: which volumes are clones of images; None: it is not
+        audited.
     :param tiers: names of the tiers to audit; None: all.
     :returns: one unknown finding when the volumes cannot be audited.
     """

@@ -54,9 +54,6 @@ class Residency:
     pools: collections.abc.Mapping[str, str]
 
 
-NO_RESIDENCY = Residency(clones={}, unread={}, pools={})
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Verdict:
     """What is to be said of the place of a volume."""
@@ -75,7 +72,7 @@ def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
                   find_image: collections.abc.Callable[
                       [str], facts.KnownImage | None],
                   policy: decision.Policy,
-                  residency: Residency = NO_RESIDENCY,
+                  residency: Residency | None = None,
                   tiers: collections.abc.Container[str] | None = None,
                   ) -> collections.abc.Iterator[audit.Finding]:
     """Findings on volumes, then counts of volumes by tier and state.
@@ -85,7 +82,8 @@ def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
     :param find_image: image by id, None for one that is gone; raises an
         errors.TiersError when that cannot be told.
     :param policy: the operator's choices.
-    :param residency: which volumes are clones of images.
+    :param residency: which volumes are clones of images; None: residency is
+        not audited.
     :param tiers: names of the tiers to audit; a volume of which the tier is
         unknown may be of them. None: all.
     :returns: as they are found; a stream that breaks off ends them with an
@@ -105,8 +103,10 @@ def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
             verdict = verdicts[key]
             if not _is_asked_for(verdict, tiers):
                 continue
-            found = _place(volume, verdict), _home(volume, verdict, residency)
-            for finding in filter(None, found):
+            found = [_place(volume, verdict)]
+            if residency is not None:
+                found += _home(volume, verdict, residency)
+            for finding in found:
                 counts[finding.tier, finding.aspect, finding.state] += 1
                 if finding.state in _NAMED and finding.current:
                     yield finding
@@ -227,13 +227,13 @@ def _place(volume: facts.KnownVolume, verdict: Verdict) -> audit.Finding:
 
 
 def _home(volume: facts.KnownVolume, verdict: Verdict,
-          residency: Residency) -> audit.Finding | None:
+          residency: Residency) -> list[audit.Finding]:
     """Whether the blocks of a volume of a tier are all its own.
 
     A finding without a current value is only counted.
     """
     if verdict.tier is None or volume.host is None:
-        return None
+        return []
     state, current, expected = State.COMPLIANT, {}, {}
     parent = residency.clones.get(volume.stored_id or volume.volume_id)
     if verdict.tier not in residency.unread:
@@ -243,12 +243,12 @@ def _home(volume: facts.KnownVolume, verdict: Verdict,
         expected = {'pool': residency.pools[verdict.tier]}
     elif residency.unread[verdict.tier]:
         state = State.UNKNOWN
-    return audit.Finding(
+    return [audit.Finding(
         object_name=f'volume {volume.volume_id}', tier=verdict.tier,
         state=state, aspect=RESIDENCY, current=current, expected=expected,
         reason=_CLONE if parent else '',
         remedy='to give it blocks of its own, run "rbd flatten" on it'
-        if parent else '')
+        if parent else '')]
 
 
 def _seen(counts: collections.Counter) -> int:
@@ -256,14 +256,15 @@ def _seen(counts: collections.Counter) -> int:
                if aspect == PLACEMENT)
 
 
-def _counted(counts: collections.Counter, residency: Residency,
+def _counted(counts: collections.Counter, residency: Residency | None,
              ) -> collections.abc.Iterator[audit.Finding]:
     """One finding for each tier, aspect and state that has volumes."""
     order = list(State)
     for tier, aspect, state in sorted(counts, key=lambda one: (
             one[0] or '', one[1], order.index(one[2]))):
         unread = (residency.unread.get(tier, '')
-                  if aspect == RESIDENCY and state is State.UNKNOWN else '')
+                  if residency and aspect == RESIDENCY
+                  and state is State.UNKNOWN else '')
         yield audit.Finding(
             object_name=f'volumes of {f"tier {tier}" if tier else "no tier"}',
             tier=tier, state=state, aspect=aspect, reason=unread,

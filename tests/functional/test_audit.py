@@ -71,6 +71,8 @@ class AuditTest(lab.LabTestCase):
         image = f"tier-database/volume-{volume}"
         info, _ = self.run_command("rbd", "info", "--format", "json", image)
         parent = json.loads(info)["parent"]
+        self.assertIn(("volumes of tier database", "placement"),
+                      self.audit("--volumes", "--tier", "database", expect=0))
         row = self.of_volumes()[f"volume {volume}", "residency"]
         self.assertEqual(
             ("unknown", {"parent": f"{parent['pool']}/{parent['image']}"}),
@@ -82,9 +84,9 @@ class AuditTest(lab.LabTestCase):
     def of_volumes(self):
         """The audit of the tier's volumes; others may be clones, too."""
         done = subprocess.run(
-            ("openstack", "tier", "audit", "--volumes", "--tier", "database",
-             "-f", "json"), capture_output=True, text=True,
-            env=self.environment)
+            ("openstack", "tier", "audit", "--volumes", "--residency",
+             "--tier", "database", "-f", "json"),
+            capture_output=True, text=True, env=self.environment)
         self.assertIn(done.returncode, (0, 3), done.stderr)
         return {(row["Object"], row["Aspect"]): row
                 for row in json.loads(done.stdout)}
