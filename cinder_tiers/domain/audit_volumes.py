@@ -103,10 +103,8 @@ def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
             verdict = verdicts[key]
             if not _is_asked_for(verdict, tiers):
                 continue
-            found = [_place(volume, verdict)]
-            if residency is not None:
-                found += _home(volume, verdict, residency)
-            for finding in found:
+            for finding in (_place(volume, verdict),
+                            *_home(volume, verdict, residency)):
                 counts[finding.tier, finding.aspect, finding.state] += 1
                 if finding.state in _NAMED and finding.current:
                     yield finding
@@ -227,12 +225,12 @@ def _place(volume: facts.KnownVolume, verdict: Verdict) -> audit.Finding:
 
 
 def _home(volume: facts.KnownVolume, verdict: Verdict,
-          residency: Residency) -> list[audit.Finding]:
+          residency: Residency | None) -> list[audit.Finding]:
     """Whether the blocks of a volume of a tier are all its own.
 
     A finding without a current value is only counted.
     """
-    if verdict.tier is None or volume.host is None:
+    if None in (residency, verdict.tier, volume.host):
         return []
     state, current, expected = State.COMPLIANT, {}, {}
     parent = residency.clones.get(volume.stored_id or volume.volume_id)
