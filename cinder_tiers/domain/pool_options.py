@@ -25,8 +25,8 @@ import types
 
 #: What a setting is that was never set: the OSDs' configuration decides.
 UNSET = 'unset'
-#: What a flag is, and a quota, that was never set.
-OFF, NO_QUOTA = 'false', '0'
+#: What a quota is that was never set.
+NO_QUOTA = '0'
 
 Value = str | int | float | bool
 

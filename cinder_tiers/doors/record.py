@@ -12,7 +12,7 @@
 
 """The record of a decision: a line in the log and a notification.
 
-The payload is described in doc/source/admin/decisions.rst; a change of it
+The payload is described in doc/source/admin/placement.rst; a change of it
 changes `VERSION`. It holds no text of an image and no secret. Must not know
 how a decision came about.
 """
