@@ -193,7 +193,7 @@ function apply_cinder_tiers {
     if [[ -z "$CINDER_TIERS_CATALOG" ]]; then
         write_cinder_tiers_catalog
     fi
-    _cinder_tiers_openstack apply ||
+    _cinder_tiers_openstack apply --yes ||
         die $LINENO "the tiers could not be applied, see above"
 }
 

@@ -27,12 +27,16 @@ from lab import access
 from lab import ceph
 from lab import ceph_throttle
 from lab import commands
+from lab import debian_image
 from lab import down
+from lab.guest import workshop
 from lab import infrastructure
 from lab import layout as lab_layout
 from lab import leftovers
 from lab import preflight
 from lab import restart
+from lab import scratch_disk
+from lab import second_ceph
 from lab import stages
 from lab import status
 from lab import supervisor as lab_supervisor
@@ -45,6 +49,8 @@ EPILOG = f"""examples:
   openstack tier plan
   devstack/lab.sh logs cinder-volume -n 50
   devstack/lab.sh restart cinder-api cinder-scheduler
+  devstack/lab.sh second-ceph up     another cluster, for tiers of its own
+  devstack/lab.sh debian-image       a Debian guest with cloud-init
   devstack/lab.sh destroy            leave nothing behind
 
 environment:
@@ -78,7 +84,9 @@ def main() -> int:
     except (preflight.Unfit, lab_layout.LayoutError, commands.CommandFailed,
             infrastructure.NotReady, lab_supervisor.SupervisorError,
             ceph.CephError, ceph_throttle.ThrottleError, RuntimeError,
-            OSError, Absent, restart.NoSuchService) as problem:
+            OSError, Absent, restart.NoSuchService,
+            second_ceph.SecondCephError, debian_image.DebianImageError,
+            workshop.GuestImageError) as problem:
         print(f"lab.sh: {problem}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\nlab.sh: interrupted; what runs is left running "
@@ -108,6 +116,16 @@ def _parser() -> argparse.ArgumentParser:
     sub = verb("restart", _restart, "restart services, for example after a "
                "change of configuration or code, and wait until they answer")
     sub.add_argument("service", nargs="+", help="as status shows it")
+    sub = verb("second-ceph", _second_ceph, "a second Ceph cluster in a lab "
+               "that runs: up makes it a part of the lab, destroy removes it "
+               "with its data")
+    sub.add_argument("action", choices=("up", "destroy"))
+    verb("debian-image", _debian_image, "have a Debian with cloud-init as an "
+         "image in a lab that runs, and a flavor for it; built once")
+    sub = verb("scratch-disk", _scratch_disk, "the disk that the task layers "
+               "overwrites, as slow as those of hdd OSDs: up makes it, as "
+               "the command up does, destroy removes it")
+    sub.add_argument("action", choices=("up", "destroy"))
     sub = verb("status", _status, "show each service: state, pid, memory and, "
                "on failure, the log line that matters")
     sub.add_argument("-f", "--format", choices=("table", "json"),
@@ -136,6 +154,26 @@ def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
 def _restart(options: argparse.Namespace, root: pathlib.Path) -> int:
     with _exclusive(_existing(root)) as layout:
         restart.restart(layout, options.service, _say)
+    return 0
+
+
+def _second_ceph(options: argparse.Namespace, root: pathlib.Path) -> int:
+    act = {"up": second_ceph.up, "destroy": second_ceph.destroy}
+    with _exclusive(_existing(root)) as layout:
+        act[options.action](layout, _say)
+    return 0
+
+
+def _debian_image(options: argparse.Namespace, root: pathlib.Path) -> int:
+    with _exclusive(_existing(root)) as layout:
+        debian_image.have(layout, _say)
+    return 0
+
+
+def _scratch_disk(options: argparse.Namespace, root: pathlib.Path) -> int:
+    act = {"up": scratch_disk.up, "destroy": scratch_disk.destroy}
+    with _exclusive(_existing(root)) as layout:
+        _say(act[options.action](layout))
     return 0
 
 
@@ -207,6 +245,8 @@ def _prepared(root: pathlib.Path) -> lab_layout.Layout:
             lab_layout.port_offset())
         ports = {name: port + offset
                  for name, port in lab_layout.PORTS.items()}
+        if existing and existing.has_second_ceph:
+            ports |= existing.second_ceph_ports()
     preflight.check(preflight.observe(ports, root), root=root,
                     lab_exists=existing is not None)
     return lab_layout.load_or_create(root)

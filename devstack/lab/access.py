@@ -26,6 +26,7 @@ MEMBER_CLOUD = "cinder-tiers-lab-member"
 OTHER_CLOUD = "cinder-tiers-lab-other"
 RALLY_ENVIRONMENT = "cinder-tiers-lab"
 CATALOG_VARIABLE = "CINDER_TIERS_CATALOG"
+LAYERS_HOST_VARIABLE = "CINDER_TIERS_LAYERS_HOST"
 
 
 def variables(layout: lab_layout.Layout,
@@ -39,6 +40,9 @@ def variables(layout: lab_layout.Layout,
         "CEPH_CONF": str(layout.ceph_conf),
         CATALOG_VARIABLE: catalog,
         "CINDER_TIERS_RBD_SECRET_UUID": layout.secret_uuid,
+        # in the lab, so that nothing of it is left on the host
+        "CINDER_TIERS_COORDINATION_URL": f"file://{layout.run}",
+        LAYERS_HOST_VARIABLE: str(layout.layers_host),
         lab_layout.ROOT_VARIABLE: str(layout.root),
         "LIBVIRT_DEFAULT_URI": layout.libvirt_uri,
         "RALLY_ENV": RALLY_ENVIRONMENT,

@@ -9,7 +9,7 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Runs the lab's Ceph: a monitor, a manager and six OSDs on three fake hosts.
+"""Runs a Ceph cluster of the lab: a monitor, a manager and OSDs on fake hosts.
 
 Brings whatever state it finds to "all of it runs": nothing there, an
 interrupted first start, killed daemons, a machine that was switched off. All
@@ -23,11 +23,10 @@ import contextlib
 import dataclasses
 import os
 import pathlib
-import shutil
 import signal
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from lab import ceph_layout
 from lab import ceph_monitor
@@ -35,6 +34,7 @@ from lab import ceph_parts
 from lab import ceph_state
 from lab import ceph_throttle
 from lab import disks
+from lab import filestore
 from lab import layout as lab_layout
 from lab import leftovers
 from lab import supervisor as lab_supervisor
@@ -66,7 +66,7 @@ class CephHealth:
 
 
 class CephCluster:
-    """The cluster in ``root``/ceph.
+    """A cluster in a folder of the lab.
 
     :param root: folder of the lab.
     :param supervisor: runs the daemons.
@@ -74,6 +74,11 @@ class CephCluster:
     :param mon_ports: of the monitor, for messenger versions 2 and 1.
     :param daemon_ports: first and last of those that others choose from.
     :param osds: what the cluster is made of; fixed once it is made.
+    :param folder: name of its folder in ``root``; its daemons are called by
+        that name, too. Only one cluster of a lab may have disks that are held
+        to a speed.
+    :param first_options: (section, option) -> value, see ``ceph_layout``.
+    :param images: whether Glance keeps images in it.
     """
 
     def __init__(self, root: pathlib.Path,
@@ -81,9 +86,14 @@ class CephCluster:
                  log: Callable[[str], None], *,
                  mon_ports: tuple[int, int] = (3300, 6789),
                  daemon_ports: tuple[int, int] = (6800, 6999),
-                 osds: Sequence[ceph_layout.Osd] = ceph_layout.six_osds()):
+                 osds: Sequence[ceph_layout.Osd] = ceph_layout.six_osds(),
+                 folder: str = "ceph",
+                 first_options: Mapping[tuple[str, str], str]
+                 = ceph_layout.FIRST_OPTIONS, images: bool = True):
         self._root = root
-        self._folder = root / "ceph"
+        self._folder = root / folder
+        self._first_options = first_options
+        self._images = images
         self._supervisor = supervisor
         self._log = log
         self._throttle = ceph_throttle.Throttle(ceph_throttle.name_for(root))
@@ -125,20 +135,32 @@ class CephCluster:
                                   self._tool_log) for osd in unmade]
             self._start([ceph_layout.MONITOR])
             with self._monitor() as monitor:
-                ceph_state.set_first_options(monitor)
+                ceph_state.set_first_options(monitor, self._first_options)
                 self._start([ceph_layout.MANAGER])
                 for made in making:
                     made.result()
                 ceph_state.register_osds(monitor, layout)
                 self._start([osd.name for osd in layout.osds])
                 self._wait_until_ready(monitor)
-                ceph_state.make_images_pool(monitor)
+                if self._images:
+                    ceph_state.make_images_pool(monitor)
                 health = _health(monitor)
-        self.write_client_keyring(ceph_state.IMAGES_CLIENT)
+        if self._images:
+            self.write_client_keyring(ceph_state.IMAGES_CLIENT)
         remark = (f"{health.status}, {health.osds_up} OSDs, "
                   f"{len(unmade)} made now")
         self._log(f"up after {time.monotonic() - started:.1f} s: {remark}")
         return remark
+
+    def have_rbd_client(self, name: str) -> pathlib.Path:
+        """Have a cephx user of RBD; return the file with its key.
+
+        :param name: of the user, without ``client.``.
+        :raises lab.ceph_monitor.MonitorError: the monitor does not answer.
+        """
+        with ceph_monitor.connect(self._layout.conf) as monitor:
+            ceph_state.have_rbd_user(monitor, f"client.{name}")
+        return self.write_client_keyring(name)
 
     def write_client_keyring(self, name: str) -> pathlib.Path:
         """Write the key of an existing cephx user to a file that only root
@@ -164,23 +186,21 @@ class CephCluster:
         :raises lab.commands.CommandFailed: a disk cannot be detached.
         """
         if self._supervisor.is_up():
-            monitor, *others = map(_program_name, self._names())
+            monitor, *others = self.programs()
             # The monitor last: an OSD that stops tells it so, and waits.
             _side_by_side(self._supervisor.stop, others)
             self._supervisor.stop(monitor)
         leftovers.stop(self._daemons())
         for device in disks.attached(self._layout.disks):
             disks.detach(device)
-        self._throttle.remove()
+        if self._has_slow_disks():
+            self._throttle.remove()
 
-    def destroy(self) -> None:
-        """Do as :meth:`down`; remove all files of the cluster.
-
-        :raises OSError: a file cannot be removed.
-        """
-        self.down()
-        if self._folder.exists():
-            shutil.rmtree(self._folder)
+    def programs(self) -> list[str]:
+        """Return its daemons' names in the supervisor, the monitor first."""
+        return [self._program_name(daemon) for daemon in (
+            ceph_layout.MONITOR, ceph_layout.MANAGER,
+            *(osd.name for osd in self._layout.osds))]
 
     def _daemons(self) -> list[leftovers.Process]:
         """Return the Ceph processes of this lab, supervised or not."""
@@ -190,16 +210,21 @@ class CephCluster:
                 and process.command.split()[0].rpartition("/")[2]
                 in ("ceph-mon", "ceph-mgr", "ceph-osd")]
 
-    def _names(self) -> list[str]:
-        return [ceph_layout.MONITOR, ceph_layout.MANAGER,
-                *(osd.name for osd in self._layout.osds)]
+    def _has_slow_disks(self) -> bool:
+        return any(osd.speed for osd in self._layout.osds)
+
+    def _program_name(self, daemon: str) -> str:
+        return f"{self._folder.name}-{daemon}"
 
     def _program(self, daemon: str) -> lab_supervisor.Program:
         argv = self._layout.argv(daemon)
-        if daemon in {osd.name for osd in self._layout.osds if osd.speed}:
-            argv = self._throttle.wrap(argv)
+        for osd in self._layout.osds:
+            if osd.name == daemon and osd.object_store == "filestore":
+                argv = filestore.mounted(self._layout, osd, argv)
+            if osd.name == daemon and osd.speed:
+                argv = self._throttle.wrap(argv)
         return lab_supervisor.Program(
-            name=_program_name(daemon), argv=argv, stop_wait_seconds=20,
+            name=self._program_name(daemon), argv=argv, stop_wait_seconds=20,
             environment=_MALLOC)
 
     def _attach_disks(self) -> None:
@@ -208,12 +233,13 @@ class CephCluster:
             device = ceph_parts.attach_disks(self._layout, osd)
             if osd.speed:
                 speeds[device.number] = osd.speed
-        self._throttle.apply(speeds)
+        if self._has_slow_disks():
+            self._throttle.apply(speeds)
 
     def _start(self, daemons: Sequence[str]) -> None:
         self._supervisor.ensure(map(self._program, daemons))
         for daemon in daemons:
-            pid = self._supervisor.state(_program_name(daemon)).pid
+            pid = self._supervisor.state(self._program_name(daemon)).pid
             if pid and _is_stopped(pid):
                 # by a test of hung daemons that did not live to continue it
                 os.kill(pid, signal.SIGCONT)
@@ -253,16 +279,12 @@ class CephCluster:
         for daemon in daemons:
             self._log(f"{daemon} runs but does not answer: restarted")
         _side_by_side(self._supervisor.restart,
-                      map(_program_name, daemons))
+                      map(self._program_name, daemons))
 
     def _last_lines(self, daemons: Iterable[str]) -> str:
         return "\n".join(
             f"The end of {file}:\n" + "\n".join(_tail(file))
             for file in map(self._layout.log_file, daemons))
-
-
-def _program_name(daemon: str) -> str:
-    return f"ceph-{daemon}"
 
 
 def _side_by_side(act: Callable[[str], None], names: Iterable[str]) -> None:

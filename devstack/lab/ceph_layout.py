@@ -36,11 +36,19 @@ MANAGER_MODULES = (
     "telemetry", "volumes",
 )
 
+#: It is allocated when the OSD is made; Ceph's own choice is 5 GiB.
+FILESTORE_JOURNAL_MIB = 128
+
 #: (section, option) -> value, set once when the cluster is made.
 FIRST_OPTIONS = {
     # Memory: fixed caches. With autotuning the least target is 896 MiB.
     ("osd", "bluestore_cache_autotune"): "false",
     ("osd", "bluestore_cache_size"): str(64 * 2 ** 20),
+    # RocksDB's logs, up to 1 GiB of them and four more to use again, do not
+    # fit the disks of the database. They then go to the slow disk, whose
+    # tier has half its IOPS meanwhile.
+    ("osd", "bluestore_rocksdb_options_annex"):
+        "max_total_wal_size=268435456",
     # Tools that wait for statistics need not wait for 5 s.
     ("mgr", "mgr_stats_period"): "1",
     # Pools keep the placement groups that they were given, where they were
@@ -62,11 +70,12 @@ class Osd:
 
     :param id: number of the OSD.
     :param host: name of the CRUSH host; it need not be a real one.
-    :param device_class: ``ssd`` or ``hdd``.
+    :param device_class: ``ssd``, ``hdd`` or a name of one's own.
     :param data_gib: size of the data disk in GiB.
     :param db_gib: size of a second disk, for BlueStore's database and its
         write-ahead log; None keeps both on the data disk.
     :param speed: to which the data disk is held; None for no limit.
+    :param object_store: ``bluestore`` or ``filestore``.
     """
 
     id: int
@@ -75,10 +84,23 @@ class Osd:
     data_gib: int
     db_gib: int | None = None
     speed: ceph_throttle.DiskSpeed | None = None
+    object_store: str = "bluestore"
 
     @property
     def name(self) -> str:
         return f"osd.{self.id}"
+
+    @property
+    def disk_sizes_gib(self) -> dict[str, int]:
+        """{part: size in GiB} of its disks, the data disk first.
+
+        The names are BlueStore's own; FileStore's disk is ``xfs``.
+        """
+        if self.object_store == "filestore":
+            return {"xfs": self.data_gib}
+        if self.db_gib:
+            return {"block": self.data_gib, "block.db": self.db_gib}
+        return {"block": self.data_gib}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -162,9 +184,13 @@ class CephLayout:
     def disk(self, osd: Osd, part: str) -> pathlib.Path:
         """Return the file behind a disk.
 
-        :param part: ``block`` or ``block.db``, BlueStore's own names.
+        :param part: as in :attr:`Osd.disk_sizes_gib`.
         """
         return self.disks / f"{osd.name}.{part}"
+
+    def file_store(self, osd: Osd) -> pathlib.Path:
+        """Return where a FileStore OSD finds its disk mounted."""
+        return self.data(osd.name) / "store"
 
     def osd_uuid(self, osd: Osd) -> uuid.UUID:
         """Return an OSD's identity; follows from that of the cluster."""
@@ -180,13 +206,20 @@ class CephLayout:
 def conf_text(layout: CephLayout) -> str:
     """Return ceph.conf.
 
-    ``[osd.N]`` sections say where an OSD stands; everything else is paths,
-    addresses and what a monitor must know before it has a database.
+    ``[osd.N]`` sections say where an OSD stands, and what one with FileStore
+    is made with; everything else is paths, addresses and what a monitor must
+    know before it has a database.
     """
     sections = _sections(layout)
     for osd in layout.osds:
         sections[osd.name] = {
             "crush_location": f"root=default host={osd.host}"}
+        if osd.object_store == "filestore":
+            store = layout.file_store(osd)
+            sections[osd.name] |= {
+                "osd_objectstore": "filestore", "osd_data": store,
+                "osd_journal": f"{store}/journal",
+                "osd_journal_size": FILESTORE_JOURNAL_MIB}
     return "\n".join(
         f"[{name}]\n" + "".join(f"{option} = {value}\n"
                                 for option, value in options.items())

@@ -24,6 +24,7 @@ import uuid
 from lab import ceph_layout
 from lab import commands
 from lab import disks
+from lab import filestore
 from lab import layout as lab_layout
 from lab import leftovers
 
@@ -83,7 +84,7 @@ def check(layout: ceph_layout.CephLayout) -> None:
                     "database is gone, but OSDs have data")
     for osd in made:
         lost += [f"{layout.disk(osd, part)}: the disk of {osd.name} is gone"
-                 for part in _parts(osd)
+                 for part in osd.disk_sizes_gib
                  if not layout.disk(osd, part).exists()]
     if lost:
         raise CephError(
@@ -142,7 +143,8 @@ def attach_disks(layout: ceph_layout.CephLayout, osd: ceph_layout.Osd
     """
     data = layout.data(osd.name)
     if not is_made(layout, osd.name):
-        mine = {layout.disk(osd, part).resolve() for part in _parts(osd)}
+        mine = {layout.disk(osd, part).resolve()
+                for part in osd.disk_sizes_gib}
         for device in disks.attached(layout.disks):
             if device.backing_file in mine:
                 disks.detach(device)
@@ -151,31 +153,35 @@ def attach_disks(layout: ceph_layout.CephLayout, osd: ceph_layout.Osd
         if data.exists():
             shutil.rmtree(data)
         data.mkdir()
-    devices = {}
-    for part, size_gib in _parts(osd).items():
+    devices = []
+    for part, size_gib in osd.disk_sizes_gib.items():
         disks.make_sparse(layout.disk(osd, part), size_gib * _GIB)
-        devices[part] = disks.attach(
+        devices.append(disks.attach(
             layout.disk(osd, part),
-            rotational=part == "block" and osd.device_class == "hdd")
-        _link(data / part, devices[part].path)
-    return devices["block"]
+            rotational=part == "block" and osd.device_class == "hdd"))
+        _link(data / part, devices[-1].path)
+    return devices[0]
 
 
 def make_osd(layout: ceph_layout.CephLayout, osd: ceph_layout.Osd,
              log: pathlib.Path) -> None:
-    """Make an OSD's key and its BlueStore, on disks that are attached.
+    """Make an OSD's key and its store, on disks that are attached.
 
     :raises lab.commands.CommandFailed: a tool of Ceph ended with an error.
     """
     keyring = layout.data(osd.name) / "keyring"
     commands.run(["ceph-authtool", keyring, "--create-keyring", "--gen-key",
                   "--name", osd.name], log=log)
-    commands.run(
-        ["ceph-osd", "--mkfs", "-i", str(osd.id), "-c", layout.conf,
-         "--osd-uuid", str(layout.osd_uuid(osd)), "--no-mon-config",
-         # It was made this moment; reading all of it again costs a second.
-         "--bluestore-fsck-on-mkfs=false"],
-        log=log, environment=_marked(layout))
+    argv = ("ceph-osd", "--mkfs", "-i", str(osd.id), "-c", str(layout.conf),
+            "--osd-uuid", str(layout.osd_uuid(osd)), "--no-mon-config",
+            # It was made this moment; reading all of it again costs a second.
+            "--bluestore-fsck-on-mkfs=false")
+    if osd.object_store == "filestore":
+        filestore.format_disk(layout, osd, log)
+        argv = filestore.mounted(layout, osd, argv)
+    commands.run(argv, log=log, environment=_marked(layout))
+    # Ceph's own is out of sight where a disk is mounted for the OSD alone.
+    (layout.data(osd.name) / "ready").touch()
 
 
 def key_of(keyring: pathlib.Path, entity: str) -> str:
@@ -190,14 +196,6 @@ def key_of(keyring: pathlib.Path, entity: str) -> str:
 def _marked(layout: ceph_layout.CephLayout) -> dict[str, str]:
     """Return an environment by which an orphan of ours can be known."""
     return {**os.environ, leftovers.MARK: str(layout.folder.parent)}
-
-
-def _parts(osd: ceph_layout.Osd) -> dict[str, int]:
-    """Return the disks of an OSD: BlueStore's name for it -> size in GiB."""
-    parts = {"block": osd.data_gib}
-    if osd.db_gib:
-        parts["block.db"] = osd.db_gib
-    return parts
 
 
 def _take_key(layout, entity, keyring, log):

@@ -15,6 +15,7 @@ Everything here goes through the monitor and may be repeated. What a user or
 a tier has changed since is left as it is.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import errno
 import json
@@ -82,9 +83,12 @@ def situation(layout: ceph_layout.CephLayout, osd_dump: dict,
                   and not seen[osd.id]["in"]))
 
 
-def set_first_options(monitor: ceph_monitor.Monitor) -> None:
+def set_first_options(monitor: ceph_monitor.Monitor,
+                      options: Mapping[tuple[str, str], str],
+                      ) -> None:
     """Give options their first values, once in a cluster's life.
 
+    :param options: (section, option) -> value.
     :raises lab.ceph_monitor.MonitorError: an option is refused.
     """
     try:
@@ -93,7 +97,7 @@ def set_first_options(monitor: ceph_monitor.Monitor) -> None:
     except ceph_monitor.MonitorError as problem:
         if problem.code != errno.ENOENT:
             raise
-    for (section, name), value in ceph_layout.FIRST_OPTIONS.items():
+    for (section, name), value in options.items():
         # force: options of manager modules are unknown without a manager
         monitor.tell({"prefix": "config set", "who": section, "name": name,
                       "value": value, "force": name.startswith("mgr/")})
@@ -144,6 +148,20 @@ def make_images_pool(monitor: ceph_monitor.Monitor) -> None:
     monitor.tell({"prefix": prefix, "entity": entity,
                   "caps": [word for pair in _IMAGES_CAPABILITIES.items()
                            for word in pair]})
+
+
+def have_rbd_user(monitor: ceph_monitor.Monitor, entity: str) -> None:
+    """Have a cephx user of RBD that may use no pool yet.
+
+    One that is there keeps what it may do.
+
+    :raises lab.ceph_monitor.MonitorError: Ceph refuses.
+    """
+    try:
+        keyring_text(monitor, entity)
+    except ceph_parts.CephError:
+        monitor.tell({"prefix": "auth get-or-create", "entity": entity,
+                      "caps": ["mon", "profile rbd"]})
 
 
 def keyring_text(monitor: ceph_monitor.Monitor, entity: str) -> str:

@@ -67,6 +67,14 @@ class Throttle:
         :param speeds: device (``major:minor``) -> its speed.
         :raises ThrottleError: no controller, or the kernel refuses a limit.
         """
+        self._set(speeds, keep_others=False)
+
+    def add(self, speeds: Mapping[str, DiskSpeed]) -> None:
+        """Do as :meth:`apply`, and leave the limits of other devices."""
+        self._set(speeds, keep_others=True)
+
+    def _set(self, speeds: Mapping[str, DiskSpeed],
+             keep_others: bool) -> None:
         folder = self.folder()
         try:
             if self._is_v1():
@@ -76,7 +84,9 @@ class Throttle:
                 # A child has io.max only if its parent hands it down.
                 _write(self._cgroups / "cgroup.subtree_control", "+io")
             folder.mkdir(exist_ok=True)
-            current = {name: _devices(folder / name) for name in files}
+            current = {
+                name: set() if keep_others else _devices(folder / name)
+                for name in files}
             for name, line in changes(current, speeds):
                 _write(folder / name, line)
         except OSError as problem:

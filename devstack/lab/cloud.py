@@ -12,11 +12,14 @@
 """What the lab puts into its cloud: users, endpoints, flavor, tagged images.
 
 Runs in the lab's Python environment (it needs openstacksdk), as
-``python -m lab.cloud identity|resources|services`` with the lab's folder in
-CINDER_TIERS_LAB. Everything is looked up first, so it may run again.
+``python -m lab.cloud identity|resources|debian-image|services`` with the
+lab's folder in CINDER_TIERS_LAB. Everything is looked up first, so it may run
+again.
 """
 
 import argparse
+from collections.abc import Mapping
+import pathlib
 import sys
 import time
 
@@ -42,6 +45,9 @@ IMAGES = {
     "cinder-tiers-guest-database": ["database"],
     "cinder-tiers-guest-archive": ["archive"],
 }
+#: Image and flavor of a guest that is a Debian.
+DEBIAN = "cinder-tiers-debian"
+DEBIAN_MEMORY_MIB = 512
 #: Projects of plain members. Each has one user, of the same name.
 PROJECTS = ("tenant", "other")
 
@@ -106,17 +112,39 @@ def set_up_resources(layout: lab_layout.Layout) -> None:
         connection.compute.create_flavor(name=FLAVOR, ram=128, vcpus=1,
                                          disk=0)
     _set_quotas(connection)
-    stamp = layout.stamps / "images"
-    digest = layout.guest_image.with_name("guest.raw.stamp").read_text()
+    _have_images(connection, IMAGES, layout.guest_image,
+                 layout.stamps / "images")
+
+
+def set_up_debian_image(layout: lab_layout.Layout) -> None:
+    """Have the Debian guest, on the fall-back tier, and a flavor for it."""
+    connection = connect(layout)
+    if not connection.compute.find_flavor(DEBIAN):
+        connection.compute.create_flavor(name=DEBIAN, vcpus=1, disk=0,
+                                         ram=DEBIAN_MEMORY_MIB)
+    _have_images(connection, {DEBIAN: []}, layout.debian_image,
+                 layout.stamps / "debian-image")
+
+
+def _have_images(connection: openstack.connection.Connection,
+                 wanted: Mapping[str, list[str]], file: pathlib.Path,
+                 stamp: pathlib.Path) -> None:
+    """Have public images of one file; those of an older file retire.
+
+    :param wanted: name -> tags.
+    :param file: raw disk; its stamp lies beside it.
+    :param stamp: holds the stamp of the file that is in the cloud.
+    """
+    digest = file.with_name(f"{file.name}.stamp").read_text()
     current = stamp.exists() and stamp.read_text() == digest
-    for name, tags in IMAGES.items():
+    for name, tags in wanted.items():
         image = connection.image.find_image(name)
         if image and not current:
             _retire_image(connection, image)
             image = None
         if not image:
             image = connection.create_image(
-                name, filename=str(layout.guest_image), disk_format="raw",
+                name, filename=str(file), disk_format="raw",
                 container_format="bare", wait=True, visibility="public",
                 tags=tags, hw_disk_bus="virtio")
         if set(image.tags) != set(tags):
@@ -178,6 +206,7 @@ def main() -> int:
     """Run one part of the set-up; return the exit status."""
     parts = {
         "identity": set_up_identity, "resources": set_up_resources,
+        "debian-image": set_up_debian_image,
         "services": lambda layout: wait_for_services(layout, connect(layout)),
     }
     parser = argparse.ArgumentParser(prog="lab.cloud")

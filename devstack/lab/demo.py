@@ -112,9 +112,13 @@ def demo(report: pathlib.Path) -> None:
     with concurrent.futures.ThreadPoolExecutor() as pool:
         html = pool.submit(_read, ["rally", "task", "report", "--html-static",
                                    "--out", str(report), "--uuid", task])
-        rows = measured_rows(json.loads(_read(
-            ["rally", "task", "report", "--json", "--uuid", task])))
+        found = json.loads(_read(
+            ["rally", "task", "report", "--json", "--uuid", task]))
         html.result()
+    rows = measured_rows(found)
+    print(_table(fleet_report.DOUBT_TABLE_COLUMNS, [
+        list(row.values()) for row in measured_rows(
+            found, fleet_report.DOUBT_TABLE_TITLE)]))
     print(_table(fleet_report.TIER_TABLE_COLUMNS, [
         list(row.values()) for row in rows]))
     problems += judge(rows, estimates(catalog), slow_tiers(catalog))
@@ -195,7 +199,8 @@ def judge(rows: Sequence[dict], expected: Sequence[Estimate],
     :returns: a sentence for each estimate that is missed.
     """
     measured = {row["tier"]: float(row["IOPS"]) for row in rows
-                if row["pattern"] == RANDOM_WRITE}
+                if row["pattern"] == RANDOM_WRITE
+                and row["IOPS"] != fleet_report.NO_NUMBER}
     problems = []
     print()
     for estimate in expected:
@@ -222,9 +227,11 @@ def judge(rows: Sequence[dict], expected: Sequence[Estimate],
     return problems
 
 
-def measured_rows(report: dict) -> list[dict]:
-    """Return the rows of the tier table in Rally's JSON report.
+def measured_rows(report: dict,
+                  title: str = fleet_report.TIER_TABLE_TITLE) -> list[dict]:
+    """Return the rows of a table of the fleet in Rally's JSON report.
 
+    :param title: of the table.
     :raises DemoFailed: the report has none.
     """
     tables = [table for task in report["tasks"]
@@ -232,10 +239,10 @@ def measured_rows(report: dict) -> list[dict]:
               for workload in subtask["workloads"]
               for iteration in workload["data"]
               for table in iteration["output"]["complete"]
-              if table["title"] == fleet_report.TIER_TABLE_TITLE]
+              if table["title"] == title]
     if not tables:
-        raise DemoFailed("the task ended without a table of tiers; see its "
-                         "errors above")
+        raise DemoFailed(f"the task ended without its table {title!r}; see "
+                         "its errors above")
     return [dict(zip(table["data"]["cols"], row, strict=True))
             for table in tables for row in table["data"]["rows"]]
 
@@ -278,7 +285,8 @@ def _start_rally() -> subprocess.Popen:
     # The start disk is polled by all guests, which a throttled disk feels.
     return subprocess.Popen(
         ["rally", "task", "start", str(TASK), "--no-use", "--task-args",
-         json.dumps({"start_volume_backend": "tier-database"})],
+         json.dumps({"start_volume_backend": "tier-database",
+                     "ceph_conf": os.environ["CEPH_CONF"]})],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace")
 

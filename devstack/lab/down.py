@@ -22,6 +22,8 @@ import shutil
 from lab import ceph
 from lab import layout as lab_layout
 from lab import leftovers
+from lab import scratch_disk
+from lab import second_ceph
 from lab import supervisor as lab_supervisor
 
 Say = Callable[[str], None]
@@ -40,7 +42,10 @@ def down(layout: lab_layout.Layout, say: Say = print) -> None:
     leftovers.stop(guests)
     if guests:
         say(f"{len(guests)} guests ended")
+    scratch_disk.detach(layout)
     _cluster(layout.root, supervisor).down()
+    if layout.has_second_ceph:
+        second_ceph.cluster(layout, supervisor).down()
     supervisor.stop_daemon()
     say("services stopped, loop devices and cgroup released")
 

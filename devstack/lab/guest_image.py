@@ -26,6 +26,7 @@ import json
 import os
 import pathlib
 import shutil
+from typing import Any
 
 from lab.guest import debian
 from lab.guest import disk
@@ -124,11 +125,11 @@ def gather_inputs() -> Inputs:
     )
 
 
-def is_current(output: pathlib.Path, inputs: Inputs) -> bool:
+def is_current(output: pathlib.Path, inputs: Any) -> bool:
     """Whether the output is an intact image made from these inputs.
 
     :param output: the raw disk image, with its stamp beside it.
-    :param inputs: what it should have been made from.
+    :param inputs: what it should have been made from, a data class.
     """
     try:
         stamp = _stamp_file(output).read_text(encoding='utf-8')
@@ -177,16 +178,14 @@ def _build(inputs: Inputs, workshop: Workshop) -> pathlib.Path:
     return disk.build(kernel=vmlinuz, initramfs=archive, workshop=workshop)
 
 
-def publish(
-    image: pathlib.Path, output: pathlib.Path, inputs: Inputs
-) -> None:
+def publish(image: pathlib.Path, output: pathlib.Path, inputs: Any) -> None:
     """Copy the image to the output and write its stamp.
 
     An interruption leaves an output that :func:`is_current` refuses.
 
     :param image: the image that was built.
     :param output: where users look for it.
-    :param inputs: what the image was made from.
+    :param inputs: what the image was made from, a data class.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     stamp = _stamp_file(output)
@@ -198,7 +197,7 @@ def publish(
     stamp.write_text(_stamp(output, inputs), encoding='utf-8')
 
 
-def _stamp(output: pathlib.Path, inputs: Inputs) -> str:
+def _stamp(output: pathlib.Path, inputs: Any) -> str:
     stamp = {
         'image_sha256': _image_sha256(output),
         'inputs': dataclasses.asdict(inputs),

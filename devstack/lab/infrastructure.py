@@ -16,7 +16,8 @@ same machine is neither used nor disturbed.
 """
 
 import base64
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+import contextlib
 import json
 import pathlib
 import shutil
@@ -242,23 +243,43 @@ def start_libvirt(layout: lab_layout.Layout,
                interval_seconds=0.5)
 
 
-def give_libvirt_the_key(layout: lab_layout.Layout, key: str) -> None:
+def give_libvirt_the_key(layout: lab_layout.Layout, key: str, *,
+                         client: str, secret_uuid: str) -> None:
     """Have libvirt keep the cephx key with which guests open volumes.
+
+    :param client: the cephx user, without ``client.``; unlike those of other
+        secrets.
+    :param secret_uuid: of the secret that holds the key.
+    :raises libvirt.libvirtError: libvirtd refuses.
+    """
+    with _libvirt(layout) as connection:
+        secret = connection.secretDefineXML(
+            "<secret ephemeral='no' private='no'>"
+            f"<uuid>{secret_uuid}</uuid>"
+            f"<usage type='ceph'><name>client.{client}</name></usage>"
+            "</secret>")
+        # libvirt takes the key as the bytes that its base64 text stands for
+        secret.setValue(base64.b64decode(key))
+
+
+def take_the_key_from_libvirt(layout: lab_layout.Layout,
+                              secret_uuid: str) -> None:
+    """Have libvirt keep no such secret.
 
     :raises libvirt.libvirtError: libvirtd refuses.
     """
+    with _libvirt(layout) as connection:
+        for secret in connection.listAllSecrets():
+            if secret.UUIDString() == secret_uuid:
+                secret.undefine()
+
+
+@contextlib.contextmanager
+def _libvirt(layout: lab_layout.Layout) -> Iterator:
     import libvirt  # Debian's; not there before the packages are
 
-    connection = libvirt.open(layout.libvirt_uri)
-    try:
-        secret = connection.secretDefineXML(
-            "<secret ephemeral='no' private='no'>"
-            f"<uuid>{layout.secret_uuid}</uuid>"
-            "<usage type='ceph'><name>client.cinder</name></usage></secret>")
-        # libvirt takes the key as the bytes that its base64 text stands for
-        secret.setValue(base64.b64decode(key))
-    finally:
-        connection.close()
+    with contextlib.closing(libvirt.open(layout.libvirt_uri)) as connection:
+        yield connection
 
 
 def _accepts(port: int) -> bool:

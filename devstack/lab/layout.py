@@ -44,6 +44,12 @@ PORTS = {
 }
 #: First and last port of the OSDs and the manager, before the offset.
 CEPH_DAEMON_PORTS = (16800, 16999)
+#: The same of the second Ceph cluster, which is there on request only.
+SECOND_CEPH_PORTS = {
+    "ceph-second-mon-v2": 3310,
+    "ceph-second-mon-v1": 6799,
+}
+SECOND_CEPH_DAEMON_PORTS = (17000, 17099)
 
 #: Says that a folder is a lab, and holds its secrets.
 DESCRIPTION = "lab.json"
@@ -115,6 +121,31 @@ class Layout:
         return self.root / "ceph" / "ceph.conf"
 
     @property
+    def second_ceph(self) -> pathlib.Path:
+        """The folder of the second Ceph cluster."""
+        return self.root / "ceph-second"
+
+    @property
+    def has_second_ceph(self) -> bool:
+        """Whether the lab has, or begins to have, a second Ceph cluster."""
+        return self.second_ceph.exists()
+
+    @property
+    def second_secret_uuid(self) -> str:
+        """UUID under which libvirt keeps the key of the second cluster."""
+        return str(uuid.uuid5(uuid.UUID(self.secret_uuid), "second"))
+
+    @property
+    def scratch(self) -> pathlib.Path:
+        """The folder of a disk that anybody may overwrite."""
+        return self.root / "scratch"
+
+    @property
+    def layers_host(self) -> pathlib.Path:
+        """What the task ``layers`` must know of this host."""
+        return self.scratch / "layers-host.yaml"
+
+    @property
     def cinder_backends(self) -> pathlib.Path:
         """What ``openstack tier backend-config`` says of cinder.conf."""
         return self.etc / "cinder-backends.conf"
@@ -134,6 +165,11 @@ class Layout:
         return self.cache / "guest.raw"
 
     @property
+    def debian_image(self) -> pathlib.Path:
+        """The raw image of a Debian guest, if the lab was asked for one."""
+        return self.cache / "debian.raw"
+
+    @property
     def libvirt_folder(self) -> pathlib.Path:
         """The folder that the lab's libvirtd sees as /run/libvirt."""
         return self.root / "libvirt" / "run" / "libvirt"
@@ -144,13 +180,25 @@ class Layout:
         return f"qemu+unix:///system?socket={self.libvirt_folder}/libvirt-sock"
 
     def port(self, service: str) -> int:
-        """Return the TCP port of a service named in :data:`PORTS`."""
-        return PORTS[service] + self.port_offset
+        """Return the TCP port of a service.
+
+        :param service: a name in :data:`PORTS` or :data:`SECOND_CEPH_PORTS`.
+        """
+        return {**PORTS, **SECOND_CEPH_PORTS}[service] + self.port_offset
 
     def ceph_daemon_ports(self) -> tuple[int, int]:
         """Return the first and last port that OSDs and manager may use."""
         first, last = CEPH_DAEMON_PORTS
         return first + self.port_offset, last + self.port_offset
+
+    def second_ceph_daemon_ports(self) -> tuple[int, int]:
+        """Do as :meth:`ceph_daemon_ports`, for the second cluster."""
+        first, last = SECOND_CEPH_DAEMON_PORTS
+        return first + self.port_offset, last + self.port_offset
+
+    def second_ceph_ports(self) -> dict[str, int]:
+        """Return the ports of the second cluster's monitor, by name."""
+        return {name: self.port(name) for name in SECOND_CEPH_PORTS}
 
     def url(self, service: str, path: str = "") -> str:
         """Return the loopback URL of an API service."""

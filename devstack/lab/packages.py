@@ -32,6 +32,8 @@ DEBIAN_PACKAGES = (
     # Ceph and its bindings
     "ceph-common", "ceph-mgr", "ceph-mon", "ceph-osd", "fdisk",
     "python3-rados", "python3-rbd", "util-linux",
+    # measures the layers below guests
+    "fio",
     # what OpenStack stands on
     "genisoimage", "mariadb-client", "mariadb-server", "rabbitmq-server",
     "uwsgi-core", "uwsgi-plugin-python3",

@@ -19,6 +19,7 @@ import dataclasses
 
 from lab import infrastructure
 from lab import layout as lab_layout
+from lab import second_ceph
 from lab import services
 from lab import stages
 from lab import supervisor as lab_supervisor
@@ -78,6 +79,8 @@ def restart(layout: lab_layout.Layout, names: Collection[str],
 
 def stages_of(name: str) -> tuple[str, ...]:
     """Return the stages of ``up`` that start a service and its dependents."""
+    if name.startswith(f"{second_ceph.STAGE}-"):
+        return (second_ceph.STAGE,)
     if name.startswith("ceph-"):
         return ("ceph",)
     if name in ("nova-conductor", "nova-scheduler"):

@@ -202,6 +202,11 @@ def enabled_backends(layout: lab_layout.Layout) -> list[str]:
             sections["DEFAULT"]["enabled_backends"].split(",")]
 
 
+def cinder_files(layout: lab_layout.Layout) -> list[pathlib.Path]:
+    """Return the configuration files of Cinder, in the order of reading."""
+    return _files(layout, "cinder")
+
+
 def queues(layout: lab_layout.Layout, name: str) -> list[str]:
     """Return the queues in RabbitMQ from which a service takes requests.
 

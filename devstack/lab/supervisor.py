@@ -195,6 +195,14 @@ class Supervisor:
             if program.start_seconds <= 1:
                 self._wait_until_running(program.name)
 
+    def forget(self, names: Collection[str]) -> None:
+        """Stop programs, and know of them no more; their logs stay."""
+        with self._lock:
+            for name in names:
+                (self._folder / "programs" / f"{name}.conf").unlink(
+                    missing_ok=True)
+            self._reload()
+
     def restart(self, name: str) -> None:
         """Stop a program if it runs, and start it.
 

@@ -12,6 +12,7 @@
 """Starts the lab: the stages of ``up``, what they need, and their report."""
 
 from collections.abc import Callable
+import dataclasses
 import os
 import pathlib
 import time
@@ -19,11 +20,14 @@ import time
 from lab import accelerator
 from lab import access
 from lab import ceph
+from lab import ceph_parts
 from lab import commands
 from lab import guest_image
 from lab import infrastructure
 from lab import layout as lab_layout
 from lab import packages
+from lab import scratch_disk
+from lab import second_ceph
 from lab import services
 from lab import stages
 from lab import status
@@ -59,9 +63,16 @@ def up(layout: lab_layout.Layout, say: Say = print) -> None:
 def all_stages(layout: lab_layout.Layout) -> list[stages.Stage]:
     """Return the stages of ``up``; each may run again at any time."""
     supervisor = lab_supervisor.Supervisor(layout)
-    return [*_machine_stages(layout, supervisor),
-            *_control_stages(layout, supervisor),
-            *_compute_stages(layout, supervisor)]
+    all_of_them = [*_machine_stages(layout, supervisor),
+                   *_control_stages(layout, supervisor),
+                   *_compute_stages(layout, supervisor)]
+    if not layout.has_second_ceph:
+        return all_of_them
+    second = second_ceph.stage(layout, supervisor)
+    # A catalog may have tiers on it.
+    return [second, *(
+        dataclasses.replace(stage, needs=(*stage.needs, second.name))
+        if stage.name == "tiers" else stage for stage in all_of_them)]
 
 
 def wait_for_services(layout: lab_layout.Layout) -> None:
@@ -105,6 +116,9 @@ def _machine_stages(layout: lab_layout.Layout,
         stages.Stage(
             name="ceph", needs=("packages", "supervisor"),
             run=_cluster(layout, supervisor).up),
+        # After Ceph, which sets the limits of its own disks and no others.
+        stages.Stage(name="scratch-disk", needs=("ceph",),
+                     run=lambda: scratch_disk.up(layout)),
         stages.Stage(
             name="mariadb", needs=("packages", "supervisor"),
             run=lambda: infrastructure.start_mariadb(layout, supervisor)),
@@ -137,7 +151,9 @@ def _control_stages(layout: lab_layout.Layout,
     def tiers() -> None:
         access.apply_tiers(layout)
         keyring = _cluster(layout, supervisor).write_client_keyring("cinder")
-        infrastructure.give_libvirt_the_key(layout, _key(keyring))
+        infrastructure.give_libvirt_the_key(
+            layout, ceph_parts.key_of(keyring, "client.cinder"),
+            client="cinder", secret_uuid=layout.secret_uuid)
 
     return [
         *map(schema, ("keystone", "glance", "cinder", "placement", "neutron",
@@ -236,14 +252,6 @@ def _probe_accelerator(layout: lab_layout.Layout) -> str:
     line = f"{found.name}: {found.reason}"
     answer.write_text(f"{line}\n{boot} {device}\n")
     return line
-
-
-def _key(keyring: pathlib.Path) -> str:
-    for line in keyring.read_text().splitlines():
-        name, _, value = line.partition("=")
-        if name.strip() == "key":
-            return value.strip()
-    raise ValueError(f"{keyring}: expected a line 'key = ...', found none")
 
 
 def _append(path: pathlib.Path, line: str) -> None:

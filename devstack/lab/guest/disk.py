@@ -33,23 +33,29 @@ _MAX_SECTORS = 2**32 - 1
 # rootfs/etc/init.d/devices looks for it; ext2 labels have up to 16 bytes.
 BOOT_LABEL = 'CT-BOOT'
 
+# no_timer_check: the kernel panics ("IO-APIC + timer doesn't work!") if few
+# ticks come while it looks at the timer, and an emulated processor that has
+# to wait for a core gets too few now and then.
 _EXTLINUX_CONFIG = """\
 DEFAULT guest
 PROMPT 0
 LABEL guest
   LINUX /vmlinuz
   INITRD /initramfs
-  APPEND console=ttyS0,115200 quiet nokaslr mitigations=off
+  APPEND console=ttyS0,115200 quiet nokaslr mitigations=off no_timer_check
 """
 
 _MBR_CODE = pathlib.Path('/usr/lib/syslinux/mbr/mbr.bin')
 
 
-def master_boot_record(boot_code: bytes, boot_sectors: int) -> bytes:
+def master_boot_record(
+    boot_code: bytes, boot_sectors: int, *, scratch: bool = True
+) -> bytes:
     """Make the first sector of the disk.
 
     :param boot_code: up to 440 bytes of x86 code.
     :param boot_sectors: size of partition 1 in sectors of 512 bytes.
+    :param scratch: whether partition 2 claims the rest of the disk.
     :returns: 512 bytes.
     :raises ValueError: the code has more than 440 bytes.
     """
@@ -65,7 +71,9 @@ def master_boot_record(boot_code: bytes, boot_sectors: int) -> bytes:
             _partition(0x80, 0x83, _FIRST_SECTOR, boot_sectors),
             _partition(
                 0, 0xDA, scratch_sector, _MAX_SECTORS - scratch_sector
-            ),
+            )
+            if scratch
+            else bytes(16),
             bytes(32),
             b'\x55\xaa',
         )
@@ -91,13 +99,7 @@ def build(
     content_bytes = sum(file.stat().st_size for file in files.iterdir())
     boot_bytes = (content_bytes // _MIB_BYTES + _SPARE_MIB) * _MIB_BYTES
     image = workshop.directory / 'guest.raw'
-    with image.open('wb') as disk:
-        disk.write(
-            master_boot_record(
-                _MBR_CODE.read_bytes(), boot_bytes // _SECTOR_BYTES
-            )
-        )
-        disk.truncate(_MIB_BYTES + boot_bytes)
+    partition(image, boot_bytes)
     workshop.run(
         'mke2fs',
         '-q',
@@ -116,13 +118,41 @@ def build(
         image,
         f'{boot_bytes // 1024}k',
     )
-    _install_boot_loader(image, boot_bytes, workshop)
+    install_boot_loader(image, boot_bytes, workshop)
     return image
 
 
-def _install_boot_loader(
-    image: pathlib.Path, boot_bytes: int, workshop: Workshop
+def partition(
+    image: pathlib.Path, boot_bytes: int, *, scratch: bool = True
 ) -> None:
+    """Make an empty image with its master boot record.
+
+    :param image: the file; partition 1 begins at 1 MiB and ends with it.
+    :param boot_bytes: size of partition 1, full MiB.
+    :param scratch: whether partition 2 claims what a volume has beyond it.
+    """
+    with image.open('wb') as disk:
+        disk.write(
+            master_boot_record(
+                _MBR_CODE.read_bytes(),
+                boot_bytes // _SECTOR_BYTES,
+                scratch=scratch,
+            )
+        )
+        disk.truncate(_MIB_BYTES + boot_bytes)
+
+
+def install_boot_loader(
+    image: pathlib.Path,
+    boot_bytes: int,
+    workshop: Workshop,
+    file_system: str = 'ext2',
+) -> None:
+    """Install extlinux in partition 1; needs root, to mount it.
+
+    :param file_system: ext2, ext3 or ext4; it has extlinux.conf at its root.
+    :raises lab.commands.CommandFailed: a tool failed.
+    """
     mounted = workshop.directory / 'mounted'
     mounted.mkdir()
     # In a mount namespace that ends with it: a killed build leaves no mount.
@@ -133,11 +163,12 @@ def _install_boot_loader(
         'private',
         'sh',
         '-ec',
-        'mount -t ext2 -o "$1" "$2" "$3"; extlinux -i "$3"; umount "$3"',
+        'mount -t "$4" -o "$1" "$2" "$3"; extlinux -i "$3"; umount "$3"',
         'sh',
         f'loop,offset={_MIB_BYTES},sizelimit={boot_bytes}',
         image,
         mounted,
+        file_system,
     )
 
 

@@ -12,12 +12,14 @@
 """Tests of lab.ceph_layout."""
 
 import configparser
+import dataclasses
 import pathlib
 import uuid
 
 import testtools
 
 from lab import ceph_layout
+from lab import filestore
 
 LAYOUT = ceph_layout.CephLayout(
     folder=pathlib.Path("/srv/lab/ceph"), osds=ceph_layout.six_osds(),
@@ -88,6 +90,36 @@ class ConfTextTest(testtools.TestCase):
     def test_an_osd_stands_in_its_own_host(self):
         self.assertEqual("root=default host=host-b",
                          parsed(LAYOUT)["osd.4"]["crush_location"])
+
+
+class FileStoreTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.layout = dataclasses.replace(LAYOUT, osds=tuple(
+            ceph_layout.Osd(id=number, host="host-a", device_class="ssd",
+                            data_gib=10, object_store=store)
+            for number, store in enumerate(("bluestore", "filestore"))))
+
+    def test_only_its_osd_has_options_of_it_in_the_conf(self):
+        conf = parsed(self.layout)
+        self.assertEqual({"crush_location"}, set(conf["osd.0"]))
+        self.assertEqual(
+            {"crush_location", "osd_objectstore", "osd_data", "osd_journal",
+             "osd_journal_size"}, set(conf["osd.1"]))
+
+    def test_store_and_journal_are_on_the_disk_that_is_mounted(self):
+        osd = self.layout.osds[1]
+        conf = parsed(self.layout)["osd.1"]
+        argv = filestore.mounted(self.layout, osd, ("ceph-osd", "-i", "1"))
+        self.assertEqual(("/srv/lab/ceph/osd.1/xfs", conf["osd_data"],
+                          "ceph-osd", "-i", "1"), argv[-5:])
+        self.assertTrue(conf["osd_journal"].startswith(
+            f"{conf['osd_data']}/"))
+
+    def test_it_has_one_disk(self):
+        self.assertEqual([{"block": 10}, {"xfs": 10}],
+                         [osd.disk_sizes_gib for osd in self.layout.osds])
 
 
 class CephLayoutTest(testtools.TestCase):

@@ -11,6 +11,7 @@
 # under the License.
 """Tests of lab.ceph_parts: what is known of parts from their files alone."""
 
+import dataclasses
 import pathlib
 import uuid
 
@@ -71,6 +72,16 @@ class PartsTest(testtools.TestCase):
         self.assertIn("monitor's database is gone", error)
         self.assertIn("osd.3.block.db: the disk of osd.3 is gone", error)
         self.assertNotIn("disk of osd.0", error)
+
+    def test_the_lost_disk_of_a_filestore_is_named(self):
+        osd = ceph_layout.Osd(id=0, host="a", device_class="ssd", data_gib=1,
+                              object_store="filestore")
+        layout = dataclasses.replace(self.layout, osds=(osd,))
+        self._make("mon.a", "store.db")
+        self._make("osd.0", "ready")
+        error = str(self.assertRaises(ceph_parts.CephError, ceph_parts.check,
+                                      layout))
+        self.assertIn("osd.0.xfs: the disk of osd.0 is gone", error)
 
     def test_a_whole_cluster_is_fine(self):
         self._make("mon.a", "store.db")

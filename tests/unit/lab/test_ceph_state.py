@@ -27,6 +27,9 @@ LAYOUT = ceph_layout.CephLayout(
     fsid=uuid.uuid4(), ports=ceph_layout.Ports())
 
 
+OPTIONS = ceph_layout.FIRST_OPTIONS
+
+
 class KeyValueMonitor:
     """The monitor's two stores and its users; refuses all else."""
 
@@ -44,6 +47,14 @@ class KeyValueMonitor:
             return self.users[arguments["entity"]]
         if prefix in ("config-key get", "auth get"):
             raise ceph_monitor.MonitorError("not there", errno.ENOENT)
+        if (prefix == "auth get-or-create"
+                and arguments["entity"] not in self.users):
+            words = iter(arguments["caps"])
+            caps = "".join(f'\tcaps {daemon} = "{text}"\n'
+                           for daemon, text in zip(words, words, strict=True))
+            self.users[arguments["entity"]] = (
+                f"[{arguments['entity']}]\n\tkey = AQ==\n{caps}")
+            return self.users[arguments["entity"]]
         if prefix == "config-key set":
             self.keys[arguments["key"]] = arguments["val"]
             return ""
@@ -95,16 +106,16 @@ class FirstOptionsTest(testtools.TestCase):
 
     def test_a_new_cluster_gets_all_of_them(self):
         monitor = KeyValueMonitor()
-        ceph_state.set_first_options(monitor)
-        self.assertEqual(ceph_layout.FIRST_OPTIONS, monitor.options)
+        ceph_state.set_first_options(monitor, OPTIONS)
+        self.assertEqual(OPTIONS, monitor.options)
 
     def test_what_a_tier_changed_since_is_not_changed_back(self):
         monitor = KeyValueMonitor()
-        ceph_state.set_first_options(monitor)
+        ceph_state.set_first_options(monitor, OPTIONS)
         monitor.options["osd", "bluestore_cache_size"] = "1"
         del monitor.options["mgr", "mgr_stats_period"]
         changed = dict(monitor.options)
-        ceph_state.set_first_options(monitor)
+        ceph_state.set_first_options(monitor, OPTIONS)
         self.assertEqual(changed, monitor.options)
 
 
@@ -122,3 +133,20 @@ class KeyringTextTest(testtools.TestCase):
             "client.cinder")
         self.assertIn("no cephx user client.cinder", str(error))
         self.assertIn("openstack tier apply", str(error))
+
+
+class HaveRbdUserTest(testtools.TestCase):
+
+    def test_a_new_user_may_use_no_pool(self):
+        monitor = KeyValueMonitor()
+        ceph_state.have_rbd_user(monitor, "client.cinder")
+        self.assertEqual('[client.cinder]\n\tkey = AQ==\n'
+                         '\tcaps mon = "profile rbd"\n',
+                         monitor.users["client.cinder"])
+
+    def test_what_tiers_have_granted_since_stays(self):
+        monitor = KeyValueMonitor()
+        granted = '[client.cinder]\n\tcaps osd = "profile rbd pool=a"\n'
+        monitor.users["client.cinder"] = granted
+        ceph_state.have_rbd_user(monitor, "client.cinder")
+        self.assertEqual(granted, monitor.users["client.cinder"])

@@ -77,8 +77,9 @@ class JudgementTest(testtools.TestCase):
                           "general"], problems)
 
     def test_a_tier_without_a_figure_is_a_problem(self):
-        problems, _ = self.judge(database=800)
-        self.assertEqual(1, len(problems))
+        for figures in ({}, {"general": "-"}):
+            problems, _ = self.judge(database=800, **figures)
+            self.assertEqual(1, len(problems))
 
 
 class PlacementTest(testtools.TestCase):

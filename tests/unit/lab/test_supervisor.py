@@ -127,6 +127,18 @@ class SupervisorTest(testtools.TestCase):
         self.assertEqual("RUNNING", self.supervisor.state("ceph-a").state)
         self.assertEqual("STOPPED", self.supervisor.state("nova").state)
 
+    def test_what_is_forgotten_is_stopped_and_known_no_more(self):
+        self.supervisor.ensure([sleeper(), sleeper("other")])
+        kept = self.pid("other")
+        self.supervisor.forget(["sleeper", "never-there"])
+        self.assertEqual(
+            [("other", kept)],
+            [(state.name, state.pid) for state in self.supervisor.states()])
+        self.supervisor.stop_daemon()
+        self.supervisor.start_daemon()
+        self.assertEqual(["other"], [
+            state.name for state in self.supervisor.states()])
+
     def test_another_labs_processes_are_not_ours(self):
         self.supervisor.ensure([sleeper()])
         self.assertEqual([], leftovers.marked(
