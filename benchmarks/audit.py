@@ -24,15 +24,9 @@ import argparse
 import collections
 import json
 import pathlib
-import resource
-import subprocess
-import sys
-import time
 
-from keystoneauth1.identity import v3
-import keystoneauth1.session
-import openstack.connection
-
+from benchmarks import command_cost
+from benchmarks import new_process
 from cinder_tiers.cli import audit as command
 from cinder_tiers.domain import audit_volumes
 from cinder_tiers.domain import placement
@@ -44,37 +38,18 @@ def measure(*, volumes, tiers, images):
     :returns: {what: number}; `findings` are all rows, of which one is for
         each volume that is not compliant.
     """
-    with subprocess.Popen(
-            [sys.executable, '-m', 'benchmarks.generated_cloud',
-             *map(str, (volumes, tiers, images))], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE) as cloud:
-        url = f'http://127.0.0.1:{cloud.stdout.readline().strip()}'
-        session = keystoneauth1.session.Session(
-            collect_timing=True, auth=v3.Password(
-                f'{url}/v3', user_id='u', password='p',  # noqa: S106
-                project_id='p'))
-        with openstack.connection.Connection(session=session) as connection:
-            before_kib = _peak_kib()
-            started_s = time.process_time()
-            findings = list(command.of_volumes(
-                connection, policy=placement.DEFAULT_POLICY, tiers=None,
-                residency=None))
-            cpu_s = time.process_time() - started_s
-        calls = len(session.get_timings())
-        cloud.stdin.close()
+    findings, cost = command_cost.measure(
+        lambda connection: list(command.of_volumes(
+            connection, policy=placement.DEFAULT_POLICY, tiers=None,
+            residency=None)),
+        'benchmarks.generated_cloud', volumes, tiers, images)
     counted = collections.Counter()
     for one in findings:
         if (one.aspect == audit_volumes.PLACEMENT
                 and one.object_name.startswith('volumes of ')):
             counted[one.state.value] += one.current['volumes']
     return {'volumes': volumes, 'tiers': tiers, 'images': images,
-            'calls': calls, 'cpu_s': cpu_s, 'findings': len(findings),
-            'peak_growth_mib': (_peak_kib() - before_kib) / 1024,
-            'states': dict(counted)}
-
-
-def _peak_kib():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            'findings': len(findings), 'states': dict(counted), **cost}
 
 
 def parse(arguments):
@@ -104,11 +79,9 @@ def main():
     print(f'{"volumes":>8} {"calls":>6} {"cpu s":>7} {"peak MiB":>9} '
           f'{"findings":>9}')
     for volumes in options.volumes:
-        one = json.loads(subprocess.run(
-            [sys.executable, '-m', 'benchmarks.audit', '--in-this-process',
-             '--volumes', str(volumes), '--tiers', str(options.tiers),
-             '--images', str(options.images)],
-            check=True, stdout=subprocess.PIPE, text=True).stdout)
+        one = new_process.measure(
+            'benchmarks.audit', '--in-this-process', '--volumes', volumes,
+            '--tiers', options.tiers, '--images', options.images)
         measured.append(one)
         print(f'{volumes:>8} {one["calls"]:>6} {one["cpu_s"]:>7.2f} '
               f'{one["peak_growth_mib"]:>9.1f} {one["findings"]:>9}')

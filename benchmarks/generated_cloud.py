@@ -21,11 +21,10 @@ type that follows the image; one of these in ten, and one of the others in 90,
 lies on a backend where it should not.
 """
 
-import http.server
-import json
 import sys
-import threading
 import urllib.parse
+
+from benchmarks import served_cloud
 
 #: Entries of a page at most, as Cinder and Glance have it by default.
 PAGE = 1000
@@ -50,30 +49,17 @@ class Cloud:
         self.volumes, self.tiers, self.images = volumes, tiers, images
         self.url = ''
 
-    def answer(self, method, path, query):
-        """A document; None for what is not known."""
-        if (method, path) == ('POST', '/v3/auth/tokens'):
-            return self._token()
+    def answer(self, method, path, query, body):
+        """A status and a document; None for what is not known."""
         what = path.removeprefix('/v3/p')
         if what.endswith('/os-volume-type-access'):
-            return {'volume_type_access': [
+            return 200, {'volume_type_access': [
                 {'volume_type_id': what.split('/')[2],
                  'project_id': ident(9, 1)}]}
         known = {'/types': self._types, '/volumes/detail': self._volumes,
                  '/scheduler-stats/get_pools': self._pools,
                  '/v2/images': self._images}
-        return known[what](query) if what in known else None
-
-    def _token(self):
-        endpoints = {'block-storage': f'{self.url}/v3/p',
-                     'image': f'{self.url}/v2'}
-        return {'token': {
-            'expires_at': '2099-01-01T00:00:00.000000Z', 'methods': [],
-            'project': {'id': 'p', 'name': 'p'},
-            'user': {'id': 'u', 'name': 'u'}, 'roles': [],
-            'catalog': [{'type': kind, 'name': kind, 'endpoints': [{
-                'interface': 'public', 'region_id': 'one', 'id': kind,
-                'url': url}]} for kind, url in endpoints.items()]}}
+        return (200, known[what](query)) if what in known else None
 
     def _types(self, query):
         types = [{
@@ -152,42 +138,10 @@ class Cloud:
         return start, min(total, start + limit)
 
 
-def serve(cloud):
-    """Serves a cloud on a free port, in a thread; returns the server."""
-    class Request(http.server.BaseHTTPRequestHandler):
-        protocol_version = 'HTTP/1.1'
-
-        def _answer(self):
-            self.rfile.read(int(self.headers.get('Content-Length') or 0))
-            path, _, query = self.path.partition('?')
-            document = cloud.answer(
-                self.command, path, dict(urllib.parse.parse_qsl(query)))
-            text = json.dumps(document or {}).encode()
-            self.send_response(404 if document is None else
-                               201 if self.command == 'POST' else 200)
-            self.send_header('Content-Type', 'application/json')
-            self.send_header('Content-Length', str(len(text)))
-            self.send_header('X-Subject-Token', 'token')
-            self.end_headers()
-            self.wfile.write(text)
-
-        do_GET = do_POST = _answer
-
-        def log_message(self, *arguments):
-            """Drops the line."""
-
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Request)
-    cloud.url = f'http://127.0.0.1:{server.server_port}'
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
 def main():
     """Serves until standard input ends."""
     volumes, tiers, images = map(int, sys.argv[1:])
-    server = serve(Cloud(volumes=volumes, tiers=tiers, images=images))
-    print(server.server_port, flush=True)
-    sys.stdin.read()
+    served_cloud.run(Cloud(volumes=volumes, tiers=tiers, images=images))
 
 
 if __name__ == '__main__':

@@ -24,37 +24,41 @@ from cliff import columns
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
+from cinder_tiers.domain import effects
+from cinder_tiers.domain import escaping
+from cinder_tiers.domain import units
 
-PLAN_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Why')
+PLAN_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Why', 'Effect',
+                'Bytes to move')
 RESULT_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Result')
 
 Row = tuple[object, ...]
 
-
-def printable(text: str) -> str:
-    r"""A text in which nothing can steer a terminal.
-
-    >>> printable('a\x1b[2J\u202eb')
-    'a\\x1b[2J\\u202eb'
-    """
-    return ''.join(
-        char if char.isprintable()
-        else char.encode('unicode_escape').decode('ascii') for char in text)
+printable = escaping.printable
 
 
 class Fields(columns.FormattableColumn):
-    """Fields of an object: one per line for people, a map for programs."""
+    """Fields of an object: one per line for people, a map for programs.
+
+    What is not printable is escaped, in each format.
+    """
 
     def human_readable(self) -> str:
         """`field: value` lines; a dash when there are none."""
-        lines = [f'{name}: {_text(value)}'
+        lines = [f'{printable(name)}: {printable(_text(value))}'
                  for name, value in self._value.items()]
         return '\n'.join(lines) or '-'
 
     def machine_readable(self) -> dict[str, object]:
         """{field: value}, with values that JSON has."""
-        return {name: sorted(value) if isinstance(value, frozenset) else value
+        return {printable(name): _plain(value)
                 for name, value in self._value.items()}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(map(printable, value))
+    return printable(value) if isinstance(value, str) else value
 
 
 def _text(value: object) -> str:
@@ -65,12 +69,39 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def plan_row(action: actions.Action) -> Row:
-    """An action under PLAN_COLUMNS."""
-    verb, why = action.verb, action.why
-    if action.refusal:
-        verb, why = f'refused: {verb}', f'{why}\n{action.refusal}'
-    return (verb, str(action.key), *_before_after(action), why)
+class Size(columns.FormattableColumn):
+    """Bytes: with a unit for people, a number for programs; None unknown."""
+
+    def human_readable(self) -> str:
+        """Such as 1.5 GiB."""
+        return 'unknown' if self._value is None else units.size_text(
+            self._value)
+
+    def machine_readable(self) -> int | None:
+        """The number of bytes."""
+        return self._value
+
+
+def plan_row(action: actions.Action,
+             effect: effects.Effect = effects.NONE) -> Row:
+    """An action and its effect under PLAN_COLUMNS."""
+    verb = f'refused: {action.verb}' if action.refusal else action.verb
+    return (verb, printable(str(action.key)), *_before_after(action),
+            action.explanation, '\n'.join(map(printable, effect.lines)),
+            Size(effect.bytes_to_move))
+
+
+def plan_line(action: actions.Action) -> str:
+    """An action in one line, fit for a terminal."""
+    text = f'{action.verb} {action.key}'
+    if action.before and action.after:
+        changes = ', '.join(
+            f'{one.field} {_text(one.before)} -> {_text(one.after)}'
+            for one in actions.differences(action.before, action.after))
+        text += f': {changes}'
+    if action.consented:
+        text += f' (allowed, although {action.consented.reason})'
+    return printable(text)
 
 
 def result_row(result: actions.Result) -> Row:
@@ -79,7 +110,8 @@ def result_row(result: actions.Result) -> Row:
     if result.reason:
         outcome = f'{outcome}: {result.reason}'
     action = result.action
-    return (action.verb, str(action.key), *_before_after(action), outcome)
+    return (action.verb, printable(str(action.key)), *_before_after(action),
+            escaping.printable_lines(outcome))
 
 
 def _before_after(action: actions.Action) -> tuple[Fields, Fields]:
@@ -104,18 +136,21 @@ def backends(catalog: catalogs.Catalog, *, default_conf: str,
     """What cinder.conf needs for the tiers.
 
     :param default_conf: ceph.conf of clusters that name none.
-    :param secret_uuid: overrides the clusters' own, when given.
+    :param secret_uuid: of clusters that name none.
     :returns: {section: {option: value}}, DEFAULT first.
     """
-    default_type = (*catalog.follow_image_types,
-                    *(tier.name for tier in catalog.tiers if tier.fallback))[0]
-    sections = {'DEFAULT': {
-        'enabled_backends': ','.join(tier.backend for tier in catalog.tiers
-                                     if tier.rbd),
-        'default_volume_type': default_type}}
-    for tier in catalog.tiers:
-        if tier.rbd is None:
-            continue
+    default_types = (*catalog.follow_image_types,
+                     *(tier.name for tier in catalog.ours if tier.fallback))
+    tiers = [tier for tier in catalog.ours
+             if tier.rbd and tier.backend_name is None]
+    sections = {'DEFAULT': {}}
+    # An empty one would switch all backends off.
+    if tiers:
+        sections['DEFAULT']['enabled_backends'] = ','.join(
+            tier.section for tier in tiers)
+    if default_types:
+        sections['DEFAULT']['default_volume_type'] = default_types[0]
+    for tier in tiers:
         cluster = catalog.clusters[tier.rbd.cluster]
         section = {
             'volume_driver': 'cinder.volume.drivers.rbd.RBDDriver',
@@ -123,11 +158,19 @@ def backends(catalog: catalogs.Catalog, *, default_conf: str,
             'rbd_pool': tier.rbd.pool,
             'rbd_ceph_conf': cluster.conf or default_conf,
             'rbd_user': cluster.cinder_user}
-        uuid = secret_uuid or cluster.secret_uuid
+        uuid = cluster.secret_uuid or secret_uuid
         if uuid:
             section['rbd_secret_uuid'] = uuid
-        sections[tier.backend] = section
+        sections[tier.section] = section
     return sections
+
+
+def backend_comments(catalog: catalogs.Catalog) -> str:
+    """Comment lines on the tiers that need no new section of cinder.conf."""
+    return ''.join(
+        f'# tier {tier.name}: the backend {tier.backend} serves pool '
+        f'{tier.rbd.pool} already; keep its section as it is, and add none\n'
+        for tier in catalog.ours if tier.rbd and tier.backend_name)
 
 
 def cinder_conf(sections: collections.abc.Mapping[
@@ -149,7 +192,14 @@ def cinder_conf(sections: collections.abc.Mapping[
 
 
 def caps_comments(catalog: catalogs.Catalog) -> str:
-    """Comment lines on the cephx capabilities that the backends need."""
+    """Comment lines on the cephx capabilities that the backends need.
+
+    :returns: when there are tiers and none has a backend to write, that.
+    """
+    if catalog.tiers and not catalog.clusters_in_use:
+        return ('# No tier has rbd: the backends of all of them are in '
+                'cinder.conf already,\n# and enabled_backends stays as it '
+                'is.\n')
     lines = []
     for cluster in catalog.clusters_in_use:
         grants = desired.grants_of(catalog, cluster)
@@ -157,4 +207,33 @@ def caps_comments(catalog: catalogs.Catalog) -> str:
                         for daemon in grants)
         lines.append(f'# client.{cluster.cinder_user} of Ceph cluster '
                      f'{cluster.name} needs (tier apply grants it): {caps}')
-    return '\n'.join(lines) + '\n'
+    return ''.join(f'{line}\n' for line in lines)
+
+
+def service_comments(catalog: catalogs.Catalog, *,
+                     secret_uuid: str | None) -> str:
+    """Comment lines on what Nova and Glance need beside the backends.
+
+    As in "Configuring Nova" and "Configuring Glance" of ceph
+    doc/rbd/rbd-openstack.rst.
+
+    :param secret_uuid: of clusters that name none.
+    """
+    lines = []
+    for cluster in catalog.clusters_in_use:
+        client = f'client.{cluster.cinder_user}'
+        uuid = cluster.secret_uuid or secret_uuid
+        lines.append(
+            f'# Nova: libvirt of each compute host needs a secret with the '
+            f'key of {client} of Ceph cluster {cluster.name}, '
+            + (f'under the UUID {uuid} ("virsh secret-define", "virsh '
+               f'secret-set-value").' if uuid else
+               f'and nova.conf its UUID and user: [libvirt] rbd_secret_uuid, '
+               f'rbd_user = {cluster.cinder_user}; or give the cluster a '
+               f'secret_uuid in the catalog.'))
+        if cluster.images_pool:
+            lines.append(
+                f'# Glance: volumes of raw images in pool '
+                f'{cluster.images_pool} are clones, not copies, when '
+                f'glance-api.conf has [DEFAULT] show_image_direct_url = true.')
+    return ''.join(f'{line}\n' for line in lines)

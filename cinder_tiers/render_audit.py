@@ -17,8 +17,6 @@ is not printable is escaped, in each format. Must not know where its arguments
 came from, nor how cliff prints.
 """
 
-import collections.abc
-
 from cinder_tiers.domain import audit
 from cinder_tiers import render
 
@@ -29,11 +27,5 @@ def row(finding: audit.Finding) -> render.Row:
     """A finding under COLUMNS; what to do follows the reason."""
     reason = '; '.join(filter(None, (finding.reason, finding.remedy)))
     return (render.printable(finding.object_name), finding.state.value,
-            finding.aspect, _fields(finding.current),
-            _fields(finding.expected), render.printable(reason))
-
-
-def _fields(values: collections.abc.Mapping[str, object]) -> render.Fields:
-    return render.Fields({
-        name: render.printable(value) if isinstance(value, str) else value
-        for name, value in values.items()})
+            finding.aspect, render.Fields(finding.current),
+            render.Fields(finding.expected), render.printable(reason))

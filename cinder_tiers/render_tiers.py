@@ -26,7 +26,7 @@ from cinder_tiers.render import printable
 from cinder_tiers.render import Row
 
 TIER_COLUMNS = ('Name', 'Tags', 'Priority', 'Fallback', 'Overflow',
-                'Backend', 'Description')
+                'Backend', 'Take Over', 'Description')
 PROBLEM_COLUMNS = ('Where', 'Found', 'Expected', 'Remedy')
 
 # Some problems list all that the file declares, which has no end.
@@ -112,11 +112,29 @@ class Pools(columns.FormattableColumn):
                 for one in self._value]
 
 
+class Expected(columns.FormattableColumn):
+    """Limits of fio patterns: a line for each pattern, a map for programs."""
+
+    def human_readable(self) -> str:
+        """`pattern: limit=value, ...` lines; a dash when there are none."""
+        return '\n'.join(
+            f'{printable(pattern)}: ' + ', '.join(
+                f'{printable(name)}={value}'
+                for name, value in sorted(limits.items()))
+            for pattern, limits in sorted(self._value.items())) or '-'
+
+    def machine_readable(self) -> dict[str, dict[str, float]]:
+        """{pattern: {limit: value}}"""
+        return {printable(pattern): dict(sorted(limits.items()))
+                for pattern, limits in sorted(self._value.items())}
+
+
 def tier_row(tier: listed_tiers.ListedTier) -> Row:
     """A tier under TIER_COLUMNS."""
     return (printable(tier.name), Words(tier.tags), Optional(tier.priority),
             YesNo(tier.fallback), Optional(tier.overflow),
-            Words(tier.backend_names), printable(tier.description))
+            Words(tier.backend_names), YesNo(tier.take_over),
+            printable(tier.description))
 
 
 def tier_fields(tier: listed_tiers.ListedTier, *, read_from: str,
@@ -136,12 +154,15 @@ def tier_fields(tier: listed_tiers.ListedTier, *, read_from: str,
         'priority': Optional(tier.priority),
         'fallback': YesNo(tier.fallback),
         'overflow': Optional(tier.overflow),
+        'take_over': YesNo(tier.take_over),
         'access': 'public' if tier.is_public else 'private',
         'projects': Words(sorted(tier.projects)),
         'backends': Words(tier.backend_names),
         'pools': (Words(tier.pools) if tier.pools is not None else
                   Optional(None) if pools is None else Pools(pools)),
         'extra_specs': Specs(tier.extra_specs),
+        **({} if tier.expect is None else {
+            'expect': Expected(tier.expect)}),
         'read_from': printable(read_from),
     }
     return tuple(fields), tuple(fields.values())

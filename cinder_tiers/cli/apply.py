@@ -16,10 +16,18 @@ import argparse
 import collections.abc
 
 from cinder_tiers.cli import arguments
+from cinder_tiers.cli import confirmation
+from cinder_tiers.cli import effects as told
+from cinder_tiers.cli import lock
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import consent
+from cinder_tiers.domain import effects
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import escaping
 from cinder_tiers.domain import plan as plans
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
+from cinder_tiers.observe import cloud
 from cinder_tiers.observe import world
 from cinder_tiers import render
 from cinder_tiers.tiersfile import reader
@@ -33,23 +41,35 @@ class ApplyTiers(arguments.CatalogLister):
 
     Does what "tier plan" shows and nothing else, reads each object back, and
     shows what has been done. Does nothing at all while the plan has refused
-    changes. May be repeated at any time.
+    changes that --allow does not name. At a terminal it asks before it
+    changes anything. May be repeated at any time. While another apply to the
+    same cloud runs, it is refused; where admins work on several hosts,
+    --coordination-url must name a service that all of them reach.
     """
 
     _epilog = '''Exit status: 0 all is as the tiers file says; 1 an error, or
-something could not be done.
+something could not be done, or the answer was not yes.
 
-Example: openstack tier apply --catalog tiers.yaml
+Example: openstack tier apply --catalog tiers.yaml --wait 600
+--coordination-url etcd3+http://controller:2379
 '''
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        parser.add_argument(
+        lock.add_arguments(parser)
+        group = parser.add_mutually_exclusive_group()
+        group.add_argument(
             'plan', metavar='<plan>', nargs='?',
             help='apply what "tier plan --out" saved in this file, with the '
-                 'tiers file that it holds; refused when the cloud has '
-                 'changed since')
+                 'tiers file and the --allow that it holds; refused for '
+                 'another cloud, and when this one has changed since; '
+                 'nothing is asked')
+        arguments.add_allow(group)
+        parser.add_argument(
+            '-y', '--yes', action='store_true',
+            help='do not ask; without a terminal on standard input and '
+                 'standard error nothing is asked anyway')
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace,
@@ -62,15 +82,26 @@ Example: openstack tier apply --catalog tiers.yaml
         connection = self.app.client_manager.sdk_connection
         with arguments.user_errors():
             saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
+            if saved:
+                saved_plan.check_cloud(saved, cloud.identity_of(connection))
             catalog = (reader.read_text(saved.catalog,
                                         file=saved.catalog_file)
                        if saved else reader.read_file(parsed_args.catalog))
-            with world.sessions(catalog) as clusters:
-                plan = plans.make(catalog=catalog, actual=world.observe(
+            with (lock.held(parsed_args, connection),
+                  world.sessions(catalog) as clusters):
+                actual = world.observe(
                     catalog=catalog, clusters=clusters,
-                    connection=connection))
+                    connection=connection)
+                plan = plans.make(catalog=catalog, actual=actual)
                 if saved:
+                    plan = consent.repeat(plan, saved.allowed)
                     saved_plan.check_same(saved, plan)
+                else:
+                    plan = consent.grant(plan, parsed_args.allow)
+                told.tell(self.log, plan.actions,
+                          effects.of_plan(plan.actions, actual.ceph))
+                if not saved:
+                    self._agree(plan, parsed_args)
                 results = apply.apply(
                     plan=plan, report=self._report, settle_s=_SETTLE_S,
                     read=world.reader(connection=connection,
@@ -81,12 +112,27 @@ Example: openstack tier apply --catalog tiers.yaml
         return render.RESULT_COLUMNS, [render.result_row(result)
                                        for result in results]
 
+    def _agree(self, plan: plans.Plan,
+               parsed_args: argparse.Namespace) -> None:
+        """Asks a person at the terminal, if there is one.
+
+        :raises errors.TiersError: the answer was not yes.
+        """
+        for name in consent.not_needed(plan, parsed_args.allow):
+            self.log.warning(arguments.NOT_NEEDED, name)
+        if not (plan.refused or parsed_args.yes or confirmation.agreed(
+                plan, stdin=self.app.stdin, stderr=self.app.stderr)):
+            raise errors.ActionFailed(
+                'Nothing was changed, since the answer was not yes.')
+
     def _report(self, result: actions.Result) -> None:
         """One line per action on stderr, unless --quiet."""
-        text = (f'{result.action.verb} {result.action.key}: '
-                f'{result.outcome.value}')
+        text = render.printable(
+            f'{result.action.verb} {result.action.key}: '
+            f'{result.outcome.value}')
         if result.reason:
-            self.log.error('%s: %s', text, result.reason)
+            self.log.error('%s: %s', text,
+                           escaping.printable_lines(result.reason))
         elif self.app.options.verbose_level:
             self.app.stderr.write(f'{text}\n')
 

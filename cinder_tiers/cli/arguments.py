@@ -20,8 +20,12 @@ import os
 from osc_lib.command import command
 from osc_lib import exceptions
 
+from cinder_tiers.cli import plugin
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import escaping
 
+#: What is said of a name of --allow that changed nothing.
+NOT_NEEDED = '--allow %r is not needed: nothing of that name is refused'
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 
 
@@ -37,13 +41,33 @@ def exit_with_1(parser: argparse.ArgumentParser) -> None:
     parser.error = error
 
 
+def name_program(parser: argparse.ArgumentParser) -> None:
+    """Makes the examples those of the program that runs."""
+    if parser.prog.startswith(f'{plugin.PROGRAM} '):
+        parser.epilog = parser.epilog.replace('openstack tier ',
+                                              f'{plugin.PROGRAM} ')
+
+
 def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """Adds --catalog, and makes a wrong argument exit with status 1."""
+    """Adds --catalog; names the program; a wrong argument gives status 1."""
     exit_with_1(parser)
+    name_program(parser)
     parser.add_argument(
         '--catalog', metavar='<file>', default=default_catalog(),
         help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
              f'{DEFAULT_CATALOG})')
+
+
+def add_allow(parser: argparse.ArgumentParser) -> None:
+    """Adds --allow.
+
+    :param parser: or a group of its arguments.
+    """
+    parser.add_argument(
+        '--allow', metavar='<object>', action='append', default=[],
+        help='carry out what is refused of this object, named as the column '
+             'Object of "tier plan" shows it; the part in parentheses may be '
+             'left out when that is enough (may be repeated)')
 
 
 def default_catalog() -> str:
@@ -82,9 +106,12 @@ class CatalogLister(StatusLister):
 def user_errors() -> collections.abc.Iterator[None]:
     """Shows expected failures as OSC does, without a traceback.
 
+    What could steer a terminal is escaped: services and files are quoted.
+
     :raises exceptions.CommandError: in place of an errors.TiersError.
     """
     try:
         yield
     except errors.TiersError as error:
-        raise exceptions.CommandError(str(error)) from error
+        raise exceptions.CommandError(
+            escaping.printable_lines(str(error))) from error

@@ -29,11 +29,12 @@ class ShowBackendConfig(command.Command):
     Reads only the tiers file, so that it works before any service does.
     """
 
-    _epilog = '''Environment: CINDER_TIERS_RBD_SECRET_UUID overrides the
-secret_uuid of the tiers file; CEPH_CONF is the rbd_ceph_conf of a cluster
-that names no conf.
+    _epilog = '''Environment: CINDER_TIERS_RBD_SECRET_UUID is the
+rbd_secret_uuid of a cluster that names no secret_uuid; CEPH_CONF is the
+rbd_ceph_conf of one that names no conf.
 
 Merge it into cinder.conf by hand: its enabled_backends names the tiers only.
+A tier with rbd and backend has a section already: it is in a comment.
 
 Example: openstack tier backend-config > tiers.conf
 '''
@@ -56,13 +57,16 @@ Example: openstack tier backend-config > tiers.conf
         """
         with arguments.user_errors():
             catalog = reader.read_file(parsed_args.catalog)
+        secret_uuid = os.environ.get('CINDER_TIERS_RBD_SECRET_UUID')
         sections = render.backends(
-            catalog,
-            default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
-            secret_uuid=os.environ.get('CINDER_TIERS_RBD_SECRET_UUID'))
+            catalog, secret_uuid=secret_uuid,
+            default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'))
         if parsed_args.format == 'json':
             text = json.dumps(sections, indent=2) + '\n'
         else:
             text = (render.caps_comments(catalog)
+                    + render.service_comments(catalog,
+                                              secret_uuid=secret_uuid)
+                    + render.backend_comments(catalog)
                     + render.cinder_conf(sections))
         self.app.stdout.write(text)

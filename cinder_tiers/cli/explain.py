@@ -63,6 +63,7 @@ Example: openstack tier explain --image debian -f value -c tier
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         arguments.exit_with_1(parser)
+        arguments.name_program(parser)
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument('--image', metavar='<image>',
                           help='a new volume of this image (name or ID)')

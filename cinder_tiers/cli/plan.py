@@ -16,7 +16,11 @@ import argparse
 import collections.abc
 
 from cinder_tiers.cli import arguments
+from cinder_tiers.cli import effects as told
+from cinder_tiers.domain import consent
+from cinder_tiers.domain import effects
 from cinder_tiers.domain import plan as plans
+from cinder_tiers.observe import cloud
 from cinder_tiers.observe import world
 from cinder_tiers import render
 from cinder_tiers.tiersfile import reader
@@ -28,16 +32,19 @@ NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
 class PlanTiers(arguments.CatalogLister):
     """Show what would make Cinder and Ceph match the tiers file.
 
-    Changes nothing. The table is empty when nothing is to be done. With
-    --out, the plan is saved for a review: "tier apply <plan>" does that and
-    nothing else, or nothing at all when the cloud has changed since.
+    Changes nothing. The table is empty when nothing is to be done. What a
+    change moves, and how full the OSDs then are, is estimated. With --out, the
+    plan is saved for a review: "tier apply <plan>" does that and nothing else,
+    or nothing at all when the cloud has changed since. What is refused is
+    done only when --allow names its object.
     """
 
     _epilog = '''Exit status: 0 nothing to do; 2 there are changes;
 1 an error, or a change that is refused because it would move or delete data
-or touch what is not ours.
+or touch what is not ours, and that --allow does not name.
 
 Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
+-c Effect -c "Bytes to move"
 '''
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -46,6 +53,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         parser.add_argument(
             '--out', metavar='<plan>',
             help='save the plan in this file, for "tier apply <plan>"')
+        arguments.add_allow(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace,
@@ -55,27 +63,35 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 
         Expected failures end as CommandError of OSC.
         """
+        connection = self.app.client_manager.sdk_connection
         with arguments.user_errors():
             text = reader.text_of(parsed_args.catalog)
             catalog = reader.read_text(text, file=parsed_args.catalog)
             with world.sessions(catalog) as clusters:
                 actual = world.observe(
                     catalog=catalog, clusters=clusters,
-                    connection=self.app.client_manager.sdk_connection)
-            plan = plans.make(catalog=catalog, actual=actual)
+                    connection=connection)
+            plan = consent.grant(plans.make(catalog=catalog, actual=actual),
+                                 parsed_args.allow)
+            found = effects.of_plan(plan.actions, actual.ceph)
             if parsed_args.out and not plan.refused:
                 saved_plan.write(parsed_args.out, catalog=text, plan=plan,
-                                 catalog_file=parsed_args.catalog)
+                                 catalog_file=parsed_args.catalog,
+                                 cloud=cloud.identity_of(connection))
         for action in plan.refused:
-            self.log.error('refused to %s %s: %s', action.verb, action.key,
-                           action.refusal)
+            self.log.error('%s', render.printable(
+                f'refused to {action.verb} {action.key}: {action.objection}'))
+        told.tell(self.log, plan.actions, found)
         if parsed_args.out and plan.refused:
             self.log.error('%s was not written, because the plan has refused '
                            'changes', parsed_args.out)
+        for name in consent.not_needed(plan, parsed_args.allow):
+            self.log.warning(arguments.NOT_NEEDED, name)
         if not plan.actions and self.app.options.verbose_level:
             self.app.stderr.write('No changes: Cinder and Ceph are as '
                                   f'{parsed_args.catalog} says.\n')
         self.exit_status = (ERROR if plan.refused else
                             CHANGES if plan.actions else NOTHING_TO_DO)
-        return render.PLAN_COLUMNS, [render.plan_row(action)
-                                     for action in plan.actions]
+        return render.PLAN_COLUMNS, [
+            render.plan_row(action, found[action.key])
+            for action in plan.actions]

@@ -44,6 +44,9 @@ class Verbs(commandmanager.CommandManager):
 class TiersShell(shell.OpenStackShell):
     """The shell of `cinder-tiers`."""
 
+    #: As cliff shows it in the usage, however it was started.
+    NAME = plugin.PROGRAM
+
     def __init__(self) -> None:
         super().__init__(
             description='Storage tiers of Cinder, chosen by image tag',

@@ -28,6 +28,7 @@ from cinder_tiers.tiersfile import reader
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
     arguments.exit_with_1(parser)
+    arguments.name_program(parser)
     parser.add_argument(
         '--declared', action='store_true',
         help='show what the tiers file says instead of what is applied; '

@@ -20,12 +20,15 @@ Ceph's API.
 import collections.abc
 import dataclasses
 import enum
+import shlex
 
+from cinder_tiers.domain import escaping
 from cinder_tiers.domain import state
 
 Resource = (state.CrushRule | state.ErasureCodeProfile | state.Pool
-            | state.CephxUser | state.OsdOptions | state.VolumeType
-            | state.QosSpec | state.TypeQuota)
+            | state.CephxUser | state.CacheTier | state.OsdOptions
+            | state.PrimaryAffinity | state.VolumeType | state.QosSpec
+            | state.TypeQuota)
 
 
 class Kind(enum.Enum):
@@ -35,7 +38,11 @@ class Kind(enum.Enum):
     CRUSH_RULE = 'crush rule'
     POOL = 'pool'
     OSD_OPTIONS = 'osd options'
+    HOST_OSD_OPTIONS = 'host osd options'
+    PRIMARY_AFFINITY = 'primary affinity'
     CEPHX_USER = 'cephx user'
+    # After the user: clients reach the cache pool as soon as it is in front.
+    CACHE_TIER = 'cache tier'
     VOLUME_TYPE = 'volume type'
     QOS_SPEC = 'qos spec'
     TYPE_QUOTA = 'default quota'
@@ -60,11 +67,26 @@ class Key:
 class Refusal:
     """Why an action needs an operator's hand, and what the hand can do."""
 
+    #: A clause, such as `it would open a private volume type`.
     reason: str
+    #: What to do instead, as an imperative.
     remedy: str
+    #: Whether an operator who names the object lets it be done.
+    yields_to_consent: bool = False
 
-    def __str__(self) -> str:
-        return f'{self.reason}; {self.remedy}'
+
+def joined(refusals: collections.abc.Iterable[Refusal]) -> Refusal | None:
+    """All refusals of one action as one; None when there is none.
+
+    It yields to consent when each of them does.
+    """
+    several = tuple(refusals)
+    if not several:
+        return None
+    return Refusal(
+        reason='; '.join(one.reason for one in several),
+        remedy='; '.join(one.remedy for one in several),
+        yields_to_consent=all(one.yields_to_consent for one in several))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,6 +104,8 @@ class Action:
     needs: frozenset[Key] = frozenset()
     #: None when the action may be carried out.
     refusal: Refusal | None = None
+    #: The refusal that an operator overcame by naming the object.
+    consented: Refusal | None = None
 
     @property
     def verb(self) -> str:
@@ -89,6 +113,34 @@ class Action:
         if self.before is None:
             return 'create'
         return 'delete' if self.after is None else 'update'
+
+    @property
+    def remedy(self) -> str:
+        """The ways out of a refusal; empty when there is none."""
+        if self.refusal is None:
+            return ''
+        if not self.refusal.yields_to_consent:
+            return f'{self.refusal.remedy}; --allow cannot overcome this'
+        return (f'{self.refusal.remedy}; or, to accept it, add --allow '
+                f'{shlex.quote(str(self.key))} to tier plan and tier apply')
+
+    @property
+    def objection(self) -> str:
+        """Why it is refused and the ways out; empty when it is not."""
+        return f'{self.refusal.reason}; {self.remedy}' if self.refusal else ''
+
+    @property
+    def explanation(self) -> str:
+        """What asks for it, and what is to be known before it is done.
+
+        Each in a line, in which what is not printable is escaped.
+        """
+        lines = [self.why]
+        if self.refusal:
+            lines.append(self.objection)
+        elif self.consented:
+            lines.append(f'allowed, although {self.consented.reason}')
+        return '\n'.join(map(escaping.printable, lines))
 
 
 class Outcome(enum.Enum):

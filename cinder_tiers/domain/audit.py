@@ -20,13 +20,16 @@ how anything is read, shown or put right.
 import collections.abc
 import dataclasses
 import enum
+import itertools
 
 from cinder_tiers.domain import actions
-from cinder_tiers.domain import caps
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import cluster_rules
+from cinder_tiers.domain import concerned_tiers
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import host_options
+from cinder_tiers.domain import osd_requirements
 from cinder_tiers.domain import plan as plans
 from cinder_tiers.domain import project_rules
 from cinder_tiers.domain import state
@@ -34,6 +37,7 @@ from cinder_tiers.domain import state
 #: Aspect of the one finding of a tier that is as declared.
 ALL = 'all'
 _APPLY = 'run "openstack tier apply"'
+_RESTART = 'do so one failure domain after the other'
 #: {field, or the beginning of fields up to a dot: aspect}
 _ASPECTS = {'extra_specs': 'extra specs', 'is_public': 'access',
             'projects': 'access', 'options': 'pool options',
@@ -93,6 +97,11 @@ class Observed:
     projects: collections.abc.Mapping[str, frozenset[str]] | Unread
     #: {name of the cluster in the catalog: its state}, for each in use.
     ceph: collections.abc.Mapping[str, state.CephState | Unread]
+    #: {name of the cluster: {OSD id: facts}}, for each of which a tier has
+    #: OSD requirements.
+    osds: collections.abc.Mapping[
+        str, collections.abc.Mapping[int, osd_requirements.Facts] | Unread
+    ] = dataclasses.field(default_factory=dict)
 
 
 def audit(*, catalog: catalogs.Catalog,
@@ -101,19 +110,63 @@ def audit(*, catalog: catalogs.Catalog,
 
     :returns: for each tier, in the order of the file, what is not as declared
         or not known, or one compliant finding; then what is of no tier. All
-        are compliant exactly when all could be read and the plan is empty.
+        are compliant exactly when all could be read, the plan is empty, and
+        the OSDs are what is required of them.
     """
     problems = _problems(catalog, observed)
-    found = [*_unread(catalog, observed), *problems]
+    hosts = _host_problems(catalog, observed)
+    found = [*_unread(catalog, observed), *problems,
+             *itertools.chain.from_iterable(hosts.values())]
+    catalog = host_options.without(catalog, hosts)
     for action in _actions(catalog, observed, problems):
         found.extend(_findings(catalog, action))
+    found.extend(_requirements(catalog, observed))
     ordered = []
     for tier in catalog.tiers:
         ordered.extend(
             [one for one in found if one.tier == tier.name]
-            or [Finding(object_name=f'tier {tier.name}', tier=tier.name,
-                        state=State.COMPLIANT, aspect=ALL)])
+            or [_as_declared(tier, observed)])
     return (*ordered, *(one for one in found if one.tier is None))
+
+
+def _requirements(catalog: catalogs.Catalog, observed: Observed,
+                  ) -> collections.abc.Iterator[Finding]:
+    """What OSDs are not, that a tier requires of them."""
+    for tier in catalog.ours:
+        if tier.rbd is None or tier.rbd.osd_requirements is None or isinstance(
+                observed.ceph[tier.rbd.cluster], Unread):
+            continue
+        facts = observed.osds[tier.rbd.cluster]
+        name = f'tier {tier.name}'
+        if isinstance(facts, Unread):
+            yield Finding(object_name=name, tier=tier.name,
+                          state=State.UNKNOWN, aspect=_OSD_REQUIREMENTS,
+                          reason=facts.reason)
+            continue
+        for one in osd_requirements.compare(tier.rbd.osd_requirements, {
+                osd.osd_id: facts.get(osd.osd_id)
+                for osd in observed.ceph[tier.rbd.cluster].osds
+                if osd.device_class == tier.rbd.device_class
+                and osd.location.get('root') == desired.ROOT}):
+            yield Finding(
+                object_name=name, tier=tier.name, state=_ANSWERS[one.answer],
+                aspect=_OSD_REQUIREMENTS, current=one.current,
+                expected=one.expected, reason=one.reason, remedy=one.remedy)
+
+
+def _as_declared(tier: catalogs.Tier, observed: Observed) -> Finding:
+    """The finding of a tier of which nothing else is to be said."""
+    if tier.take_over:
+        return Finding(object_name=f'tier {tier.name}', tier=tier.name,
+                       state=State.COMPLIANT, aspect=ALL)
+    gone = (not isinstance(observed.cinder, Unread)
+            and tier.name not in observed.cinder.volume_types)
+    return Finding(
+        object_name=f'tier {tier.name}', tier=tier.name,
+        state=State.NOT_APPLICABLE, aspect=ALL,
+        reason='take_over: false: the volume type is not ours, and nothing '
+               'is asked of it' + (
+                   '; there is no volume type of this name' if gone else ''))
 
 
 def worst(findings: collections.abc.Iterable[Finding]) -> State:
@@ -125,7 +178,7 @@ def worst(findings: collections.abc.Iterable[Finding]) -> State:
 
 def _unread(catalog: catalogs.Catalog,
             observed: Observed) -> collections.abc.Iterator[Finding]:
-    for tier in catalog.tiers:
+    for tier in catalog.ours:
         sources = {'volume type': observed.cinder}
         if tier.projects:
             sources['access'] = observed.projects
@@ -139,6 +192,13 @@ def _unread(catalog: catalogs.Catalog,
                     state=State.UNKNOWN, aspect=aspect, reason=source.reason)
 
 
+_OSD_REQUIREMENTS = 'osd requirements'
+#: {answer: state}
+_ANSWERS = {
+    osd_requirements.Answer.UNMET: State.NON_COMPLIANT,
+    osd_requirements.Answer.UNKNOWN: State.UNKNOWN,
+    osd_requirements.Answer.NOT_APPLICABLE: State.NOT_APPLICABLE,
+}
 _ACCESS, _CLUSTER, _IMAGES = 'access', 'cluster', 'images pool'
 
 
@@ -146,7 +206,8 @@ def _problems(catalog: catalogs.Catalog, observed: Observed,
               ) -> list[Finding]:
     """What makes a plan impossible."""
     found = []
-    for tier in catalog.tiers:
+    catalog = host_options.without(catalog, catalog.clusters)
+    for tier in catalog.ours:
         alone = dataclasses.replace(catalog, tiers=(tier,))
         problems = {_ACCESS: (), _CLUSTER: (), _IMAGES: ()}
         if not isinstance(observed.projects, Unread):
@@ -159,9 +220,22 @@ def _problems(catalog: catalogs.Catalog, observed: Observed,
                 one for one in cluster_rules.check(alone, observed.ceph)
                 if one not in problems[_CLUSTER])
         found.extend(
-            _problem(tier.name, aspect, problem)
+            _problem(f'tier {tier.name}', tier.name, aspect, problem)
             for aspect, several in problems.items() for problem in several)
     return found
+
+
+def _host_problems(catalog: catalogs.Catalog, observed: Observed,
+                   ) -> dict[str, list[Finding]]:
+    """{cluster: what makes its `host_osd_options` impossible}."""
+    found = {cluster.name: [
+        _problem(f'cluster {cluster.name}', None,
+                 actions.Kind.HOST_OSD_OPTIONS.value, problem)
+        for problem in host_options.check_cluster(
+            catalog, cluster, observed.ceph[cluster.name])]
+        for cluster in catalog.clusters_in_use
+        if not isinstance(observed.ceph[cluster.name], Unread)}
+    return {name: several for name, several in found.items() if several}
 
 
 def _without_images_pools(catalog: catalogs.Catalog,
@@ -174,9 +248,10 @@ def _without_images_pools(catalog: catalogs.Catalog,
         for name, cluster in catalog.clusters.items()})
 
 
-def _problem(tier: str, aspect: str, problem: errors.Problem) -> Finding:
+def _problem(object_name: str, tier: str | None, aspect: str,
+             problem: errors.Problem) -> Finding:
     return Finding(
-        object_name=f'tier {tier}', tier=tier, state=State.NON_COMPLIANT,
+        object_name=object_name, tier=tier, state=State.NON_COMPLIANT,
         aspect=aspect, current={'found': problem.found},
         expected={'expected': problem.expected}, remedy=problem.remedy,
         reason=f'{problem.where}: the catalog cannot be applied')
@@ -196,13 +271,15 @@ def _actions(catalog: catalogs.Catalog, observed: Observed,
     known: dict[str, frozenset[str]] = {}
     tiers = []
     for tier in catalog.tiers:
-        if tier.rbd and (tier.name in left_out[_CLUSTER] or isinstance(
-                observed.ceph[tier.rbd.cluster], Unread)):
+        if tier.rbd and tier.take_over and (
+                tier.name in left_out[_CLUSTER] or isinstance(
+                    observed.ceph[tier.rbd.cluster], Unread)):
             # Its volume type stays what it would be with the pool.
             tier = dataclasses.replace(tier, backend_name=tier.backend,
                                        rbd=None)
-        if tier.projects and (tier.name in left_out[_ACCESS]
-                              or isinstance(projects, Unread)):
+        if tier.projects and tier.take_over and (
+                tier.name in left_out[_ACCESS]
+                or isinstance(projects, Unread)):
             before = cinder.volume_types.get(tier.name)
             ids = sorted(before.projects) if before else []
             known.update({one: frozenset({one}) for one in ids})
@@ -226,59 +303,41 @@ def _actions(catalog: catalogs.Catalog, observed: Observed,
 def _findings(catalog: catalogs.Catalog, action: actions.Action,
               ) -> collections.abc.Iterator[Finding]:
     """An action as findings: one for each tier and aspect."""
-    for tier in _tiers_of(catalog, action) or (None,):
-        for aspect, current, expected in _aspects(action):
+    for tier in concerned_tiers.of(catalog, action) or (None,):
+        for aspect, found, current, expected in _aspects(action):
             yield Finding(
                 object_name=f'tier {tier}' if tier else str(action.key),
-                tier=tier, state=State.NON_COMPLIANT, aspect=aspect,
+                tier=tier, state=found, aspect=aspect,
                 current=current, expected=expected,
                 reason=_reason(action, current),
-                remedy=(action.refusal.remedy if action.refusal
-                        else _APPLY))
-
-
-def _tiers_of(catalog: catalogs.Catalog,
-              action: actions.Action) -> tuple[str, ...]:
-    """Names of the tiers that an action is for."""
-    key = action.key
-    if key.kind is actions.Kind.QOS_SPEC:
-        return tuple(tier.name for tier in catalog.tiers
-                     if desired.qos_spec_name(tier.name) == key.name)
-    if key.cluster is None:
-        return tuple(tier.name for tier in catalog.tiers
-                     if tier.name == key.name)
-    tiers = catalog.tiers_of(key.cluster)
-    if key.kind is actions.Kind.OSD_OPTIONS:
-        return tuple(tier.name for tier in tiers if tier.rbd.osd_options
-                     and tier.rbd.device_class == key.name)
-    if key.kind is actions.Kind.CEPHX_USER:
-        held = action.before.caps if action.before else None
-        return tuple(tier.name for tier in tiers
-                     if held is None or _lacks(catalog, tier, held))
-    return tuple(tier.name for tier in tiers if key.name in tier.rbd.pools)
-
-
-def _lacks(catalog: catalogs.Catalog, tier: catalogs.Tier,
-           held: collections.abc.Mapping[str, str]) -> bool:
-    """Whether the user of cinder-volume lacks what a tier needs."""
-    alone = dataclasses.replace(catalog, tiers=(tier,))
-    return held != caps.union(held, desired.grants_of(
-        alone, catalog.clusters[tier.rbd.cluster]))
+                remedy=(_RESTART if found is State.OUT_OF_DATE
+                        else action.remedy or _APPLY))
 
 
 def _aspects(action: actions.Action) -> list[
-        tuple[str, dict[str, object], dict[str, object]]]:
-    """(aspect, {field: as it is}, {field: as it should be})."""
+        tuple[str, State, dict[str, object], dict[str, object]]]:
+    """(aspect, state, {field: as it is}, {field: as it should be})."""
     if action.before is None or action.after is None:
-        return [(action.key.kind.value, _set_fields(action.before),
-                 _set_fields(action.after))]
-    aspects: dict[str, tuple[dict[str, object], dict[str, object]]] = {}
+        return [(action.key.kind.value, State.NON_COMPLIANT,
+                 _set_fields(action.before), _set_fields(action.after))]
+    aspects: dict[tuple[str, State],
+                  tuple[dict[str, object], dict[str, object]]] = {}
     for one in actions.differences(action.before, action.after):
         aspect = _ASPECTS.get(one.field.partition('.')[0],
                               action.key.kind.value)
-        current, expected = aspects.setdefault(aspect, ({}, {}))
+        found = (State.OUT_OF_DATE if _misses_restart(action.before, one)
+                 else State.NON_COMPLIANT)
+        current, expected = aspects.setdefault((aspect, found), ({}, {}))
         current[one.field], expected[one.field] = one.before, one.after
-    return [(aspect, *sides) for aspect, sides in aspects.items()]
+    return [(*key, *sides) for key, sides in aspects.items()]
+
+
+def _misses_restart(before: actions.Resource,
+                    difference: actions.Difference) -> bool:
+    """Whether the OSDs were told all, and need only be started again."""
+    return isinstance(before, state.OsdOptions) and (
+        before.after_restart.get(difference.field.partition('.')[2])
+        == difference.after)
 
 
 def _set_fields(resource: actions.Resource | None) -> dict[str, object]:

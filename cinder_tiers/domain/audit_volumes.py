@@ -29,6 +29,7 @@ from cinder_tiers.domain import explain_volume
 from cinder_tiers.domain import explanation
 from cinder_tiers.domain import extra_specs
 from cinder_tiers.domain import facts
+from cinder_tiers.domain import superseded_types
 
 State = audit.State
 PLACEMENT, RESIDENCY = 'placement', 'residency'
@@ -154,6 +155,9 @@ def judge(*, volume: facts.KnownVolume,
         return Verdict(state=State.UNKNOWN, reason=(
             f'its volume type {volume.type_name} is not among those that '
             'Cinder listed'), remedy='run the audit again')
+    successor = superseded_types.successor_of(volume.type_name or '')
+    if successor in applied.types:
+        return _retired(volume, successor)
     follows = _follows(volume)
     if tier is None and not follows:
         return Verdict(state=State.NOT_APPLICABLE)
@@ -165,6 +169,15 @@ def judge(*, volume: facts.KnownVolume,
     explained = explain_volume.explain_volume(
         volume=volume, image=image, known=known, policy=policy)
     return _verdict(volume, explained, follows)
+
+
+def _retired(volume: facts.KnownVolume, tier: str) -> Verdict:
+    return Verdict(
+        state=State.OUT_OF_DATE, tier=tier,
+        reason=f'its type was the type of tier {tier} until that was changed',
+        remedy=f'run "openstack volume set --type {tier} --retype-policy '
+               'never" on it, which moves no data where both types have the '
+               'same backend')
 
 
 def _verdict(volume: facts.KnownVolume, explained: explanation.Explanation,

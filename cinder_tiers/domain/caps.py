@@ -68,3 +68,20 @@ def union(held: collections.abc.Mapping[str, str],
         if missing:
             result[daemon] = ', '.join(dict.fromkeys(have + missing))
     return result
+
+
+def beyond(held: collections.abc.Mapping[str, str],
+           others: collections.abc.Mapping[str, str]) -> tuple[str, ...]:
+    """Grants that are held and that other capabilities do not have.
+
+    >>> beyond({'mon': 'allow r', 'mds': 'allow r'}, {'mon': 'allow r'})
+    ('mds allow r',)
+
+    :param held: {daemon type: text}.
+    :param others: {daemon type: text}.
+    :returns: each with its daemon type.
+    """
+    return tuple(
+        f'{daemon} {grant}' for daemon, text in sorted(held.items())
+        for grant in parse(text) if not any(
+            covers(one, grant) for one in parse(others.get(daemon, ''))))

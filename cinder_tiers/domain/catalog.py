@@ -20,6 +20,9 @@ what exists in Cinder or Ceph. Rules between the values are in
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain import cache_settings
+from cinder_tiers.domain import expectations
+from cinder_tiers.domain import osd_requirements as requirements
 from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import tags
 
@@ -68,6 +71,10 @@ class Cluster:
     conf: str | None = None
     #: libvirt secret that holds the key of `cinder_user`.
     secret_uuid: str | None = None
+    #: {CRUSH host: {option: value}} of its OSDs, whatever their class.
+    host_osd_options: collections.abc.Mapping[
+        str, collections.abc.Mapping[str, pool_options.Value]] = (
+            dataclasses.field(default_factory=dict))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -106,8 +113,8 @@ class RbdPool:
 
     cluster: str
     pool: str
-    #: CRUSH device class, such as ssd.
-    device_class: str
+    #: CRUSH device class, such as ssd; None for OSDs of all classes.
+    device_class: str | None = None
     protection: Replicated | ErasureCoded
     #: CRUSH bucket type of which no two copies may share one.
     failure_domain: str = 'host'
@@ -119,16 +126,48 @@ class RbdPool:
     #: {option: value} of the OSDs of the device class.
     osd_options: collections.abc.Mapping[str, pool_options.Value] = (
         dataclasses.field(default_factory=dict))
+    #: 0 to 1, of the OSDs of the device class; None leaves it as it is.
+    primary_affinity: float | None = None
+    #: What the OSDs of the device class must be; None: anything.
+    osd_requirements: requirements.Requirements | None = None
     #: {librbd option: value} for all clients of the pool.
     rbd_options: collections.abc.Mapping[str, pool_options.Value] = (
         dataclasses.field(default_factory=dict))
 
+    #: A cache tier in front of `data_pool`; None: none is declared.
+    cache: 'Cache | None' = None
+
+    @property
+    def data_pool(self) -> str:
+        """The Ceph pool that holds the data of images."""
+        if isinstance(self.protection, ErasureCoded):
+            return self.pool + DATA_POOL_SUFFIX
+        return self.pool
+
+    @property
+    def own_pools(self) -> tuple[str, ...]:
+        """Its Ceph pools without the cache, first the one Cinder names."""
+        return tuple(dict.fromkeys((self.pool, self.data_pool)))
+
     @property
     def pools(self) -> tuple[str, ...]:
         """All Ceph pools of the tier, first the one that Cinder names."""
-        if isinstance(self.protection, ErasureCoded):
-            return (self.pool, self.pool + DATA_POOL_SUFFIX)
-        return (self.pool,)
+        return self.own_pools + (self.cache.rbd.pools if self.cache else ())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cache:
+    """A cache tier of Ceph, in front of the pool with a tier's data."""
+
+    #: The replicated pool that holds it, without a cache of its own.
+    rbd: RbdPool
+    #: `cache_settings.WRITEBACK` or `READONLY`.
+    mode: str
+    #: Whether stale data, which `READONLY` may serve, was asked for in words.
+    stale_reads: bool = False
+    #: {name: value}, see `cache_settings`.
+    settings: collections.abc.Mapping[str, cache_settings.Value] = (
+        dataclasses.field(default_factory=dict))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -169,6 +208,9 @@ class Tier:
     """A tier, which becomes a volume type of the same name."""
 
     name: str
+    #: False: the volume type exists and is somebody else's, and nothing of
+    #: the tier is changed, nor in effect, until this is gone.
+    take_over: bool = True
     #: None leaves the volume type's description as it is.
     description: str | None = None
     #: Image tags that ask for the tier, as typed, in the order of the file.
@@ -188,10 +230,15 @@ class Tier:
     qos: Qos | None = None
     #: None leaves the quotas as they are.
     quotas: Quotas | None = None
+    #: {fio pattern: {limit: value}} of what guests get, see `expectations`.
+    #: Nothing is changed for it; it is for who measures.
+    expect: expectations.Expectations = dataclasses.field(
+        default_factory=dict)
     #: The Ceph pool behind it; None: the storage exists already, and
     #: `backend_name` or `extra_specs` say which it is.
     rbd: RbdPool | None = None
-    #: `volume_backend_name` of storage that exists; None with `rbd`.
+    #: `volume_backend_name` of a backend that exists; with `rbd`, of one
+    #: that serves its pool already, None for one that is to come.
     backend_name: str | None = None
     #: More extra specs of its volume type; without `rbd` and `backend_name`
     #: they select the backends.
@@ -210,11 +257,28 @@ class Tier:
 
     @property
     def backend(self) -> str | None:
-        """`volume_backend_name`; None when extra specs select backends.
+        """`volume_backend_name`; None when extra specs select backends."""
+        if self.backend_name is None and self.rbd is not None:
+            return self.section
+        return self.backend_name
 
-        With `rbd` it is also the name of the section of cinder.conf.
+    @property
+    def section(self) -> str:
+        """Name of its section of cinder.conf, when it needs a new one.
+
+        It is the `volume_backend_name` of that section, too.
         """
-        return f'tier-{self.name}' if self.rbd else self.backend_name
+        return f'tier-{self.name}'
+
+    @property
+    def storages(self) -> tuple[tuple[Path, RbdPool], ...]:
+        """(place in the catalog, pool) of its pool and of the cache's."""
+        if self.rbd is None:
+            return ()
+        place = ('tiers', self.name, 'rbd')
+        cache = self.rbd.cache
+        return ((place, self.rbd),
+                *([((*place, 'cache'), cache.rbd)] if cache else ()))
 
     @property
     def normal_tags(self) -> frozenset[str]:
@@ -231,25 +295,38 @@ class Catalog:
     clusters: collections.abc.Mapping[str, Cluster]
     #: Volume types that leave the choice to the image.
     follow_image_types: tuple[str, ...] = ()
+    #: Whether no tier serves untagged images and blank volumes, which was
+    #: asked for in words.
+    without_fallback: bool = False
     source: Source = dataclasses.field(default_factory=Source, compare=False)
 
     def tier(self, name: str | None) -> Tier | None:
         """The tier of a name; None when there is none."""
         return next((tier for tier in self.tiers if tier.name == name), None)
 
+    @property
+    def ours(self) -> tuple[Tier, ...]:
+        """Tiers that plan and apply are about, in the order of the file."""
+        return tuple(tier for tier in self.tiers if tier.take_over)
+
     def tiers_of(self, cluster: str) -> tuple[Tier, ...]:
-        """Tiers with a pool in a cluster, in the order of the file."""
-        return tuple(tier for tier in self.tiers
+        """Those of our tiers with a pool in a cluster, in that order."""
+        return tuple(tier for tier in self.ours
                      if tier.rbd is not None and tier.rbd.cluster == cluster)
 
     @property
     def projects(self) -> tuple[str, ...]:
-        """Names or ids of all projects in it, each once."""
+        """Names or ids of all projects of our tiers, each once."""
         return tuple(dict.fromkeys(
-            name for tier in self.tiers for name in tier.projects))
+            name for tier in self.ours for name in tier.projects))
+
+    @property
+    def volume_types(self) -> tuple[str, ...]:
+        """Names of all volume types that it declares."""
+        return (*(tier.name for tier in self.tiers), *self.follow_image_types)
 
     @property
     def clusters_in_use(self) -> tuple[Cluster, ...]:
-        """Clusters that have a tier, in the order of the file."""
+        """Clusters that have a tier of ours, in the order of the file."""
         return tuple(cluster for name, cluster in self.clusters.items()
                      if self.tiers_of(name))

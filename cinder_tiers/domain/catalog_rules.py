@@ -18,10 +18,16 @@ not know what exists in a cluster; `cluster_rules` does.
 """
 
 import collections.abc
+import itertools
 
+from cinder_tiers.domain import cache_rules
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import expectations
+from cinder_tiers.domain import host_options
+from cinder_tiers.domain import osd_requirement_rules
 from cinder_tiers.domain import pool_rules
+from cinder_tiers.domain import primary_affinity
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain import tags
 from cinder_tiers.domain import volume_type_rules
@@ -39,18 +45,26 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
     """
     rules = (_fallback, _names, _tags_within, _tags_across, _priorities,
              *volume_type_rules.RULES, _clusters, _protection, _pools,
-             pool_rules.check)
+             pool_rules.check, host_options.check,
+             osd_requirement_rules.check, primary_affinity.check,
+             cache_rules.check, _expectations)
     return tuple(problem for rule in rules for problem in rule(catalog))
 
 
 def _fallback(catalog: catalogs.Catalog) -> Problems:
     names = [tier.name for tier in catalog.tiers if tier.fallback]
-    if not names and catalog.tiers:
+    if names and catalog.without_fallback:
+        yield errors.Problem(
+            where=catalog.source.where(('fallback',)),
+            found=f'fallback: none, but tier {names[0]!r} has fallback: true',
+            expected='one of them', remedy='remove one of them')
+    if not names and catalog.ours and not catalog.without_fallback:
         yield errors.Problem(
             where=catalog.source.where(('tiers',)),
             found='no tier has fallback: true',
             expected='exactly one, which serves untagged images',
-            remedy='add fallback: true to one tier')
+            remedy='add fallback: true to one tier, or at the top fallback: '
+                   'none, which leaves such volumes to Cinder')
     for name in names[1:]:
         yield errors.Problem(
             where=catalog.source.where(('tiers', name, 'fallback')),
@@ -140,6 +154,16 @@ def _priorities(catalog: catalogs.Catalog) -> Problems:
                 remedy='give the tier that should win the higher number')
 
 
+def _expectations(catalog: catalogs.Catalog) -> Problems:
+    for tier in catalog.tiers:
+        for fault in expectations.faults(tier.expect):
+            yield errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'expect', *fault.path)),
+                found=f'expect of tier {tier.name!r}: {fault.found}',
+                expected=fault.expected, remedy=fault.remedy)
+
+
 def _clusters(catalog: catalogs.Catalog) -> Problems:
     known = ', '.join(catalog.clusters) or 'none'
     for tier in catalog.tiers:
@@ -156,11 +180,9 @@ def _clusters(catalog: catalogs.Catalog) -> Problems:
 
 
 def _protection(catalog: catalogs.Catalog) -> Problems:
-    for tier in catalog.tiers:
-        if tier.rbd is None:
-            continue
-        path = ('tiers', tier.name, 'rbd')
-        protection = tier.rbd.protection
+    for path, rbd in itertools.chain.from_iterable(
+            tier.storages for tier in catalog.tiers):
+        protection = rbd.protection
         if (isinstance(protection, catalogs.Replicated)
                 and protection.min_size > protection.size):
             yield errors.Problem(
@@ -191,7 +213,7 @@ def _protection(catalog: catalogs.Catalog) -> Problems:
                 expected='m of at most k; more costs more space than copies '
                          'do',
                 remedy='lower m, or use replicated')
-        pg_num = tier.rbd.pg_num
+        pg_num = rbd.pg_num
         if pg_num is not None and pg_num.bit_count() != 1:
             below = 1 << (pg_num.bit_length() - 1)
             yield errors.Problem(
@@ -207,16 +229,16 @@ def _pools(catalog: catalogs.Catalog) -> Problems:
         (cluster.name, cluster.images_pool): 'images_pool of the cluster'
         for cluster in catalog.clusters.values() if cluster.images_pool}
     for tier in catalog.tiers:
-        for pool in tier.rbd.pools if tier.rbd else ():
+        for path, pool in ((path, pool) for path, rbd in tier.storages
+                           for pool in rbd.own_pools):
             key = (tier.rbd.cluster, pool)
             if key in owners:
                 yield errors.Problem(
-                    where=catalog.source.where(
-                        ('tiers', tier.name, 'rbd', 'pool')),
+                    where=catalog.source.where((*path, 'pool')),
                     found=f'pool {pool!r} of tier {tier.name!r} is also the '
                           f'{owners[key]}',
-                    expected='a pool of its own for each tier (an erasure '
-                             'coded one also has '
+                    expected='a pool of its own for each tier and cache (an '
+                             'erasure coded one also has '
                              f'POOL{catalogs.DATA_POOL_SUFFIX})',
                     remedy='name another pool')
             owners.setdefault(key, f'pool of tier {tier.name!r}')

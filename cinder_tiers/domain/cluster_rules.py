@@ -18,9 +18,11 @@ tier could not be completed.
 
 import collections.abc
 
+from cinder_tiers.domain import cache_rules
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import host_options
 from cinder_tiers.domain import osd_options
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain import state
@@ -38,8 +40,14 @@ def check(catalog: catalogs.Catalog,
     for cluster in catalog.clusters_in_use:
         cluster_state = ceph[cluster.name]
         problems.extend(_images_pool(catalog, cluster, cluster_state))
+        problems.extend(host_options.check_cluster(catalog, cluster,
+                                                   cluster_state))
         for tier in catalog.tiers_of(cluster.name):
-            problems.extend(_placement(catalog, tier, cluster_state))
+            for path, rbd in tier.storages:
+                problems.extend(_placement(catalog, tier, path, rbd,
+                                           cluster_state))
+            problems.extend(
+                cache_rules.check_tier(catalog, tier, cluster_state))
             problems.extend(_osd_options(catalog, tier, cluster_state))
     return tuple(problems)
 
@@ -60,13 +68,10 @@ def _images_pool(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
 
 
 def _placement(catalog: catalogs.Catalog, tier: catalogs.Tier,
+               path: catalogs.Path, rbd: catalogs.RbdPool,
                ceph: state.CephState) -> list[errors.Problem]:
-    rbd = tier.rbd
-    if rbd is None:
-        return []
-    path = ('tiers', tier.name, 'rbd')
     classes = ceph.device_classes
-    if rbd.device_class not in classes:
+    if rbd.device_class is not None and rbd.device_class not in classes:
         exist = ', '.join(f'{name} ({count} OSDs)'
                           for name, count in classes.items()) or 'none'
         near = spelling.did_you_mean(rbd.device_class, classes)
@@ -86,7 +91,8 @@ def _placement(catalog: catalogs.Catalog, tier: catalogs.Tier,
     return [errors.Problem(
         where=catalog.source.where((*path, 'failure_domain')),
         found=f'{len(buckets)} failure domains of type '
-              f'{rbd.failure_domain!r} with {rbd.device_class} OSDs under '
+              f'{rbd.failure_domain!r} with {rbd.device_class or "any"} '
+              f'OSDs under '
               f'CRUSH root {desired.ROOT!r}'
               + (f' ({", ".join(sorted(buckets))})' if buckets else ''),
         expected=f'at least {needed}, one for each copy or chunk of tier '
@@ -97,23 +103,9 @@ def _placement(catalog: catalogs.Catalog, tier: catalogs.Tier,
 
 def _osd_options(catalog: catalogs.Catalog, tier: catalogs.Tier,
                  ceph: state.CephState) -> list[errors.Problem]:
-    problems = []
-    for name, value in tier.rbd.osd_options.items() if tier.rbd else ():
-        where = catalog.source.where(
-            ('tiers', tier.name, 'rbd', 'osd_options', name))
-        schema = ceph.option_schemas.get(name)
-        if schema is None:
-            problems.append(errors.Problem(
-                where=where, found=f'the cluster has no option {name!r}',
-                expected='an option of its release of Ceph',
-                remedy='in its place came ' + osd_options.SUCCESSORS[name]
-                if name in osd_options.SUCCESSORS
-                else 'look for it with "ceph config ls"'))
-            continue
-        try:
-            osd_options.normal(schema, value)
-        except ValueError as error:
-            problems.append(errors.Problem(
-                where=where, found=f'{name} {value!r}', expected=str(error),
-                remedy='correct it'))
-    return problems
+    if tier.rbd is None:
+        return []
+    path = ('tiers', tier.name, 'rbd', 'osd_options')
+    return osd_options.problems(
+        tier.rbd.osd_options, ceph.option_schemas,
+        where=lambda name: catalog.source.where((*path, name)))

@@ -15,16 +15,19 @@
 Every naming and sizing rule is here and nowhere else. Pure. Must not know
 what exists.
 
-Names: an RBD tier with pool P has the CRUSH rule P. An erasure coded one has
+Names: an RBD tier with pool P has the CRUSH rule P, unless `pool_placement`
+finds another one. An erasure coded one has
 a replicated pool P with the headers of the images, and for their data the
 pool, the CRUSH rule and the erasure code profile `P-data`: librbd keeps
 headers and omap in a replicated pool (ceph doc/rados/operations/
-erasure-code.rst, "Erasure coding with overwrites").
+erasure-code.rst, "Erasure coding with overwrites"). A cache tier in pool C
+has the CRUSH rule C, and stands in front of the pool with the data.
 """
 
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain import cache_settings
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import osd_options
 from cinder_tiers.domain import pool_options
@@ -33,6 +36,8 @@ from cinder_tiers.domain import tags
 
 #: CRUSH root below which tiers place data.
 ROOT = 'default'
+#: Stands for a device class in the name of a rule that takes all of them.
+ANY = 'any'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,14 +50,37 @@ class TierPools:
 
 
 def pools_of(rbd: catalogs.RbdPool) -> TierPools:
-    """Profiles, CRUSH rules and pools of an RBD tier."""
+    """Profiles, CRUSH rules and pools of an RBD tier, its cache included."""
+    own = _own_pools(rbd)
+    if rbd.cache is None:
+        return own
+    cache = _own_pools(rbd.cache.rbd)
+    return TierPools(erasure_code_profiles=own.erasure_code_profiles,
+                     crush_rules=own.crush_rules + cache.crush_rules,
+                     pools=own.pools + cache.pools)
+
+
+def cache_tier_of(rbd: catalogs.RbdPool) -> state.CacheTier | None:
+    """What stands in front of the data of an RBD tier; None: nothing."""
+    cache = rbd.cache
+    if cache is None:
+        return None
+    return state.CacheTier(
+        name=rbd.data_pool, cache_pool=cache.rbd.pool, mode=cache.mode,
+        overlay=True, settings={
+            name: cache_settings.normal(name, value) for name, value in
+            {**cache_settings.DEFAULTS, **cache.settings}.items()})
+
+
+def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
+    """The same without the cache."""
     if isinstance(rbd.protection, catalogs.Replicated):
         return TierPools(
             erasure_code_profiles=(),
             crush_rules=(_rule(rbd, name=rbd.pool, kind='replicated'),),
             pools=(_replicated(rbd, protection=rbd.protection,
                                pg_num=rbd.pg_num),))
-    head, data = rbd.pools
+    head, data = rbd.pool, rbd.data_pool
     return TierPools(
         erasure_code_profiles=(state.ErasureCodeProfile(
             name=data, k=rbd.protection.k, m=rbd.protection.m, root=ROOT,
@@ -62,7 +90,18 @@ def pools_of(rbd: catalogs.RbdPool) -> TierPools:
                      _rule(rbd, name=head, kind='replicated')),
         pools=(_erasure_coded(rbd, name=data, protection=rbd.protection),
                _replicated(rbd, protection=head_protection(rbd.protection),
-                           pg_num=_head_pg_num(rbd.pg_num), data_pool=data)))
+                           pg_num=head_pg_num(rbd.pg_num), data_pool=data)))
+
+
+def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
+    """Names for the CRUSH rule and the profile of a pool, the best first.
+
+    The second is for when something else has the first one.
+
+    :param rbd: the pool of the tier.
+    :param pool: the pool, one of `rbd.pools`.
+    """
+    return pool, f'{pool}-{rbd.device_class or ANY}-{rbd.failure_domain}'
 
 
 def head_protection(
@@ -88,8 +127,14 @@ def default_min_size(size: int) -> int:
     return size - size // 2
 
 
-def _head_pg_num(pg_num: int | None) -> int | None:
-    """A quarter of the data pool's, for headers are few and small."""
+def head_pg_num(pg_num: int | None) -> int | None:
+    """A quarter of the data pool's, for headers are few and small.
+
+    :param pg_num: of the data pool; None when Ceph chooses.
+
+    >>> head_pg_num(128)
+    32
+    """
     return pg_num and min(pg_num, max(8, pg_num // 4))
 
 
@@ -153,10 +198,32 @@ def osd_options_of(
     classes: dict[str, dict[str, str]] = {}
     for tier in catalog.tiers_of(cluster.name):
         for name, value in tier.rbd.osd_options.items() if tier.rbd else ():
-            classes.setdefault(tier.rbd.device_class, {})[name] = (
-                osd_options.normal(schemas[name], value))
+            if tier.rbd.device_class is not None:
+                classes.setdefault(tier.rbd.device_class, {})[name] = (
+                    osd_options.normal(schemas[name], value))
     return tuple(state.OsdOptions(name=name, values=values)
                  for name, values in sorted(classes.items()))
+
+
+def host_osd_options_of(
+        cluster: catalogs.Cluster,
+        schemas: collections.abc.Mapping[str, osd_options.Schema],
+) -> tuple[state.OsdOptions, ...]:
+    """What a cluster is told of the OSDs of some of its hosts.
+
+    :param schemas: {option: schema} of each that is declared.
+    :returns: one for each host with a declared option, by name.
+    """
+    return tuple(
+        state.OsdOptions(name=host, values={
+            name: osd_options.normal(schemas[name], value)
+            for name, value in options.items()})
+        for host, options in sorted(cluster.host_osd_options.items()))
+
+
+def grant_of(pool: str) -> str:
+    """What allows a cephx user the images of a pool."""
+    return f'profile rbd pool={pool}'
 
 
 def grants_of(catalog: catalogs.Catalog,
@@ -166,9 +233,8 @@ def grants_of(catalog: catalogs.Catalog,
 
     :returns: {daemon type: grants}.
     """
-    pools = [f'profile rbd pool={pool}'
-             for tier in catalog.tiers_of(cluster.name) if tier.rbd
-             for pool in tier.rbd.pools]
+    pools = [grant_of(pool) for tier in catalog.tiers_of(cluster.name)
+             if tier.rbd for pool in tier.rbd.pools]
     read = ([f'profile rbd-read-only pool={cluster.images_pool}']
             if cluster.images_pool else [])
     return {'mon': ('profile rbd',), 'osd': (*pools, *read),

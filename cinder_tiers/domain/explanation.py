@@ -25,6 +25,7 @@ from cinder_tiers.domain import decision
 from cinder_tiers.domain import extra_specs
 from cinder_tiers.domain import facts
 from cinder_tiers.domain import state
+from cinder_tiers.domain import superseded_types
 
 
 class Outcome(enum.Enum):
@@ -191,7 +192,8 @@ def read_tiers(types: collections.abc.Iterable[facts.KnownType],
         except ValueError as error:
             problems.append(f'left out: {error}')
             continue
-        if tier is None:
+        if tier is None or superseded_types.is_of_no_tier(
+                one.name, tier.name, has_tier=tier.name in by_name):
             continue
         if tier.name in by_name:
             problems.append(

@@ -24,10 +24,12 @@ from cinder_tiers.domain import backends
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import expectations
 from cinder_tiers.domain import extra_specs as specs_of_tiers
 from cinder_tiers.domain import facts
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain import state
+from cinder_tiers.domain import superseded_types
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,11 @@ class ListedTier:
     #: Pools of the catalog, as cluster/pool; None for an applied tier, whose
     #: pools only Cinder's scheduler knows.
     pools: tuple[str, ...] | None = None
+    #: Whether it is in effect, or will be when the catalog is applied.
+    take_over: bool = True
+    #: {fio pattern: {limit: value}} of the catalog; None for an applied
+    #: tier, whose volume type does not have it.
+    expect: expectations.Expectations | None = None
     #: Why a part of it is not told; empty when all is.
     problem: str = ''
 
@@ -92,11 +99,15 @@ def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
             f'Cinder does not show you {facts.EXTRA_SPECS.what} (policy '
             f'{facts.EXTRA_SPECS.policy}); ask as an administrator, or see '
             'with --declared what a tiers file says')
+    names = {one.name for one in known.types}
     return _ranked(
         _read(name=one.name, description=one.description,
               extra_specs=one.extra_specs, projects=one.projects or (),
               is_public=one.projects is None)
-        for one in known.types if one.extra_specs.get(state.NAME))
+        for one in known.types
+        if (tier := one.extra_specs.get(state.NAME))
+        and not superseded_types.is_of_no_tier(one.name, tier,
+                                               has_tier=tier in names))
 
 
 def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
@@ -109,6 +120,7 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
             _read(name=wanted.name, description=wanted.description,
                   extra_specs=wanted.extra_specs,
                   is_public=wanted.is_public, projects=tier.projects),
+            take_over=tier.take_over, expect=tier.expect,
             pools=tuple(f'{tier.rbd.cluster}/{pool}'
                         for pool in tier.rbd.pools) if tier.rbd else ()))
     return _ranked(listed)

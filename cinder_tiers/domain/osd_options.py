@@ -12,9 +12,9 @@
 """Options of OSDs: what a value means, and why another one is in effect.
 
 An option of an OSD belongs to the OSD and so to all tiers on it, never to a
-pool; tiers declare it for their device class. Ceph accepts a value and may
-then not use it, so what counts is what the OSDs say of themselves. Pure. Must
-not know how they are asked.
+pool; tiers declare it for their device class, and the catalog for hosts. Ceph
+accepts a value and may then not use it, so what counts is what the OSDs say of
+themselves. Pure. Must not know how they are asked.
 """
 
 import collections.abc
@@ -23,12 +23,24 @@ import math
 import re
 import types
 
+from cinder_tiers.domain import errors
+
+#: Masks of a section of Ceph's configuration: which OSDs it is for.
+CLASS, HOST = 'class', 'host'
+
 Value = str | int | float | bool
 
 _SIZE = re.compile(r'(\d+)\s*([KMGTPE]?)(?:I?B)?', re.IGNORECASE)
 _POWERS = {letter: 1024 ** power
            for power, letter in enumerate(('', *'KMGTPE'))}
 _TRUE, _FALSE = {'true', 'yes', 'on', '1'}, {'false', 'no', 'off', '0'}
+
+#: Options of which Ceph says that running OSDs heed a new value, and shows it,
+#: while BlueStore reads them when it opens (BlueStore::_set_cache_sizes).
+READ_AT_START = frozenset({
+    'bluestore_cache_autotune', 'bluestore_cache_kv_ratio',
+    'bluestore_cache_meta_ratio', 'bluestore_cache_size',
+    'bluestore_cache_size_hdd', 'bluestore_cache_size_ssd'})
 
 #: {option that is gone: what took its place}, for the message about it.
 SUCCESSORS: collections.abc.Mapping[str, str] = types.MappingProxyType({
@@ -100,6 +112,37 @@ def normal(schema: Schema, value: Value) -> str:
     return text
 
 
+def problems(declared: collections.abc.Mapping[str, Value],
+             schemas: collections.abc.Mapping[str, Schema], *,
+             where: collections.abc.Callable[[str], str],
+             ) -> list[errors.Problem]:
+    """What a cluster cannot do with some options.
+
+    :param declared: {option: value}.
+    :param schemas: {option: schema} of those that the cluster knows.
+    :param where: gives the place of an option in the catalog.
+    """
+    found = []
+    for name, value in declared.items():
+        schema = schemas.get(name)
+        if schema is None:
+            found.append(errors.Problem(
+                where=where(name),
+                found=f'the cluster has no option {name!r}',
+                expected='an option of its release of Ceph',
+                remedy='in its place came ' + SUCCESSORS[name]
+                if name in SUCCESSORS
+                else 'look for it with "ceph config ls"'))
+            continue
+        try:
+            normal(schema, value)
+        except ValueError as error:
+            found.append(errors.Problem(
+                where=where(name), found=f'{name} {value!r}',
+                expected=str(error), remedy='correct it'))
+    return found
+
+
 def shown(values: collections.abc.Mapping[int, str]) -> str:
     """The value that some OSDs have in effect, in one text.
 
@@ -117,9 +160,34 @@ def shown(values: collections.abc.Mapping[int, str]) -> str:
                      for value, names in holders.items())
 
 
+def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
+    """Why some OSDs do not use an option that counts from their next start.
+
+    >>> restart_reason([0, 2])
+    'osd.0, osd.2 run with what they were started with: restart them'
+    """
+    names = ', '.join(f'osd.{osd_id}' for osd_id in osd_ids)
+    return f'{names} run with what they were started with: restart them'
+
+
+def start_reason(name: str, value: str,
+                 osd_ids: collections.abc.Sequence[int]) -> str:
+    """Why some OSDs do not use what their class or host was told.
+
+    :param name: of an option that counts from the start of an OSD.
+    :param value: that was told.
+    :param osd_ids: one or more.
+    """
+    names = ', '.join(f'osd.{osd_id}' for osd_id in osd_ids)
+    return (f'it counts from the start of an OSD, when Ceph does not look at '
+            f'device class and host: set it for each of {names} as well, as '
+            f'"ceph config set osd.{osd_ids[0]} {name} {value}", and restart '
+            f'them')
+
+
 def reason(layers: collections.abc.Mapping[str, object], *,
            op_queue: str) -> str:
-    """Why an OSD does not use what the monitors were told for its class.
+    """Why an OSD does not use what the monitors were told for its like.
 
     Later layers win: default, mon, file, env, cmdline, override
     (src/common/config_values.h).
@@ -142,6 +210,36 @@ def reason(layers: collections.abc.Mapping[str, object], *,
             return (f'{where} sets it, which wins over the monitors: remove '
                     'it there and restart the OSD')
     if 'mon' in layers:
-        return ('a more special section wins over the device class: see '
-                '"ceph config dump" for osd.N or a mask of the host')
+        return ('a more special section wins: see "ceph config dump" for '
+                'osd.N, and for a mask of the host')
     return 'the OSD has not heard of it yet: see "ceph health detail"'
+
+
+def not_heeded(names: collections.abc.Iterable[str], *,
+               wanted: collections.abc.Mapping[str, str],
+               told: collections.abc.Mapping[str, str],
+               reasons: collections.abc.Mapping[str, str],
+               schemas: collections.abc.Mapping[str, Schema],
+               ) -> collections.abc.Iterator[str]:
+    """Of options that are set as they should be, why OSDs do not use them.
+
+    To set them once more would change nothing.
+
+    :param names: of options that are not in effect everywhere.
+    :param wanted: {option: value that should be in effect}.
+    :param told: {option: value that the monitors have for these OSDs}.
+    :param reasons: {option: why a value for these OSDs is not in effect}.
+    :param schemas: {option: schema}, of all of them.
+    :returns: a clause for each, with a semicolon in front.
+    """
+    for name in names:
+        if name in reasons and name in told and _is(
+                schemas[name], told[name], wanted[name]):
+            yield f'; {name} is set so already, but {reasons[name]}'
+
+
+def _is(schema: Schema, text: str, form: str) -> bool:
+    try:
+        return normal(schema, text) == form
+    except ValueError:  # whatever it is, it is not that
+        return False

@@ -26,19 +26,28 @@ from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import cluster_rules
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import osd_options
+from cinder_tiers.domain import plan_cache
 from cinder_tiers.domain import plan_qos_specs
 from cinder_tiers.domain import plan_volume_types
 from cinder_tiers.domain import pool_options
+from cinder_tiers.domain import pool_placement
+from cinder_tiers.domain import primary_affinity
 from cinder_tiers.domain import project_rules
 from cinder_tiers.domain import state
 
 #: Fields of a pool of which a change moves or rewrites data.
 _MOVES_DATA = frozenset({'kind', 'size', 'pg_num', 'crush_rule',
                          'erasure_code_profile'})
-#: Those of them that Ceph lets an operator change (`ceph osd pool set`).
 _STEERS_AUTOSCALER = frozenset(
     f'options.{name}' for name in pool_options.STEERS_AUTOSCALER)
-_SETTABLE = frozenset({'size', 'pg_num', 'crush_rule'})
+#: Those of them that Ceph changes in a pool that exists, by its kind.
+_SETTABLE = {
+    'replicated': _STEERS_AUTOSCALER | {'size', 'pg_num', 'crush_rule'},
+    'erasure': _STEERS_AUTOSCALER | {'pg_num', 'crush_rule'}}
+#: {kind of object: the mask of its sections in the monitors}.
+_MASKS = {actions.Kind.OSD_OPTIONS: osd_options.CLASS,
+          actions.Kind.HOST_OSD_OPTIONS: osd_options.HOST}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,16 +83,23 @@ def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
         for tier in catalog.tiers_of(cluster.name):
             found.extend(_tier_actions(tier, ceph))
         found.extend(_osd_actions(catalog, cluster, ceph))
+        found.extend(_host_osd_actions(cluster, ceph))
+        found.extend(primary_affinity.plan(catalog, cluster, ceph))
         found.extend(_user_actions(catalog, cluster, ceph))
+        found.extend(plan_cache.make(catalog, cluster, ceph))
     found.extend(plan_volume_types.make(
         catalog=catalog, volume_types=actual.cinder.volume_types,
         projects=actual.projects))
     found.extend(plan_qos_specs.make(catalog=catalog, cinder=actual.cinder))
     found.extend(plan_volume_types.make_quotas(
         catalog=catalog, quotas=actual.cinder.quotas))
-    order = list(actions.Kind)
-    return Plan(actions=tuple(
-        sorted(found, key=lambda action: order.index(action.key.kind))))
+    return Plan(actions=tuple(sorted(found, key=_turn)))
+
+
+def _turn(action: actions.Action) -> tuple[bool, int]:
+    """Deletions come last, and what was created last goes first."""
+    place = list(actions.Kind).index(action.key.kind)
+    return (True, -place) if action.after is None else (False, place)
 
 
 def _tier_actions(tier: catalogs.Tier, ceph: state.CephState,
@@ -92,7 +108,7 @@ def _tier_actions(tier: catalogs.Tier, ceph: state.CephState,
     rbd = tier.rbd
     if rbd is None:
         return
-    wanted = desired.pools_of(rbd)
+    wanted = pool_placement.pools_in(rbd, ceph)
     why = f'tier {tier.name}'
     kind = actions.Kind.ERASURE_CODE_PROFILE
     for profile in wanted.erasure_code_profiles:
@@ -159,31 +175,30 @@ def _pool_actions(cluster: str, wanted: state.Pool,
 
 def _pool_refusal(before: state.Pool,
                   after: state.Pool) -> actions.Refusal | None:
+    refusals = []
     foreign = before.applications - {'rbd'}
     if foreign:
-        return actions.Refusal(
+        refusals.append(actions.Refusal(
             reason=f'the pool is used by {", ".join(sorted(foreign))}',
-            remedy='name another pool in the catalog')
+            remedy='name another pool in the catalog'))
     moves = set(_MOVES_DATA)
     if before.pg_autoscale_mode == 'on':
         moves |= _STEERS_AUTOSCALER
     moving = [one for one in actions.differences(before, after)
               if one.field in moves]
-    if not moving:
-        return None
-    changes = ', '.join(f'{one.field} {one.before} -> {one.after}'
-                        for one in moving)
-    commands = [f'"ceph osd pool set {after.name} '
-                f'{one.field.removeprefix("options.")} {one.after}"'
-                for one in moving
-                if one.field in _SETTABLE | _STEERS_AUTOSCALER]
-    by_hand = (f'run {" and ".join(commands)}'
-               if len(commands) == len(moving)
-               else 'name another pool and retype the volumes')
-    return actions.Refusal(
-        reason=f'it would move or rewrite data of a pool that exists: '
-               f'{changes}',
-        remedy=f'declare what exists, or, to accept that, {by_hand}')
+    if moving:
+        changes = ', '.join(f'{one.field} {one.before} -> {one.after}'
+                            for one in moving)
+        can_be_set = {one.field for one in moving} <= _SETTABLE.get(
+            before.kind, frozenset())
+        refusals.append(actions.Refusal(
+            reason=f'it would move or rewrite data of a pool that exists: '
+                   f'{changes}',
+            remedy='declare what exists' + (
+                '' if can_be_set
+                else ', or name another pool and retype the volumes'),
+            yields_to_consent=can_be_set))
+    return actions.joined(refusals)
 
 
 def _osd_actions(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
@@ -191,24 +206,44 @@ def _osd_actions(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
                  ) -> collections.abc.Iterator[actions.Action]:
     for after in desired.osd_options_of(catalog, cluster,
                                         ceph.option_schemas):
-        before = ceph.class_options[after.name]
-        changed = [one.field.removeprefix('values.')
-                   for one in actions.differences(before, after)]
-        if not changed:
-            continue
-        later = [name for name in changed
-                 if not ceph.option_schemas[name].at_runtime]
         tiers = ', '.join(tier.name
                           for tier in catalog.tiers_of(cluster.name)
                           if tier.rbd and tier.rbd.osd_options
                           and tier.rbd.device_class == after.name)
-        yield actions.Action(
-            key=actions.Key(kind=actions.Kind.OSD_OPTIONS,
-                            cluster=cluster.name, name=after.name),
-            before=before, after=after,
-            why=f'tier {tiers}' + (
-                f'; {", ".join(later)} counts when the OSDs are restarted'
-                if later else ''))
+        yield from _osd_action(
+            actions.Key(kind=actions.Kind.OSD_OPTIONS, cluster=cluster.name,
+                        name=after.name),
+            ceph.class_options[after.name], after, ceph, f'tier {tiers}')
+
+
+def _host_osd_actions(cluster: catalogs.Cluster, ceph: state.CephState,
+                      ) -> collections.abc.Iterator[actions.Action]:
+    for after in desired.host_osd_options_of(cluster, ceph.option_schemas):
+        yield from _osd_action(
+            actions.Key(kind=actions.Kind.HOST_OSD_OPTIONS,
+                        cluster=cluster.name, name=after.name),
+            ceph.host_options[after.name], after, ceph,
+            f'host_osd_options of cluster {cluster.name}')
+
+
+def _osd_action(key: actions.Key, before: state.OsdOptions,
+                after: state.OsdOptions, ceph: state.CephState, why: str,
+                ) -> collections.abc.Iterator[actions.Action]:
+    changed = [one.field.removeprefix('values.')
+               for one in actions.differences(before, after)]
+    if not changed:
+        return
+    later = [name for name in changed
+             if not ceph.option_schemas[name].at_runtime]
+    yield actions.Action(
+        key=key, before=before, after=after,
+        why=why + (f'; {", ".join(later)} counts from the start of an OSD, '
+                   f'when Ceph does not look at device class and host'
+                   if later else '')
+        + ''.join(osd_options.not_heeded(
+            changed, wanted=after.values, reasons=before.reasons,
+            told=ceph.told_options.get(f'{_MASKS[key.kind]}:{key.name}', {}),
+            schemas=ceph.option_schemas)))
 
 
 def _user_actions(catalog: catalogs.Catalog, cluster: catalogs.Cluster,

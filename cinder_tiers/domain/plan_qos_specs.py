@@ -26,6 +26,7 @@ from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import state
+from cinder_tiers.domain import superseded_types
 
 #: {consumer: what a change does not reach}.
 _KEEPS = {
@@ -44,17 +45,30 @@ def make(*, catalog: catalogs.Catalog, cinder: state.CinderState,
     :returns: tiers in the order of the file, then QoS specs of ours that the
         catalog does not have.
     """
-    for tier in catalog.tiers:
+    for tier in catalog.ours:
         wanted = desired.qos_spec_of(tier)
         if wanted is not None:
             yield from _action(tier, cinder, wanted)
-    declared = {tier.name for tier in catalog.tiers if tier.qos}
+    declared = {tier.name for tier in catalog.tiers
+                if tier.qos or not tier.take_over}
+    named = {tier.name for tier in catalog.tiers}
     for name, volume_type in cinder.volume_types.items():
         spec = cinder.qos_specs.get(desired.qos_spec_name(name))
         if (spec is not None and name not in declared
-                and state.NAME in volume_type.extra_specs
+                # Or it would be ours as soon as its type is taken over.
+                and (state.NAME in volume_type.extra_specs or name in named)
                 and spec.volume_types == {name}):
-            yield _undeclared(name, spec)
+            yield _undeclared(name, spec, _retired(name, cinder))
+
+
+def _retired(tier: str, cinder: state.CinderState) -> str:
+    """The retired types of a tier, which may have its QoS spec.
+
+    :returns: '' for none.
+    """
+    return ', '.join(sorted(
+        name for name in cinder.volume_types
+        if superseded_types.successor_of(name) == tier))
 
 
 def _action(tier: catalogs.Tier, cinder: state.CinderState,
@@ -69,53 +83,66 @@ def _action(tier: catalogs.Tier, cinder: state.CinderState,
         if not actions.differences(before, after):
             return
         why = f'{why}; {_KEEPS[wanted.consumer]}'
+        retired = _retired(tier.name, cinder)
+        if retired:
+            why += (f'; it holds for volumes of {retired} as well, if that '
+                    f'has it')
+    after = dataclasses.replace(after, replaces=frozenset(
+        other.name for other in cinder.qos_specs.values()
+        if other.name != wanted.name and tier.name in other.volume_types))
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=wanted.name),
         before=before, after=after, why=why,
         needs=frozenset({actions.Key(kind=actions.Kind.VOLUME_TYPE,
                                      name=tier.name)}),
-        refusal=_refusal(tier.name, cinder, before, after))
+        refusal=actions.joined(_refusals(
+            tier.name, before, after,
+            volume_type=cinder.volume_types.get(tier.name))))
 
 
-def _refusal(tier: str, cinder: state.CinderState,
-             before: state.QosSpec | None, after: state.QosSpec,
-             ) -> actions.Refusal | None:
-    for other in cinder.qos_specs.values():
-        if other.name != after.name and tier in other.volume_types:
-            return actions.Refusal(
-                reason=f'volume type {tier} has the QoS spec {other.name}, '
-                       f'which is not ours, and can have one only',
-                remedy=f'remove qos from the tier, or run "openstack volume '
-                       f'qos disassociate --volume-type {tier} {other.name}"')
+def _refusals(tier: str, before: state.QosSpec | None, after: state.QosSpec,
+              *, volume_type: state.VolumeType | None,
+              ) -> collections.abc.Iterator[actions.Refusal]:
+    for other in sorted(after.replaces):
+        yield actions.Refusal(
+            reason=f'volume type {tier} has the QoS spec {other}, which is '
+                   f'not ours, and can have one only',
+            remedy='remove qos from the tier', yields_to_consent=True)
     if before is None:
-        return None
+        return
     others = sorted(before.volume_types - {tier})
     if others:
-        return actions.Refusal(
+        yield actions.Refusal(
             reason=f'other volume types have the QoS spec too: '
                    f'{", ".join(others)}',
             remedy='give them a QoS spec of their own, or remove qos from '
                    'the tier')
+    if before.volume_types and volume_type and not volume_type.is_ours:
+        yield actions.Refusal(
+            reason=f'the QoS spec {before.name} is that of a volume type '
+                   f'without our mark',
+            remedy='choose another name for the tier',
+            yields_to_consent=True)
     changed = {one.field for one in actions.differences(before, after)}
     # What a killed apply leaves has all values, and waits for its type.
     if not before.volume_types and changed != {'volume_types'}:
-        return actions.Refusal(
+        yield actions.Refusal(
             reason=f'a QoS spec {before.name} exists with other values, and '
                    f'the volume type of the tier does not have it, so that '
                    f'it may be somebody\'s',
-            remedy=f'run "openstack volume qos delete {before.name}", or, to '
-                   f'hand it over, "openstack volume qos associate '
-                   f'{before.name} {tier}"')
-    return None
+            remedy=f'run "openstack volume qos delete {before.name}" when '
+                   f'nobody needs it',
+            yields_to_consent=True)
 
 
-def _undeclared(tier: str, spec: state.QosSpec) -> actions.Action:
+def _undeclared(tier: str, spec: state.QosSpec,
+                retired: str) -> actions.Action:
     return actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=spec.name),
         before=spec, after=None,
         why=f'tier {tier} has it, but the catalog does not declare it',
         refusal=actions.Refusal(
-            reason='taking the limits from a tier needs an operator',
-            remedy=f'declare qos again, or run "openstack volume qos '
-                   f'disassociate --volume-type {tier} {spec.name}" and '
-                   f'"openstack volume qos delete {spec.name}"'))
+            reason='it would take the limits from the tier' + (
+                f', and from volumes of {retired}, if that has them'
+                if retired else ''),
+            remedy='declare qos again', yields_to_consent=True))

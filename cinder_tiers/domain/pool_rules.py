@@ -32,17 +32,26 @@ def check(catalog: catalogs.Catalog) -> Problems:
     for tier in catalog.tiers:
         if tier.rbd is None:
             continue
-        for name, found, expected, remedy in _found(tier.rbd):
+        path = ('tiers', tier.name, 'rbd', 'device_class')
+        for name, found, expected, remedy in _found(
+                tier.rbd, is_class_written=path in catalog.source.lines):
             yield errors.Problem(
                 where=catalog.source.where(('tiers', tier.name, 'rbd', *name)),
                 found=f'{".".join(name)} of tier {tier.name!r}: {found}',
                 expected=expected, remedy=remedy)
 
 
-def _found(rbd: catalogs.RbdPool) -> collections.abc.Iterator[
-        tuple[tuple[str, ...], str, str, str]]:
-    """(place, what was found, what is right, what to do) of each problem."""
+def _found(rbd: catalogs.RbdPool, *, is_class_written: bool,
+           ) -> collections.abc.Iterator[
+               tuple[tuple[str, ...], str, str, str]]:
+    """(place, what was found, what is right, what to do) of each problem.
+
+    :param is_class_written: whether the file has a device_class, even with a
+        value that was left out.
+    """
     options = rbd.options
+    if rbd.device_class is None and not is_class_written:
+        yield from _without_class(rbd)
     for name, value in options.items():
         try:
             pool_options.normal(name, value)
@@ -74,13 +83,29 @@ def _found(rbd: catalogs.RbdPool) -> collections.abc.Iterator[
                'nothing: erasure_coded sets it', 'remove it')
 
 
+def _without_class(rbd: catalogs.RbdPool) -> collections.abc.Iterator[
+        tuple[tuple[str, ...], str, str, str]]:
+    """What is of the OSDs of a class, where there is none."""
+    for name, is_there, what, done in (
+            ('osd_options', bool(rbd.osd_options), 'options of OSDs',
+             'options are set for'),
+            ('primary_affinity', rbd.primary_affinity is not None,
+             'an affinity of OSDs', 'it is set for'),
+            ('osd_requirements', rbd.osd_requirements is not None,
+             'requirements of OSDs', 'they are held against')):
+        if is_there:
+            yield ((name,), f'{what} without a device_class',
+                   f'device_class beside it: {done} the OSDs of a class',
+                   f'add device_class, or remove {name}')
+
+
 def _osd_options(catalog: catalogs.Catalog) -> Problems:
     """Tiers on the same OSDs cannot want different options of them."""
     seen: dict[tuple[str, str, str], tuple[str, object]] = {}
     for tier in catalog.tiers:
-        if tier.rbd is None:
-            continue
         rbd = tier.rbd
+        if rbd is None or rbd.device_class is None:
+            continue
         for name, value in rbd.osd_options.items():
             other, wanted = seen.setdefault(
                 (rbd.cluster, rbd.device_class, name), (tier.name, value))

@@ -32,7 +32,7 @@ def check(catalog: catalogs.Catalog,
     :returns: in the order of the file; empty when each is one project.
     """
     problems = []
-    for tier in catalog.tiers:
+    for tier in catalog.ours:
         for index, name in enumerate(tier.projects):
             ids = projects.get(name, frozenset())
             if len(ids) == 1:

@@ -20,8 +20,10 @@ they are read or written.
 import collections.abc
 import dataclasses
 import types
+import typing
 
 from cinder_tiers.domain import osd_options
+from cinder_tiers.domain import usage as usages
 
 #: Extra specs with this scope are ours; unscoped keys would be matched
 #: against backends by Cinder's CapabilitiesFilter.
@@ -32,6 +34,8 @@ PRIORITY = 'tiers:priority'
 FALLBACK = 'tiers:fallback'
 OVERFLOW = 'tiers:overflow'
 FOLLOW_IMAGE = 'tiers:follow_image'
+#: One of them makes a volume type ours.
+MARKS = frozenset({NAME, FOLLOW_IMAGE})
 BACKEND = 'volume_backend_name'
 #: How Cinder writes a boolean in an extra spec.
 TRUE = '<is> True'
@@ -55,14 +59,21 @@ class VolumeType:
     description: str = ''
     is_public: bool = True
     #: Ids of the projects that may use a private type; none for a public
-    #: type, and for one without our mark.
+    #: type, and for one that is neither ours nor named by the catalog unless
+    #: they were asked for.
     projects: frozenset[str] = frozenset()
     extra_specs: collections.abc.Mapping[str, str]
+    #: Whether volumes have it; None: that was not asked.
+    has_volumes: bool | None = dataclasses.field(
+        default=None, metadata=IS_NOTE)
+    #: Wanted: whether the type that is there is retired, since it has volumes
+    #: and Cinder changes none of its extra specs; see `superseded_types`.
+    retires: bool = dataclasses.field(default=False, metadata=IS_NOTE)
 
     @property
     def is_ours(self) -> bool:
         """Whether it carries the mark that lets us change it."""
-        return NAME in self.extra_specs or FOLLOW_IMAGE in self.extra_specs
+        return not MARKS.isdisjoint(self.extra_specs)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,6 +86,9 @@ class QosSpec:
     specs: collections.abc.Mapping[str, str]
     #: Names of the volume types that have it; a type has one at most.
     volume_types: frozenset[str]
+    #: Wanted: names of the QoS specs from which its types are taken first.
+    replaces: frozenset[str] = dataclasses.field(
+        default=frozenset(), metadata=IS_NOTE)
 
 
 #: {field of a TypeQuota: Cinder's resource, before `_` and the type's name}.
@@ -174,17 +188,60 @@ class Pool:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class OsdOptions:
-    """Options of the OSDs of a device class, as they are in effect."""
+class CacheTier:
+    """A cache in front of a pool."""
 
-    #: The device class.
+    #: The pool of which it caches objects.
+    name: str
+    #: The pool that holds it; of a pool with several, all, by `SEVERAL`.
+    cache_pool: str
+    #: Of Ceph, such as writeback.
+    mode: str
+    #: Whether I/O of the clients of the pool goes through it.
+    overlay: bool
+    #: {name: value} as `cache_settings` has them; wanted: only what is
+    #: declared.
+    settings: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=ABSENT_IS_ANY)
+
+    SEVERAL: typing.ClassVar[str] = ', '
+
+    @property
+    def cache_pools(self) -> tuple[str, ...]:
+        """The pools that hold it; Ceph allows several, clients use one."""
+        return tuple(self.cache_pool.split(self.SEVERAL))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OsdOptions:
+    """Options of the OSDs of a device class or host, as they are in effect.
+    """
+
+    #: The device class, or the CRUSH host.
     name: str
     #: {option: value}; of OSDs that differ, all values with their OSDs.
     #: Wanted: only what is declared.
     values: collections.abc.Mapping[str, str] = dataclasses.field(
         metadata=ABSENT_IS_ANY)
-    #: {option: why a value for the class is not in effect everywhere}.
+    #: {option: why a value for all of them is not in effect everywhere}.
     reasons: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=IS_NOTE)
+    #: {option that running OSDs do not heed: its value after a restart}.
+    after_restart: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=IS_NOTE)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PrimaryAffinity:
+    """How willing the OSDs of a device class are to be primaries."""
+
+    #: The device class.
+    name: str
+    #: 0 to 1 as `primary_affinity` has it; of OSDs that differ, all values
+    #: with their OSDs.
+    value: str
+    #: {OSD id: its value}; empty when wanted.
+    by_osd: collections.abc.Mapping[int, str] = dataclasses.field(
         default_factory=dict, metadata=IS_NOTE)
 
 
@@ -207,6 +264,8 @@ class Osd:
     device_class: str | None
     #: {bucket type: bucket name}, itself and its root included.
     location: collections.abc.Mapping[str, str]
+    #: 0 to 1: how willing it is to be the primary of a placement group.
+    primary_affinity: float = 1.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -221,10 +280,31 @@ class CephState:
     #: Keyed by device class, for the options that the catalog declares.
     class_options: collections.abc.Mapping[str, OsdOptions] = (
         dataclasses.field(default_factory=dict))
+    #: Keyed by CRUSH host, likewise.
+    host_options: collections.abc.Mapping[str, OsdOptions] = (
+        dataclasses.field(default_factory=dict))
     #: {option that the catalog declares: its schema}; the cluster does not
     #: know what is absent.
     option_schemas: collections.abc.Mapping[str, osd_options.Schema] = (
         dataclasses.field(default_factory=dict))
+    #: Only the effects of a plan are estimated from it.
+    usage: usages.Usage | usages.Unknown = usages.Unknown(
+        reason='the usage of the cluster was not read')
+
+    #: {pool: the cache tier in front of it}, of all pools that have one.
+    cache_tiers: collections.abc.Mapping[str, CacheTier] = (
+        dataclasses.field(default_factory=dict))
+    #: Whether its monitors know cache tiers; looked at when the catalog
+    #: declares one.
+    has_cache_tiering: bool = True
+    #: {pool: number of objects}; looked at when the catalog declares a cache.
+    objects_in: collections.abc.Mapping[str, int] = dataclasses.field(
+        default_factory=dict)
+    #: {mask of OSDs, such as class:ssd: {option: value that the monitors
+    #: have for them}}; empty when the catalog declares no option.
+    told_options: collections.abc.Mapping[
+        str, collections.abc.Mapping[str, str]] = dataclasses.field(
+        default_factory=dict)
 
     @property
     def device_classes(self) -> collections.abc.Mapping[str, int]:
@@ -233,6 +313,12 @@ class CephState:
                          if osd.device_class is not None)
         return types.MappingProxyType(
             {name: classes.count(name) for name in classes})
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Names of the CRUSH hosts that have an OSD."""
+        return frozenset(osd.location['host'] for osd in self.osds
+                         if 'host' in osd.location)
 
     def buckets(self, *, kind: str, root: str,
                 device_class: str | None = None) -> frozenset[str]:

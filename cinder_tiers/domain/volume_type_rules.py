@@ -33,6 +33,15 @@ _SUGGESTIONS = 100
 Problems = collections.abc.Iterator[errors.Problem]
 
 
+def selects_backends(key: str) -> bool:
+    """Whether Cinder matches an extra spec against backends.
+
+    >>> selects_backends('vendor_name'), selects_backends('hp3par:persona')
+    (True, False)
+    """
+    return key.partition(':')[0] == _CAPABILITIES or ':' not in key
+
+
 def _is_written(catalog: catalogs.Catalog, tier: catalogs.Tier,
                 key: str) -> bool:
     """Whether the file has a key, even with a value that was left out."""
@@ -44,16 +53,8 @@ def _storage(catalog: catalogs.Catalog) -> Problems:
         has_rbd = tier.rbd is not None or _is_written(catalog, tier, 'rbd')
         has_backend = (tier.backend_name is not None
                        or _is_written(catalog, tier, 'backend'))
-        if has_rbd and has_backend:
-            yield errors.Problem(
-                where=catalog.source.where(('tiers', tier.name, 'backend')),
-                found=f'tier {tier.name!r} has both rbd and backend',
-                expected='one of them: rbd for a pool that is made, backend '
-                         'for storage that exists',
-                remedy='remove one of them')
         if has_rbd or has_backend or any(
-                key.partition(':')[0] == _CAPABILITIES or ':' not in key
-                for key in tier.extra_specs):
+                map(selects_backends, tier.extra_specs)):
             continue
         yield errors.Problem(
             where=catalog.source.where(('tiers', tier.name)),

@@ -30,6 +30,7 @@ from oslo_log import log as logging
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import extra_specs
 from cinder_tiers.domain import state
+from cinder_tiers.domain import superseded_types
 
 LOG = logging.getLogger(__name__)
 
@@ -107,7 +108,9 @@ def read_applied(context: cinder_context.RequestContext) -> AppliedState:
         if extra_specs.follows_image(specs):
             projects = _projects(admin, row)
             following.update({row['name']: projects, row['id']: projects})
-        if not specs.get(state.NAME):
+        name = specs.get(state.NAME)
+        if not name or superseded_types.is_of_no_tier(
+                row['name'], name, has_tier=name in types):
             continue
         try:
             tier = extra_specs.read_tier(specs,

@@ -20,7 +20,9 @@ import time
 import typing
 
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import consent
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import escaping
 from cinder_tiers.domain import plan as plans
 
 
@@ -30,16 +32,23 @@ Reader = collections.abc.Callable[[actions.Key], actions.Resource | None]
 
 
 class Executor(typing.Protocol):
-    """Writes objects of one kind. Safe to repeat."""
+    """Writes objects of one kind. Safe to repeat.
 
-    def write(self, wanted: actions.Resource, *, key: actions.Key,
-              current: actions.Resource | None) -> None:
+    One for a kind of which no action yields to consent needs no `consented`:
+    it is only given when it is true.
+    """
+
+    def write(self, wanted: actions.Resource | None, *, key: actions.Key,
+              current: actions.Resource | None,
+              consented: bool = False) -> None:
         """Makes an object what it should be.
 
-        :param wanted: as it should be.
+        :param wanted: as it should be; None when it should not exist.
         :param key: names it.
         :param current: as it was read a moment ago; None when absent. It may
             differ from what the plan saw, after a write that was cut off.
+        :param consented: whether an operator allowed it to do to this object
+            what it refuses otherwise.
         :raises errors.TiersError: when it could not.
         """
 
@@ -65,7 +74,8 @@ def apply(*, plan: plans.Plan,
     if plan.refused:
         raise errors.ActionFailed('\n'.join(
             ['Nothing was changed, because the plan has refused actions:',
-             *(f'{action.verb} {action.key}: {action.refusal}'
+             *(escaping.printable(
+                 f'{action.verb} {action.key}: {action.objection}')
                for action in plan.refused)]))
     results: list[actions.Result] = []
     missing: set[actions.Key] = set()
@@ -88,13 +98,36 @@ def apply(*, plan: plans.Plan,
 def _carry_out(action: actions.Action, executor: Executor,
                read: Reader, settle_s: float) -> actions.Result:
     try:
-        executor.write(action.after, key=action.key,
-                       current=read(action.key))
+        current = read(action.key)
+        if action.consented:
+            _check_consent(action, current)
+            executor.write(action.after, key=action.key, current=current,
+                           consented=True)
+        else:
+            executor.write(action.after, key=action.key, current=current)
         _check_effect(action, _settled(action, read, settle_s))
     except errors.TiersError as error:
         return actions.Result(action=action, outcome=actions.Outcome.FAILED,
                               reason=str(error))
     return actions.Result(action=action, outcome=actions.Outcome.DONE)
+
+
+def _check_consent(action: actions.Action,
+                   current: actions.Resource | None) -> None:
+    changed = consent.astray(action, current)
+    if changed:
+        values = ', '.join(
+            f'{one.field} is {_text(one.before)}, not {_text(one.after)}'
+            for one in changed)
+        raise errors.ActionFailed(
+            f'{action.key} was changed since the plan was made, and what was '
+            f'allowed is what the plan showed: {values}; nothing of it was '
+            f'changed, run tier plan again')
+
+
+def _text(value: object) -> str:
+    return (' '.join(sorted(value)) or '-' if isinstance(value, frozenset)
+            else str(value))
 
 
 def _settled(action: actions.Action, read: Reader,
@@ -103,15 +136,26 @@ def _settled(action: actions.Action, read: Reader,
     end = time.monotonic() + settle_s
     while True:
         effective = read(action.key)
-        if time.monotonic() >= end or effective is not None and (
-                not actions.differences(effective, action.after)):
+        if time.monotonic() >= end or _is_right(action, effective):
             return effective
         time.sleep(_LOOK_EVERY_S)
+
+
+def _is_right(action: actions.Action,
+              effective: actions.Resource | None) -> bool:
+    if effective is None or action.after is None:
+        return effective is action.after
+    return not actions.differences(effective, action.after)
 
 
 def _check_effect(action: actions.Action,
                   effective: actions.Resource | None) -> None:
     """Services accept values and then ignore some of them."""
+    if action.after is None:
+        if effective is not None:
+            raise errors.ActionFailed(
+                f'{action.key} was deleted without an error, but exists')
+        return
     if effective is None:
         raise errors.ActionFailed(
             f'{action.key} was written without an error, but does not exist')

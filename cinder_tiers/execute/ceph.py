@@ -14,7 +14,7 @@
 
 One executor for each kind of object; each makes the object what is wanted,
 from whatever it is now, so that a repetition finishes what was cut off.
-Never deletes, and never changes what moves data.
+Never deletes, and moves data only with an operator's consent.
 """
 
 import collections.abc
@@ -22,6 +22,7 @@ import dataclasses
 import typing
 
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import caps
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import pool_options
 from cinder_tiers.domain import state
@@ -30,6 +31,12 @@ from cinder_tiers.domain import state
 _POOL_VARIABLES = {'min_size': 'min_size',
                    'pg_autoscale_mode': 'pg_autoscale_mode',
                    'ec_overwrites': 'allow_ec_overwrites'}
+#: The same, of those that move data; Ceph's names are ours.
+_MOVING_VARIABLES = frozenset({'size', 'pg_num', 'crush_rule'})
+#: Fields that Ceph never changes.
+_FIXED = frozenset({'kind', 'erasure_code_profile'})
+#: Flags without which Ceph changes neither size nor pg_num.
+_GUARDS = frozenset({'options.nosizechange', 'options.nopgchange'})
 
 
 class Session(typing.Protocol):
@@ -61,8 +68,9 @@ class ErasureCodeProfiles:
                 'osd erasure-code-profile set', name=wanted.name,
                 profile=[f'k={wanted.k}', f'm={wanted.m}',
                          f'crush-root={wanted.root}',
-                         f'crush-device-class={wanted.device_class}',
-                         f'crush-failure-domain={wanted.failure_domain}'])
+                         f'crush-failure-domain={wanted.failure_domain}',
+                         *([f'crush-device-class={wanted.device_class}']
+                           if wanted.device_class else [])])
 
 
 class CrushRules:
@@ -85,30 +93,39 @@ class CrushRules:
             session.command('osd crush rule create-erasure',
                             name=wanted.name, profile=wanted.name)
         else:
+            only = ({'class_': wanted.device_class} if wanted.device_class
+                    else {})
             session.command('osd crush rule create-replicated',
                             name=wanted.name, root=wanted.root,
-                            type=wanted.failure_domain,
-                            class_=wanted.device_class)
+                            type=wanted.failure_domain, **only)
 
 
 class Pools:
-    """Creates pools, and changes what moves no data."""
+    """Creates pools, and changes them; with consent, what moves data."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
     def write(self, wanted: state.Pool, *, key: actions.Key,
-              current: state.Pool | None) -> None:
+              current: state.Pool | None, consented: bool = False) -> None:
         """Creates the pool unless it exists, then sets what differs.
 
-        :raises errors.ActionFailed: when what differs would move data.
+        :param consented: whether it may set what moves data.
+        :raises errors.ActionFailed: when what differs would move data and
+            nobody consented, or when Ceph cannot change it.
         """
         session = self._sessions[key.cluster]
         if current is None:
             self._create(session, wanted)
             current = _as_created(wanted)
-        for difference in actions.differences(current, wanted):
-            self._set(session, current, wanted, difference)
+        changed = actions.differences(current, wanted)
+        for difference in changed:
+            _check_allowed(current, difference, consented)
+        for difference in sorted(changed, key=_turn):
+            if difference.field in _MOVING_VARIABLES:
+                self._move(session, wanted, difference)
+            else:
+                self._set(session, current, wanted, difference)
 
     def _create(self, session: Session, pool: state.Pool) -> None:
         arguments: dict[str, object] = {
@@ -122,6 +139,26 @@ class Pools:
         else:
             arguments['size'] = pool.size
         session.command('osd pool create', **arguments)
+
+    def _move(self, session: Session, wanted: state.Pool,
+              difference: actions.Difference) -> None:
+        """Sets what moves data. Ceph moves pgp_num with pg_num by itself."""
+        sure = ({'yes_i_really_mean_it': True}
+                if (difference.field, difference.after) == ('size', 1) else {})
+        try:
+            session.command('osd pool set', pool=wanted.name,
+                            var=difference.field,
+                            val=str(difference.after), **sure)
+        except errors.TiersError as error:
+            if not sure:
+                raise
+            raise errors.ActionFailed(
+                f'{error}; for one copy Ceph needs "ceph config set global '
+                f'mon_allow_pool_size_one true" as well') from error
+        if difference.field == 'size':
+            # Ceph has just chosen another one (OSDMonitor, "pool set").
+            session.command('osd pool set', pool=wanted.name, var='min_size',
+                            val=str(wanted.min_size))
 
     def _set(self, session: Session, current: state.Pool,
              wanted: state.Pool, difference: actions.Difference) -> None:
@@ -146,10 +183,34 @@ class Pools:
             session.set_rbd_option(wanted.name, difference.field,
                                    wanted.rbd_default_data_pool)
         else:
-            raise errors.ActionFailed(
-                f'pool {wanted.name} has {difference.field} '
-                f'{difference.before} instead of {difference.after}; it is '
-                f'not changed, since that moves data')
+            raise ValueError(f'nothing sets {difference.field} of a pool')
+
+
+def _check_allowed(current: state.Pool, difference: actions.Difference,
+                   consented: bool) -> None:
+    """What moves data needs consent, and some of it Ceph cannot change.
+
+    :raises errors.ActionFailed: it may not be set.
+    """
+    field = difference.field
+    moves = field in _MOVING_VARIABLES or (
+        current.pg_autoscale_mode == 'on'
+        and field.removeprefix('options.') in pool_options.STEERS_AUTOSCALER)
+    if field in _FIXED or moves and not consented:
+        raise errors.ActionFailed(
+            f'pool {current.name} has {field} {difference.before} instead of '
+            f'{difference.after}; it is not changed, since that '
+            + ('is not possible' if field in _FIXED else 'moves data'))
+
+
+def _turn(difference: actions.Difference) -> int:
+    """When a field is set: some guard others, or would change them back."""
+    field = difference.field
+    if field in _GUARDS:
+        return 4 if difference.after == 'true' else 0
+    if field == 'pg_autoscale_mode':
+        return 1
+    return 2 if field in _MOVING_VARIABLES else 3
 
 
 def _as_created(wanted: state.Pool) -> state.Pool:
@@ -160,18 +221,39 @@ def _as_created(wanted: state.Pool) -> state.Pool:
 
 
 class OsdOptions:
-    """Sets options of the OSDs of a device class."""
+    """Sets options of the OSDs of a device class or host.
 
-    def __init__(self, sessions: Sessions) -> None:
+    :param mask: class or host, of the sections of Ceph's configuration.
+    """
+
+    def __init__(self, sessions: Sessions, *, mask: str) -> None:
         self._sessions = sessions
+        self._mask = mask
 
     def write(self, wanted: state.OsdOptions, *, key: actions.Key,
               current: state.OsdOptions | None) -> None:
         """Tells the monitors each value, for OSDs to come as well."""
         for name, value in wanted.values.items():
             self._sessions[key.cluster].command(
-                'config set', who=f'osd/class:{wanted.name}', name=name,
-                value=value)
+                'config set', who=f'osd/{self._mask}:{wanted.name}',
+                name=name, value=value)
+
+
+class PrimaryAffinities:
+    """Sets the primary affinity of the OSDs of a device class."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    def write(self, wanted: state.PrimaryAffinity, *, key: actions.Key,
+              current: state.PrimaryAffinity | None) -> None:
+        """Sets it on each OSD that has another one."""
+        for osd_id, value in sorted(current.by_osd.items() if current
+                                    else ()):
+            if value != wanted.value:
+                self._sessions[key.cluster].command(
+                    'osd primary-affinity', id=osd_id,
+                    weight=float(wanted.value))
 
 
 class CephxUsers:
@@ -185,8 +267,17 @@ class CephxUsers:
         """Creates the user, or replaces its capabilities.
 
         Those that are wanted hold those that the plan saw.
+
+        :raises errors.ActionFailed: when it has got others since, which Ceph
+            would take away.
         """
-        caps = [text for pair in sorted(wanted.caps.items()) for text in pair]
+        lost = caps.beyond(current.caps, wanted.caps) if current else ()
+        if lost:
+            raise errors.ActionFailed(
+                f'{key} was granted {"; ".join(lost)} since the plan was '
+                f'made; nothing of it was changed, run tier plan again')
         self._sessions[key.cluster].command(
             'auth caps' if current else 'auth get-or-create',
-            entity=wanted.name, caps=caps)
+            entity=wanted.name, caps=[
+                text for pair in sorted(wanted.caps.items())
+                for text in pair])

@@ -15,8 +15,10 @@
 import openstack.connection
 
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import osd_options
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import ceph
+from cinder_tiers.execute import ceph_cache
 from cinder_tiers.execute import cinder
 from cinder_tiers.execute import cinder_qos
 from cinder_tiers.execute import cinder_quotas
@@ -33,8 +35,13 @@ def executors(*, connection: openstack.connection.Connection,
         actions.Kind.ERASURE_CODE_PROFILE: ceph.ErasureCodeProfiles(clusters),
         actions.Kind.CRUSH_RULE: ceph.CrushRules(clusters),
         actions.Kind.POOL: ceph.Pools(clusters),
-        actions.Kind.OSD_OPTIONS: ceph.OsdOptions(clusters),
+        actions.Kind.OSD_OPTIONS: ceph.OsdOptions(
+            clusters, mask=osd_options.CLASS),
+        actions.Kind.HOST_OSD_OPTIONS: ceph.OsdOptions(
+            clusters, mask=osd_options.HOST),
+        actions.Kind.PRIMARY_AFFINITY: ceph.PrimaryAffinities(clusters),
         actions.Kind.CEPHX_USER: ceph.CephxUsers(clusters),
+        actions.Kind.CACHE_TIER: ceph_cache.CacheTiers(clusters),
         actions.Kind.VOLUME_TYPE: cinder.VolumeTypes(connection),
         actions.Kind.QOS_SPEC: cinder_qos.QosSpecs(connection),
         actions.Kind.TYPE_QUOTA: cinder_quotas.TypeQuotas(connection),

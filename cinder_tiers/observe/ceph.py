@@ -22,9 +22,12 @@ import types
 
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import desired
+from cinder_tiers.domain import osd_options
 from cinder_tiers.domain import pool_options
+from cinder_tiers.domain import pool_placement
+from cinder_tiers.domain import primary_affinity
 from cinder_tiers.domain import state
+from cinder_tiers.observe import ceph_cache
 from cinder_tiers.observe import ceph_osds
 from cinder_tiers.observe import ceph_session
 
@@ -42,19 +45,26 @@ def observe(session: ceph_session.Session,
     rules = crush_rules(session)
     heads = {tier.rbd.pool for tier in catalog.tiers_of(session.cluster.name)
              if tier.rbd}
-    profiles = {
-        pool.name: profile
-        for tier in catalog.tiers_of(session.cluster.name) if tier.rbd
-        for pool in desired.pools_of(tier.rbd).erasure_code_profiles
-        if (profile := erasure_code_profile(session, pool.name))}
     name = f'client.{session.cluster.cinder_user}'
     user = cephx_user(session, name)
-    return state.CephState(
+    profiles: dict[str, state.ErasureCodeProfile] = {}
+    found = state.CephState(
         crush_rules=rules, erasure_code_profiles=profiles,
         pools=pools(session, with_rbd_options=heads),
         users={name: user} if user else {},
         osds=parse_osds(session.command('osd tree')),
-        **ceph_osds.observe(session, catalog))
+        **ceph_osds.observe(session, catalog),
+        **ceph_cache.observe(session, catalog))
+    asked: set[str] = set()
+    # Twice: the name to use depends on what has the first one.
+    for _ in range(2):
+        names = {
+            name for tier in catalog.tiers_of(session.cluster.name)
+            if tier.rbd for name in pool_placement.profiles_to_read(
+                tier.rbd, found)} - asked
+        profiles.update(erasure_code_profiles(session, names))
+        asked |= names
+    return found
 
 
 def read(session: ceph_session.Session,
@@ -71,7 +81,14 @@ def read(session: ceph_session.Session,
         case actions.Kind.POOL:
             return pools(session, with_rbd_options={key.name}).get(key.name)
         case actions.Kind.OSD_OPTIONS:
-            return ceph_osds.of_class(session, key.name)
+            return ceph_osds.told(session, osd_options.CLASS, key.name)
+        case actions.Kind.HOST_OSD_OPTIONS:
+            return ceph_osds.told(session, osd_options.HOST, key.name)
+        case actions.Kind.PRIMARY_AFFINITY:
+            return primary_affinity.observed(
+                parse_osds(session.command('osd tree')), key.name)
+        case actions.Kind.CACHE_TIER:
+            return ceph_cache.of_all_pools(session).get(key.name)
         case actions.Kind.CEPHX_USER:
             return cephx_user(session, key.name)
     raise ValueError(f'{key} is not in Ceph')
@@ -81,6 +98,14 @@ def crush_rules(session: ceph_session.Session) -> dict[str, state.CrushRule]:
     """{name: CRUSH rule} of all that exist."""
     dumped = session.command('osd crush rule dump')
     return {rule['rule_name']: parse_rule(rule) for rule in dumped}
+
+
+def erasure_code_profiles(session: ceph_session.Session,
+                          names: collections.abc.Iterable[str],
+                          ) -> dict[str, state.ErasureCodeProfile]:
+    """{name: profile} of those names that exist."""
+    return {name: profile for name in sorted(names)
+            if (profile := erasure_code_profile(session, name))}
 
 
 def erasure_code_profile(session: ceph_session.Session, name: str,
@@ -111,7 +136,8 @@ def pools(session: ceph_session.Session, *,
         result[name] = parse_pool(
             dumped, rule_names=names, rbd_options=(
                 session.rbd_options(name) if name in with_rbd_options
-                else {}))
+                # A cache answers for the pool behind it.
+                and dumped['tier_of'] < 0 else {}))
     return result
 
 
@@ -195,5 +221,6 @@ def parse_osds(tree: dict) -> tuple[state.Osd, ...]:
             location[here['type']] = here['name']
             here = parents.get(here['id'])
         osds.append(state.Osd(osd_id=node['id'], location=location,
-                              device_class=node.get('device_class')))
+                              device_class=node.get('device_class'),
+                              primary_affinity=node['primary_affinity']))
     return tuple(sorted(osds, key=lambda osd: osd.osd_id))

@@ -12,7 +12,7 @@
 """Reads from the OSDs themselves what options they use. Writes nothing.
 
 The configuration of the monitors says what OSDs were told; this asks each
-running OSD of a device class what it made of that.
+running OSD of a device class or host what it made of that.
 """
 
 import errno
@@ -26,6 +26,8 @@ from cinder_tiers.observe import ceph_session
 # A command to an OSD that is down.
 _DOWN = (errno.ENXIO, errno.ETIMEDOUT, errno.EAGAIN)
 _OP_QUEUE = 'osd_op_queue'
+# Layers of an OSD's own.
+_LOCAL = {'cmdline', 'env', 'file'}
 _NO_OPTION = (errno.ENOENT, errno.EINVAL)
 
 
@@ -33,34 +35,59 @@ def observe(session: ceph_session.Session, catalog: catalogs.Catalog,
             ) -> dict[str, dict]:
     """Options of OSDs, as far as the catalog declares any.
 
-    :returns: `class_options` and `option_schemas` of `state.CephState`.
+    :returns: `class_options`, `host_options`, `told_options` and
+        `option_schemas` of `state.CephState`.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
-    declared: dict[str, set[str]] = {}
-    for tier in catalog.tiers_of(session.cluster.name):
+    cluster = catalog.clusters[session.cluster.name]
+    of_classes: dict[str, set[str]] = {}
+    for tier in catalog.tiers_of(cluster.name):
         if tier.rbd and tier.rbd.osd_options:
-            declared.setdefault(tier.rbd.device_class, set()).update(
+            of_classes.setdefault(tier.rbd.device_class, set()).update(
                 tier.rbd.osd_options)
-    schemas = schemas_of(session, set().union(*declared.values()))
-    return {
-        'option_schemas': schemas,
-        'class_options': {
-            device_class: in_effect(session, device_class, {
-                name: schemas[name] for name in names & schemas.keys()})
-            for device_class, names in declared.items()}}
+    of_hosts = {host: set(options)
+                for host, options in cluster.host_osd_options.items()}
+    schemas = schemas_of(session, set().union(*of_classes.values(),
+                                              *of_hosts.values()))
+
+    def seen(mask: str, declared: dict[str, set[str]],
+             ) -> dict[str, state.OsdOptions]:
+        return {name: in_effect(session, mask, name, {
+            option: schemas[option] for option in options & schemas.keys()})
+            for name, options in declared.items()}
+
+    return {'option_schemas': schemas,
+            'told_options': told_options(session) if schemas else {},
+            'class_options': seen(osd_options.CLASS, of_classes),
+            'host_options': seen(osd_options.HOST, of_hosts)}
 
 
-def of_class(session: ceph_session.Session,
-             device_class: str) -> state.OsdOptions:
-    """The options that the monitors have for a device class.
+def told(session: ceph_session.Session, mask: str,
+         name: str) -> state.OsdOptions:
+    """The options that the monitors have for a device class or host.
 
+    :param mask: class or host.
+    :param name: of the device class or host.
     :returns: their values in effect, not those of the monitors.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
     names = {entry['name'] for entry in session.command('config dump')
              if entry['section'] == 'osd'
-             and entry['mask'] == f'class:{device_class}'}
-    return in_effect(session, device_class, schemas_of(session, names))
+             and entry['mask'] == f'{mask}:{name}'}
+    return in_effect(session, mask, name, schemas_of(session, names))
+
+
+def told_options(session: ceph_session.Session) -> dict[str, dict[str, str]]:
+    """What the monitors have for some of the OSDs.
+
+    :returns: {mask, such as class:ssd: {option: value}}.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for entry in session.command('config dump'):
+        if entry['section'] == 'osd' and entry['mask']:
+            found.setdefault(entry['mask'], {})[entry['name']] = entry['value']
+    return found
 
 
 def schemas_of(session: ceph_session.Session,
@@ -72,12 +99,12 @@ def schemas_of(session: ceph_session.Session,
     found = {}
     for name in sorted(names):
         try:
-            told = session.command('config help', key=name)
+            answer = session.command('config help', key=name)
         except ceph_session.CommandFailed as error:
             if error.errno in _NO_OPTION:
                 continue
             raise
-        found[name] = parse_schema(told)
+        found[name] = parse_schema(answer)
     return found
 
 
@@ -89,22 +116,27 @@ def parse_schema(told: dict) -> osd_options.Schema:
     return osd_options.Schema(
         name=told['name'], kind=told['type'],
         words=tuple(told.get('enum_values', ())),
-        default=_text(default), at_runtime=told['can_update_at_runtime'])
+        default=_text(default), at_runtime=(
+            told['can_update_at_runtime']
+            and told['name'] not in osd_options.READ_AT_START))
 
 
-def in_effect(session: ceph_session.Session, device_class: str,
+def in_effect(session: ceph_session.Session, mask: str, name: str,
               schemas: dict[str, osd_options.Schema]) -> state.OsdOptions:
-    """Options as the running OSDs of a device class use them.
+    """Options as the running OSDs of a device class or host use them.
 
+    :param mask: class or host.
+    :param name: of the device class or host; of one without OSDs no option
+        is in effect.
     :param schemas: of the options in question.
-    :raises errors.Unreachable: when no OSD of the class answers.
+    :raises errors.Unreachable: when it has OSDs, and none of them answers.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
-    if not schemas:
-        return state.OsdOptions(name=device_class, values={})
+    osd_ids = _osds(session, mask, name) if schemas else []
+    if not osd_ids:
+        return state.OsdOptions(name=name, values={})
     diffs = {}
-    for osd_id in session.command('osd crush class ls-osd',
-                                  class_=device_class):
+    for osd_id in osd_ids:
         try:
             diffs[osd_id] = session.tell(osd_id, 'config diff')['diff']
         except ceph_session.CommandFailed as error:
@@ -112,21 +144,96 @@ def in_effect(session: ceph_session.Session, device_class: str,
                 raise
     if not diffs:
         raise errors.Unreachable(
-            f'no {device_class} OSD of Ceph cluster '
+            f'no OSD of {mask} {name} of Ceph cluster '
             f'{session.cluster.name!r} answers; see "ceph osd tree"')
     queue = schemas_of(session, {_OP_QUEUE})[_OP_QUEUE].default
-    values, reasons = {}, {}
-    for name, schema in schemas.items():
-        values[name] = osd_options.shown({
-            osd_id: _value(schema, diff) for osd_id, diff in diffs.items()})
-        reasons[name] = _reason(name, diffs, queue)
-    return state.OsdOptions(name=device_class, values=values,
-                            reasons=reasons)
+    dumped = ([] if all(schema.at_runtime for schema in schemas.values())
+              else session.command('config dump'))
+    values, reasons, after_restart = {}, {}, {}
+    for option, schema in schemas.items():
+        now = {osd_id: _value(schema, diff) for osd_id, diff in diffs.items()}
+        reasons[option] = _reason(option, diffs, queue)
+        if not schema.at_runtime:
+            later = {osd_id: _at_start(schema, diff, dumped, osd_id)
+                     for osd_id, diff in diffs.items()}
+            if option in osd_options.READ_AT_START:
+                now = later
+            if later != now:
+                after_restart[option] = osd_options.shown(later)
+            free = {osd_id: value for osd_id, value in now.items()
+                    if not _LOCAL & diffs[osd_id].get(option, {}).keys()}
+            reasons[option] = _reason_at_start(
+                schema, free, later, f'{mask}:{name}', dumped,
+            ) or reasons[option]
+        values[option] = osd_options.shown(now)
+    return state.OsdOptions(name=name, values=values, reasons=reasons,
+                            after_restart=after_restart)
+
+
+def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
+    """Ids of the OSDs of a device class or host."""
+    if mask == osd_options.CLASS:
+        return session.command('osd crush class ls-osd', class_=name)
+    try:
+        return session.command('osd ls-tree', name=name)
+    except ceph_session.CommandFailed as error:
+        if error.errno == errno.ENOENT:
+            return []
+        raise
 
 
 def _value(schema: osd_options.Schema, diff: dict) -> str:
     layers = diff.get(schema.name)
-    text = schema.default if layers is None else _text(layers['final'])
+    return _normal(schema,
+                   schema.default if layers is None else layers['final'])
+
+
+def _at_start(schema: osd_options.Schema, diff: dict, dumped: list[dict],
+              osd_id: int) -> str:
+    """The value that an OSD will have when it is started again.
+
+    The monitors do not know the class and the host of what asks them at its
+    start (ConfigMonitor::refresh_config, which takes it for a client), so
+    sections with a mask do not count.
+
+    :param dumped: what the monitors have (`config dump`).
+    """
+    layers = diff.get(schema.name, {})
+    for layer in ('cmdline', 'env', 'file'):  # the strongest first
+        if layer in layers:
+            return _normal(schema, layers[layer])
+    stored = {entry['section']: entry['value'] for entry in dumped
+              if entry['name'] == schema.name and not entry['mask']}
+    for section in (f'osd.{osd_id}', 'osd', 'global'):
+        if section in stored:
+            return _normal(schema, stored[section])
+    return _normal(schema, schema.default)
+
+
+def _reason_at_start(schema: osd_options.Schema, now: dict[int, str],
+                     later: dict[int, str], mask: str, dumped: list[dict],
+                     ) -> str:
+    """Why OSDs do not use an option that counts from their start.
+
+    :param now: {OSD id: value in use}, of those without a value of their
+        own.
+    :param later: {OSD id: value after a restart}.
+    :returns: '' when nothing of the kind is the matter.
+    """
+    late = [osd_id for osd_id in now if later[osd_id] != now[osd_id]]
+    if late:
+        return osd_options.restart_reason(late)
+    told = {_normal(schema, entry['value']) for entry in dumped
+            if (entry['section'], entry['mask'], entry['name'])
+            == ('osd', mask, schema.name)}
+    return ''.join(
+        osd_options.start_reason(schema.name, value, unmoved)
+        for value in told if (unmoved := [
+            osd_id for osd_id in now if now[osd_id] != value]))
+
+
+def _normal(schema: osd_options.Schema, value: object) -> str:
+    text = _text(value)
     try:
         return osd_options.normal(schema, text)
     except ValueError:  # whatever it is, it is not what is wanted
@@ -138,12 +245,12 @@ def _reason(name: str, diffs: dict[int, dict], default_queue: str) -> str:
 
     :param default_queue: osd_op_queue of an OSD that was told no other.
     """
-    told = []
+    seen = []
     for _, diff in sorted(diffs.items()):
         layers = {layer: value for layer, value in diff.get(name, {}).items()
                   if layer not in ('default', 'final')}
-        told.append((len(layers), layers, diff))
-    _, layers, diff = max(told, key=lambda one: one[0])
+        seen.append((len(layers), layers, diff))
+    _, layers, diff = max(seen, key=lambda one: one[0])
     queue = _text(diff.get(_OP_QUEUE, {}).get('final', default_queue))
     return osd_options.reason(layers, op_queue=queue)
 

@@ -19,6 +19,7 @@ only carries; what is read and written is up to `observe` and `execute`.
 
 import collections.abc
 import contextlib
+import dataclasses
 import errno
 import json
 import os
@@ -61,6 +62,21 @@ def import_binding(name: str) -> types.ModuleType:
             f'of the distribution, and in a virtual environment link '
             f'{name}*.so of /usr/lib/python3/dist-packages into its '
             f'site-packages') from error
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RbdImage:
+    """What `rbd info` and `rbd du` say of an RBD image."""
+
+    #: pool/image@snapshot; None for an image that is no clone.
+    parent: str | None
+    #: Pool of its data, which may be that of the image.
+    data_pool: str
+    #: Of which its size would be made, and bytes of each.
+    objects: int
+    object_bytes: int
+    #: That exist; None where each of them would have to be asked for.
+    own_objects: int | None
 
 
 class Session:
@@ -125,7 +141,9 @@ class Session:
                 f'quorum?')
         message = (f'Ceph cluster {self.cluster.name!r} refused "{prefix}" '
                    f'to client.{self.cluster.user}: {said}')
-        if code in (errno.EACCES, errno.EPERM):
+        # EPERM with words of its own is about the object, not about the user.
+        if code == errno.EACCES or (code, said) == (
+                errno.EPERM, os.strerror(errno.EPERM)):
             message += ("; name a cephx user with the capabilities mon "
                         "'allow *', osd 'allow *' and mgr 'allow *' as user "
                         "of the cluster in the tiers file")
@@ -161,6 +179,44 @@ class Session:
                 except self._rbd.ImageNotFound:
                     # Deleted since the images were listed.
                     continue
+
+    def images(self, pool: str) -> list[str]:
+        """Names of the RBD images of a pool (`rbd ls`).
+
+        :raises errors.Unreachable: when the pool serves no I/O.
+        """
+        with self._pool(pool) as ioctx:
+            return self._rbd.RBD().list(ioctx)
+
+    def image(self, pool: str, name: str) -> RbdImage:
+        """An RBD image (`rbd info`, `rbd du`).
+
+        :raises errors.Unreachable: when the pool serves no I/O, or the image
+            is not there.
+        """
+        with (self._pool(pool) as ioctx,
+              self._rbd.Image(ioctx, name, read_only=True) as image):
+            try:
+                parent = '{}/{}@{}'.format(*image.parent_info())
+            except self._rbd.ImageNotFound:
+                parent = None
+            found = image.stat()
+            return RbdImage(
+                parent=parent, objects=found['num_objs'],
+                object_bytes=found['obj_size'],
+                own_objects=self._own_objects(image),
+                data_pool=self._handle.pool_reverse_lookup(
+                    image.data_pool_id()))
+
+    def _own_objects(self, image: object) -> int | None:
+        if (not image.features() & self._rbd.RBD_FEATURE_FAST_DIFF
+                or image.flags() & self._rbd.RBD_FLAG_FAST_DIFF_INVALID):
+            return None
+        found = []
+        image.diff_iterate(0, image.size(), None,
+                           lambda offset, length, exists: found.append(exists),
+                           include_parent=False, whole_object=True)
+        return sum(found)
 
     def set_rbd_option(self, pool: str, option: str,
                        value: str | None) -> None:

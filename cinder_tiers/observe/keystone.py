@@ -40,6 +40,31 @@ def observe(connection: openstack.connection.Connection,
     return {name: _ids(connection, name) for name in projects}
 
 
+def names(connection: openstack.connection.Connection,
+          ids: collections.abc.Iterable[str]) -> dict[str, str | None]:
+    """The names of projects, in one call for each.
+
+    :param connection: of a user who may show projects.
+    :param ids: of the projects; Keystone is not asked when there are none.
+    :returns: {id: name, None when there is no such project}.
+    :raises errors.Unreachable: when Keystone does not answer, or refuses.
+    """
+    found: dict[str, str | None] = {}
+    for ident in ids:
+        found[ident] = None
+        if not _ID.fullmatch(ident):
+            continue
+        try:
+            found[ident] = connection.identity.get_project(ident).name
+        except openstack.exceptions.NotFoundException:
+            continue
+        except cinder.API_ERRORS as error:
+            raise errors.Unreachable(
+                f'Keystone did not show project {ident}, which has access to '
+                f'a volume type: {error}') from error
+    return found
+
+
 def _ids(connection: openstack.connection.Connection,
          name: str) -> frozenset[str]:
     try:

@@ -27,8 +27,9 @@ from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.observe import ceph
 from cinder_tiers.observe import ceph_session
-from cinder_tiers.observe import cinder
 from cinder_tiers.observe import keystone
+from cinder_tiers.observe import osd_metadata
+from cinder_tiers.observe import world
 
 _Value = typing.TypeVar('_Value')
 
@@ -73,9 +74,14 @@ def observe(*, catalog: catalogs.Catalog,
     :param clusters: {name of the cluster: session, or why there is none}.
     """
     return audit.Observed(
-        cinder=attempt(lambda: cinder.observe(connection)),
+        cinder=attempt(lambda: world.observe_cinder(connection, catalog)),
         projects=attempt(
             lambda: keystone.observe(connection, catalog.projects)),
         ceph={name: one if isinstance(one, audit.Unread) else attempt(
             lambda one=one: ceph.observe(one, catalog))
-            for name, one in clusters.items()})
+            for name, one in clusters.items()},
+        osds={name: one if isinstance(one, audit.Unread) else attempt(
+            lambda one=one: osd_metadata.observe(one))
+            for name, one in clusters.items() if any(
+                tier.rbd.osd_requirements
+                for tier in catalog.tiers_of(name))})

@@ -14,14 +14,17 @@
 
 import collections.abc
 import contextlib
+import dataclasses
 
 import openstack.connection
 
 from cinder_tiers.domain import actions
 from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import plan_volume_types
 from cinder_tiers.domain import state
 from cinder_tiers.observe import ceph
 from cinder_tiers.observe import ceph_session
+from cinder_tiers.observe import ceph_usage
 from cinder_tiers.observe import cinder
 from cinder_tiers.observe import keystone
 
@@ -49,10 +52,24 @@ def observe(*, catalog: catalogs.Catalog,
     :raises errors.TiersError: when a service does not answer or refuses.
     """
     return state.ActualState(
-        cinder=cinder.observe(connection),
+        cinder=observe_cinder(connection, catalog),
         projects=keystone.observe(connection, catalog.projects),
-        ceph={name: ceph.observe(session, catalog)
+        ceph={name: dataclasses.replace(ceph.observe(session, catalog),
+                                        usage=ceph_usage.attempt(session))
               for name, session in clusters.items()})
+
+
+def observe_cinder(connection: openstack.connection.Connection,
+                   catalog: catalogs.Catalog) -> state.CinderState:
+    """The state of Cinder, and whether types that would change have volumes.
+
+    :param connection: of an administrator.
+    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    """
+    found = cinder.observe(connection, named=catalog.volume_types)
+    return cinder.with_use(
+        connection, found, plan_volume_types.of_which_use_matters(
+            catalog=catalog, volume_types=found.volume_types))
 
 
 def reader(*, connection: openstack.connection.Connection,

@@ -16,12 +16,13 @@ Joins the three views: the YAML text (`document`), its structure
 (`structure`) and the rules between its parts (`domain.catalog_rules`).
 """
 
-import pathlib
-
+from cinder_tiers.domain import cache_settings
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import catalog_rules
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import osd_requirements
+from cinder_tiers.tiersfile import content
 from cinder_tiers.tiersfile import document
 from cinder_tiers.tiersfile import structure
 
@@ -40,15 +41,14 @@ def text_of(path: str) -> str:
     :raises errors.ProblemsFound: when it cannot be read.
     """
     try:
-        # One byte more than allowed is enough to know, and /dev/zero ends.
-        with pathlib.Path(path).open('rb') as stream:
-            content = stream.read(document.MAX_SIZE_BYTES + 1)
-        if len(content) > document.MAX_SIZE_BYTES:
+        # One byte more than allowed is enough to know.
+        found = content.read(path, max_bytes=document.MAX_SIZE_BYTES + 1)
+        if len(found) > document.MAX_SIZE_BYTES:
             raise errors.ProblemsFound([errors.Problem(
                 where=path, found='a file that is too big',
                 expected=f'at most {document.MAX_SIZE_BYTES} bytes',
                 remedy='is this the right file?')])
-        return content.decode('utf-8')
+        return found.decode('utf-8')
     except OSError as error:
         raise errors.ProblemsFound([errors.Problem(
             where=path, found=f'it cannot be read: {error.strerror}',
@@ -56,7 +56,7 @@ def text_of(path: str) -> str:
             remedy='name one with --catalog or CINDER_TIERS_CATALOG')]
         ) from error
     except UnicodeDecodeError as error:
-        line = content.count(b'\n', 0, error.start) + 1
+        line = found.count(b'\n', 0, error.start) + 1
         raise errors.ProblemsFound([errors.Problem(
             where=f'{path}:{line}', found='bytes that are not UTF-8',
             expected='UTF-8 text', remedy='save the file as UTF-8')]
@@ -90,6 +90,7 @@ def _catalog(value: dict, source: catalogs.Source) -> catalogs.Catalog:
         follow_image_types=tuple(
             name for name in value.get('follow_image_types', ())
             if isinstance(name, str)),
+        without_fallback='fallback' in value,
         clusters={name: _cluster(name, declared)
                   for name, declared in value.get('clusters', {}).items()},
         tiers=tuple(_tier(name, declared)
@@ -102,19 +103,21 @@ def _cluster(name: str, value: dict) -> catalogs.Cluster:
         name=name, user=value.get('user', defaults.user),
         cinder_user=value.get('cinder_user', defaults.cinder_user),
         images_pool=value.get('images_pool'), conf=value.get('conf'),
-        secret_uuid=value.get('secret_uuid'))
+        secret_uuid=value.get('secret_uuid'),
+        host_osd_options=value.get('host_osd_options', {}))
 
 
 def _tier(name: str, value: dict) -> catalogs.Tier:
     # What is no text was complained of; it keeps its place in the list.
     return catalogs.Tier(
-        name=name, description=value.get('description'),
+        name=name, take_over=value.get('take_over', True),
+        description=value.get('description'),
         tags=tuple(str(tag) for tag in value.get('tags', ())),
         priority=value.get('priority', 0),
         fallback=value.get('fallback', False),
         overflow=value.get('overflow'), access=_access(value.get('access')),
         qos=_qos(value.get('qos')), quotas=_quotas(value.get('quotas')),
-        rbd=_rbd(value.get('rbd')),
+        expect=value.get('expect', {}), rbd=_rbd(value.get('rbd')),
         backend_name=value.get('backend'),
         extra_specs=value.get('extra_specs', {}))
 
@@ -160,9 +163,33 @@ def _rbd(value: dict | None) -> catalogs.RbdPool | None:
             protection = catalogs.ErasureCoded(k=k, m=m)
     return catalogs.RbdPool(
         cluster=value['cluster'], pool=value['pool'],
-        device_class=value.get('device_class', 'unknown'),
+        device_class=value.get('device_class'),
         protection=protection,
         failure_domain=value.get('failure_domain', 'host'),
         pg_num=value.get('pg_num'), options=value.get('pool_options', {}),
         osd_options=value.get('osd_options', {}),
-        rbd_options=value.get('rbd_options', {}))
+        osd_requirements=_requirements(value.get('osd_requirements')),
+        primary_affinity=value.get('primary_affinity'),
+        rbd_options=value.get('rbd_options', {}),
+        cache=_cache(value.get('cache'), cluster=value['cluster']))
+
+
+def _cache(value: dict | None, *, cluster: str) -> catalogs.Cache | None:
+    if value is None or not {'pool', 'mode'} <= value.keys():
+        return None
+    return catalogs.Cache(
+        rbd=_rbd({'cluster': cluster, **value}), mode=value['mode'],
+        stale_reads=value.get('stale_reads', False),
+        settings={name: value[name] for name in sorted(
+            cache_settings.KNOWN & value.keys())})
+
+
+def _requirements(value: dict | None) -> osd_requirements.Requirements | None:
+    if not value:
+        return None
+    schedulers = value.get('io_scheduler', ())
+    if isinstance(schedulers, str):
+        schedulers = [schedulers]
+    # What is no text was complained of; it keeps its place in the list.
+    return osd_requirements.Requirements(**{
+        **value, 'io_scheduler': tuple(map(str, schedulers))})

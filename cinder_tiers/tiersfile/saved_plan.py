@@ -11,23 +11,24 @@
 # under the License.
 """A plan in a file: what was reviewed is what is applied, or nothing is.
 
-The file holds the text of the catalog and every action with its values. To
-apply it the world is observed anew: only when the plan is then the very same
-one, it is carried out. JSON; keys are described in doc/source/admin/tiers.rst.
+The file holds the text of the catalog, every action with its values, and what
+an operator allowed. To apply it the world is observed anew: only when the plan
+is then the very same one, it is carried out. JSON; keys are described in
+doc/source/admin/tiers.rst.
 """
 
 import collections.abc
 import dataclasses
 import json
-import os
-import pathlib
-import tempfile
 
 import jsonschema
 
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import consent
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import plan as plans
+from cinder_tiers.tiersfile import content
+from cinder_tiers.tiersfile import whole_file
 
 VERSION = 1
 MAX_SIZE_BYTES = 16 * 2 ** 20
@@ -38,6 +39,8 @@ _SCHEMA = {
     'properties': {
         'catalog_file': {'type': 'string'},
         'catalog': {'type': 'string'},
+        'cloud': {'type': 'string'},
+        'allowed': {'type': 'array', 'items': {'type': 'string'}},
         'actions': {'type': 'array', 'items': {
             'type': 'object', 'required': ['action', 'object', 'fields'],
             'properties': {'action': {'type': 'string'},
@@ -53,20 +56,27 @@ class SavedPlan:
     catalog_file: str
     #: Text of the tiers file.
     catalog: str
+    #: Tells the cloud from others; None in a plan from before this was kept.
+    cloud: str | None
     #: Each action in plain values, in the order of the plan.
     actions: tuple[dict[str, object], ...]
+    #: Objects to which consent was given, as the plan names them.
+    allowed: tuple[str, ...] = ()
 
 
 def plain(plan: plans.Plan) -> tuple[dict[str, object], ...]:
     """The actions of a plan in values that JSON has.
 
     :returns: for each action `action` (create, update, delete), `object`, and
-        `fields`: {field: [before, after]} of all that differs.
+        `fields`: {field: [before, after]} of all that differs; where consent
+        was given, `although` says what it would be refused for.
     """
     return tuple(
         {'action': action.verb, 'object': str(action.key),
          'fields': {name: [_plain(before), _plain(after)]
-                    for name, before, after in _fields(action)}}
+                    for name, before, after in _fields(action)},
+         **({'although': action.consented.reason} if action.consented
+            else {})}
         for action in plan.actions)
 
 
@@ -85,32 +95,23 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
-def write(path: str, *, catalog_file: str, catalog: str,
+def write(path: str, *, catalog_file: str, catalog: str, cloud: str,
           plan: plans.Plan) -> None:
     """Saves a plan; the file is whole or as it was.
 
-    :param path: of the file, which is replaced.
+    :param path: of the file, which is replaced; of a symbolic link, the file
+        that it leads to.
     :param catalog_file: name of the tiers file.
     :param catalog: its text.
+    :param cloud: tells it from others; the same text on every host.
     :param plan: without refused actions.
     :raises errors.TiersError: when it cannot be written.
     """
     text = json.dumps({
-        'version': VERSION, 'catalog_file': catalog_file, 'catalog': catalog,
-        'actions': plain(plan)}, indent=2)
-    target = pathlib.Path(path)
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f'.{target.name}.',
-                                             dir=target.parent)
-        with os.fdopen(handle, 'w', encoding='utf-8') as stream:
-            stream.write(text + '\n')
-        pathlib.Path(temporary).replace(target)
-    except OSError as error:
-        if temporary:
-            pathlib.Path(temporary).unlink(missing_ok=True)
-        raise errors.TiersError(f'{path}: the plan cannot be written: '
-                                f'{error.strerror}') from error
+        'version': VERSION, 'cloud': cloud,
+        'catalog_file': catalog_file, 'catalog': catalog,
+        'allowed': consent.names_of(plan), 'actions': plain(plan)}, indent=2)
+    whole_file.write(path, text + '\n', replace=True)
 
 
 def read(path: str) -> SavedPlan:
@@ -120,9 +121,7 @@ def read(path: str) -> SavedPlan:
     :raises errors.ProblemsFound: when it is none, or of another version.
     """
     try:
-        with pathlib.Path(path).open('rb') as stream:
-            content = stream.read(MAX_SIZE_BYTES + 1)
-        value = json.loads(content[:MAX_SIZE_BYTES])
+        value = json.loads(content.read(path, max_bytes=MAX_SIZE_BYTES))
         if isinstance(value, dict) and value.get('version') != VERSION:
             raise _problem(path, f'version {value.get("version")!r}',
                            f'version {VERSION}')
@@ -137,14 +136,34 @@ def read(path: str) -> SavedPlan:
         raise _problem(path, f'{error.message[:200]} at {error.json_path}',
                        'a saved plan') from error
     return SavedPlan(catalog_file=value['catalog_file'],
-                     catalog=value['catalog'],
-                     actions=tuple(value['actions']))
+                     catalog=value['catalog'], cloud=value.get('cloud'),
+                     actions=tuple(value['actions']),
+                     # What was saved before there was consent has none.
+                     allowed=tuple(value.get('allowed', ())))
 
 
 def _problem(path: str, found: str, expected: str) -> errors.ProblemsFound:
     return errors.ProblemsFound([errors.Problem(
         where=path, found=found, expected=expected,
         remedy='make one with "openstack tier plan --out"')])
+
+
+def check_cloud(saved: SavedPlan, cloud: str) -> None:
+    """Whether a plan was made for this cloud.
+
+    Two clouds that are like each other, such as one for tests, need the same
+    actions, and nothing is asked before a saved plan is applied.
+
+    :param saved: what was looked at.
+    :param cloud: tells the cloud that is there from others.
+    :raises errors.ActionFailed: it was made for another one.
+    """
+    if saved.cloud not in (None, cloud):
+        raise errors.ActionFailed(
+            f'Nothing was changed, because the plan was made for another '
+            f'cloud (block storage and region: {saved.cloud}; here: {cloud}); '
+            f'look at OS_CLOUD and the other credentials, or make a plan for '
+            f'this one with "openstack tier plan --out"')
 
 
 def check_same(saved: SavedPlan, plan: plans.Plan) -> None:

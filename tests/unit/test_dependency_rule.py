@@ -61,6 +61,8 @@ ARROWS = {
     'rally_scenarios.plugins': {
         'rally_scenarios.guest',
         'rally_scenarios.bench',
+        # What a run was measured on: read only.
+        'cinder_tiers.observe',
     },
     'rally_scenarios.guest': {'rally_scenarios.bench'},
     'rally_scenarios.bench': {'cinder_tiers.domain'},

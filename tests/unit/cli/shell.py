@@ -19,6 +19,7 @@ import importlib.metadata
 import io
 import os
 import pathlib
+import tempfile
 
 from openstackclient import shell
 import oslo_i18n
@@ -27,6 +28,9 @@ from cinder_tiers.cli import shell as tiers_shell
 
 GROUP = 'openstack.tier.v1'
 SETUP = pathlib.Path(__file__).resolve().parents[3] / 'setup.cfg'
+
+#: Of the applies of this process only.
+LOCKS = tempfile.TemporaryDirectory()
 
 
 def entry_points(group):
@@ -38,6 +42,13 @@ def entry_points(group):
         for line in setup['entry_points'][group].split('\n') if line]
 
 
+class Terminal(io.StringIO):
+    """A stream that says that a person is at its end."""
+
+    def isatty(self):
+        return True
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ran:
     """What a command left behind."""
@@ -47,13 +58,15 @@ class Ran:
     stderr: str
 
 
-def openstack(*arguments, **environment):
+def openstack(*arguments, answer=None, **environment):
     """Runs the real shell with real arguments.
 
     :param arguments: words after `openstack`.
+    :param answer: what a person types at a terminal; None: there is none.
     :param environment: as of `run`.
     """
-    return _run(shell.OpenStackShell, 'tier ', arguments, environment)
+    return _run(shell.OpenStackShell, 'tier ', arguments, environment,
+                answer)
 
 
 def cinder_tiers(*arguments, **environment):
@@ -61,19 +74,22 @@ def cinder_tiers(*arguments, **environment):
     return _run(tiers_shell.TiersShell, '', arguments, environment)
 
 
-def _run(application, noun, arguments, environment):
+def _run(application, noun, arguments, environment, answer=None):
     """Runs a shell with the commands of this tree.
 
     :param noun: what its commands begin with.
     :param environment: variables for the command; what begins with OS_,
-        CEPH_ or CINDER_TIERS_ is otherwise unset.
+        CEPH_ or CINDER_TIERS_ is otherwise unset. The lock of apply is in a
+        folder of this process unless they say otherwise.
     """
     kept = dict(os.environ)
-    out, err = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    err = io.StringIO() if answer is None else Terminal()
     for name in kept:
         if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_')):
             del os.environ[name]
-    os.environ.update(environment)
+    os.environ.update({'CINDER_TIERS_COORDINATION_URL': f'file://{LOCKS.name}',
+                       **environment})
     # Cinder's API, which other tests import into this process, makes messages
     # lazy; some plug-ins of the shell cannot load with such.
     oslo_i18n.enable_lazy(False)
@@ -81,6 +97,8 @@ def _run(application, noun, arguments, environment):
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
                 started = application()
+                if answer is not None:
+                    started.stdin = Terminal(answer)
                 for one in entry_points(GROUP):
                     started.command_manager.add_command(
                         noun + one.name.removeprefix('tier_'), one.load())

@@ -25,25 +25,11 @@ import testtools
 
 from cinder_tiers.domain import audit
 from cinder_tiers import render_audit
-from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
+from tests.unit.cli import tiers_file_case
 from tests.unit.execute import test_cinder
 
-TIERS = """version: 1
-follow_image_types: [image-tier]
-tiers:
-  database:
-    tags: [database]
-    priority: 20
-    backend: ssd
-    overflow: general
-    access: [alpha]
-    qos: {front_end: {total_iops_sec: 500}}
-  general:
-    fallback: true
-    backend: lvm
-"""
 ON_CEPH = """  archive:
     tags: [archive]
     rbd: {cluster: far, pool: archive, device_class: hdd,
@@ -53,25 +39,7 @@ clusters:
 """
 
 
-class AuditTestCase(testtools.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.api = cinder_api.CinderApi()
-        self.addCleanup(self.api.stop)
-        self.api.add_project('a' * 32, 'alpha')
-        handle, self.path = tempfile.mkstemp(suffix='.yaml')
-        os.close(handle)
-        self.addCleanup(os.unlink, self.path)
-        self.write(TIERS)
-
-    def write(self, text):
-        with open(self.path, 'w', encoding='utf-8') as stream:
-            stream.write(text)
-
-    def run_tier(self, command, *arguments, role='admin'):
-        return shell.openstack(*self.api.arguments_of(role), 'tier',
-                               command, '--catalog', self.path, *arguments)
+class AuditTestCase(tiers_file_case.TiersFileTestCase):
 
     def audit(self, *arguments, status, **options):
         """The rows that the command shows."""
@@ -116,7 +84,7 @@ class AuditTestCase(testtools.TestCase):
 
     def test_a_cluster_that_is_not_there_leaves_the_rest(self):
         self.assertEqual(0, self.run_tier('apply').status)
-        self.write(TIERS + ON_CEPH)
+        self.write(self.text + ON_CEPH)
         rows = self.audit(status=2)
         self.assertEqual(
             [('tier database', 'compliant', 'all'),
@@ -143,30 +111,21 @@ class AuditTestCase(testtools.TestCase):
                       ran.stderr)
 
 
-class VolumesTestCase(testtools.TestCase):
+class VolumesTestCase(tiers_file_case.TiersFileTestCase):
     """All of it in one test, since the cloud takes seconds to start."""
+
+    text = tiers_file_case.TIERS.replace('access: [alpha]', 'access: public')
 
     def setUp(self):
         super().setUp()
-        self.api = cinder_api.CinderApi()
-        self.addCleanup(self.api.stop)
         self.connection = test_cinder.connect(self.api)
         self.addCleanup(self.connection.close)
-        handle, self.path = tempfile.mkstemp(suffix='.yaml')
-        self.addCleanup(os.unlink, self.path)
-        os.write(handle, TIERS.replace('access: [alpha]', 'access: public')
-                 .encode())
-        os.close(handle)
         ran = self.run_tier('apply')
         self.assertEqual(0, ran.status, ran.stderr)
         self.types = {one.name: one.id for one in
                       self.connection.block_storage.types(is_public='None')}
         self.hosts = {name: self.api.add_backend(name)
                       for name in ('ssd', 'lvm', 'tape')}
-
-    def run_tier(self, command, *arguments, role='admin'):
-        return shell.openstack(*self.api.arguments_of(role), 'tier',
-                               command, '--catalog', self.path, *arguments)
 
     def volume(self, type_name, on, **fields):
         return self.api.add_volume(
@@ -229,7 +188,7 @@ class FailureTestCase(testtools.TestCase):
     def test_without_any_cloud_all_is_unknown(self, output):
         handle, path = tempfile.mkstemp(suffix='.yaml')
         self.addCleanup(os.unlink, path)
-        os.write(handle, TIERS.encode())
+        os.write(handle, tiers_file_case.TIERS.encode())
         os.close(handle)
         ran = shell.openstack(*test_commands.NO_CLOUD, 'tier', 'audit',
                               '--volumes', '-f', output, '--catalog', path)

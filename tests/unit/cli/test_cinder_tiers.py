@@ -29,8 +29,8 @@ from tests.unit.cli import shell
 from tests.unit.cli import test_commands
 from tests.unit.execute import test_cinder
 
-VERBS = {'apply', 'backend-config', 'explain', 'list', 'plan', 'show',
-         'validate'}
+VERBS = {'apply', 'audit', 'backend-config', 'explain', 'export', 'list',
+         'plan', 'show', 'validate'}
 # What the console script does, where python-openstackclient is not.
 SCRIPT = '''
 import sys
@@ -108,6 +108,21 @@ class InstalledTestCase(testtools.TestCase):
         done = self.run_script('aply')
         self.assertNotEqual(0, done.returncode)
         self.assertIn('apply', done.stdout + done.stderr)
+
+
+@ddt.ddt
+class HelpTestCase(testtools.TestCase):
+
+    @ddt.data(*sorted(VERBS))
+    def test_examples_are_those_of_the_program(self, verb):
+        ours, theirs = (
+            ' '.join(ran.stdout.split()) for ran in (
+                shell.cinder_tiers(verb, '--help'),
+                shell.openstack('tier', verb, '--help')))
+        self.assertIn(f'usage: cinder-tiers {verb} ', ours)
+        self.assertIn(f'Example: cinder-tiers {verb} ', ours)
+        self.assertNotIn('openstack tier', ours)
+        self.assertIn(f'Example: openstack tier {verb} ', theirs)
 
 
 @ddt.ddt

@@ -87,7 +87,8 @@ class BackendConfigTestCase(testtools.TestCase):
         path = edited(self, ('    user: admin', f'    conf: /etc/ceph/b.conf\n'
                              f'    secret_uuid: {uuid}\n    user: admin'))
         ran = shell.openstack('tier', 'backend-config', '-f', 'json',
-                              '--catalog', path, CEPH_CONF='/other')
+                              '--catalog', path, CEPH_CONF='/other',
+                              CINDER_TIERS_RBD_SECRET_UUID='other')
         section = json.loads(ran.stdout)['tier-general']
         self.assertEqual(('/etc/ceph/b.conf', uuid), (
             section['rbd_ceph_conf'], section['rbd_secret_uuid']))
@@ -99,11 +100,57 @@ class BackendConfigTestCase(testtools.TestCase):
         self.assertEqual('general', json.loads(
             ran.stdout)['DEFAULT']['default_volume_type'])
 
+    def test_a_backend_that_exists_gets_no_second_section(self):
+        path = edited(self, ('      pool: tier-general', '      pool: vols'),
+                      ('    fallback: true', '    fallback: true\n'
+                       '    backend: rbd-1'),
+                      ('    tags: [archive]', '    take_over: false'))
+        ran = shell.openstack('tier', 'backend-config', '--catalog', path)
+        self.assertIn('# tier general: the backend rbd-1 serves pool vols '
+                      'already', ran.stdout)
+        self.assertIn('enabled_backends = tier-database\n', ran.stdout)
+        self.assertNotIn('[tier-general]', ran.stdout)
+        self.assertNotIn('archive', ran.stdout)
+
+    def test_without_tiers_nothing_is_switched_off(self):
+        handle, path = tempfile.mkstemp(suffix='.yaml')
+        self.addCleanup(os.unlink, path)
+        os.write(handle, b'version: 1\ntiers: {}\n')
+        os.close(handle)
+        ran = shell.openstack('tier', 'backend-config', '--catalog', path)
+        self.assertEqual((0, ''), (ran.status, ran.stdout.strip()))
+
+    def test_without_rbd_no_backend_is_touched(self):
+        handle, path = tempfile.mkstemp(suffix='.yaml')
+        self.addCleanup(os.unlink, path)
+        os.write(handle, b'version: 1\ntiers: {a: {fallback: true, backend: '
+                         b'lvm}}\n')
+        os.close(handle)
+        ran = shell.openstack('tier', 'backend-config', '--catalog', path)
+        self.assertEqual(
+            ['[DEFAULT]', 'default_volume_type = a'],
+            [line for line in ran.stdout.splitlines()
+             if not line.startswith('#')])
+        self.assertIn('# No tier has rbd', ran.stdout)
+
     def test_the_capabilities_are_in_a_comment(self):
         ran = shell.openstack('tier', 'backend-config', '--catalog', SAMPLE)
         self.assertIn('# client.cinder of Ceph cluster ceph needs',
                       ran.stdout)
         self.assertIn('profile rbd pool=tier-archive-data', ran.stdout)
+
+    def test_what_nova_and_glance_need_is_in_comments(self):
+        ran = shell.openstack('tier', 'backend-config', '--catalog', SAMPLE)
+        self.assertIn('[libvirt] rbd_secret_uuid, rbd_user = cinder',
+                      ran.stdout)
+        self.assertIn('volumes of raw images in pool images are clones',
+                      ran.stdout)
+        uuid = '457eb676-33da-42ec-9a8c-9293d545c337'
+        path = edited(self, ('    images_pool: images',
+                             f'    secret_uuid: {uuid}\n    #'))
+        ran = shell.openstack('tier', 'backend-config', '--catalog', path)
+        self.assertIn(f'under the UUID {uuid}', ran.stdout)
+        self.assertNotIn('Glance', ran.stdout)
 
 
 @ddt.ddt

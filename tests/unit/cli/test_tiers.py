@@ -80,20 +80,22 @@ class AppliedTestCase(testtools.TestCase):
         self.assertEqual([
             {'Name': 'premium', 'Tags': ['premium'], 'Priority': 30,
              'Fallback': False, 'Overflow': None,
-             'Backend': ['tier-premium'], 'Description': 'The type premium'},
+             'Backend': ['tier-premium'], 'Take Over': True,
+             'Description': 'The type premium'},
             {'Name': 'database', 'Tags': ['database', 'db'], 'Priority': 20,
              'Fallback': False, 'Overflow': 'general',
              'Backend': ['tier-database', 'tier-general'],
-             'Description': 'The type database'},
+             'Take Over': True, 'Description': 'The type database'},
             {'Name': 'general', 'Tags': [], 'Priority': 0, 'Fallback': True,
              'Overflow': None, 'Backend': ['tier-general'],
-             'Description': 'The type general'}], json.loads(ran.stdout))
+             'Take Over': True, 'Description': 'The type general'}],
+            json.loads(ran.stdout))
 
     def test_people_see_no_lists(self):
         lines = self.openstack('list').stdout.splitlines()
         self.assertEqual(
             ['database', 'database, db', '20', 'no', 'general',
-             'tier-database, tier-general', 'The type database'],
+             'tier-database, tier-general', 'yes', 'The type database'],
             [cell.strip() for cell in lines[4].strip('|').split('|')])
 
     def test_one_tier_with_the_pools_that_serve_it(self):
@@ -103,7 +105,7 @@ class AppliedTestCase(testtools.TestCase):
             'name': 'database', 'volume_type': 'database',
             'description': 'The type database', 'tags': ['database', 'db'],
             'priority': 20, 'fallback': False, 'overflow': 'general',
-            'access': 'public', 'projects': [],
+            'take_over': True, 'access': 'public', 'projects': [],
             'backends': ['tier-database', 'tier-general'],
             'pools': [{'name': self.pool, 'free_gib': 40, 'total_gib': 100}],
             'extra_specs': TYPES['database'], 'read_from': 'Cinder',
@@ -200,6 +202,31 @@ class DeclaredTestCase(testtools.TestCase):
         self.assertEqual(
             (['ceph/tier-archive', 'ceph/tier-archive-data'], SAMPLE),
             (shown['pools'], shown['read_from']))
+
+    def test_one_of_them_with_what_it_promises(self):
+        path = test_commands.edited(self, (
+            '    tags: [archive]',
+            '    tags: [archive]\n'
+            '    expect: {write-1m: {p99_ms_max: 50, iops_min: 2.5}}'))
+        shown = shell.openstack('tier', 'show', 'archive', '--catalog', path,
+                                '-f', 'json')
+        self.assertEqual(
+            {'write-1m': {'iops_min': 2.5, 'p99_ms_max': 50}},
+            json.loads(shown.stdout)['expect'])
+        self.assertIn('write-1m: iops_min=2.5, p99_ms_max=50',
+                      shell.openstack('tier', 'show', 'archive', '--catalog',
+                                      path).stdout)
+
+    def test_one_that_is_not_taken_over_says_so(self):
+        path = test_commands.edited(self, ('    tags: [archive]',
+                                           '    take_over: false'))
+        ran = shell.openstack('tier', 'list', '--catalog', path, '-f', 'json')
+        self.assertEqual({'database': True, 'general': True,
+                          'archive': False}, {
+            row['Name']: row['Take Over'] for row in json.loads(ran.stdout)})
+        ran = shell.openstack('tier', 'show', 'archive', '--catalog', path,
+                              '-f', 'json')
+        self.assertIs(False, json.loads(ran.stdout)['take_over'])
 
     def test_an_unknown_tier(self):
         ran = shell.openstack('tier', 'show', 'archiv', '--catalog', SAMPLE)

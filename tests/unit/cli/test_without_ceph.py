@@ -18,63 +18,28 @@ tests/contract.
 """
 
 import json
-import os
-import tempfile
 
-import testtools
+from tests.unit.cli import tiers_file_case
 
-from tests.contract import cinder_api
-from tests.unit.cli import shell
-
-TIERS = """version: 1
-follow_image_types: [image-tier]
-tiers:
-  database:
-    tags: [database]
-    priority: 20
-    backend: ssd
-    overflow: general
-    access: [alpha]
-    qos: {front_end: {total_iops_sec: 500}}
-  general:
-    fallback: true
-    backend: lvm
-    quotas: {volumes: 100}
-"""
+TIERS = f'{tiers_file_case.TIERS}    quotas: {{volumes: 100}}\n'
 
 
-class WithoutCephTestCase(testtools.TestCase):
+class WithoutCephTestCase(tiers_file_case.TiersFileTestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.api = cinder_api.CinderApi()
-        self.addCleanup(self.api.stop)
-        self.api.add_project('a' * 32, 'alpha')
-        handle, self.path = tempfile.mkstemp(suffix='.yaml')
-        os.close(handle)
-        self.addCleanup(os.unlink, self.path)
-        self.write(TIERS)
-
-    def write(self, text):
-        with open(self.path, 'w', encoding='utf-8') as stream:
-            stream.write(text)
-
-    def run_tier(self, command, *arguments):
-        return shell.openstack(*self.api.arguments_of('admin'), 'tier',
-                               command, '--catalog', self.path, *arguments)
+    text = TIERS
 
     def test_plan_apply_plan_change_plan(self):
         plan = self.run_tier('plan', '-f', 'json')
         self.assertEqual((2, ''), (plan.status, plan.stderr))
         rows = json.loads(plan.stdout)
         self.assertEqual(
-            [('create', 'volume type database'),
-             ('create', 'volume type general'),
+            [('create', 'volume type general'),
+             ('create', 'volume type database'),
              ('create', 'volume type image-tier'),
              ('create', 'qos spec tier-database'),
              ('create', 'default quota general')],
             [(row['Action'], row['Object']) for row in rows])
-        self.assertEqual(['a' * 32], rows[0]['After']['projects'])
+        self.assertEqual(['a' * 32], rows[1]['After']['projects'])
         self.assertEqual(0, self.run_tier('apply').status)
         again = self.run_tier('plan')
         self.assertEqual(0, again.status, again.stderr)
@@ -83,7 +48,7 @@ class WithoutCephTestCase(testtools.TestCase):
         self.write(TIERS.replace('500', '600').replace('[alpha]', '[]'))
         plan = self.run_tier('plan', '-f', 'json')
         self.assertEqual(1, plan.status)
-        self.assertIn('volume type unset --project', plan.stderr)
+        self.assertIn("--allow 'volume type database'", plan.stderr)
         self.assertEqual(
             [({'projects': ['a' * 32]}, {'projects': []}),
              ({'specs.total_iops_sec': '500'},

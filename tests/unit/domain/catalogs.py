@@ -38,6 +38,15 @@ def other_tier(name='other', **changes):
     return dataclasses.replace(plain, **changes)
 
 
+def cache(pool='cache', **changes):
+    """A writeback cache of two copies on ssd, changed in some fields."""
+    plain = catalog.Cache(
+        mode='writeback', settings={'target_max_bytes': 10 ** 9},
+        rbd=rbd(pool=pool, pg_num=8,
+                protection=catalog.Replicated(size=2, min_size=1)))
+    return dataclasses.replace(plain, **changes)
+
+
 def three_tiers():
     """database on ssd, general (fall-back) on hdd, archive 2+1 on hdd."""
     return (
@@ -59,7 +68,10 @@ def tiers_of_all_kinds():
                                            'total_bytes_sec': '9'})),
         dataclasses.replace(general, qos=catalog.Qos(
             back_end={'read_iops_sec': '100'})),
-        dataclasses.replace(archive, access=('alpha', 'b' * 32)),
+        dataclasses.replace(archive, access=('alpha', 'b' * 32),
+                            rbd=dataclasses.replace(
+                                archive.rbd, primary_affinity=0.7,
+                                cache=cache('tier-archive-cache'))),
         other_tier('lvm', quotas=catalog.Quotas(
             volumes=10, size_gib=200), extra_specs={
             'multiattach': '<is> True', 'hp3par:persona': '1'}),
@@ -67,12 +79,16 @@ def tiers_of_all_kinds():
             'vendor_name': 'somebody'}))
 
 
-def of(*tiers, images_pool=None, follow_image_types=('image-tier',)):
-    """A catalog of these tiers, on one cluster named ceph."""
+def of(*tiers, follow_image_types=('image-tier',), without_fallback=False,
+       **cluster):
+    """A catalog of these tiers, on one cluster named ceph.
+
+    :param cluster: fields of the cluster.
+    """
     return catalog.Catalog(
         tiers=tiers, follow_image_types=follow_image_types,
-        clusters={'ceph': catalog.Cluster(name='ceph',
-                                          images_pool=images_pool)})
+        without_fallback=without_fallback,
+        clusters={'ceph': catalog.Cluster(name='ceph', **cluster)})
 
 
 def osds(hosts=('a', 'b', 'c'), classes=('ssd', 'hdd')):

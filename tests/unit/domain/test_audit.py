@@ -21,8 +21,9 @@ import testtools
 
 from cinder_tiers.domain import audit
 from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import catalog_rules
 from cinder_tiers.domain import desired
-from cinder_tiers.domain import osd_options
+from cinder_tiers.domain import osd_requirements
 from cinder_tiers.domain import plan
 from cinder_tiers.domain import state
 from tests.unit.domain import catalogs as given
@@ -31,14 +32,14 @@ from tests.unit.domain import test_plan
 State = audit.State
 CATALOG = given.of(
     given.tier('database', tags=('database',), priority=20,
-               overflow='general',
+               overflow='general', rbd=given.rbd(primary_affinity=1),
                qos=catalogs.Qos(front_end={'total_iops_sec': '500'})),
     given.tier('general', fallback=True, rbd=given.rbd(
         pool='tier-general', device_class='hdd',
         options={'compression_mode': 'none'},
         rbd_options={'rbd_cache': False})),
     given.tier('archive', tags=('archive',), priority=10, rbd=given.rbd(
-        pool='tier-archive', device_class='hdd',
+        pool='tier-archive', device_class='hdd', cache=given.cache(),
         protection=catalogs.ErasureCoded(k=2, m=1)),
         quotas=catalogs.Quotas(volumes=9)),
     images_pool='images')
@@ -106,9 +107,25 @@ DRIFT = {
     'data pool': (
         lambda actual: put(actual.ceph['ceph'].pools, 'tier-archive-data',
                            min_size=3), 'archive', ['pool']),
+    'cache tier': (
+        lambda actual: put(actual.ceph['ceph'].cache_tiers,
+                           'tier-archive-data', mode='proxy'),
+        'archive', ['cache tier']),
+    'cache tier of others': (
+        lambda actual: actual.ceph['ceph'].cache_tiers.update({
+            'tier-general': state.CacheTier(
+                name='tier-general', cache_pool='theirs', mode='writeback',
+                overlay=True)}), 'general', ['cache tier']),
+    'primary affinity': (
+        lambda actual: actual.ceph.update(ceph=dataclasses.replace(
+            actual.ceph['ceph'], osds=tuple(
+                dataclasses.replace(osd, primary_affinity=osd.osd_id / 8)
+                for osd in actual.ceph['ceph'].osds))),
+        'database', ['primary affinity']),
     'rule': (
         lambda actual: put(actual.ceph['ceph'].crush_rules, 'tier-database',
-                           device_class='hdd'), 'database', ['crush rule']),
+                           device_class='hdd'), 'database',
+        ['crush rule', 'pool']),
     'profile': (
         lambda actual: actual.ceph['ceph'].erasure_code_profiles.pop(
             'tier-archive-data'), 'archive', ['erasure code profile']),
@@ -160,12 +177,13 @@ class AuditTestCase(testtools.TestCase):
                          (found.current, found.expected))
         self.assertIn('tier apply', found.remedy)
 
-    def test_a_refused_change_says_why_and_what_a_hand_can_do(self):
+    def test_a_refused_change_says_why_and_what_can_be_done(self):
         actual = applied()
         DRIFT['pool and its options'][0](actual)
         found = next(one for one in held(actual) if one.aspect == 'pool')
         self.assertIn('tier apply refuses: it would move', found.reason)
         self.assertIn('declare what exists', found.remedy)
+        self.assertIn("--allow 'pool tier-", found.remedy)
 
     def test_capabilities_are_missed_by_the_tiers_that_need_them(self):
         actual = applied()
@@ -282,32 +300,48 @@ class NotAllKnownTestCase(testtools.TestCase):
         self.assertEqual(
             [('tier database', 'non-compliant', 'images pool'),
              ('tier database', 'non-compliant', 'crush rule'),
+             ('tier database', 'non-compliant', 'pool'),
              ('tier general', 'non-compliant', 'images pool'),
              ('tier archive', 'non-compliant', 'images pool')],
             self.states(CATALOG, self.observed(actual)))
 
+    def test_a_tier_that_is_not_taken_over_is_not_applicable(self):
+        tier = given.tier('gold', access=('nobody',), take_over=False)
+        catalog = given.of(tier, given.other_tier('lvm', fallback=True))
+        actual = test_plan.applied(given.of())
+        lvm = desired.volume_type_of(catalog.tiers[1])
+        actual.cinder.volume_types['lvm'] = lvm
+        observed = audit.Observed(
+            cinder=actual.cinder, projects={}, ceph={})
+        gold, other = audit.audit(catalog=catalog, observed=observed)
+        self.assertEqual(('gold', State.NOT_APPLICABLE, State.COMPLIANT), (
+            gold.tier, gold.state, other.state))
+        self.assertIn('take_over: false', gold.reason)
+        self.assertIn('there is no volume type', gold.reason)
+        actual.cinder.volume_types['gold'] = desired.volume_type_of(tier)
+        gold = audit.audit(catalog=catalog, observed=observed)[0]
+        self.assertEqual((State.NON_COMPLIANT, 'extra specs'),
+                         (gold.state, gold.aspect))
+        self.assertIn('carries our mark', gold.reason)
+
+    def test_nothing_of_a_tier_that_is_not_taken_over_is_looked_at(self):
+        tier = given.tier('gold', take_over=False, rbd=given.rbd(
+            pool='gold', cache=given.cache(), primary_affinity=0.5,
+            osd_options={'osd_max_backfills': 1},
+            osd_requirements=osd_requirements.Requirements(rotational=True)))
+        catalog = given.of(
+            tier, given.other_tier('lvm', fallback=True),
+            host_osd_options={'gone': {'osd_max_backfills': 1}})
+        self.assertEqual((), catalog_rules.check(catalog))
+        actual = test_plan.applied(given.of())
+        actual.cinder.volume_types['lvm'] = desired.volume_type_of(
+            catalog.tiers[1])
+        self.assertEqual((), plan.make(catalog=catalog,
+                                       actual=actual).actions)
+        gold, _ = audit.audit(catalog=catalog, observed=audit.Observed(
+            cinder=actual.cinder, projects={}, ceph=actual.ceph))
+        self.assertEqual(('gold', State.NOT_APPLICABLE, 'all'),
+                         (gold.tier, gold.state, gold.aspect))
+
     def test_the_worst_state_of_nothing_is_compliant(self):
         self.assertIs(State.COMPLIANT, audit.worst(()))
-
-
-class OsdOptionsTestCase(testtools.TestCase):
-
-    def test_an_option_says_why_it_is_not_in_effect(self):
-        catalog = given.of(given.tier(rbd=given.rbd(
-            pool='tier-database', osd_options={'osd_max_backfills': 3})),
-            given.tier('other'))
-        actual = test_plan.applied(catalog)
-        schema = osd_options.Schema(name='osd_max_backfills', kind='uint')
-        ceph = dataclasses.replace(
-            actual.ceph['ceph'], option_schemas={schema.name: schema},
-            class_options={'ssd': state.OsdOptions(
-                name='ssd', values={schema.name: '1'},
-                reasons={schema.name: 'ceph.conf wins'})})
-        found, other = audit.audit(catalog=catalog, observed=audit.Observed(
-            cinder=actual.cinder, projects={}, ceph={'ceph': ceph}))
-        self.assertEqual(
-            ('database', 'osd options', {'values.osd_max_backfills': '1'},
-             {'values.osd_max_backfills': '3'}),
-            (found.tier, found.aspect, found.current, found.expected))
-        self.assertIn('ceph.conf wins', found.reason)
-        self.assertIs(State.COMPLIANT, other.state)

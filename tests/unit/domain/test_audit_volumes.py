@@ -61,6 +61,12 @@ CASES = {
         volume(clouds.DATABASE, 'gone'), 'unknown', 'database'),
     'it lies nowhere': (
         volume(clouds.DATABASE, None), 'not applicable', 'database'),
+    'its type was retired': (
+        volume(clouds.tier('database - retired 1', tags='old'), 'database'),
+        'out of date', 'database'),
+    'its type was retired with its tier': (
+        volume(clouds.volume_type('gone - retired 1'), 'database'),
+        'not applicable', None),
     'its type is no tier': (
         volume(clouds.FAST, 'database'), 'not applicable', None),
     'it has no type': (

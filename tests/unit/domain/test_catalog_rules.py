@@ -12,6 +12,8 @@
 
 """Rules between the parts of a catalog, and between it and a cluster."""
 
+import dataclasses
+
 import ddt
 import testtools
 
@@ -35,6 +37,19 @@ class CatalogRulesTestCase(testtools.TestCase):
 
     def test_one_tier_must_be_the_fall_back(self):
         self.assertEqual(['no tier has fallback: true'], found(given.tier()))
+
+    def test_a_fall_back_is_needed_by_tiers_that_are_ours(self):
+        theirs = given.tier('theirs', take_over=False)
+        self.assertEqual([], found())
+        self.assertEqual([], found(theirs))
+        self.assertEqual(['no tier has fallback: true'],
+                         found(theirs, given.tier()))
+        self.assertEqual([], found(
+            given.tier(), dataclasses.replace(theirs, fallback=True)))
+        self.assertEqual([], found(given.tier(), without_fallback=True))
+        self.assertEqual(
+            ["fallback: none, but tier 'database' has fallback: true"],
+            found(given.tier(fallback=True), without_fallback=True))
 
     def test_two_fall_backs_are_one_too_many(self):
         self.assertEqual(
@@ -120,6 +135,7 @@ class CatalogRulesTestCase(testtools.TestCase):
               {'backend_name': None, 'extra_specs': {'vendor_name': 'x'}},
               {'backend_name': None,
                'extra_specs': {'capabilities:replication': '<is> True'}},
+              {'rbd': given.rbd()},
               {'extra_specs': {'multiattach': '<is> True', 'hp3par:x': 'y'}})
     def test_a_tier_needs_no_rbd(self, changes):
         self.assertEqual([], found(given.other_tier(fallback=True,
@@ -129,7 +145,6 @@ class CatalogRulesTestCase(testtools.TestCase):
         ({'backend_name': None}, "tier 'other' names no storage"),
         ({'backend_name': None, 'extra_specs': {'hp3par:x': 'y'}},
          "tier 'other' names no storage"),
-        ({'rbd': given.rbd()}, "tier 'other' has both rbd and backend"),
         ({'extra_specs': {'Tiers:name': 'x'}}, "extra spec 'Tiers:name'"),
         ({'extra_specs': {'volume_backend_name': 'x'}},
          "extra spec 'volume_backend_name'"),

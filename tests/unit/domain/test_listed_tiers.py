@@ -73,6 +73,15 @@ class ListedTiersTestCase(testtools.TestCase):
         self.assertEqual(['hdd', 'ssd'],
                          [pool.name for pool in one.find_pools(pools)])
 
+    def test_a_type_that_was_retired_is_no_tier(self):
+        new, waiting = listed(
+            volume_type('a', tiers__name='a', tiers__tags='new'),
+            volume_type('a - new', tiers__name='a', tiers__tags='next'),
+            volume_type('a - retired 1', tiers__name='a', tiers__tags='old'),
+            volume_type('b - new', tiers__name='b', tiers__tags='next'))
+        self.assertEqual([('a', ('new',)), ('b', ('next',))],
+                         [(one.name, one.tags) for one in (new, waiting)])
+
     def test_what_cannot_be_read_stays_in_the_list(self):
         one, = listed(volume_type('a', tiers__name='a', tiers__tags='t',
                                   tiers__priority='high'))

@@ -29,7 +29,7 @@ from tests.unit.domain import catalogs as given
 
 def applied(catalog, **pool_changes):
     """The cloud in which a catalog is applied; pools changed in fields."""
-    pools, rules, profiles = {}, {}, {}
+    pools, rules, profiles, caches = {}, {}, {}, {}
     for tier in catalog.tiers:
         wanted = desired.pools_of(tier.rbd)
         pools.update({pool.name: dataclasses.replace(
@@ -37,6 +37,9 @@ def applied(catalog, **pool_changes):
         rules.update({rule.name: rule for rule in wanted.crush_rules})
         profiles.update({one.name: one
                          for one in wanted.erasure_code_profiles})
+        if tier.rbd.cache:
+            cache = desired.cache_tier_of(tier.rbd)
+            caches[cache.name] = cache
     cluster = catalog.clusters['ceph']
     user = state.CephxUser(name='client.cinder', caps={
         daemon: ','.join(grants) for daemon, grants in
@@ -44,6 +47,7 @@ def applied(catalog, **pool_changes):
     return given.nothing(
         ceph=given.empty_cluster(crush_rules=rules, pools=pools,
                                  erasure_code_profiles=profiles,
+                                 cache_tiers=caches,
                                  users={user.name: user}),
         volume_types=[
             *(desired.volume_type_of(
@@ -89,14 +93,44 @@ class PlanTestCase(testtools.TestCase):
             errors.ProblemsFound, self.make, given.of(given.tier(
                 rbd=given.rbd(device_class='nvme'))), given.nothing())
 
-    @ddt.data(('size', 2), ('pg_num', 64), ('crush_rule', 'replicated_rule'),
-              ('kind', 'erasure'), ('erasure_code_profile', 'default'))
+    @ddt.data(('size', 2, True), ('pg_num', 64, True),
+              ('crush_rule', 'replicated_rule', True),
+              ('kind', 'erasure', False),
+              ('erasure_code_profile', 'default', False))
     @ddt.unpack
-    def test_what_moves_data_is_refused(self, field, value):
+    def test_what_moves_data_is_refused(self, field, value, can_be_allowed):
         catalog = given.of(given.tier())
         made = self.make(catalog, applied(catalog, **{field: value}))
         refused, = made.refused
         self.assertIn(f'{field} {value} -> ', refused.refusal.reason)
+        self.assertEqual(can_be_allowed, refused.refusal.yields_to_consent)
+        self.assertIn("--allow 'pool tier-database (ceph)'" if can_be_allowed
+                      else '--allow cannot overcome this', refused.objection)
+
+    def test_no_consent_changes_the_size_of_an_erasure_coded_pool(self):
+        catalog = given.of(given.three_tiers()[2])
+        actual = applied(catalog)
+        pools = actual.ceph['ceph'].pools
+        pools['tier-archive-data'] = dataclasses.replace(
+            pools['tier-archive-data'], size=4)
+        refused, = self.make(catalog, actual).refused
+        self.assertFalse(refused.refusal.yields_to_consent)
+
+    def test_deletions_come_last_and_types_go_after_their_limits(self):
+        qos = catalogs.Qos(front_end={'x': '1'})
+        old = [given.tier(name, qos=qos) for name in ('old', 'older')]
+        actual = applied(given.of(*old))
+        made = self.make(given.of(given.tier(qos=qos)), dataclasses.replace(
+            actual, cinder=dataclasses.replace(actual.cinder, qos_specs={
+                one.name: one for one in map(desired.qos_spec_of, old)})))
+        self.assertEqual(
+            [(actions.Kind.QOS_SPEC, 'tier-old'),
+             (actions.Kind.QOS_SPEC, 'tier-older'),
+             (actions.Kind.VOLUME_TYPE, 'old'),
+             (actions.Kind.VOLUME_TYPE, 'older')],
+            [(one.key.kind, one.key.name) for one in made.actions[-4:]
+             if one.verb == 'delete'])
+        self.assertEqual(4, len(made.refused))
 
     @ddt.data(('min_size', 1), ('pg_autoscale_mode', 'on'),
               ('applications', frozenset()), ('rbd_default_data_pool', 'x'))
@@ -116,6 +150,7 @@ class PlanTestCase(testtools.TestCase):
         made = self.make(catalog, applied(
             catalog, applications=frozenset({'cephfs'})))
         self.assertIn('cephfs', made.refused[0].refusal.reason)
+        self.assertFalse(made.refused[0].refusal.yields_to_consent)
 
     def test_a_pool_without_pg_num_is_left_to_the_autoscaler(self):
         catalog = given.of(given.tier(rbd=given.rbd(pg_num=None)))
@@ -123,16 +158,19 @@ class PlanTestCase(testtools.TestCase):
             actual = applied(catalog, pg_num=128, pg_autoscale_mode=mode)
             self.assertEqual((), self.make(catalog, actual).actions)
 
-    def test_a_rule_of_our_name_with_other_values_is_refused(self):
+    def test_a_rule_of_our_name_with_other_values_is_left_alone(self):
         catalog = given.of(given.tier())
         actual = applied(catalog)
         rule = actual.ceph['ceph'].crush_rules['tier-database']
         actual.ceph['ceph'].crush_rules['tier-database'] = (
             dataclasses.replace(rule, device_class='hdd'))
         made = self.make(catalog, actual)
-        self.assertEqual([('update', actions.Kind.CRUSH_RULE,
-                           'tier-database')], summary(made))
-        self.assertEqual(1, len(made.refused))
+        self.assertEqual(
+            [('create', actions.Kind.CRUSH_RULE, 'tier-database-ssd-host'),
+             ('update', actions.Kind.POOL, 'tier-database')], summary(made))
+        refused, = made.refused
+        self.assertIn('crush_rule tier-database -> tier-database-ssd-host',
+                      refused.refusal.reason)
 
     def test_a_foreign_volume_type_is_refused(self):
         catalog = given.of(given.tier())
@@ -166,6 +204,14 @@ class PlanTestCase(testtools.TestCase):
             ('two', 'one'), is_public=False,
             projects=frozenset('12')).actions)
 
+    def test_all_that_is_refused_of_an_object_is_told_at_once(self):
+        refused, = self.with_access(
+            ('one',), is_public=False, projects=frozenset('2'),
+            extra_specs={}).refused
+        self.assertIn('without our mark', refused.refusal.reason)
+        self.assertIn('from projects: 2', refused.refusal.reason)
+        self.assertTrue(refused.refusal.yields_to_consent)
+
     def test_a_project_is_added(self):
         made = self.with_access(('one', 'two'), is_public=False,
                                 projects=frozenset('1'))
@@ -186,14 +232,14 @@ class PlanTestCase(testtools.TestCase):
                                     projects=frozenset('123')).refused
         self.assertEqual('it would take the volume type from projects: 2, 3',
                          refused.refusal.reason)
-        self.assertIn('volume type unset --project 2 database',
-                      refused.refusal.remedy)
+        self.assertIn("--allow 'volume type database' to tier plan",
+                      refused.remedy)
 
     def test_a_public_type_is_not_made_private(self):
         refused, = self.with_access(('one',)).refused
         self.assertIn('take a public volume type from all projects',
                       refused.refusal.reason)
-        self.assertIn('--is_public False', refused.refusal.remedy)
+        self.assertTrue(refused.refusal.yields_to_consent)
 
     def test_projects_that_are_none_or_two_are_problems(self):
         catalog = given.of(given.tier(access=('gone', 'two', 'one')))
@@ -214,6 +260,19 @@ class PlanTestCase(testtools.TestCase):
             {'gone', 'old'},
             {one.key.name for one in self.make(catalog, actual).refused
              if one.verb == 'delete'})
+
+    def test_no_consent_takes_our_mark_or_a_type_that_volumes_have(self):
+        tier, gone = given.tier(), given.tier('gone')
+        actual = applied(given.of(tier, gone))
+        types = actual.cinder.volume_types
+        given_up = dataclasses.replace(gone, take_over=False)
+        for tiers in ((tier,), (tier, given_up)):
+            for has_volumes in (True, False, None):
+                types['gone'] = dataclasses.replace(types['gone'],
+                                                    has_volumes=has_volumes)
+                refused, = self.make(given.of(*tiers), actual).refused
+                self.assertEqual(not has_volumes,
+                                 refused.refusal.yields_to_consent)
 
     def test_foreign_extra_specs_stay_and_ours_are_put_right(self):
         catalog = given.of(given.tier(tags=('database',), priority=1))
@@ -265,7 +324,8 @@ class PlanTestCase(testtools.TestCase):
         made = self.make(given.of(
             given.tier('a', overflow='b', fallback=True), given.tier('b')),
             given.nothing())
-        a, b = [one for one in made.actions if one.key.name in ('a', 'b')]
+        # The type to which the other overflows is there first.
+        b, a = [one for one in made.actions if one.key.name in ('a', 'b')]
         self.assertEqual({'tier-a', 'tier-b', 'client.cinder'},
                          {key.name for key in a.needs})
         self.assertEqual({'tier-b', 'client.cinder'},

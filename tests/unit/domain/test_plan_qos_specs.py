@@ -100,14 +100,23 @@ class QosSpecsTestCase(testtools.TestCase):
         theirs = spec(name='gold')
         action, = plan(theirs)
         self.assertIn('the QoS spec gold', action.refusal.reason)
-        self.assertIn('disassociate --volume-type database gold',
-                      action.refusal.remedy)
+        self.assertEqual(
+            (True, {'gold'}), (action.refusal.yields_to_consent,
+                               action.after.replaces))
         self.assertEqual((), plan(theirs, tier=given.tier()))
 
     def test_limits_are_not_taken_from_a_tier(self):
         action, = plan(SPEC, tier=given.tier())
         self.assertEqual('delete', action.verb)
-        self.assertIn('needs an operator', action.refusal.reason)
+        self.assertIn('take the limits', action.refusal.reason)
+
+    def test_one_of_a_type_without_our_mark_is_not_ours(self):
+        foreign = state.VolumeType(name='database', extra_specs={})
+        for tier, verb in ((given.tier(), 'delete'), (LIMITED, 'update')):
+            action, = plan(spec(consumer='both'), tier=tier,
+                           volume_type=foreign)
+            self.assertEqual((verb, True), (
+                action.verb, action.refusal.yields_to_consent))
 
     def test_one_without_qos_in_the_catalog_and_without_our_type_is_not_ours(
             self):

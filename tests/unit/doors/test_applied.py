@@ -126,6 +126,19 @@ class ReadAppliedTestCase(testtools.TestCase):
         problem, = state.problems
         self.assertIn("'b' says that it is tier 'database'", problem)
 
+    def test_a_tier_is_never_without_a_type_while_one_is_retired(self):
+        self.cinder.add_type('ssd - retired 1', tiers_name='ssd',
+                             tiers_tags='old')
+        self.assertEqual(((), ()), (self.read().tiers, self.read().problems))
+        self.cinder.add_type('ssd - new', tiers_name='ssd',
+                             tiers_tags='between')
+        between = self.read()
+        self.cinder.add_type('ssd', tiers_name='ssd', tiers_tags='new')
+        after = self.read()
+        self.assertEqual([{'between'}], [one.tags for one in between.tiers])
+        self.assertEqual([{'new'}], [one.tags for one in after.tiers])
+        self.assertEqual(((), ()), (between.problems, after.problems))
+
     def test_a_type_that_cannot_be_read_leaves_the_others_alone(self):
         self.cinder.add_type('bad', tiers_name='bad', tiers_priority='high')
         self.cinder.add_type('good', tiers_name='good')

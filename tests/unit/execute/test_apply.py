@@ -17,10 +17,12 @@ import dataclasses
 import testtools
 
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import plan as plans
 from cinder_tiers.domain import state
 from cinder_tiers.execute import apply
+from tests.contract import consent_contract
 from tests.contract import in_memory
 from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
@@ -32,18 +34,54 @@ def key(kind, name):
 
 
 class InMemoryWorldTestCase(world_contract.WorldContract,
+                            consent_contract.CinderConsentContract,
+                            consent_contract.PoolConsentContract,
                             testtools.TestCase):
+
+    replicated = 'database'
+    other_rule = 'tier-general'
 
     def setUp(self):
         super().setUp()
-        self.catalog = given.of(*given.tiers_of_all_kinds())
+        self.catalog = given.of(
+            *given.tiers_of_all_kinds(),
+            host_osd_options={'b': {'osd_max_backfills': 3}})
+        self.set_tier(pg_num=8, protection=catalogs.Replicated(
+            size=2, min_size=1))
         self.world = in_memory.World(osds=given.osds())
         self.executors = self.world.executors
         self.read = self.world.read
 
     def observe(self):
+        known = {'alpha': 'a' * 32, 'beta': 'b' * 32}
         return dataclasses.replace(self.world.observe(), projects={
-            name: frozenset({name}) for name in self.catalog.projects})
+            name: frozenset({known.get(name, name)})
+            for name in self.catalog.projects})
+
+    def put(self, one, resource):
+        self.world.objects[one] = resource
+
+    def set_caps(self, user, **caps):
+        self.world.objects[key(actions.Kind.CEPHX_USER, user)] = (
+            state.CephxUser(name=user, caps=caps))
+
+    def set_pool(self, name, field, value):
+        pool = key(actions.Kind.POOL, name)
+        found = self.world.objects[pool]
+        self.world.objects[pool] = dataclasses.replace(
+            found, **({field: value} if hasattr(found, field) else {
+                'options': {**found.options, field: value}}))
+
+    def associate(self, spec, volume_type):
+        one = consent_contract.named(actions.Kind.QOS_SPEC, spec)
+        found = self.world.objects[one]
+        self.world.objects[one] = dataclasses.replace(
+            found, volume_types=found.volume_types | {volume_type})
+
+    def describe(self, volume_type, text):
+        one = key(actions.Kind.VOLUME_TYPE, volume_type)
+        self.world.objects[one] = dataclasses.replace(
+            self.world.objects[one], description=text)
 
 
 class ApplyTestCase(testtools.TestCase):
@@ -74,6 +112,11 @@ class ApplyTestCase(testtools.TestCase):
             self.carry_out(plans.Plan(actions=plan.actions[:count]))
             self.carry_out(self.make_plan())
             self.assertEqual(complete.objects, self.world.objects, count)
+
+    def test_cut_off_while_a_cache_is_set_up_the_next_apply_finishes(self):
+        self.catalog = given.of(given.tier(rbd=given.rbd(
+            cache=given.cache(), primary_affinity=0.5)))
+        self.test_cut_off_after_any_action_the_next_apply_finishes()
 
     def test_a_failure_takes_with_it_what_needs_it_and_nothing_else(self):
         self.world.broken.add(key(actions.Kind.CRUSH_RULE,

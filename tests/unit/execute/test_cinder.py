@@ -129,8 +129,8 @@ class VolumeTypesTestCase(testtools.TestCase):
         error = self.assertRaises(
             errors.ActionFailed, self.write, volume_type(
                 'a', description='new', tiers__name='a', tiers__tags='x'))
-        self.assertIn('volume type a has volumes', str(error))
-        self.assertIn('openstack volume set --type', str(error))
+        self.assertIn('volume type a got its first volume', str(error))
+        self.assertIn('run tier plan again', str(error))
         self.assertIn('nothing of it was changed', str(error))
         self.assertEqual(wanted, self.read('a'))
 

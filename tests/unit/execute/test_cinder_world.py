@@ -29,6 +29,7 @@ from cinder_tiers.domain import state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe import world as observer
 from tests.contract import cinder_api
+from tests.contract import consent_contract
 from tests.contract import in_memory
 from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
@@ -42,16 +43,31 @@ PROJECTS = {'a' * 32: 'alpha', 'b' * 32: 'beta', 'c' * 32: 'Gamma, Inc.',
             'd' * 32: 'twice', 'e' * 32: 'twice'}
 
 
-def log_in(api):
+def log_in(api, session=keystoneauth1.session.Session):
     """A connection of an administrator who logged in with Keystone."""
     return openstack.connection.Connection(
-        session=keystoneauth1.session.Session(auth=v3.Password(
+        session=session(auth=v3.Password(
             f'{api.url}/identity/v3', username='admin', password='any',
             user_domain_id='default', project_id=cinder_api.PROJECT)),
         block_storage_api_version='3', identity_api_version='3')
 
 
+def remove_all(block_storage):
+    """Deletes all volume types, their QoS specs and their quotas."""
+    block_storage.put(
+        '/os-quota-class-sets/default', json={'quota_class_set': {
+            f'{resource}_{one.name}': -1
+            for one in block_storage.types(is_public='None')
+            for resource in ('volumes', 'gigabytes', 'snapshots')}})
+    for one in block_storage.qos_specs():
+        block_storage.delete_qos_spec(one, force=True)
+    for one in block_storage.types(is_public='None'):
+        if one.name != '__DEFAULT__':
+            block_storage.delete_type(one)
+
+
 class RealCinderWorldTestCase(world_contract.WorldContract,
+                              consent_contract.CinderConsentContract,
                               testtools.TestCase):
 
     @classmethod
@@ -66,7 +82,7 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         super().setUp()
         self.connection = log_in(self.api)
         self.addCleanup(self.connection.close)
-        self.addCleanup(self.remove)
+        self.addCleanup(remove_all, self.connection.block_storage)
         self.memory = in_memory.World(osds=given.osds())
         self.executors = {
             **self.memory.executors,
@@ -74,19 +90,6 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
                 connection=self.connection, clusters={}).items()
                if kind in CINDER_KINDS}}
         self.catalog = given.of(*given.tiers_of_all_kinds())
-
-    def remove(self):
-        block_storage = self.connection.block_storage
-        block_storage.put(
-            '/os-quota-class-sets/default', json={'quota_class_set': {
-                f'{resource}_{one.name}': -1
-                for one in block_storage.types(is_public='None')
-                for resource in ('volumes', 'gigabytes', 'snapshots')}})
-        for one in block_storage.qos_specs():
-            block_storage.delete_qos_spec(one, force=True)
-        for one in block_storage.types(is_public='None'):
-            if one.name != '__DEFAULT__':
-                block_storage.delete_type(one)
 
     def read(self, key):
         if key.cluster is None:
@@ -99,11 +102,36 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
                                  connection=self.connection)
         return dataclasses.replace(found, ceph=self.memory.observe().ceph)
 
+    def put(self, key, resource):
+        block_storage = self.connection.block_storage
+        if key.kind is actions.Kind.VOLUME_TYPE:
+            made = block_storage.create_type(
+                name=key.name, is_public=resource.is_public,
+                description=resource.description,
+                extra_specs=dict(resource.extra_specs))
+            for project in resource.projects:
+                block_storage.add_type_access(made, project)
+            return
+        block_storage.create_qos_spec(
+            name=key.name, consumer=resource.consumer, **resource.specs)
+        for name in resource.volume_types:
+            self.associate(key.name, name)
+
+    def associate(self, spec, volume_type):
+        block_storage = self.connection.block_storage
+        found, = [one for one in block_storage.qos_specs()
+                  if one.name == spec]
+        block_storage.associate_qos_spec(
+            found, block_storage.find_type(volume_type).id)
+
+    def describe(self, volume_type, text):
+        block_storage = self.connection.block_storage
+        block_storage.update_type(block_storage.find_type(volume_type),
+                                  description=text)
+
     def change(self, name, **fields):
         """Changes a tier of the catalog in fields; returns the plan."""
-        self.catalog = dataclasses.replace(self.catalog, tiers=tuple(
-            dataclasses.replace(tier, **fields) if tier.name == name
-            else tier for tier in self.catalog.tiers))
+        self.edit(name, **fields)
         return self.make_plan()
 
     def assert_applied(self, plan):
@@ -126,6 +154,41 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         archive = self.read(test_cinder.key('archive'))
         self.assertEqual((False, {'a' * 32, 'b' * 32}),
                          (archive.is_public, archive.projects))
+
+    def test_access_that_an_apply_left_half_done_is_finished(self):
+        self.carry_out(self.make_plan())
+        self.edit('archive', access=catalogs.PUBLIC)
+        self.carry_out(self.make_plan())
+        self.edit('archive', access=('beta',))
+        block_storage = self.connection.block_storage
+        # As after the first of the calls of the executor.
+        block_storage.put(
+            f'/types/{block_storage.find_type("archive").id}',
+            json={'volume_type': {'is_public': False}})
+        self.assertEqual({'a' * 32, 'b' * 32}, self.read(
+            test_cinder.key('archive')).projects)
+        self.assert_done_with('volume type archive')
+
+    def test_a_type_with_volumes_is_not_deleted_and_says_why(self):
+        self.carry_out(self.make_plan())
+        self.catalog = dataclasses.replace(
+            self.catalog, tiers=self.catalog.tiers[:-2])
+        plan = self.granted('volume type any', 'volume type lvm')
+        # Of another project, and since the plan was made.
+        volume = self.api.add_volume(
+            host='node@x#x', project_id='2' * 32, volume_type_id=(
+                self.connection.block_storage.find_type('any').id))
+        self.addCleanup(self.api.delete_volume, volume)
+        refused = {one.key.name: one.refusal
+                   for one in self.make_plan().refused}
+        self.assertEqual({'any': False, 'lvm': True}, {
+            name: one.yields_to_consent for name, one in refused.items()})
+        self.assertIn('volumes have it', refused['any'].reason)
+        result, = [one for one in self.carry_out(plan)
+                   if one.outcome is not actions.Outcome.DONE]
+        self.assertIn('Target volume type is still in use', result.reason)
+        self.assertIn('openstack volume set --type', result.reason)
+        self.assertIsNotNone(self.type_of('any'))
 
     def test_a_project_is_added_by_its_name(self):
         self.carry_out(self.make_plan())

@@ -64,6 +64,18 @@ class ObserveTestCase(testtools.TestCase):
         tier, = [one for one in self.catalog.tiers if one.name == name]
         return desired.pools_of(tier.rbd)
 
+    def test_a_profile_is_looked_for_under_its_second_name(self):
+        # The first name has other chunks than the catalog wants.
+        second = 'tier-archive-data-hdd-host'
+        self.session.answers[f'osd erasure-code-profile get {second}'] = {
+            'code': 0, 'answer': {
+                'k': '2', 'm': '2', 'crush-device-class': 'hdd'}}
+        found = ceph.observe(self.session, reader.read_text(
+            SAMPLE.read_text('utf-8').replace('m: 1', 'm: 2'), file='t'))
+        self.assertEqual([1, 2], [
+            found.erasure_code_profiles[name].m
+            for name in ('tier-archive-data', second)])
+
     def test_what_was_applied_is_what_is_desired(self):
         for name in ('archive', 'database'):
             wanted = self.tier(name)

@@ -20,6 +20,7 @@ import testtools
 import yaml
 
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import consent
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import plan as plans
 from cinder_tiers.domain import state
@@ -32,6 +33,9 @@ CLASSES = {actions.Kind.ERASURE_CODE_PROFILE: state.ErasureCodeProfile,
            actions.Kind.CRUSH_RULE: state.CrushRule,
            actions.Kind.POOL: state.Pool,
            actions.Kind.OSD_OPTIONS: state.OsdOptions,
+           actions.Kind.CACHE_TIER: state.CacheTier,
+           actions.Kind.PRIMARY_AFFINITY: state.PrimaryAffinity,
+           actions.Kind.HOST_OSD_OPTIONS: state.OsdOptions,
            actions.Kind.CEPHX_USER: state.CephxUser,
            actions.Kind.VOLUME_TYPE: state.VolumeType,
            actions.Kind.QOS_SPEC: state.QosSpec,
@@ -105,6 +109,7 @@ def world_of(case):
         key = key_of(text)
         world.objects[key] = dataclasses.replace(world.objects[key],
                                                  **fields_of(declared))
+    world.objects_in = case.get('objects_in', {})
     for text in case.get('removed', ()):
         del world.objects[key_of(text)]
     return world
@@ -118,7 +123,8 @@ def lines_of(plan):
             line += ': ' + ', '.join(
                 f'{one.field} {shown(one.before)} -> {shown(one.after)}'
                 for one in actions.differences(action.before, action.after))
-        yield f'refused {line}' if action.refusal else line
+        yield (f'refused {line}' if action.refusal
+               else f'allowed {line}' if action.consented else line)
 
 
 def shown(value):
@@ -129,13 +135,16 @@ def shown(value):
 @ddt.ddt
 class PlanCasesTestCase(testtools.TestCase):
 
+    def make_plan(self, case, world):
+        return consent.grant(plans.make(
+            catalog=reader.read_text(text_of(case), file='tiers.yaml'),
+            actual=world.observe()), case.get('allow', ()))
+
     @ddt.data(*load_cases())
     def test_case(self, case):
         world = world_of(case)
         try:
-            plan = plans.make(
-                catalog=reader.read_text(text_of(case), file='tiers.yaml'),
-                actual=world.observe())
+            plan = self.make_plan(case, world)
         except errors.ProblemsFound as error:
             self.assertEqual(case.get('problems'), str(error).splitlines())
             return
@@ -143,7 +152,4 @@ class PlanCasesTestCase(testtools.TestCase):
         if not plan.refused:
             apply.apply(plan=plan, executors=world.executors,
                         read=world.read, report=lambda result: None)
-            again = plans.make(
-                catalog=reader.read_text(text_of(case), file='tiers.yaml'),
-                actual=world.observe())
-            self.assertEqual((), again.actions)
+            self.assertEqual((), self.make_plan(case, world).actions)

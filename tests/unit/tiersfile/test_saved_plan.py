@@ -10,6 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ import fixtures
 import testtools
 
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import consent
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import plan as plans
 from cinder_tiers.domain import state
@@ -58,8 +60,18 @@ class SavedPlanTestCase(testtools.TestCase):
 
     def save(self, plan):
         saved_plan.write(self.path, catalog_file='tiers.yaml',
-                         catalog='version: 1\n', plan=plan)
+                         catalog='version: 1\n', plan=plan, cloud='here')
         return saved_plan.read(self.path)
+
+    def test_it_is_for_one_cloud(self):
+        saved = self.save(plan_of())
+        saved_plan.check_cloud(saved, 'here')
+        self.assertIn('block storage and region: here; here: there', str(
+            self.assertRaises(errors.ActionFailed, saved_plan.check_cloud,
+                              saved, 'there')))
+        # One from before the cloud was kept.
+        saved_plan.check_cloud(dataclasses.replace(saved, cloud=None),
+                               'there')
 
     def test_what_is_saved_is_read(self):
         saved = self.save(plan_of())
@@ -75,6 +87,33 @@ class SavedPlanTestCase(testtools.TestCase):
                           'fields': {'min_size': [2, 1]}}, first)
         self.assertEqual({'caps.mon': [None, 'profile rbd']},
                          second['fields'])
+
+    def test_consents_are_kept(self):
+        refused = plans.Plan(actions=(dataclasses.replace(
+            plan_of().actions[0], refusal=actions.Refusal(
+                reason='it would hurt', remedy='stop',
+                yields_to_consent=True)), plan_of().actions[1]))
+        saved = self.save(consent.grant(refused, ['pool fast']))
+        self.assertEqual(('pool fast (ceph)',), saved.allowed)
+        again = consent.repeat(refused, saved.allowed)
+        self.assertEqual((), again.refused)
+        saved_plan.check_same(saved, again)
+        self.assertEqual('it would hurt', saved.actions[0]['although'])
+        # Nobody allowed that when it was saved.
+        self.assertRaises(errors.ActionFailed, saved_plan.check_same,
+                          self.save(plan_of()), again)
+        self.assertRaises(errors.ActionFailed, saved_plan.check_same, saved,
+                          consent.repeat(plan_of(), saved.allowed))
+
+    def test_a_plan_that_was_saved_without_consents_is_read(self):
+        self.save(plan_of())
+        path = pathlib.Path(self.path)
+        content = json.loads(path.read_text('utf-8'))
+        del content['allowed']
+        path.write_text(json.dumps(content), 'utf-8')
+        saved = saved_plan.read(self.path)
+        self.assertEqual((), saved.allowed)
+        saved_plan.check_same(saved, plan_of())
 
     def test_only_its_owner_may_read_it(self):
         self.save(plan_of())
@@ -99,6 +138,8 @@ class SavedPlanTestCase(testtools.TestCase):
         self.assertIn('pool fast (ceph): needed now', str(error))
 
     @ddt.data(b'', b'\xff', b'[]', b'{}', b'{"version": 2}', b'{"version": 1',
+              b'{"version": 1, "catalog_file": "", "catalog": "", '
+              b'"allowed": "all", "actions": []}',
               b'{"version": 1, "catalog_file": 5, "catalog": "", '
               b'"actions": []}', b'{"version": 1, "catalog_file": "", '
               b'"catalog": "", "actions": [{}]}', b'[' * 100000)
@@ -113,11 +154,30 @@ class SavedPlanTestCase(testtools.TestCase):
                                   self.path)
         self.assertIn('No such file', str(error))
 
+    def test_a_pipe_that_nobody_writes_to_is_told(self):
+        os.mkfifo(self.path)
+        error = self.assertRaises(errors.ProblemsFound, saved_plan.read,
+                                  self.path)
+        self.assertIn('nobody writes', str(error))
+
+    def test_what_is_no_file_is_not_replaced(self):
+        os.mkfifo(self.path)
+        error = self.assertRaises(errors.TiersError, self.save, plan_of())
+        self.assertIn('no regular file', str(error))
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path).st_mode))
+
+    def test_through_a_link_the_file_behind_it_is_replaced(self):
+        behind = self.folder / 'behind'
+        os.symlink(behind, self.path)
+        self.save(plan_of())
+        self.assertTrue(os.path.islink(self.path))
+        self.assertIn('pool fast', behind.read_text())
+
     def test_a_folder_that_cannot_be_written_leaves_nothing(self):
         error = self.assertRaises(
             errors.TiersError, saved_plan.write,
             str(self.folder / 'none' / 'plan.json'), catalog_file='',
-            catalog='', plan=plan_of())
+            catalog='', cloud='', plan=plan_of())
         self.assertIn('cannot be written', str(error))
         self.assertEqual([], os.listdir(self.folder))
 
@@ -125,5 +185,6 @@ class SavedPlanTestCase(testtools.TestCase):
         os.mkdir(self.path)
         tempfile.mkstemp(dir=self.path)
         self.assertRaises(errors.TiersError, saved_plan.write, self.path,
-                          catalog_file='', catalog='', plan=plan_of())
+                          catalog_file='', catalog='', cloud='',
+                          plan=plan_of())
         self.assertEqual(['plan.json'], os.listdir(self.folder))

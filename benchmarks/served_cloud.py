@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Serves a cloud that a benchmark or a test makes up.
+
+A cloud has `url`, which is set here, and `answer(method, path, query, body)`,
+which returns a status and a document, or None for what it does not know.
+Keystone's part, to log in and to find the services, is here.
+"""
+
+import http.server
+import json
+import sys
+import threading
+import urllib.parse
+
+
+def _token(url):
+    endpoints = {'identity': f'{url}/v3', 'block-storage': f'{url}/v3/p',
+                 'image': f'{url}/v2'}
+    return {'token': {
+        'expires_at': '2099-01-01T00:00:00.000000Z', 'methods': [],
+        'project': {'id': 'p', 'name': 'p'},
+        'user': {'id': 'u', 'name': 'u'}, 'roles': [],
+        'catalog': [{'type': kind, 'name': kind, 'endpoints': [{
+            'interface': 'public', 'region_id': 'one', 'id': kind,
+            'url': endpoint}]} for kind, endpoint in endpoints.items()]}}
+
+
+def serve(cloud):
+    """Serves a cloud on a free port, in threads; returns the server."""
+    class Request(http.server.BaseHTTPRequestHandler):
+        protocol_version = 'HTTP/1.1'
+
+        def _answer(self):
+            length = int(self.headers.get('Content-Length') or 0)
+            body = json.loads(self.rfile.read(length)) if length else None
+            path, _, query = self.path.partition('?')
+            if (self.command, path) == ('POST', '/v3/auth/tokens'):
+                found = 201, _token(cloud.url)
+            else:
+                found = cloud.answer(self.command, path, dict(
+                    urllib.parse.parse_qsl(query)), body)
+            status, document = found or (404, {
+                'itemNotFound': {'message': path}})
+            text = b'' if document is None else json.dumps(document).encode()
+            self.send_response(status)
+            self.send_header('Content-Type', 'application/json')
+            self.send_header('Content-Length', str(len(text)))
+            self.send_header('X-Subject-Token', 'token')
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_GET = do_POST = do_DELETE = _answer
+
+        def log_message(self, *arguments):
+            """Drops the line."""
+
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Request)
+    cloud.url = f'http://127.0.0.1:{server.server_port}'
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def run(cloud):
+    """Prints the port of a cloud, and serves until standard input ends."""
+    print(serve(cloud).server_port, flush=True)
+    sys.stdin.read()

@@ -1,0 +1,42 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The question before a plan is carried out, for people at a terminal.
+
+Must not know where the plan came from. Streams come from outside.
+"""
+
+import typing
+
+from cinder_tiers.domain import plan as plans
+from cinder_tiers import render
+
+
+def agreed(plan: plans.Plan, *, stdin: typing.TextIO | None,
+           stderr: typing.TextIO) -> bool:
+    """Whether a plan may be carried out.
+
+    Where a person is at both ends, each action is shown in a line, and the
+    person is asked; else nothing is, and the answer is yes.
+
+    :param plan: without refused actions; nobody is asked about an empty one.
+    :param stdin: what answers; None where there is no standard input.
+    :param stderr: where the question goes.
+    """
+    if not plan.actions or stdin is None or not (stdin.isatty()
+                                                 and stderr.isatty()):
+        return True
+    for action in plan.actions:
+        stderr.write(f'{render.plan_line(action)}\n')
+    count = len(plan.actions)
+    stderr.write(f'Apply {count} change{"" if count == 1 else "s"}? [y/N] ')
+    stderr.flush()
+    return stdin.readline().strip().lower() in ('y', 'yes')

@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tells on stderr what the actions of a plan do to data and to room."""
+
+import collections.abc
+import logging
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import effects
+from cinder_tiers.domain import escaping
+
+
+def tell(log: logging.Logger,
+         planned: collections.abc.Iterable[actions.Action],
+         found: collections.abc.Mapping[actions.Key, effects.Effect],
+         ) -> None:
+    """One line for each action that has an effect.
+
+    An error when the action is refused, or when volumes would stop being
+    served; else a warning.
+
+    :param log: of the command.
+    :param planned: of one plan.
+    :param found: the effect of each action.
+    """
+    for action in planned:
+        effect = found[action.key]
+        if not str(effect):
+            continue
+        loud = action.refusal or effect.problems
+        log.log(logging.ERROR if loud else logging.WARNING,
+                '%s', escaping.printable(
+                    f'effect of {action.verb} {action.key}, estimated: '
+                    f'{effect}'))

@@ -1,0 +1,269 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a tier requires of the OSDs behind it, held against what they are.
+
+No API sets these things: an OSD has its object store and its disks from the
+day it was made, and an I/O scheduler is a setting of a kernel. So they are
+never planned, only audited. Pure. Must not know how OSDs are asked.
+"""
+
+import collections.abc
+import dataclasses
+import enum
+
+#: {requirement: the only object store that it is about}.
+STORE_OF = {'file_system': 'filestore', 'fast_journal': 'filestore',
+            'fast_db': 'bluestore', 'fast_wal': 'bluestore'}
+_SCHEDULER = 'io_scheduler'
+_AGAIN = 'see "ceph osd tree" and "ceph osd metadata", and run the audit again'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Requirements:
+    """Of each OSD; what is None, False or empty is not required."""
+
+    object_store: str | None = None
+    #: Of the disk that holds the data.
+    rotational: bool | None = None
+    #: Under FileStore.
+    file_system: str | None = None
+    #: BlueStore's database has a disk of its own, which is not rotational.
+    fast_db: bool = False
+    #: Likewise its write-ahead log, or the database that it lies with.
+    fast_wal: bool = False
+    #: Likewise FileStore's journal.
+    fast_journal: bool = False
+    #: I/O schedulers, of which the disks of the data must use one.
+    io_scheduler: tuple[str, ...] = ()
+
+    @property
+    def declared(self) -> collections.abc.Mapping[str, str]:
+        """{requirement: as text}, of those that are required."""
+        values = {field.name: getattr(self, field.name)
+                  for field in dataclasses.fields(self)}
+        return {name: (' or '.join(value) if isinstance(value, tuple)
+                       else str(value).lower())
+                for name, value in values.items()
+                if value is not None and value != ()
+                and (value or name == 'rotational')}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of an OSD that may lie apart from its data."""
+
+    #: Kernel names of its disks, such as sdb; empty: not known.
+    disks: frozenset[str] = frozenset()
+    #: None: not known.
+    rotational: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What an OSD said of itself when it started; None: it did not say."""
+
+    is_up: bool
+    #: As its kernel calls it.
+    host: str | None = None
+    object_store: str | None = None
+    rotational: bool | None = None
+    file_system: str | None = None
+    #: Kernel names of the disks of its data.
+    disks: frozenset[str] = frozenset()
+    #: {db, wal or journal: where it lies}, without those that BlueStore keeps
+    #: with the data.
+    parts: collections.abc.Mapping[str, Part] | None = None
+    #: {disk: I/O scheduler}, as far as it could be seen.
+    schedulers: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict)
+
+
+class Answer(enum.Enum):
+    """Whether a requirement is met."""
+
+    MET = 'met'
+    NOT_APPLICABLE = 'not applicable'
+    """No OSD has what the requirement is about."""
+    UNKNOWN = 'unknown'
+    UNMET = 'unmet'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The requirements with one answer."""
+
+    answer: Answer
+    #: {requirement: what is there, and the OSDs of which that is so}.
+    current: collections.abc.Mapping[str, str]
+    #: {requirement: what is required}.
+    expected: collections.abc.Mapping[str, str]
+    reason: str
+    #: What to do, as an imperative.
+    remedy: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Look:
+    """One requirement and one OSD."""
+
+    answer: Answer
+    current: str
+    reason: str = ''
+
+
+def compare(requirements: Requirements,
+            osds: collections.abc.Mapping[int, Facts | None],
+            ) -> tuple[Comparison, ...]:
+    """Holds OSDs against requirements.
+
+    :param osds: {OSD id: facts}; None when nothing is known of it.
+    :returns: what is unmet, unknown and not applicable, in this order, each
+        at most once; empty when all is met. A requirement that is about
+        another object store is not applicable when it is about none of the
+        OSDs.
+    """
+    looks = {name: {osd_id: _look(requirements, name, osds[osd_id])
+                    for osd_id in sorted(osds)}
+             for name in requirements.declared}
+    unmet = _of_answer(looks, Answer.UNMET)
+    unknown = _of_answer(looks, Answer.UNKNOWN)
+    nowhere = {name: of_osds for name, of_osds in _of_answer(
+        looks, Answer.NOT_APPLICABLE).items() if of_osds == looks[name]}
+    found = (
+        (Answer.UNMET, unmet, 'no API sets this', _remedy(unmet)),
+        (Answer.UNKNOWN, unknown, _unknown(unknown, osds),
+         _AGAIN if any(look.reason for of_osds in unknown.values()
+                       for look in of_osds.values()) else ''),
+        (Answer.NOT_APPLICABLE, nowhere, 'these OSDs have no such part',
+         'declare object_store too, to require one that has it'))
+    return tuple(Comparison(
+        answer=answer, reason=reason, remedy=remedy,
+        current={name: _shown(of_osds) for name, of_osds in some.items()},
+        expected={name: requirements.declared[name] for name in some})
+        for answer, some, reason, remedy in found if some)
+
+
+def _of_answer(looks: dict[str, dict[int, _Look]],
+               answer: Answer) -> dict[str, dict[int, _Look]]:
+    """The looks with an answer; requirements without any are left out."""
+    found = {name: {osd_id: look for osd_id, look in of_osds.items()
+                    if look.answer is answer}
+             for name, of_osds in looks.items()}
+    return {name: of_osds for name, of_osds in found.items() if of_osds}
+
+
+def _look(requirements: Requirements, name: str,
+          facts: Facts | None) -> _Look:
+    if facts is None:
+        return _unknown_look('told nothing of itself')
+    if not facts.is_up:
+        return _unknown_look('is down')
+    if facts.object_store is None:
+        return _unknown_look('does not tell its object store')
+    if STORE_OF.get(name, facts.object_store) != facts.object_store:
+        return _Look(answer=Answer.NOT_APPLICABLE,
+                     current=facts.object_store)
+    if name == _SCHEDULER:
+        return _scheduler(requirements.io_scheduler, facts)
+    if name.startswith('fast_'):
+        return _part(name.removeprefix('fast_'), facts)
+    current = getattr(facts, name)
+    if current is None:
+        return _unknown_look(f'does not tell {name}')
+    return _Look(answer=Answer.MET if current == getattr(requirements, name)
+                 else Answer.UNMET, current=str(current).lower())
+
+
+def _unknown_look(reason: str) -> _Look:
+    return _Look(answer=Answer.UNKNOWN, current='unknown', reason=reason)
+
+
+def _part(name: str, facts: Facts) -> _Look:
+    if facts.parts is None:
+        return _unknown_look(f'does not tell where its {name} lies')
+    part = facts.parts.get(name)
+    if part is None and name == 'wal':
+        # Without a disk of its own the log lies where the database does.
+        part = facts.parts.get('db')
+    if part is None:
+        return _Look(answer=Answer.UNMET, current='with the data')
+    shared = sorted(part.disks & facts.disks)
+    if shared:
+        return _Look(answer=Answer.UNMET,
+                     current=f'on the disk of the data, {", ".join(shared)}')
+    if part.rotational is None:
+        return _unknown_look(f'does not tell whether the disk of its {name} '
+                             f'is rotational')
+    if part.rotational:
+        return _Look(answer=Answer.UNMET, current='on a rotational disk')
+    return _Look(answer=Answer.MET, current='true')
+
+
+def _scheduler(allowed: tuple[str, ...], facts: Facts) -> _Look:
+    if not facts.disks:
+        return _unknown_look('does not tell its disks')
+    if facts.disks - facts.schedulers.keys():
+        return _unknown_look('')
+    used = sorted({facts.schedulers[disk] for disk in facts.disks})
+    return _Look(answer=Answer.MET if set(used) <= set(allowed)
+                 else Answer.UNMET, current=', '.join(used))
+
+
+def _shown(looks: collections.abc.Mapping[int, _Look]) -> str:
+    """What is there, each time with the OSDs.
+
+    >>> _shown({2: _Look(answer=Answer.UNMET, current='true')})
+    'true (osd.2)'
+    """
+    osds: dict[str, list[int]] = {}
+    for osd_id, look in looks.items():
+        osds.setdefault(look.current, []).append(osd_id)
+    return ', '.join(f'{current} ({_names(ids)})'
+                     for current, ids in osds.items())
+
+
+def _names(osd_ids: collections.abc.Iterable[int]) -> str:
+    return ', '.join(f'osd.{osd_id}' for osd_id in sorted(osd_ids))
+
+
+def _unknown(looks: dict[str, dict[int, _Look]],
+             osds: collections.abc.Mapping[int, Facts | None]) -> str:
+    """Why something cannot be told, and how a hand can tell it."""
+    reasons: dict[str, set[int]] = {}
+    elsewhere: dict[str, set[int]] = {}
+    for of_osds in looks.values():
+        for osd_id, look in of_osds.items():
+            if look.reason:
+                reasons.setdefault(look.reason, set()).add(osd_id)
+            else:
+                host = osds[osd_id].host or 'the host of the OSD'
+                elsewhere.setdefault(host, set()).add(osd_id)
+    texts = [f'{_names(ids)} {reason}' for reason, ids in reasons.items()]
+    for host, ids in sorted(elsewhere.items()):
+        disks = sorted(set().union(*(osds[osd_id].disks for osd_id in ids)))
+        files = ' '.join(f'/sys/block/{disk}/queue/scheduler'
+                         for disk in disks)
+        texts.append(f'the I/O scheduler of {_names(ids)} is seen on {host} '
+                     f'only: run "grep . {files}" there, or this audit')
+    return '; '.join(texts)
+
+
+def _remedy(unmet: collections.abc.Container[str]) -> str:
+    remedies = []
+    if _SCHEDULER in unmet:
+        remedies.append('set the I/O scheduler by a udev rule on the hosts '
+                        'of these OSDs')
+    if set(unmet) - {_SCHEDULER}:
+        remedies.append('make these OSDs anew, give them another device '
+                        'class, or correct osd_requirements')
+    return '; '.join(remedies)

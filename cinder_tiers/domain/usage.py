@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values that say how full a Ceph cluster is.
+
+Must not know how they are read, nor what a plan makes of them.
+"""
+
+import collections.abc
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PoolUsage:
+    """What a pool holds."""
+
+    #: What clients have written, one copy of it.
+    stored_bytes: int
+    #: RADOS objects, one copy of each.
+    objects: int
+    #: What all copies, or all chunks, take on the OSDs.
+    used_bytes: int
+    #: What clients may still write before the first OSD is full.
+    max_avail_bytes: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OsdUsage:
+    """How full an OSD is."""
+
+    #: 0 for one that is out of the cluster.
+    total_bytes: int
+    used_bytes: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Usage:
+    """How full a cluster is; ratios from 0 to 1."""
+
+    #: Keyed by name. A pool of the last seconds may be absent.
+    pools: collections.abc.Mapping[str, PoolUsage]
+    #: Keyed by OSD id.
+    osds: collections.abc.Mapping[int, OsdUsage]
+    #: Of an OSD: from here on Ceph warns.
+    nearfull_ratio: float
+    #: Of an OSD: from here on it takes no data that moves.
+    backfillfull_ratio: float
+    #: Of an OSD: from here on it takes no writes, nor do its pools.
+    full_ratio: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Unknown:
+    """How full a cluster is could not be told."""
+
+    reason: str

@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Keeps two applies to one cloud from running at once.
+
+Two plans that are made at the same time may each be right and together wrong.
+The lock is tooz's, as Cinder's own are (its [coordination] backend_url): what
+holds it across hosts, and frees it when its holder dies, is the matter of
+tooz's drivers. Must not know what is applied.
+"""
+
+import collections.abc
+import contextlib
+import datetime
+import getpass
+import hashlib
+import os
+import socket
+import time
+import typing
+import urllib.parse
+import warnings
+
+from cinder_tiers.domain import errors
+from cinder_tiers.execute import lock_file
+
+_FILE = 'file'
+_LOOK_EVERY_S = 0.5
+_Value = typing.TypeVar('_Value')
+
+
+class _Lock(typing.Protocol):
+    """A lock of tooz (tooz.locking.Lock)."""
+
+    def acquire(self, *, blocking: bool) -> bool:
+        """Takes it, or says that it is not free."""
+
+    def release(self) -> bool:
+        """Gives it back, or says that it was not held any more."""
+
+
+class _Explained:
+    """tooz, of which what drivers raise is an expected failure.
+
+    It is imported here, for it takes a while. With it comes futurist, which
+    imports eventlet where that is installed, and eventlet then warns of
+    itself.
+
+    :param scheme: of the URL, which is not shown as it may hold a password.
+    """
+
+    def __init__(self, scheme: str) -> None:
+        self._scheme = scheme
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter('ignore')
+                from tooz import coordination
+        except ImportError as error:
+            raise errors.TiersError(
+                f'The lock of tier apply needs tooz ({error}); install '
+                f'cinder-tiers[cli] or cinder-tiers[standalone]') from error
+        self.coordination = coordination
+
+    def call(self, function: collections.abc.Callable[..., _Value],
+             *arguments: object, **named: object) -> _Value:
+        """What a function of tooz returns.
+
+        :raises errors.TiersError: when it fails.
+        """
+        try:
+            return function(*arguments, **named)
+        except (self.coordination.ToozError, ImportError, OSError,
+                RuntimeError) as error:
+            raise errors.TiersError(
+                f'The lock of tier apply cannot be had from '
+                f'{self._scheme}://...: {error}; expected the URL of a tooz '
+                f'driver that answers and whose library is installed, such '
+                f'as etcd3+http://HOST:2379, in --coordination-url or '
+                f'$CINDER_TIERS_COORDINATION_URL') from error
+
+
+def name_of(cloud: str) -> str:
+    """The name of the lock of a cloud.
+
+    :param cloud: tells it from others.
+    """
+    digest = hashlib.sha256(cloud.encode()).hexdigest()
+    return f'cinder-tiers-apply-{digest[:16]}'
+
+
+@contextlib.contextmanager
+def held(*, url: str | None, cloud: str,
+         wait_s: float = 0.0) -> collections.abc.Iterator[None]:
+    """Holds the lock of a cloud while the context lasts.
+
+    :param url: of a tooz driver; None: a file that all users of this host
+        share. For several hosts it must be one of etcd, MySQL, Redis or
+        another service.
+    :param cloud: tells it from others; the same text on every host.
+    :param wait_s: seconds to wait for another apply; 0 or more.
+    :raises errors.TiersError: when another apply holds it, or the driver
+        cannot be used; at the end, when it was lost on the way.
+    """
+    url = url or f'{_FILE}://{lock_file.shared_folder()}'
+    name = name_of(cloud)
+    parts = urllib.parse.urlsplit(url)
+    with contextlib.ExitStack() as stack:
+        file = None
+        if parts.scheme == _FILE:
+            file = stack.enter_context(lock_file.opened(
+                os.path.join(parts.path, name)))
+        tooz = _Explained(parts.scheme)
+        coordinator = tooz.call(
+            tooz.coordination.get_coordinator, url,
+            f'{_me()}: {name}'.encode('ascii', 'backslashreplace'))
+        tooz.call(coordinator.start, start_heart=True)
+        stack.callback(tooz.call, coordinator.stop)
+        lock = coordinator.get_lock(name.encode())
+        if not _taken(tooz, lock, wait_s):
+            raise errors.TiersError(_refusal(file and file.read(), wait_s))
+        stack.callback(_give_back, tooz, lock)
+        if file:
+            now = datetime.datetime.now(datetime.UTC)
+            file.write(f'{_me()}, since {now:%Y-%m-%d %H:%M:%S} UTC')
+        yield
+
+
+def _taken(tooz: _Explained, lock: _Lock, wait_s: float) -> bool:
+    """Whether the lock was free, now or within some seconds.
+
+    It asks again and again, since some drivers do not wait for a given time:
+    they raise an error of their own then.
+    """
+    end = time.monotonic() + wait_s
+    while not tooz.call(lock.acquire, blocking=False):
+        left_s = end - time.monotonic()
+        if left_s <= 0:
+            return False
+        time.sleep(min(_LOOK_EVERY_S, left_s))
+    return True
+
+
+def _give_back(tooz: _Explained, lock: _Lock) -> None:
+    """A lease may have ended before its time, when its service was away."""
+    if not tooz.call(lock.release):
+        raise errors.TiersError(
+            'The lock was lost before tier apply had ended, so another one '
+            'may have run at the same time; see whether "tier plan" is empty')
+
+
+def _refusal(holder: str | None, wait_s: float) -> str:
+    known = f' ({holder})' if holder else ''
+    waited = f' after {wait_s:g} s' if wait_s else ''
+    return (f'Nothing was changed, because another tier apply runs{known}'
+            f'{waited}; try again when it is done, or let this one wait for '
+            f'it with --wait SECONDS')
+
+
+def _me() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # no such user, as in some containers
+        user = f'user {os.geteuid()}'
+    return f'{user} on {socket.gethostname()}, process {os.getpid()}'

@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Files that are whole or as they were."""
+
+import errno
+import os
+import pathlib
+import shutil
+import tempfile
+
+from cinder_tiers.domain import errors
+
+
+def write(path: str, text: str, *, replace: bool) -> None:
+    """Writes a file at once.
+
+    :param path: of the file.
+    :param text: its content, written as UTF-8.
+    :param replace: whether a file that exists is replaced; it keeps its mode.
+    :raises errors.TiersError: it cannot be written, or it exists and is not
+        to be replaced.
+    """
+    target = pathlib.Path(path)
+    temporary = None
+    try:
+        # To rename a file to /dev/null or /dev/stdout would replace these.
+        target = pathlib.Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            raise OSError(errno.EINVAL, 'it is there, and no regular file')
+        if not replace and target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        handle, temporary = tempfile.mkstemp(prefix=f'.{target.name}.',
+                                             dir=target.parent)
+        with os.fdopen(handle, 'w', encoding='utf-8') as stream:
+            stream.write(text)
+        if not replace:
+            # Unlike a rename it fails when somebody was faster.
+            os.link(temporary, target)
+            return
+        if target.exists():
+            shutil.copymode(target, temporary)
+        pathlib.Path(temporary).replace(target)
+        temporary = None
+    except FileExistsError as error:
+        raise errors.TiersError(
+            f'{path} exists, and is left as it is; name another file, or '
+            'replace it with --force') from error
+    except OSError as error:
+        raise errors.TiersError(
+            f'{path} cannot be written: {error.strerror}') from error
+    finally:
+        if temporary:
+            pathlib.Path(temporary).unlink(missing_ok=True)

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""--allow, --yes and the question of apply, with a real Cinder."""
+
+import json
+import os
+import pathlib
+import tempfile
+
+import testtools
+
+from tests.contract import cinder_api
+from tests.unit.cli import shell
+
+TIERS = """version: 1
+tiers:
+  database:
+    tags: [database]
+    backend: ssd
+    access: [alpha]
+  general:
+    fallback: true
+    backend: lvm
+"""
+NAME = 'volume type database'
+
+
+class ConsentTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.api = cinder_api.CinderApi()
+        self.addCleanup(self.api.stop)
+        self.api.add_project('a' * 32, 'alpha')
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, 'tiers.yaml')
+        self.saved = os.path.join(folder.name, 'plan.json')
+        self.write(TIERS)
+
+    def write(self, text):
+        pathlib.Path(self.path).write_text(text, 'utf-8')
+
+    def run_tier(self, command, *arguments, **options):
+        return shell.openstack(
+            *self.api.arguments_of('admin'), 'tier', command, '--catalog',
+            self.path, *arguments, **options)
+
+    def assert_ran(self, status, ran, *fragments):
+        self.assertEqual(status, ran.status, ran.stderr)
+        for fragment in fragments:
+            self.assertIn(fragment, ran.stderr)
+        self.assertNotIn('Traceback', ran.stderr)
+
+    def has_access(self):
+        """Whether the only project of the catalog may use database."""
+        self.write(TIERS)
+        return self.run_tier('plan').status == 0
+
+    def take_access(self):
+        self.write(TIERS.replace('[alpha]', '[]'))
+
+    def test_what_is_refused_is_done_when_it_is_named(self):
+        self.assert_ran(0, self.run_tier('apply'))
+        self.take_access()
+        for command in ('plan', 'apply'):
+            self.assert_ran(1, self.run_tier(command), f"--allow '{NAME}'")
+            wrong = self.run_tier(command, '--allow', 'volume type databse')
+            self.assert_ran(1, wrong, f"did you mean '{NAME}'?")
+            self.assertEqual('', wrong.stdout)
+        planned = self.run_tier('plan', '--allow', NAME, '-f', 'json')
+        self.assert_ran(2, planned)
+        row, = json.loads(planned.stdout)
+        self.assertEqual('update', row['Action'])
+        self.assertIn('allowed, although it would take the volume type from '
+                      'projects', row['Why'])
+        self.assertTrue(self.has_access())
+        self.take_access()
+        self.assert_ran(0, self.run_tier('apply', '--allow', NAME))
+        self.assert_ran(0, self.run_tier('apply', '--allow', NAME),
+                        'is not needed')
+        self.assertFalse(self.has_access())
+
+    def test_a_saved_plan_keeps_what_was_allowed(self):
+        self.assert_ran(0, self.run_tier('apply'))
+        self.take_access()
+        self.assert_ran(1, self.run_tier('plan', '--out', self.saved),
+                        'was not written')
+        self.assert_ran(2, self.run_tier('plan', '--out', self.saved,
+                                         '--allow', NAME))
+        for words in ((self.saved, '--allow', NAME),
+                      ('--allow', NAME, self.saved)):
+            self.assert_ran(1, self.run_tier('apply', *words),
+                            'not allowed with argument', 'usage')
+        self.assertTrue(self.has_access())
+        other = self.saved + '.other'
+        pathlib.Path(other).write_text(json.dumps(
+            {**json.loads(pathlib.Path(self.saved).read_text('utf-8')),
+             'cloud': 'staging'}), 'utf-8')
+        self.assert_ran(1, self.run_tier('apply', other),
+                        'made for another cloud')
+        self.assertTrue(self.has_access())
+        # It was reviewed, so that nobody is asked.
+        ran = self.run_tier('apply', self.saved, answer='')
+        self.assert_ran(0, ran)
+        self.assertNotIn('[y/N]', ran.stderr)
+        self.assertFalse(self.has_access())
+
+    def test_at_a_terminal_apply_asks(self):
+        for answer in ('', '\n', 'n\n', 'yeah\n'):
+            ran = self.run_tier('apply', answer=answer)
+            self.assert_ran(
+                1, ran, 'create volume type database\n'
+                'create volume type general\nApply 2 changes? [y/N] ',
+                'Nothing was changed')
+            self.assertEqual('', ran.stdout)
+        self.assertFalse(self.has_access())
+        self.assert_ran(0, self.run_tier('apply', answer=' Yes\n'))
+        self.assertTrue(self.has_access())
+        # Nothing to do, or nothing that will be done: nothing to ask.
+        self.assertNotIn('?', self.run_tier('apply', answer='').stderr)
+        self.take_access()
+        self.assertNotIn('[y/N]', self.run_tier('apply', answer='').stderr)
+        self.assert_ran(
+            1, self.run_tier('apply', '--allow', NAME, answer='n\n'),
+            f'update {NAME}: projects {"a" * 32} -> - (allowed, although it '
+            f'would take', 'Apply 1 change? [y/N] ')
+        self.assertTrue(self.has_access())
+        self.take_access()
+        ran = self.run_tier('apply', '--allow', NAME, '-y', answer='')
+        self.assert_ran(0, ran)
+        self.assertNotIn('[y/N]', ran.stderr)

@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Names in Cinder cannot steer the terminal of who plans, applies or audits.
+
+Cinder takes any text up to 255 characters for the name of a volume type or a
+QoS spec.
+"""
+
+import ddt
+import keystoneauth1.session
+from keystoneauth1 import token_endpoint
+import openstack.connection
+
+from tests.unit.cli import shell
+from tests.unit.cli import tiers_file_case
+
+EVIL = '\x1b[2Jx\n\u202e' + 'y' * 200
+
+
+@ddt.ddt
+class HostileNamesTestCase(tiers_file_case.TiersFileTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(0, self.run_tier('apply').status)
+        connection = openstack.connection.Connection(
+            session=keystoneauth1.session.Session(auth=token_endpoint.Token(
+                self.api.endpoint, self.api.token)),
+            block_storage_api_version='3')
+        self.addCleanup(connection.close)
+        self.cinder = connection.block_storage
+
+    def make_evil(self):
+        """A type with our mark, and a QoS spec on the type of a tier."""
+        self.cinder.create_type(name=EVIL, extra_specs={
+            'tiers:name': 'x', 'tiers:tags': EVIL})
+        general = next(one for one in self.cinder.types()
+                       if one.name == 'general')
+        spec = self.cinder.post('/qos-specs', json={'qos_specs': {
+            'name': EVIL}}).json()['qos_specs']['id']
+        self.cinder.get(f'/qos-specs/{spec}/associate',
+                        params={'vol_type_id': general.id})
+        self.write(f'{tiers_file_case.TIERS}'
+                   '    qos: {front_end: {total_iops_sec: 9}}\n')
+
+    def assert_harmless(self, ran):
+        self.assertNotIn('Traceback', ran.stderr)
+        for line in (*ran.stdout.splitlines(), *ran.stderr.splitlines()):
+            self.assertTrue(line.isprintable(), repr(line))
+
+    @ddt.data('table', 'json', 'yaml', 'csv', 'value')
+    def test_in_every_format(self, form):
+        self.make_evil()
+        for command, status in (('plan', 1), ('apply', 1), ('audit', 2)):
+            ran = self.run_tier(command, '-f', form)
+            self.assertEqual(status, ran.status, ran.stderr)
+            self.assert_harmless(ran)
+            # JSON and CSV write the backslash twice.
+            self.assertIn(r'\x1b[2Jx\n\u202ey', (
+                ran.stdout + ran.stderr).replace(r'\\', '\\'))
+
+    def test_in_an_exported_file(self):
+        self.make_evil()
+        self.api.add_backend('ssd')
+        self.api.add_project('b' * 32, EVIL)
+        database = next(one for one in self.cinder.types(is_public='None')
+                        if one.name == 'database')
+        self.cinder.add_type_access(database, 'b' * 32)
+        ran = shell.openstack(*self.api.arguments_of('admin'), 'tier',
+                              'export', '--cluster', 'c=/nonexistent.conf')
+        self.assert_harmless(ran)
+        self.assertIn(r'- bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb  # \x1b[2Jx\n',
+                      ran.stdout)
+        self.write(ran.stdout)
+        ran = shell.openstack('tier', 'validate', self.path)
+        self.assertEqual(0, ran.status, ran.stdout)

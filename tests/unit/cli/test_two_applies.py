@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Two `tier apply` at once, as processes, with a real Cinder API.
+
+The first is stopped in the middle of its work, which no wait can give.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+import testtools
+
+from tests.contract import cinder_api
+from tests.unit.cli import shell
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+TIERS = 'version: 1\ntiers:\n  t0:\n    fallback: true\n    backend: b0\n' + (
+    ''.join(f'  t{number}:\n    tags: [t{number}]\n    priority: {number}\n'
+            f'    backend: b{number}\n' for number in range(1, 30)))
+# The commands of this tree, whatever of it is installed.
+SCRIPT = '''
+import sys
+from cinder_tiers.cli import shell
+from tests.unit.cli import shell as this_tree
+started = shell.TiersShell()
+for one in this_tree.entry_points(this_tree.GROUP):
+    started.command_manager.add_command(
+        one.name.removeprefix('tier_'), one.load())
+sys.exit(started.run(sys.argv[1:]))
+'''
+
+
+class TwoAppliesTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.api = cinder_api.CinderApi()
+        self.addCleanup(self.api.stop)
+        folder = pathlib.Path(self.enterContext(
+            tempfile.TemporaryDirectory()))
+        self.catalog = folder / 'tiers.yaml'
+        self.catalog.write_text(TIERS, 'utf-8')
+        self.locks = f'file://{folder}/locks'
+
+    def start(self):
+        """Starts an apply, and stops it after its first action."""
+        process = self.enterContext(subprocess.Popen(
+            [sys.executable, '-c', SCRIPT, *self.api.arguments_of('admin'),
+             'apply', '--catalog', str(self.catalog)], cwd=TOP, text=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={
+                **{name: value for name, value in os.environ.items()
+                   if not name.startswith('OS_')},
+                'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
+                'CINDER_TIERS_COORDINATION_URL': self.locks}))
+        self.addCleanup(process.kill)
+        self.assertEqual('create volume type t0: done\n',
+                         process.stderr.readline())
+        process.send_signal(signal.SIGSTOP)
+        return process
+
+    def run_tier(self, command, *arguments):
+        return shell.cinder_tiers(
+            *self.api.arguments_of('admin'), command, '--catalog',
+            str(self.catalog), '-f', 'json', *arguments,
+            CINDER_TIERS_COORDINATION_URL=self.locks)
+
+    def planned(self):
+        return len(json.loads(self.run_tier('plan').stdout))
+
+    def test_the_second_is_refused_until_the_first_is_killed(self):
+        first = self.start()
+        left = self.planned()
+        self.assertTrue(0 < left < 30, left)
+        second = self.run_tier('apply')
+        self.assertEqual((1, ''), (second.status, second.stdout))
+        self.assertIn('another tier apply runs', second.stderr)
+        self.assertIn(f'process {first.pid}', second.stderr)
+        self.assertEqual(left, self.planned())
+        first.kill()
+        first.wait(timeout=60)
+        second = self.run_tier('apply')
+        self.assertEqual(0, second.status, second.stderr)
+        self.assertEqual(0, self.planned())
+
+    def test_the_second_waits_when_it_is_told_to(self):
+        first = self.start()
+        first.send_signal(signal.SIGCONT)
+        second = self.run_tier('apply', '--wait', '300')
+        self.assertEqual((0, []), (second.status, json.loads(second.stdout)))
+        self.assertEqual(0, first.wait(timeout=60))
+
+    def test_a_wait_that_is_no_time_is_refused(self):
+        for text in ('-1', 'nan', 'inf', 'x'):
+            ran = self.run_tier('apply', '--wait', text)
+            self.assertEqual((1, ''), (ran.status, ran.stdout))
+            self.assertIn('--wait', ran.stderr)

@@ -1,0 +1,67 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Commands on a tiers file, run by the real shell against a real Cinder API.
+
+Keystone and Glance are stand-ins; the tiers lie on storage that exists.
+"""
+
+import os
+import tempfile
+
+import testtools
+
+from tests.contract import cinder_api
+from tests.unit.cli import shell
+
+TIERS = """version: 1
+follow_image_types: [image-tier]
+tiers:
+  database:
+    tags: [database]
+    priority: 20
+    backend: ssd
+    overflow: general
+    access: [alpha]
+    qos: {front_end: {total_iops_sec: 500}}
+  general:
+    fallback: true
+    backend: lvm
+"""
+
+
+class TiersFileTestCase(testtools.TestCase):
+    """Has a cloud with the project alpha, and a tiers file.
+
+    `text` is what the file says at first.
+    """
+
+    text = TIERS
+
+    def setUp(self):
+        super().setUp()
+        self.api = cinder_api.CinderApi()
+        self.addCleanup(self.api.stop)
+        self.api.add_project('a' * 32, 'alpha')
+        handle, self.path = tempfile.mkstemp(suffix='.yaml')
+        os.close(handle)
+        self.addCleanup(os.unlink, self.path)
+        self.write(self.text)
+
+    def write(self, text):
+        with open(self.path, 'w', encoding='utf-8') as stream:
+            stream.write(text)
+
+    def run_tier(self, command, *arguments, role='admin'):
+        return shell.openstack(*self.api.arguments_of(role), 'tier',
+                               command, '--catalog', self.path, *arguments)

@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Primary affinity of OSDs."""
+
+import hypothesis
+from hypothesis import strategies as st
+import testtools
+
+from cinder_tiers.domain import audit
+from cinder_tiers.domain import plan
+from cinder_tiers.domain import primary_affinity
+from tests.contract import in_memory
+from tests.unit.domain import catalogs as given
+
+
+class NormalTestCase(testtools.TestCase):
+
+    @hypothesis.given(st.integers(0, 10 ** primary_affinity.DECIMALS))
+    def test_a_value_survives_ceph_s_fixed_point(self, number):
+        value = number / 10 ** primary_affinity.DECIMALS
+        kept = int(value * 0x10000) / 0x10000
+        self.assertEqual(primary_affinity.normal(value),
+                         primary_affinity.normal(kept))
+        self.assertEqual(value, float(primary_affinity.normal(value)))
+
+
+class AuditTestCase(testtools.TestCase):
+
+    def test_it_is_told_of_the_tiers_that_declare_it(self):
+        database, general, archive = given.three_tiers()
+        catalog = given.of(
+            database, general, given.tier('slow', rbd=given.rbd(
+                pool='slow', device_class='hdd', primary_affinity=0.5)))
+        world = in_memory.World(osds=given.osds())
+        found = [one for one in audit.audit(
+            catalog=catalog, observed=audit.Observed(
+                cinder=world.observe().cinder, projects={},
+                ceph=world.observe().ceph))
+            if one.aspect == 'primary affinity']
+        self.assertEqual([('slow', {'value': '1'}, {'value': '0.5'})], [
+            (one.tier, one.current, one.expected) for one in found])
+
+    def test_the_plan_says_that_no_data_moves(self):
+        catalog = given.of(given.tier(rbd=given.rbd(primary_affinity=0)))
+        made = plan.make(catalog=catalog, actual=given.nothing())
+        action, = [one for one in made.actions
+                   if one.key.kind.value == 'primary affinity']
+        self.assertEqual('tier database; other OSDs become primaries, no '
+                         'data moves', action.why)

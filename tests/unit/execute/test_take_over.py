@@ -1,0 +1,182 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A volume type of somebody else becomes a tier, through Cinder's real API.
+
+From the export to the next one, as the documentation tells it.
+"""
+
+import dataclasses
+import math
+
+import testtools
+
+from cinder_tiers.cli import export as command
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import consent as consents
+from cinder_tiers.domain import export
+from cinder_tiers.domain import plan as plans
+from cinder_tiers.execute import apply
+from cinder_tiers.execute import registry
+from cinder_tiers.observe import inventory
+from cinder_tiers.observe import world
+from cinder_tiers.tiersfile import reader
+from tests.contract import cinder_api
+from tests.unit.domain import catalogs as given
+from tests.unit.execute import test_cinder_world
+from tests.unit.execute import test_cut_off
+
+NAMED = 'volume type gold'
+OURS = 'tags: [database]\n    priority: 20\n'
+
+
+class TakeOverTestCase(testtools.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+        cls.api.add_backend('rbd-1', volume_backend_name='rbd-1')
+
+    def setUp(self):
+        super().setUp()
+        self.connection = test_cinder_world.log_in(
+            self.api, session=test_cut_off.CutSession)
+        self.connection.session.left = math.inf
+        self.addCleanup(self.connection.close)
+        self.block_storage = self.connection.block_storage
+        self.addCleanup(test_cinder_world.remove_all, self.block_storage)
+        self.specs = {'volume_backend_name': 'rbd-1', 'multiattach':
+                      '<is> True'}
+        self.add_theirs()
+
+    def add_theirs(self):
+        self.old = self.block_storage.create_type(
+            name='gold', extra_specs=self.specs)
+        spec = self.block_storage.create_qos_spec(
+            name='limits', consumer='back-end', total_iops_sec='7')
+        self.block_storage.get(f'/qos-specs/{spec.id}/associate',
+                               params={'vol_type_id': self.old.id})
+
+    def use(self, volume_type):
+        volume = self.api.add_volume(host='node@rbd-1#rbd-1',
+                                     volume_type_id=volume_type.id)
+        self.addCleanup(self.api.delete_volume, volume)
+        return volume
+
+    def types(self):
+        """{name: extra specs} of all but Cinder's own."""
+        return {one.name: one.extra_specs for one in
+                self.block_storage.types(is_public='None')
+                if one.name != '__DEFAULT__'}
+
+    def export(self):
+        """The text of an export, for which a plan has nothing to do."""
+        known = inventory.observe(self.connection, ())
+        exported = export.export(known)
+        self.assertEqual((), exported.leftover)
+        text = command.text_of(exported, known)
+        self.assertEqual((), self.plan(text).actions)
+        return text
+
+    def plan(self, text, *names):
+        catalog = reader.read_text(text, file='tiers.yaml')
+        return consents.grant(plans.make(
+            catalog=catalog, actual=dataclasses.replace(
+                given.nothing(), projects={},
+                cinder=world.observe_cinder(self.connection, catalog))),
+            names)
+
+    def apply(self, plan):
+        results = apply.apply(
+            plan=plan, report=lambda result: None,
+            executors=registry.executors(connection=self.connection,
+                                         clusters={}),
+            read=world.reader(connection=self.connection, clusters={}))
+        self.assertEqual([], [one.reason for one in results
+                              if one.outcome is not actions.Outcome.DONE])
+
+    def taken_over(self, text):
+        """The text in which the type is a tier of ours."""
+        changed = text.replace('take_over: false\n', OURS)
+        self.assertNotEqual(text, changed)
+        return changed.replace('version: 1\n', 'version: 1\nfallback: none\n')
+
+    def test_a_type_without_volumes_is_marked_and_given_up_again(self):
+        theirs = self.export()
+        ours = self.taken_over(theirs)
+        refused, = self.plan(ours).refused
+        self.assertIn(f"--allow '{NAMED}'", refused.remedy)
+        self.apply(self.plan(ours, NAMED))
+        gold, = self.block_storage.types(name='gold')
+        self.assertEqual((self.old.id, 'gold'),
+                         (gold.id, gold.extra_specs['tiers:name']))
+        self.assertIn('tags: [database]', self.export())
+        self.apply(self.plan(theirs, NAMED))
+        self.assertEqual({'gold': self.specs}, self.types())
+        self.assertEqual(theirs, self.export())
+
+    def test_a_type_with_volumes_is_retired_and_a_new_one_is_the_tier(self):
+        volume = self.use(self.old)
+        ours = self.taken_over(self.export())
+        refused, = self.plan(ours).refused
+        self.assertIn('exists without our mark', refused.refusal.reason)
+        self.assertIn('the volume type has volumes', refused.refusal.reason)
+        self.assertIn(f"--allow '{NAMED}'", refused.remedy)
+        self.apply(self.plan(ours, NAMED))
+        self.assertEqual({
+            'gold - retired 1': self.specs,
+            'gold': {**self.specs, 'tiers:name': 'gold', 'tiers:tags':
+                     'database', 'tiers:priority': '20'}}, self.types())
+        kept, = [one for one in self.block_storage.volumes(all_projects=True)
+                 if one.id == volume]
+        self.assertEqual('gold - retired 1', kept.volume_type)
+        self.assertEqual((), self.plan(ours).actions)
+        again = self.export()
+        self.assertIn('tags: [database]', again)
+        self.assertIn('volume type gold - retired 1 is not in the catalog',
+                      ' '.join(again.replace('#', '').split()))
+
+    def test_killed_after_any_write_the_next_apply_takes_it_over(self):
+        session, writes, died = self.connection.session, -1, True
+        while died:
+            writes += 1
+            volume = self.api.add_volume(host='node@rbd-1#rbd-1',
+                                         volume_type_id=self.old.id)
+            ours = self.taken_over(self.export())
+            plan = self.plan(ours, NAMED)
+            session.left, died = writes, False
+            try:
+                self.apply(plan)
+            except test_cut_off.CutOff:
+                died = True
+            session.left = math.inf
+            self.apply(self.plan(ours, NAMED))
+            self.assertEqual((), self.plan(ours).actions)
+            self.assertIn('tags: [database]', self.export())
+            self.assertEqual({'gold', 'gold - retired 1'},
+                             self.types().keys())
+            self.api.delete_volume(volume)
+            test_cinder_world.remove_all(self.block_storage)
+            self.add_theirs()
+        self.assertGreater(writes, 3)
+
+    def test_a_tier_with_volumes_is_not_given_up(self):
+        theirs = self.export()
+        self.apply(self.plan(self.taken_over(theirs), NAMED))
+        self.use(self.old)
+        refused, = self.plan(theirs).refused
+        self.assertFalse(refused.refusal.yields_to_consent)
+        self.assertIn('has volumes', refused.refusal.reason)
+        self.assertIn('openstack volume set --type', refused.refusal.remedy)

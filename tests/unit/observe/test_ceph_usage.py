@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import errno
+import json
+import pathlib
+
+import testtools
+
+from cinder_tiers.domain import usage
+from cinder_tiers.observe import ceph_session
+from cinder_tiers.observe import ceph_usage
+
+ANSWERS = json.loads(pathlib.Path(__file__).with_name('data').joinpath(
+    'usage.json').read_text('utf-8'))
+
+
+class Monitors:
+    """Give the answers; other commands are refused."""
+
+    def __init__(self, *without):
+        self.without = without
+
+    def command(self, prefix, **arguments):
+        name = ' '.join((prefix, *arguments.values()))
+        if name in self.without or name not in ANSWERS:
+            raise ceph_session.CommandFailed(f'{name} is refused',
+                                             errno=errno.EACCES)
+        return ANSWERS[name]
+
+
+class UsageTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.usage = ceph_usage.observe(Monitors())
+
+    def test_a_pool_is_known_with_one_copy_and_with_all(self):
+        self.assertEqual(usage.PoolUsage(
+            stored_bytes=1073741843, objects=261, used_bytes=3221237760,
+            max_avail_bytes=6442450944), self.usage.pools['tier-general'])
+
+    def test_sizes_of_osds_are_in_bytes(self):
+        self.assertEqual(usage.OsdUsage(total_bytes=10 * 2 ** 30,
+                                        used_bytes=4 * 2 ** 30),
+                         self.usage.osds[1])
+
+    def test_an_osd_that_is_out_has_no_room(self):
+        self.assertEqual(0, self.usage.osds[2].total_bytes)
+
+    def test_osds_outside_the_tree_are_known(self):
+        self.assertEqual({0, 1, 2, 7}, set(self.usage.osds))
+
+    def test_ratios_are_as_they_were_set(self):
+        self.assertEqual((0.85, 0.9, 0.95), (
+            self.usage.nearfull_ratio, self.usage.backfillfull_ratio,
+            self.usage.full_ratio))
+
+    def test_without_an_answer_the_reason_is_told(self):
+        found = ceph_usage.attempt(Monitors('osd df'))
+        self.assertEqual(usage.Unknown(reason='osd df is refused'), found)

@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import errno
+
+import testtools
+
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain import inventory as inventories
+from cinder_tiers.observe import ceph_session
+from cinder_tiers.observe import inventory
+from tests.unit.observe import test_ceph
+
+FSID = '01234567-89ab-cdef-0123-456789abcdef'
+TOLD = [
+    {'section': 'osd', 'mask': 'class:hdd', 'name': 'osd_max_backfills',
+     'value': '3'},
+    {'section': 'osd', 'mask': 'class:hdd', 'name': 'osd_is_gone',
+     'value': '1'},
+    {'section': 'osd', 'mask': 'class:nvme', 'name': 'osd_max_backfills',
+     'value': '4'},
+    {'section': 'osd', 'mask': 'host:hostA', 'name': 'osd_max_backfills',
+     'value': '5'},
+    {'section': 'osd', 'mask': 'host:gone', 'name': 'osd_max_backfills',
+     'value': '5'},
+    {'section': 'mon', 'mask': '', 'name': 'mon_allow_pool_delete',
+     'value': 'true'}]
+
+
+class Recording(test_ceph.Recording):
+    """The recorded cluster, with answers on its options."""
+
+    cluster = catalogs.Cluster(name='ceph')
+
+    def command(self, prefix, **arguments):
+        match prefix, arguments:
+            case 'mon dump', _:
+                return {'fsid': FSID.upper()}
+            case 'config dump', _:
+                return TOLD
+            case ('osd crush class ls-osd', _) | (
+                    'osd ls-tree', {'name': 'hostA'}):
+                return [1]
+            case 'config help', {'key': 'osd_is_gone'}:
+                raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
+            case 'config help', {'key': name}:
+                return {'name': name, 'type': 'uint', 'default': 1,
+                        'can_update_at_runtime': True}
+        return super().command(prefix, **arguments)
+
+    def tell(self, osd_id, prefix):
+        return {'diff': {'osd_max_backfills': {'mon': 3, 'final': 3}}}
+
+
+def location(pool, fsid=FSID, user='cinder'):
+    return inventories.Location(fsid=fsid, user=user, pool=pool)
+
+
+class ReadClusterTestCase(testtools.TestCase):
+
+    def read(self, *locations):
+        return inventory.read_cluster(Recording(), locations)
+
+    def test_all_that_pools_are_made_of_is_read(self):
+        known = self.read(location('tier-archive'), location('tier-database'))
+        self.assertEqual(FSID, known.fsid)
+        self.assertIn('tier-archive-data', known.ceph.erasure_code_profiles)
+        self.assertEqual('tier-archive-data', known.ceph.pools[
+            'tier-archive'].rbd_default_data_pool)
+        self.assertIn('tier-database', known.ceph.crush_rules)
+        self.assertEqual(['client.cinder'], list(known.ceph.users))
+
+    def test_options_of_the_classes_in_question_are_read_as_in_effect(self):
+        known = self.read(location('tier-archive'))
+        self.assertEqual({'hdd': {'osd_max_backfills': '3',
+                                  'osd_is_gone': '1'}}, known.told)
+        self.assertEqual({'osd_max_backfills': '3'},
+                         known.ceph.class_options['hdd'].values)
+        self.assertEqual(['osd_max_backfills'],
+                         list(known.ceph.option_schemas))
+
+    def test_options_of_hosts_are_read_where_there_is_such_a_host(self):
+        known = self.read(location('tier-archive'))
+        self.assertEqual({'hostA', 'gone'}, known.told_hosts.keys())
+        self.assertEqual(['hostA'], list(known.ceph.host_options))
+        self.assertEqual({'osd_max_backfills': '3'},
+                         known.ceph.host_options['hostA'].values)
+
+    def test_a_host_of_which_no_osd_answers_does_not_stop_the_rest(self):
+        class Silent(Recording):
+            def tell(self, osd_id, prefix):
+                raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
+
+        known = inventory.read_cluster(Silent(), [])
+        self.assertEqual({}, known.ceph.host_options['hostA'].values)
+
+    def test_places_elsewhere_are_not_looked_for(self):
+        known = self.read(
+            location('gone', user='nobody'),
+            location('tier-archive', fsid='f' + FSID[1:], user='stranger'))
+        self.assertEqual(({}, {}), (known.told, known.ceph.users))
+        self.assertIsNone(
+            known.ceph.pools['tier-archive'].rbd_default_data_pool)
