@@ -19,6 +19,7 @@ Option names and meanings: fio 3.33 HOWTO.  This module must not know guests,
 clouds or tiers.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 import re
 
@@ -28,50 +29,132 @@ WORKLOADS = ("read", "write", "randread", "randwrite", "rw", "readwrite",
 
 # They become words of a shell script, file names and table cells.
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,39}")
-_BLOCK_SIZE = re.compile(r"[1-9][0-9]{0,6}[km]?", re.IGNORECASE)
+_SIZE = r"[1-9][0-9]{0,6}[km]?"
+_BLOCK_SIZE = re.compile(_SIZE, re.IGNORECASE)
+_BLOCK_RANGE = re.compile(f"({_SIZE})-({_SIZE})", re.IGNORECASE)
+_SHARE = f"{_SIZE}/[0-9]{{1,3}}"
+_BLOCK_SPLIT = re.compile(f"{_SHARE}(:{_SHARE}){{,15}}", re.IGNORECASE)
 _ENGINE = re.compile(r"[a-z0-9_]{1,32}")
+MIXES = ("rw", "readwrite", "randrw")
+
+
+def block_bytes(text: str) -> int:
+    """Bytes of a block size that matches fio's spelling; k, m are of 1024.
+
+    >>> block_bytes("4k")
+    4096
+    """
+    factor = {"k": 1024, "m": 1024 ** 2}.get(text[-1].lower())
+    return int(text[:-1]) * factor if factor else int(text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
     """One way of using a disk.
 
+    Exactly one of ``bs``, ``bsrange`` and ``bssplit`` is given.
+
     :ivar name: how tables call it: lower case letters, digits, ``.-``
     :ivar rw: one of ``WORKLOADS``
     :ivar bs: block size as fio spells it: bytes, or a number with k or m
-    :ivar iodepth: I/Os in flight per guest, 1 to 1024
+    :ivar iodepth: I/Os in flight per job, 1 to 1024
+    :ivar bsrange: block sizes between two, such as ``4k-64k``
+    :ivar bssplit: block sizes with their shares in percent, such as
+        ``4k/60:64k/40``
+    :ivar rwmixread_percent: share of reads of a mix, 0 to 100; None: 50
+    :ivar ioengine: fio's engine; None: the profile's
+    :ivar numjobs: processes per guest, each in a part of its own, 1 to 256
+    :ivar rate_iops: limit of I/Os per second, per job and direction
+    :ivar rate_kib: limit of KiB per second, per job and direction
+    :ivar size_mib: MiB that all jobs together work on; None: the whole region
+    :ivar startdelay_seconds: pause between the common start and the ramp
     """
 
     name: str
     rw: str
-    bs: str
-    iodepth: int
+    bs: str | None = None
+    iodepth: int = 1
+    bsrange: str | None = None
+    bssplit: str | None = None
+    rwmixread_percent: int | None = None
+    ioengine: str | None = None
+    numjobs: int = 1
+    rate_iops: int | None = None
+    rate_kib: int | None = None
+    size_mib: int | None = None
+    startdelay_seconds: int = 0
 
     def __post_init__(self) -> None:
         """Check all fields.
 
         :raises ValueError: names every wrong field
         """
-        wrong = []
-        if not _NAME.fullmatch(self.name):
-            wrong.append(f"name {self.name!r}: expected up to 40 lower case"
-                         f" letters, digits, '.' and '-'")
-        if self.rw not in WORKLOADS:
-            wrong.append(f"rw {self.rw!r}: expected one of"
-                         f" {', '.join(WORKLOADS)}")
-        if not _BLOCK_SIZE.fullmatch(self.bs):
-            wrong.append(f"bs {self.bs!r}: expected bytes or a number with"
-                         f" k or m, such as 4k")
-        if not 1 <= self.iodepth <= 1024:
-            wrong.append(f"iodepth {self.iodepth}: expected 1 to 1024")
+        wrong = [*self._wrong_words(), *self._wrong_blocks(),
+                 *self._wrong_numbers()]
         if wrong:
             raise ValueError(f"pattern {self.name!r}: " + "; ".join(wrong))
 
+    def _wrong_words(self) -> Iterator[str]:
+        if not _NAME.fullmatch(self.name):
+            yield (f"name {self.name!r}: expected up to 40 lower case"
+                   f" letters, digits, '.' and '-'")
+        if self.rw not in WORKLOADS:
+            yield f"rw {self.rw!r}: expected one of {', '.join(WORKLOADS)}"
+        if self.ioengine is not None and not _ENGINE.fullmatch(self.ioengine):
+            yield (f"ioengine {self.ioengine!r}: expected the name of an"
+                   f" engine of fio")
+
+    def _wrong_blocks(self) -> Iterator[str]:
+        given = [each for each in (self.bs, self.bsrange, self.bssplit)
+                 if each is not None]
+        if len(given) != 1:
+            yield (f"{len(given)} of bs, bsrange and bssplit are given:"
+                   f" expected one")
+        if self.bs is not None and not _BLOCK_SIZE.fullmatch(self.bs):
+            yield (f"bs {self.bs!r}: expected bytes or a number with k or m,"
+                   f" such as 4k")
+        if self.bsrange is not None:
+            match = _BLOCK_RANGE.fullmatch(self.bsrange)
+            if not match or (block_bytes(match[1]) > block_bytes(match[2])):
+                yield (f"bsrange {self.bsrange!r}: expected two block sizes,"
+                       f" the smaller first, such as 4k-64k")
+        if self.bssplit is not None and not (
+                _BLOCK_SPLIT.fullmatch(self.bssplit)
+                and sum(self._shares_percent()) == 100):
+            yield (f"bssplit {self.bssplit!r}: expected block sizes with"
+                   f" shares of together 100, such as 4k/60:64k/40")
+
+    def _wrong_numbers(self) -> Iterator[str]:
+        for name, least, most in (
+                ("iodepth", 1, 1024), ("numjobs", 1, 256),
+                ("rwmixread_percent", 0, 100), ("rate_iops", 1, 10 ** 8),
+                ("rate_kib", 1, 10 ** 9), ("size_mib", 1, 10 ** 8),
+                ("startdelay_seconds", 0, 3600)):
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                yield f"{name} {value}: expected {least} to {most}"
+        if self.rwmixread_percent is not None and self.rw not in MIXES:
+            yield (f"rwmixread_percent {self.rwmixread_percent} with rw"
+                   f" {self.rw}: expected one of {', '.join(MIXES)}")
+
+    def _shares_percent(self) -> list[int]:
+        return [int(part.partition("/")[2])
+                for part in self.bssplit.split(":")]
+
     @property
     def bs_bytes(self) -> int:
-        """Block size in bytes; fio's k and m are powers of 1024."""
-        factor = {"k": 1024, "m": 1024 ** 2}.get(self.bs[-1].lower())
-        return int(self.bs[:-1]) * factor if factor else int(self.bs)
+        """The largest block in bytes; fio's k and m are powers of 1024."""
+        if self.bs is not None:
+            return block_bytes(self.bs)
+        if self.bsrange is not None:
+            return block_bytes(self.bsrange.partition("-")[2])
+        return max(block_bytes(part.partition("/")[0])
+                   for part in self.bssplit.split(":"))
+
+    @property
+    def in_flight_bytes(self) -> int:
+        """What a guest has in flight at most."""
+        return self.bs_bytes * self.iodepth * self.numjobs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +166,14 @@ class Profile:
         deferred writes that BlueStore takes before the disk's own speed shows
     :ivar runtime_seconds: counted
     :ivar ioengine: fio's engine; an asynchronous one, or iodepth means nothing
+    :ivar fill_passes: how often the region is written before, 1 to 10
     """
 
     region_mib: int
     ramp_seconds: int
     runtime_seconds: int
     ioengine: str = "libaio"
+    fill_passes: int = 1
 
     def __post_init__(self) -> None:
         """Check all fields.
@@ -107,17 +192,18 @@ class Profile:
         if not _ENGINE.fullmatch(self.ioengine):
             wrong.append(f"ioengine {self.ioengine!r}: expected the name of"
                          f" an engine of fio")
+        if not 1 <= self.fill_passes <= 10:
+            wrong.append(f"fill_passes {self.fill_passes}: expected 1 to 10")
         if wrong:
             raise ValueError("; ".join(wrong))
 
 
-def _shared_argv(profile: Profile) -> tuple[str, ...]:
+def _shared_argv(ioengine: str) -> tuple[str, ...]:
     return (
         "--output-format=json+",
-        f"--ioengine={profile.ioengine}",
+        f"--ioengine={ioengine}",
         # The guest's page cache would answer instead of the tier.
         "--direct=1",
-        f"--size={profile.region_mib}m",
     )
 
 
@@ -130,31 +216,62 @@ def fill_argv(profile: Profile) -> tuple[str, ...]:
 
     :returns: words after ``fio``, without ``--filename``
     """
-    return _shared_argv(profile) + (
+    return _shared_argv(profile.ioengine) + (
+        f"--size={profile.region_mib}m",
         "--name=prep",
         "--rw=write",
         "--bs=1m",
         "--iodepth=4",
+        f"--loops={profile.fill_passes}",
         # Data that no layer can compress or recognise as zeros.
         "--refill_buffers",
         "--end_fsync=1",
     )
 
 
+def _size_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
+    """Where the jobs of a pattern work: each in whole blocks of its own."""
+    size_mib = pattern.size_mib or profile.region_mib
+    if size_mib > profile.region_mib:
+        raise ValueError(
+            f"pattern {pattern.name!r}: a size of {size_mib} MiB does not fit"
+            f" a region of {profile.region_mib} MiB")
+    part = size_mib * 1024 ** 2 // pattern.numjobs
+    part -= part % pattern.bs_bytes
+    if not part:
+        raise ValueError(
+            f"pattern {pattern.name!r}: a block of {pattern.bs_bytes} bytes"
+            f" for each of {pattern.numjobs} jobs does not fit a region of"
+            f" {size_mib} MiB")
+    if pattern.numjobs == 1:
+        return (f"--size={size_mib}m",)
+    return (f"--size={part}", f"--offset_increment={part}",
+            f"--numjobs={pattern.numjobs}",
+            # One result with one histogram, not one for each job.
+            "--group_reporting")
+
+
 def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
     """Arguments of the fio run that measures one pattern.
 
     :returns: words after ``fio``, without ``--filename``
-    :raises ValueError: one block of the pattern does not fit the region
+    :raises ValueError: one block of the pattern, for each of its jobs, or its
+        size does not fit the region
     """
-    if pattern.bs_bytes > profile.region_mib * 1024 ** 2:
-        raise ValueError(
-            f"pattern {pattern.name!r}: a block of {pattern.bs} does not fit"
-            f" a region of {profile.region_mib} MiB")
-    return _shared_argv(profile) + (
+    optional = [
+        ("bs", pattern.bs), ("bsrange", pattern.bsrange),
+        ("bssplit", pattern.bssplit),
+        ("rwmixread", pattern.rwmixread_percent),
+        ("rate_iops", pattern.rate_iops),
+        ("rate", pattern.rate_kib and f"{pattern.rate_kib}k"),
+        ("startdelay", pattern.startdelay_seconds or None)]
+    return _shared_argv(pattern.ioengine or profile.ioengine) + (
+        # What comes before the name, fio tells as options of no job.
         f"--name={pattern.name}",
+        *_size_argv(pattern, profile),
         f"--rw={pattern.rw}",
-        f"--bs={pattern.bs}",
+        *(f"--{name}={value}" for name, value in optional
+          if value is not None),
         f"--iodepth={pattern.iodepth}",
         "--time_based",
         f"--ramp_time={profile.ramp_seconds}",

@@ -28,9 +28,10 @@ import math
 from rally_scenarios.bench import histogram
 
 _MAX_TEXT_BYTES = 4 * 1024 ** 2
-# fio 3.33 has 29 groups of 64 buckets (stat.h FIO_IO_U_PLAT_NR); later
-# versions may have more groups.
-_MAX_BINS = 64 * 64
+# Of any number, and of a count of I/Os: no guest gets there (a day at ten
+# million IOPS), and sums over a thousand guests and repeats still fit 64 bits.
+_MAX_NUMBER = 10 ** 15
+_MAX_IOS = 10 ** 12
 
 
 class ResultError(ValueError):
@@ -48,6 +49,8 @@ class FioResult:
     :ivar total_ios: I/Os that were counted
     :ivar runtime_ms: what the rates refer to
     :ivar clat: completion latencies
+    :ivar timestamp_ms: when fio wrote this, ms since 1970 by its own clock;
+        None if it does not say
     """
 
     jobname: str
@@ -57,10 +60,14 @@ class FioResult:
     total_ios: int
     runtime_ms: int
     clat: histogram.LatencyHistogram
+    timestamp_ms: int | None = None
 
 
 def _field(mapping, key, kinds, where):
-    """Value of ``key``, checked; bool is no number, NaN and < 0 neither."""
+    """Value of ``key``, checked; bool is no number, NaN and < 0 neither.
+
+    A whole number may have thousands of digits, too many for a float.
+    """
     if not isinstance(mapping, dict):
         raise ResultError(f"{where}: found {type(mapping).__name__},"
                           f" expected an object")
@@ -69,27 +76,34 @@ def _field(mapping, key, kinds, where):
         raise ResultError(
             f"{where}.{key}: found {str(value)[:40]!r}, expected"
             f" {' or '.join(kind.__name__ for kind in kinds)}")
-    if isinstance(value, int | float) and not (
-            math.isfinite(value) and value >= 0):
-        raise ResultError(f"{where}.{key}: found {value}, expected a finite"
-                          f" number of at least 0")
+    if isinstance(value, int | float) and not 0 <= value <= _MAX_NUMBER:
+        raise ResultError(f"{where}.{key}: found {str(value)[:40]}, expected"
+                          f" a finite number of at least 0 and at most"
+                          f" {_MAX_NUMBER:.0e}")
     return value
 
 
 def _bins(clat, where) -> histogram.LatencyHistogram:
     bins = _field(clat, "bins", (dict,), where)
-    if len(bins) > _MAX_BINS:
-        raise ResultError(f"{where}.bins: found {len(bins)} buckets, expected"
-                          f" at most {_MAX_BINS}")
-    counts = {}
-    for key in bins:
-        if not (key.isascii() and key.isdigit() and len(key) <= 20):
-            raise ResultError(f"{where}.bins: found bucket {key[:40]!r},"
-                              f" expected whole nanoseconds")
-        counts[int(key)] = _field(bins, key, (int,), f"{where}.bins")
-    if len(counts) != len(bins):
-        raise ResultError(f"{where}.bins: a bucket is there twice")
-    return histogram.from_counts(counts)
+    known = histogram.fio_buckets()
+    counts = list(bins.values())
+    if set(map(type, counts)) - {int}:
+        for key in bins:
+            _field(bins, key, (int,), f"{where}.bins")
+    try:
+        latencies_ns = [known[key] for key in bins]
+        if 0 in counts or sorted(latencies_ns) != latencies_ns:
+            return histogram.from_counts(dict(
+                zip(latencies_ns, counts, strict=True)))
+        # As fio prints them.
+        return histogram.from_columns(latencies_ns, counts)
+    except KeyError as error:
+        raise ResultError(
+            f"{where}.bins: found bucket {error.args[0][:40]!r}, expected"
+            f" whole nanoseconds, the mean of one of fio's buckets"
+        ) from error
+    except ValueError as error:
+        raise ResultError(f"{where}.bins: {error}") from error
 
 
 def _direction(job, name, in_flight):
@@ -97,7 +111,7 @@ def _direction(job, name, in_flight):
 
     Every completion lies in one bucket, so the bins must add up to N.  N and
     total_ios differ where there was a ramp, by I/Os that were in flight when
-    fio reset its counters: at most iodepth (seen: 1).
+    fio reset its counters: at most iodepth for each process (seen: 1).
     """
     where = f"jobs[0].{name}"
     side = _field(job, name, (dict,), "jobs[0]")
@@ -106,6 +120,9 @@ def _direction(job, name, in_flight):
     samples = _field(clat, "N", (int,), f"{where}.clat_ns")
     if not total_ios and not samples:
         return None
+    if max(total_ios, samples) > _MAX_IOS:
+        raise ResultError(f"{where}: {max(total_ios, samples)} I/Os, expected"
+                          f" at most {_MAX_IOS:.0e}")
     bins = _bins(clat, f"{where}.clat_ns")
     if bins.count != samples:
         raise ResultError(
@@ -114,7 +131,8 @@ def _direction(job, name, in_flight):
     if abs(samples - total_ios) > in_flight:
         raise ResultError(
             f"{where}: {samples} latencies for {total_ios} I/Os, expected a"
-            f" difference of at most {in_flight}, the iodepth")
+            f" difference of at most {in_flight}, what may be in"
+            f" flight")
     runtime_ms = _field(side, "runtime", (int,), where)
     iops = float(_field(side, "iops", (int, float), where))
     # fio prints iops = total_ios / runtime; runtime has 1 ms, so 1 % is ample
@@ -139,13 +157,17 @@ def _document(text: bytes):
 
 
 def _in_flight(job) -> int:
+    """I/Os that all processes of the job may have in flight."""
     options = _field(job, "job options", (dict,), "jobs[0]")
-    iodepth = options.get("iodepth", "1")
-    if not (isinstance(iodepth, str) and iodepth.isascii()
-            and iodepth.isdigit() and len(iodepth) <= 5):
-        raise ResultError(f"jobs[0].job options.iodepth: found"
-                          f" {str(iodepth)[:40]!r}, expected a number")
-    return int(iodepth)
+    product = 1
+    for name in ("iodepth", "numjobs"):
+        value = options.get(name, "1")
+        if not (isinstance(value, str) and value.isascii()
+                and value.isdigit() and len(value) <= 5):
+            raise ResultError(f"jobs[0].job options.{name}: found"
+                              f" {str(value)[:40]!r}, expected a number")
+        product *= int(value)
+    return product
 
 
 def parse(text: bytes, *, jobname: str) -> FioResult:
@@ -177,7 +199,12 @@ def parse(text: bytes, *, jobname: str) -> FioResult:
     if not sides:
         raise ResultError(f"fio job {jobname!r} did no I/O")
     iops, bw_bytes, total_ios, runtimes_ms, bins = zip(*sides, strict=True)
+    if not any(side.count for side in bins):
+        raise ResultError(f"fio job {jobname!r} has no latency of an I/O")
     return FioResult(
         jobname=found_name, fio_version=version[:40], iops=sum(iops),
         bw_bytes=sum(bw_bytes), total_ios=sum(total_ios),
-        runtime_ms=max(runtimes_ms), clat=histogram.merge(bins))
+        runtime_ms=max(runtimes_ms),
+        timestamp_ms=_field(document, "timestamp_ms", (int,), "fio output")
+        if "timestamp_ms" in document else None,
+        clat=bins[0] if len(bins) == 1 else histogram.merge(bins))

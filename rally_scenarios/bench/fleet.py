@@ -15,14 +15,19 @@
 Rates add up, latencies are merged by their histograms; nothing is averaged.
 Guests without a result are not here: who calls must name them.
 
-Times are milliseconds on the leader's clock, counted from the leader's boot.
+Times are milliseconds on the common clock: the leader's, counted from the
+leader's boot, or wall time, counted from the epoch.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rally_scenarios.bench import fio_result
+from rally_scenarios.bench import guest_system
 from rally_scenarios.bench import histogram
+
+# Starts of one slot that are further apart are told as such.
+START_SKEW_LIMIT_MS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +39,11 @@ class GuestSlot:
     :ivar started_ms: when fio was started
     :ivar ended_ms: when fio had ended
     :ivar result: what fio reported
+    :ivar series: IOPS of each second, ((when it began, IOPS), ...); empty if
+        the guest sent none
+    :ivar clock_error_ms: its times are wrong by at most this against the
+        leader's clock; None if that is not known
+    :ivar cpu: what became of its CPUs meanwhile; None if it did not say
     """
 
     guest: str
@@ -41,11 +51,33 @@ class GuestSlot:
     started_ms: int
     ended_ms: int
     result: fio_result.FioResult
+    series: tuple[tuple[int, float], ...] = ()
+    clock_error_ms: float | None = None
+    cpu: guest_system.CpuUse | None = None
 
     @property
     def start_error_ms(self) -> int:
         """Positive when fio was started after its time."""
         return self.started_ms - self.planned_ms
+
+
+def start_remark(skew_ms: int, error_ms: float | None) -> str:
+    """What is to be said against a common start; empty if nothing.
+
+    :param skew_ms: from the first to the last start
+    :param error_ms: the true skew is longer by at most this; None: unknown
+    """
+    if error_ms is None:
+        return (f"started within {skew_ms} ms by clocks that nobody knows the"
+                f" error of")
+    most_ms = skew_ms + error_ms
+    if most_ms <= START_SKEW_LIMIT_MS:
+        return ""
+    if skew_ms > START_SKEW_LIMIT_MS:
+        return (f"started within {skew_ms} ms, expected"
+                f" {START_SKEW_LIMIT_MS}")
+    return (f"started within {skew_ms} ms, but the clocks leave room for"
+            f" {most_ms:g}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +89,8 @@ class FleetSlot:
     :ivar bw_bytes: sum of the guests', bytes per second
     :ivar clat: all their completion latencies
     :ivar start_skew_ms: from the first to the last start
+    :ivar start_skew_error_ms: the true skew is longer by at most this; None
+        if it is not known how exact a guest's clock is
     :ivar window_ms: how long all of them ran side by side, 0 if never
     """
 
@@ -66,6 +100,20 @@ class FleetSlot:
     clat: histogram.LatencyHistogram
     start_skew_ms: int
     window_ms: int
+    start_skew_error_ms: float | None = None
+
+
+def _start_skew(slots: Sequence[GuestSlot]) -> tuple[int, float | None]:
+    """Start skew and its error, both in ms, see ``FleetSlot``."""
+    starts_ms = [slot.started_ms for slot in slots]
+    skew_ms = max(starts_ms) - min(starts_ms)
+    if len(slots) == 1:
+        return skew_ms, 0
+    if any(slot.clock_error_ms is None for slot in slots):
+        return skew_ms, None
+    last_ms = max(slot.started_ms + slot.clock_error_ms for slot in slots)
+    first_ms = min(slot.started_ms - slot.clock_error_ms for slot in slots)
+    return skew_ms, last_ms - first_ms - skew_ms
 
 
 def merge(slots: Sequence[GuestSlot]) -> FleetSlot:
@@ -84,12 +132,13 @@ def merge(slots: Sequence[GuestSlot]) -> FleetSlot:
     if len(jobs) > 1:
         raise ValueError(f"results of different jobs cannot be merged:"
                          f" {', '.join(sorted(jobs))}")
-    starts_ms = [slot.started_ms for slot in slots]
-    window_ms = min(slot.ended_ms for slot in slots) - max(starts_ms)
+    skew_ms, skew_error_ms = _start_skew(slots)
+    window_ms = (min(slot.ended_ms for slot in slots)
+                 - max(slot.started_ms for slot in slots))
     return FleetSlot(
         guests=len(slots),
         iops=sum(slot.result.iops for slot in slots),
         bw_bytes=sum(slot.result.bw_bytes for slot in slots),
         clat=histogram.merge(slot.result.clat for slot in slots),
-        start_skew_ms=max(starts_ms) - min(starts_ms),
+        start_skew_ms=skew_ms, start_skew_error_ms=skew_error_ms,
         window_ms=max(0, window_ms))

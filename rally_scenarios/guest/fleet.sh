@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2154,SC2034  # orders and start.sh have the other half
 # Licensed under the Apache License, Version 2.0 (the "License"); you may
 # not use this file except in compliance with the License. You may obtain
 # a copy of the License at
@@ -14,24 +15,24 @@
 # What a guest of a fleet does: fill its part of the disk, wait for the start
 # that all guests share, run fio in its slots, print the results.
 #
-# Runs as root under any POSIX shell with dd, sha256sum, gzip, base64, awk,
-# timeout and a sleep that takes fractions: Debian's busybox 1.35, or Debian
-# with cloud-init.  The orders (CT_...) are put in front of this text by
-# guest/orders.py, which also says what each of them means.
+# Runs as root under any POSIX shell with dd, mkfifo, sha256sum, gzip, base64,
+# awk, timeout and a sleep that takes fractions: Debian's busybox 1.35, or
+# Debian with cloud-init.  The orders (CT_...), delivery.sh, facts.sh and
+# start.sh, the agreement on the start, are put in front of this text by
+# guest/orders.py, which also says what each order means; wait.sh is one of
+# them.
 #
-# Everything is printed as framed lines; guest/frames.py describes and reads
-# them.  Times are hundredths of a second since the boot, as in /proc/uptime.
+# Everything is told in framed lines, by the functions of delivery.sh.  Times
+# are milliseconds since the boot.  The one line without a frame,
+# "@start SLOT", is printed when the load begins: who watches a console from
+# outside can take the time of it on a clock of his own.
 #
-# The start disk is attached to all guests.  It has sectors of 4096 bytes:
-# number 0 belongs to the leader (guest 0), number 1 + N to guest N.
-#   1. Each guest writes READY (or BROKEN) into its sector.
-#   2. When all have, or the time is up, the leader writes BEACON with its own
-#      clock again and again.  A guest that reads it knows: my clock minus the
-#      leader's is at most the difference.  The smallest one is its offset.
-#      The leader reads its own beacon too: the least time that writing and
-#      reading take is in its offset as in the others', and cancels out.
-#   3. The leader writes GO with T0, on its clock, and who was not ready.
-# Slot N begins at T0 + N slots.
+# Slots begin at T0 and the seconds that the orders say of each.  fio is
+# launched before its time, and waits for it: to launch it takes a second
+# where guests are emulated, more in some than in others.
+#
+# Where the orders name T0 as wall time, fleet_clock.sh takes the place of
+# start.sh.  fleet_disk.sh finds disks.
 
 set -u
 export LC_ALL=C
@@ -39,197 +40,12 @@ PATH="${PATH:-/bin}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin"
 export PATH
 newline='
 '
-sector=4096
-event_number=0
-now=0
-record=''
-
-# File descriptor 3 is the console that Nova records.
-open_console() {
-    if [ "$CT_CONSOLE" = - ]; then
-        exec 3>&1
-    elif [ -n "$CT_CONSOLE" ]; then
-        exec 3>>"$CT_CONSOLE"
-    elif [ -t 1 ]; then
-        exec 3>&1
-    elif [ -c /dev/ttyS0 ]; then
-        exec 3>/dev/ttyS0
-    else
-        exec 3>/dev/console
-    fi
-}
-
-read_clock() {
-    read -r uptime _ <"$CT_UPTIME"
-    # The 1 in front keeps 08 and 09 from being read as octal numbers.
-    now=$((${uptime%.*} * 100 + 1${uptime#*.} - 100))
-}
-
-# event NAME [KEY=VALUE ...] [: FREE TEXT]
-event() {
-    event_number=$((event_number + 1))
-    text="$CT_RUN $CT_GUEST event $event_number $*"
-    digest=$(printf %s "$text" | sha256sum)
-    printf '@ctiers %.16s %s\n' "$digest" "$text" >&3
-}
-
-# Last words of a failed command, fit for an event.
-last_line() {
-    # Octal, since busybox's tr does not know [:print:].
-    cat "$@" 2>/dev/null | tr -cd '\12\40-\176' | grep . | tail -n 1 |
-        cut -c 1-200
-}
-
-# send_result SLOT FILE: the file, compressed, as framed lines.
-send_result() {
-    gzip -c <"$2" >"$CT_WORK/payload"
-    payload_digest=$(sha256sum <"$CT_WORK/payload" | cut -c 1-16)
-    base64 -w 480 <"$CT_WORK/payload" >"$CT_WORK/lines"
-    rm -rf "$CT_WORK/frames"
-    mkdir "$CT_WORK/frames"
-    # One file for each line, so that one sha256sum does for all of them:
-    # starting a process takes long in an emulated guest.
-    awk -v head="$CT_RUN $CT_GUEST data $1" -v digest="$payload_digest" \
-        -v total="$(grep -c . "$CT_WORK/lines")" -v frames="$CT_WORK/frames" '
-        { file = sprintf("%s/%05d", frames, NR)
-          # No line end: the digest is of the text alone.
-          printf "%s %d/%d %s %s", head, NR, total, digest, $0 >file
-          close(file) }' "$CT_WORK/lines"
-    sha256sum "$CT_WORK/frames"/* | while read -r digest file; do
-        read -r text <"$file" # fails for want of a line end, but reads
-        printf '@ctiers %.16s %s\n' "$digest" "$text" >&3
-    done
-}
-
-# By its serial number only: a guess would write to a disk in use.
-find_start_device() {
-    start_device=$CT_START_DEVICE
-    tries=50
-    while [ -z "$start_device" ] && [ "$tries" -gt 0 ]; do
-        for file in /sys/block/*/serial; do
-            [ -r "$file" ] || continue
-            serial=$(tr -cd 'A-Za-z0-9-' <"$file")
-            # virtio-blk keeps 20 characters of Nova's serial, the volume id.
-            if [ "$serial" = "$(printf %.20s "$CT_START_SERIAL")" ] ||
-                [ "$serial" = "$CT_START_SERIAL" ]; then
-                file=${file%/serial}
-                start_device=/dev/${file##*/}
-            fi
-        done
-        for file in "/dev/disk/by-id/"*"$CT_START_SERIAL"; do
-            [ -b "$file" ] && start_device=$file
-        done
-        tries=$((tries - 1))
-        [ -n "$start_device" ] || sleep 0.2
-    done
-    [ -n "$start_device" ]
-}
-
-# put_record SECTOR TEXT: one write, so others see all of it or nothing.
-put_record() {
-    printf '%s\n' "$2" | dd of="$start_device" bs="$sector" seek="$1" \
-        count=1 conv=sync,notrunc oflag=direct 2>/dev/null
-}
-
-# The leader's sector, into $record; empty while nothing was written.
-get_record() {
-    record=$(dd if="$start_device" bs="$sector" count=1 iflag=direct \
-        2>/dev/null | { read -r line && printf %s "$line"; })
-}
-
-# Take the offset from the beacon in $record, if it is one.
-note_beacon() {
-    case $record in
-        "BEACON $CT_RUN "*" .") ;;
-        *) return 1 ;;
-    esac
-    read_clock
-    beacon=${record#"BEACON $CT_RUN "}
-    difference=$((now - ${beacon%" ."}))
-    if [ "$samples" -eq 0 ] || [ "$difference" -lt "$offset" ]; then
-        offset=$difference
-    fi
-    samples=$((samples + 1))
-}
-
-# $missing: numbers of the guests that are not ready; $waiting: how many of
-# them have not said that they never will be.
-count_ready() {
-    records=$(dd if="$start_device" bs=$((sector * (CT_GUESTS + 1))) count=1 \
-        iflag=direct 2>/dev/null | tr -d '\0')
-    missing='' waiting=0 number=0
-    while [ "$number" -lt "$CT_GUESTS" ]; do
-        case $newline$records$newline in
-            *"${newline}READY $CT_RUN $number .$newline"*) ;;
-            *"${newline}BROKEN $CT_RUN $number .$newline"*)
-                missing=$missing,$number ;;
-            *)
-                missing=$missing,$number
-                waiting=$((waiting + 1)) ;;
-        esac
-        number=$((number + 1))
-    done
-    missing=${missing#,}
-}
-
-lead() {
-    count_ready
-    read_clock
-    # Seldom: to poll takes CPU from those that still boot, most of all where
-    # guests are emulated.
-    while [ "$waiting" -gt 0 ] && [ "$now" -lt "$deadline" ]; do
-        sleep 1
-        count_ready
-        read_clock
-    done
-    event LEADING "missing=${missing:--}"
-    read_clock
-    beacons_end=$((now + CT_BEACON_SECONDS * 100))
-    while [ "$now" -lt "$beacons_end" ]; do
-        put_record 0 "BEACON $CT_RUN $now ."
-        get_record
-        note_beacon
-        sleep 0.05
-        read_clock
-    done
-    start=$((now + CT_LEAD_SECONDS * 100))
-    put_record 0 "GO $CT_RUN $start ${missing:--} ."
-}
-
-follow() {
-    pause=1.5
-    start=''
-    # The leader may have booted later, and then waits as long as we do.
-    while [ -z "$start" ]; do
-        get_record
-        if note_beacon; then
-            pause=0.1
-        fi
-        case $record in
-            "GO $CT_RUN "*" .")
-                go=${record#"GO $CT_RUN "}
-                go=${go%" ."}
-                start=${go% *}
-                missing=${go#* } ;;
-            *)
-                read_clock
-                if [ "$now" -ge $((deadline + CT_READY_SECONDS * 100)) ]; then
-                    event FAILED ": no start signal from the leader"
-                    return 1
-                fi
-                sleep "$pause" ;;
-        esac
-    done
-    case ,$missing, in
-        *",$CT_INDEX,"*)
-            event LATE ": the leader gave the start before we were ready"
-            return 1 ;;
-    esac
-    if [ "$samples" -eq 0 ]; then
-        event LATE ": saw the start, but no beacon to set the clock by"
-        return 1
-    fi
-}
+ticks=0 busy=0 stolen=0
+start_device=''
+target=''
+# How long before its time fio is launched: less than the gap between slots,
+# see bench/schedule.py.
+early=3000
 
 # fio SECONDS WORDS: leaves its output in $CT_WORK/out and its status in $?.
 run_fio() {
@@ -246,102 +62,114 @@ run_fio() {
         "$@" >"$CT_WORK/err" 2>&1
 }
 
-choose_target() {
-    target=$CT_TARGET
-    if [ -z "$target" ] && [ -e /etc/cinder-tiers/scratch-device ]; then
-        read -r target </etc/cinder-tiers/scratch-device
-        if ! [ -b "$target" ]; then
-            event BROKEN ": /etc/cinder-tiers/scratch-device names" \
-                "'$target', which is no block device"
-            return 1
-        fi
-    fi
-    target=${target:-/var/tmp/cinder-tiers.fio}
-}
-
 prepare() {
     choose_target || return 1
-    run_fio "$CT_PREP_LIMIT" "$CT_PREP"
-    status=$?
+    status=0
+    if [ -n "$CT_PREP" ]; then
+        run_fio "$CT_PREP_LIMIT" "$CT_PREP"
+        status=$?
+    elif ! [ -b "$target" ]; then
+        # fio would write the file itself, before it reads.
+        event BROKEN ": not filled, so '$target' must be a block device"
+        return 1
+    fi
     read_clock
     if [ "$status" -ne 0 ]; then
         event BROKEN "rc=$status : $(last_line "$CT_WORK/out" "$CT_WORK/err")"
         return 1
     fi
     event PREPARED "at=$now" "target=$target"
+    tell_facts
 }
 
-sleep_until() {
-    read_clock
-    while [ "$now" -lt "$1" ]; do
-        left=$(($1 - now))
-        # The last hundredths without sleeping: to start a sleep takes longer.
-        if [ "$left" -gt 20 ]; then
-            tenths=$(((left - 10) / 10))
-            sleep $((tenths / 10)).$((tenths % 10))
-        elif [ "$left" -gt 5 ]; then
-            sleep 0.02
-        fi
-        read_clock
-    done
-}
-
+# run_slot NUMBER:BEGIN:LENGTH, the times in seconds
 run_slot() {
-    slot=$1
+    slot=${1%%:*}
+    slot_times=${1#*:}
     eval "words=\$CT_FIO_$slot"
-    planned=$((start + offset + slot * CT_SLOT_SECONDS * 100))
-    sleep_until "$planned"
-    real=$now
-    run_fio "$CT_SLOT_LIMIT" "$words" &
-    event START "slot=$slot" "planned=$planned" "real=$real"
+    planned=$((start + offset + ${slot_times%:*} * 1000))
+    # fio counts its own delay from when it was launched.
+    delay=0
+    case $words in
+        *--startdelay=*)
+            delay=${words#*--startdelay=}
+            delay=$((${delay%%"$newline"*} * 1000)) ;;
+    esac
+    # For the first slot at once: the guests of a fleet need longest then.
+    ahead=$CT_LEAD_SECONDS
+    [ "${slot_times%:*}" -eq 0 ] || ahead=$((early / 1000))
+    wait_until $((planned - ahead * 1000))
+    rm -f "$CT_WORK"/series* "$CT_WORK/began"
+    # At the gate it is written again.
+    read -r line </proc/stat
+    echo "$line" >"$CT_WORK/ticks"
+    # Its processes wait for the time when all is set up (wait.sh).  No log of
+    # the ramp, one value a second, all processes in one file.
+    run_fio $((${slot_times#*:} + CT_OVERTIME + ahead)) "$words
+--exec_prerun=cd '$CT_WORK'; . ./wait.sh; at_gate $slot $((planned + delay))
+--write_iops_log=$CT_WORK/series
+--log_avg_msec=1000
+--log_unix_epoch=1
+--per_job_logs=0" &
+    event START "slot=$slot" "planned=$planned" "at=$now"
     wait $!
     status=$?
     read_clock
+    # Of several processes, all run from the last one's beginning.
+    real=$planned
+    while read -r began; do
+        [ $((began - delay)) -gt "$real" ] && real=$((began - delay))
+    done 2>/dev/null <"$CT_WORK/began"
     times="planned=$planned real=$real end=$now"
+    read_ticks "$CT_WORK/ticks"
+    set -- "$ticks" "$busy" "$stolen"
+    read_ticks /proc/stat
+    used="ticks=$((ticks - $1)) busy=$((busy - $2)) steal=$((stolen - $3))"
     if [ "$status" -ne 0 ]; then
         event FIO-FAILED "slot=$slot" "$times" "rc=$status" \
             ": $(last_line "$CT_WORK/out" "$CT_WORK/err")"
         return
     fi
-    # shellcheck disable=SC2086  # three words
-    event END "slot=$slot" $times
-    send_result "$slot" "$CT_WORK/out"
+    # shellcheck disable=SC2086  # seven words
+    event END "slot=$slot" $times $used "stolen=$stolen"
+    # bench/fio_log.py reads it: time, IOPS and direction of each second.
+    {
+        # Before it, fio tells that it kept what a process printed.
+        sed -n '/^{/,$p' "$CT_WORK/out"
+        printf '\n@series\n'
+        cut -d , -f 1-3 "$CT_WORK"/series_iops*.log
+    } >"$CT_WORK/result" 2>/dev/null
+    send_result "$slot" "$CT_WORK/result"
 }
 
 main() {
     open_console
     dmesg -n 1 2>/dev/null
+    # Whoever logs in to read may be another user.
+    umask 022
     mkdir -p "$CT_WORK"
+    forget_lines
+    printf '%s\n' "$CT_WAIT" >"$CT_WORK/wait.sh"
+    export CT_WORK CT_TIMER_LIST CT_UPTIME
+    . "$CT_WORK/wait.sh"
     read_clock
-    deadline=$((now + CT_READY_SECONDS * 100))
+    deadline=$((now + CT_READY_SECONDS * 1000))
     event BOOT "at=$now" "kernel=$(uname -r)"
-    if ! find_start_device; then
+    if [ "$CT_START_BY" = volume ] && ! find_start_device; then
         event FAILED ": found no disk with the serial $CT_START_SERIAL"
         return 1
     fi
-    offset=0 samples=0 start=0 missing=''
     state=READY
     prepare || state=BROKEN
-    if ! put_record $((CT_INDEX + 1)) "$state $CT_RUN $CT_INDEX ."; then
-        event FAILED ": could not write to the start disk $start_device"
-        return 1
-    fi
-    [ "$state" = READY ] && event READY
-    # A leader without a disk to measure can still lead.
-    if [ "$CT_INDEX" -eq 0 ]; then
-        lead
-    elif [ "$state" = READY ]; then
-        follow || return 1
-    fi
-    if [ "$state" = BROKEN ]; then
-        event FAILED ": could not prepare, see BROKEN"
-        return 1
-    fi
-    event GO "start=$start" "offset=$offset" "samples=$samples"
+    "start_by_$CT_START_BY" || return 1
     for slot in $CT_SLOTS; do
         run_slot "$slot"
     done
-    event DONE
+    event DONE "copies=$CT_COPIES"
+    [ "$CT_COPIES" -gt 1 ] || return 0
+    # Nobody measures any longer: to print takes CPU from those who do.
+    wait_until $((start + offset + CT_END * 1000))
+    print_copies
 }
 
 main

@@ -21,7 +21,8 @@ its own digest, and a result, which takes many lines, carries one more::
 
 DIGEST is the first 16 hexadecimal digits of the SHA-256 of what follows it
 (and one space); PAYLOAD-DIGEST the same of the gzip data that the BASE64
-parts 1..TOTAL make up, which holds fio's json+ output.  (Not POSIX cksum:
+parts 1..TOTAL make up, which holds fio's json+ output and the IOPS of each
+second behind it (``bench.fio_log``).  (Not POSIX cksum:
 Debian's busybox-static has no such applet.)
 
 Everything here is bounded, since a guest may print anything: lines, frames,
@@ -42,6 +43,8 @@ _MAX_LINE_CHARS = 800
 _MAX_EVENTS = 1000
 _MAX_FRAMES_PER_SLOT = 400
 _MAX_UNPACKED_BYTES = 4 * 1024 ** 2
+# Of all results of a guest, packed: more than a thousand of the usual size.
+_MAX_KEPT_CHARS = 32 * 1024 ** 2
 
 _FRAME = re.compile(
     r"@ctiers (?P<digest>[0-9a-f]{16}) "
@@ -51,8 +54,8 @@ _DATA = re.compile(
     r"(?P<seq>[0-9]{1,6})/(?P<total>[0-9]{1,6}) "
     r"(?P<digest>[0-9a-f]{16}) (?P<base64>[A-Za-z0-9+/]+={0,2})", re.ASCII)
 _EVENT = re.compile(
-    r"(?P<name>[A-Z-]{1,20})(?P<fields>(?: [a-z]+=\S*)*)"
-    r"(?: : (?P<text>.*))?", re.ASCII)
+    r"(?P<name>[A-Z-]{1,20})(?P<fields>(?: [a-z]+=[!-~]*)*)"
+    r"(?: : (?P<text>[ -~]*))?", re.ASCII)
 
 
 class DamagedResult(ValueError):
@@ -65,7 +68,7 @@ class Event:
 
     :ivar number: counts up from 1 within a guest
     :ivar name: BOOT PREPARED READY BROKEN LEADING GO LATE START END
-        FIO-FAILED FAILED DONE
+        FIO-FAILED FAILED DONE REPEATED
     :ivar fields: {key: value} as printed
     :ivar text: free text, empty when there is none
     """
@@ -77,8 +80,42 @@ class Event:
 
     def integer(self, key: str) -> int | None:
         """A field as a number; None when it is missing or none."""
-        found = re.fullmatch(r"-?[0-9]{1,12}", self.fields.get(key, ""))
+        found = re.fullmatch(r"-?[0-9]{1,15}", self.fields.get(key, ""))
         return int(found.group()) if found else None
+
+
+def harmless(text: str) -> str:
+    """Text of a guest as it may stand in a report.
+
+    Rally puts outputs and errors unescaped into the script of its HTML
+    reports, where ``</script>`` would end it.
+
+    :param text: anything
+    :returns: printable characters but ``<``, others as ``?``
+    """
+    return "".join(c if c.isprintable() and c != "<" else "?" for c in text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missing:
+    """What of a guest's words is known to be missing; false if nothing is.
+
+    :ivar events: numbers below the highest one heard
+    :ivar lines: {slot: numbers of its lines, from 1; empty: all of them}
+    """
+
+    events: tuple[int, ...] = ()
+    lines: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether anything is missing."""
+        return bool(self.events or self.lines)
+
+    @property
+    def count(self) -> int:
+        """How many events and lines; a slot of unknown length counts 1."""
+        return len(self.events) + sum(
+            len(lines) or 1 for lines in self.lines.values())
 
 
 def short_digest(data: bytes) -> str:
@@ -121,6 +158,7 @@ class GuestConsole:
         self._parts: dict[int, dict[int, str]] = {}
         self._claims: dict[int, set[tuple[int, str]]] = {}
         self._damaged: set[str] = set()
+        self._kept_chars = 0
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -135,6 +173,32 @@ class GuestConsole:
     def event(self, name: str) -> Event | None:
         """The first event of that name, None when there was none."""
         return next((e for e in self.events if e.name == name), None)
+
+    @property
+    def missing(self) -> Missing:
+        """What can be asked for again.
+
+        Not what is there and wrong, such as two results for one slot: no
+        answer makes it right.
+        """
+        ended = [event.integer("slot") for event in self.events
+                 if event.name == "END"]
+        lines = {slot: () for slot in ended
+                 if slot is not None and slot not in self._claims}
+        for slot, claims in self._claims.items():
+            if len(claims) == 1:
+                (total, _digest), = claims
+                absent = self._absent(slot, total)
+                if absent:
+                    lines[slot] = absent
+        last = max(self._events, default=0)
+        return Missing(lines=lines, events=tuple(
+            number for number in range(1, min(last, _MAX_EVENTS))
+            if number not in self._events))
+
+    def _absent(self, slot: int, total: int) -> tuple[int, ...]:
+        parts = self._parts[slot]
+        return tuple(seq for seq in range(1, total + 1) if seq not in parts)
 
     def feed(self, text: str) -> None:
         """Take in console text, old and new.
@@ -153,7 +217,7 @@ class GuestConsole:
                 self._damaged.add(line)
 
     def result(self, slot: int) -> bytes:
-        """Fio's output in a slot, unpacked.
+        """What was sent of a slot, unpacked.
 
         :raises DamagedResult: it is not here, not whole, or not what it
             claims to be
@@ -166,7 +230,7 @@ class GuestConsole:
                                 f" results")
         (total, digest), = claims
         parts = self._parts[slot]
-        missing = [seq for seq in range(1, total + 1) if seq not in parts]
+        missing = self._absent(slot, total)
         if missing:
             raise DamagedResult(
                 f"{len(missing)} of {total} lines are missing, the first is"
@@ -217,6 +281,9 @@ class GuestConsole:
         if not 1 <= seq <= total <= _MAX_FRAMES_PER_SLOT:
             return False
         if slot not in self._parts and len(self._parts) >= _MAX_EVENTS:
+            return False
+        self._kept_chars += len(rest)
+        if self._kept_chars > _MAX_KEPT_CHARS:
             return False
         parts = self._parts.setdefault(slot, {})
         claims = self._claims.setdefault(slot, set())

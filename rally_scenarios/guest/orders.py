@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The script a guest runs: its orders, then ``fleet.sh``.
+"""The script a guest runs: its orders, and the parts of it in this folder.
 
 Orders are shell variables, every value quoted; what is a list is one word a
 line, so that the script needs no ``eval`` of foreign text.  This module must
@@ -30,9 +30,20 @@ _NONCE = re.compile(r"[0-9a-f]{16,32}")
 # Nova takes 65535 bytes of user data after base64 (API reference, "Create
 # Server"); three quarters of it are left for the script.
 _MAX_SCRIPT_BYTES = 49151
+# Seconds since the epoch; later ones have more digits than guests reckon with.
+_MAX_EPOCH_SECONDS = 10 ** 10 - 1
+# The start signal has 4096 bytes; a guest's clock takes 16 of them.
+_MAX_GUESTS = 200
+# While a dead guest does not answer, as in start.sh; else less than a second.
+_EXCHANGE_SECONDS = 6
 # How long fio may take over its own time before it is killed.  More than the
 # gap between slots: who overruns it is found late, but is heard.
 _OVERTIME_SECONDS = 15
+# Two of them fit into the 100 KiB that Nova keeps of a console, so that one
+# is still there when the next has come.
+_COPY_BLOCK_BYTES = 40000
+# Of one result; recorded ones have 3 to 7 KiB.
+_RESULT_BYTES = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +56,45 @@ class GuestEnvironment:
     :ivar target: device or file for fio; empty: what the image names in
         /etc/cinder-tiers/scratch-device, else a file below /var/tmp
     :ivar work: folder for temporary files
-    :ivar uptime: file with the seconds since the boot, to 10 ms
+    :ivar timer_list: file with the nanoseconds since the boot, see proc(5)
+    :ivar uptime: file with the seconds since the boot, to 10 ms, for guests
+        that have no other
+    :ivar devices: folder of block devices
+    :ivar blocks: folder in which each block device has a folder
+    :ivar mounts: file that lists what is mounted
     """
 
     console: str = ""
     start_device: str = ""
     target: str = ""
     work: str = "/run/cinder-tiers"
+    timer_list: str = "/proc/timer_list"
     uptime: str = "/proc/uptime"
+    devices: str = "/dev"
+    blocks: str = "/sys/block"
+    mounts: str = "/proc/mounts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockStart:
+    """A start by wall time.
+
+    :ivar at: T0, in seconds since the epoch
+    :ivar ordered_at: when it was ordered, on the clock of who orders
+    """
+
+    at: int
+    ordered_at: int
+
+    def __post_init__(self) -> None:
+        """Check that T0 is ahead.
+
+        :raises ValueError: it is not, or is beyond the year 2286
+        """
+        if not 0 < self.ordered_at < self.at <= _MAX_EPOCH_SECONDS:
+            raise ValueError(
+                f"a start at {self.at} that is ordered at {self.ordered_at}:"
+                f" expected one after it, up to {_MAX_EPOCH_SECONDS}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,15 +102,28 @@ class FleetOrders:
     """What all guests of a run have in common.
 
     :ivar run: nonce of the run, 16 to 32 hexadecimal digits
-    :ivar guests: how many there are; guest 0 leads
+    :ivar guests: how many there are; guest 0 leads if it can
     :ivar schedule: slots of all tiers
     :ivar profile: how patterns are measured
-    :ivar start_serial: id of the start volume
+    :ivar start_serial: id of the start volume; empty with a start by clock
     :ivar prep_seconds: how long filling the region may take
     :ivar ready_seconds: how long the leader waits for the others, counted
         from when its script began; followers wait twice as long
-    :ivar beacon_seconds: how long the leader sends its clock
-    :ivar lead_seconds: from the start signal to T0
+    :ivar exchanges: how often the leader compares its clock with each guest's,
+        at most
+    :ivar lead_seconds: from the start signal to T0, at least 3; guests launch
+        fio in it, which takes long where many are emulated on few cores
+    :ivar succession_seconds: if the leader gives no sign in its time, guest N
+        leads N times so much later
+    :ivar copies: how often each guest prints everything, from 1; all but the
+        first time when the last slot of all tiers is over.  Two: a console
+        loses a line now and then, seldom the same one twice; and who has
+        heard everything need not wait for the second
+    :ivar copy_pause_seconds: between blocks of a copy; a console must be read
+        at least that often
+    :ivar results_on_console: whether results are printed, not only kept
+    :ivar clock: a start by wall time; None: by the start volume
+    :ivar fill: whether the region is written before it is measured
     """
 
     run: str
@@ -78,19 +133,60 @@ class FleetOrders:
     start_serial: str
     prep_seconds: int
     ready_seconds: int
-    beacon_seconds: int = 3
-    lead_seconds: int = 2
+    exchanges: int = 12
+    lead_seconds: int = 12
+    succession_seconds: int = 20
+    copies: int = 2
+    copy_pause_seconds: int = 5
+    results_on_console: bool = True
+    clock: ClockStart | None = None
+    fill: bool = True
 
     def __post_init__(self) -> None:
         """Check what the guest's script relies on.
 
-        :raises ValueError: the nonce is none, or there is no guest
+        :raises ValueError: the nonce is none, there is no guest or more than
+            can be led, nothing is to be printed, or there is no start volume
+            where it gives the start
         """
         if not _NONCE.fullmatch(self.run):
             raise ValueError(f"run nonce {self.run!r}: expected 16 to 32"
                              f" hexadecimal digits")
-        if self.guests < 1:
-            raise ValueError(f"{self.guests} guests: expected at least 1")
+        if self.guests < 1 or (self.clock is None
+                               and self.guests > _MAX_GUESTS):
+            raise ValueError(f"{self.guests} guests: expected 1 to"
+                             f" {_MAX_GUESTS}, or a start by clock")
+        if self.copies < 1 or self.copy_pause_seconds < 1:
+            raise ValueError(
+                f"{self.copies} copies, {self.copy_pause_seconds} s apart:"
+                f" expected at least 1 of each")
+        if bool(self.start_serial) == bool(self.clock):
+            raise ValueError("expected the serial of a start volume, or a"
+                             " start by clock, and not both")
+
+    @property
+    def start_seconds(self) -> int:
+        """From when the leader has waited enough to T0, at most."""
+        return (self.guests - 1) * _EXCHANGE_SECONDS + self.lead_seconds
+
+    @property
+    def copy_seconds(self) -> int:
+        """How long guests may print copies after the end of the schedule."""
+        most_slots = max(len(self.schedule.of_tier(slot.tier))
+                         for slot in self.schedule.slots)
+        blocks = 1 + most_slots * _RESULT_BYTES // _COPY_BLOCK_BYTES
+        return (self.copies - 1) * blocks * self.copy_pause_seconds
+
+
+def lead_seconds(launching: int) -> int:
+    """How long before T0 the start signal is to be given.
+
+    Emulated on two cores, 3 guests launch fio within 3 s, 12 within 7 s.
+
+    :param launching: guests that run in the first slot, from 1
+    :returns: 5 to 12
+    """
+    return min(4 + launching, 12)
 
 
 def guest_name(number: int) -> str:
@@ -104,50 +200,117 @@ def _words(argv: Sequence[str]) -> str:
     return "\n".join(argv)
 
 
-def script(fleet: FleetOrders, *, number: int, tier: str,
-           environment: GuestEnvironment) -> str:
-    """Write the whole script of one guest.
+def _slot_words(slots: Sequence[schedule.Slot],
+                profile: fio_profile.Profile) -> str:
+    """CT_FIO_N of each slot; a repeat names the variable of the first time.
 
-    :param number: of the guest, from 0; the leader is 0
-    :param tier: the tier it belongs to: chooses its slots
-    :raises ValueError: the number is none of the fleet's, the tier has no
-        slot, or the script is too long for user data
+    A matrix has few patterns and many slots, and user data is short.
     """
-    slots = fleet.schedule.of_tier(tier)
-    if not 0 <= number < fleet.guests:
-        raise ValueError(f"guest {number} of a fleet of {fleet.guests}")
-    if not slots:
-        raise ValueError(f"tier {tier!r} has no slot in the schedule")
-    profile = fleet.profile
-    values = {
+    first: dict[fio_profile.Pattern, int] = {}
+    text = ""
+    for slot in slots:
+        value = f"$CT_FIO_{first.get(slot.pattern)}"
+        if slot.pattern not in first:
+            first[slot.pattern] = slot.number
+            value = shlex.quote(_words(
+                fio_profile.measure_argv(slot.pattern, profile)))
+        text += f"CT_FIO_{slot.number}={value}\n"
+    return text
+
+
+def _delivery(fleet: FleetOrders) -> dict[str, object]:
+    """How results come home; see delivery.sh."""
+    return {
+        "CT_END": fleet.schedule.seconds,
+        "CT_COPIES": fleet.copies,
+        "CT_COPY_BLOCK": _COPY_BLOCK_BYTES,
+        "CT_COPY_PAUSE": fleet.copy_pause_seconds,
+        "CT_RESULTS": "console" if fleet.results_on_console else "kept",
+    }
+
+
+def _environment_values(environment: GuestEnvironment) -> dict[str, str]:
+    return {
+        "CT_CONSOLE": environment.console,
+        "CT_START_DEVICE": environment.start_device,
+        "CT_TARGET": environment.target,
+        "CT_DEVICES": environment.devices,
+        "CT_BLOCKS": environment.blocks,
+        "CT_MOUNTS": environment.mounts,
+        "CT_WORK": environment.work,
+        "CT_TIMER_LIST": environment.timer_list,
+        "CT_UPTIME": environment.uptime,
+    }
+
+
+def _part(name: str) -> str:
+    """A file of the script without what only readers of the file need."""
+    text = resources.files(__package__).joinpath(name).read_text(
+        encoding="ascii")
+    return text.partition("# under the License.\n")[2]
+
+
+def _orders(fleet: FleetOrders, number: int,
+            slots: Sequence[schedule.Slot], environment: GuestEnvironment,
+            data_serial: str) -> dict[str, object]:
+    """What is set in front of the script, but for the words of fio."""
+    return {
         "CT_RUN": fleet.run,
         "CT_GUEST": guest_name(number),
         "CT_INDEX": number,
         "CT_GUESTS": fleet.guests,
+        "CT_START_BY": "clock" if fleet.clock else "volume",
         "CT_START_SERIAL": fleet.start_serial,
+        "CT_START_AT": fleet.clock.at if fleet.clock else "",
+        "CT_ORDERED_AT": fleet.clock.ordered_at if fleet.clock else "",
         "CT_READY_SECONDS": fleet.ready_seconds,
-        "CT_BEACON_SECONDS": fleet.beacon_seconds,
+        "CT_EXCHANGES": fleet.exchanges,
         "CT_LEAD_SECONDS": fleet.lead_seconds,
+        "CT_SUCCESSION_SECONDS": fleet.succession_seconds,
         "CT_PREP_LIMIT": fleet.prep_seconds,
-        "CT_PREP": _words(fio_profile.fill_argv(profile)),
-        "CT_SLOT_SECONDS": fleet.schedule.slot_seconds,
-        "CT_SLOT_LIMIT": (profile.ramp_seconds + profile.runtime_seconds
-                          + _OVERTIME_SECONDS),
-        "CT_SLOTS": " ".join(str(slot.number) for slot in slots),
-        "CT_CONSOLE": environment.console,
-        "CT_START_DEVICE": environment.start_device,
-        "CT_TARGET": environment.target,
-        "CT_WORK": environment.work,
-        "CT_UPTIME": environment.uptime,
+        "CT_PREP": _words(fio_profile.fill_argv(fleet.profile)
+                          if fleet.fill else ()),
+        "CT_OVERTIME": _OVERTIME_SECONDS - schedule.GAP_SECONDS,
+        # Number, beginning and length.
+        "CT_SLOTS": " ".join(
+            f"{slot.number}:{slot.begin_seconds}:{slot.seconds}"
+            for slot in slots),
+        "CT_TARGET_SERIAL": data_serial,
+        **_delivery(fleet),
+        **_environment_values(environment),
+        "CT_WAIT": _part("wait.sh"),
     }
-    for slot in slots:
-        values[f"CT_FIO_{slot.number}"] = _words(
-            fio_profile.measure_argv(slot.pattern, profile))
-    body = resources.files(__package__).joinpath("fleet.sh").read_text(
-        encoding="ascii")
+
+
+def script(fleet: FleetOrders, *, number: int, tier: str,
+           environment: GuestEnvironment, position: int = 0,
+           data_serial: str = "") -> str:
+    """Write the whole script of one guest.
+
+    :param number: of the guest, from 0
+    :param tier: the tier it belongs to: chooses its slots
+    :param position: of the guest among those of its tier, from 0: chooses
+        the slots in which it runs, where not all guests do
+    :param data_serial: id of the volume that fio works on; empty: what
+        ``GuestEnvironment.target`` says
+    :raises ValueError: the number is none of the fleet's, the guest has no
+        slot, or the script is too long for user data
+    """
+    slots = fleet.schedule.of_guest(tier, position)
+    if not 0 <= number < fleet.guests:
+        raise ValueError(f"guest {number} of a fleet of {fleet.guests}")
+    if not slots:
+        raise ValueError(f"tier {tier!r} has no slot in the schedule for its"
+                         f" guest {position}")
+    parts = ("delivery.sh", "facts.sh",
+             "fleet_clock.sh" if fleet.clock else "start.sh",
+             "fleet_disk.sh", "fleet.sh")
     text = "#!/bin/sh\n" + "".join(
         f"{name}={shlex.quote(str(value))}\n"
-        for name, value in values.items()) + body
+        for name, value in _orders(
+            fleet, number, slots, environment, data_serial).items()) + (
+        _slot_words(slots, fleet.profile)
+        + "".join(map(_part, parts)))
     if len(text.encode()) > _MAX_SCRIPT_BYTES:
         raise ValueError(
             f"the script of guest {number} has {len(text.encode())} bytes,"

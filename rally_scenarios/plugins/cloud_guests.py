@@ -18,11 +18,13 @@ knows them as its own whatever happens here.
 """
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 import time
 from typing import Any
 
+from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 from rally.common import utils as rally_utils
 from rally import exceptions
@@ -33,6 +35,8 @@ LOG = logging.getLogger(__name__)
 # microversion 2.60, "multiattach volumes".
 NOVA_MICROVERSION = "2.60"
 _POLL_SECONDS = 0.5
+# A string: Rally's own boot helper takes lists only.
+NO_NETWORK = {"nics": "none"}
 
 
 class FleetError(exceptions.RallyException):
@@ -48,11 +52,16 @@ class Guest:
     :ivar name: how frames and tables call it
     :ivar tier: name of its tier
     :ivar server_id: Nova's
+    :ivar position: among the guests of its tier, from 0
+    :ivar host: of the server as Nova names it to its project: a digest, the
+        same for two guests on the same host; None if it did not say
     """
 
     name: str
     tier: str
     server_id: str
+    position: int = 0
+    host: str | None = None
 
 
 def find_images(glance: Any, names: Sequence[str]) -> dict[str, str]:
@@ -77,6 +86,23 @@ def find_images(glance: Any, names: Sequence[str]) -> dict[str, str]:
     if wrong:
         raise FleetError("; ".join(wrong))
     return found
+
+
+def check_volume_types(cinder: Any, names: Sequence[str]) -> None:
+    """Look up volume types by name.
+
+    :raises FleetError: names every one that the project cannot use
+    """
+    if not names:
+        return
+    found = {each.name for each in cinder.volume_types.list()}
+    missing = sorted(set(names) - found)
+    if missing:
+        raise FleetError(
+            f"no volume type {', '.join(map(repr, missing))} that this project"
+            f" may use: found {', '.join(sorted(found)) or 'none'}; name"
+            f" another one as volume_type of the fleet, or give the project"
+            f" access to it")
 
 
 def _wait(description: str, pending: Sequence[str], settled: Callable,
@@ -115,11 +141,37 @@ def wait_for_volumes(cinder: Any, volume_ids: Sequence[str],
           timeout_seconds)
 
 
-def create_server(nova: Any, *, name: str, flavor_id: str, volume_id: str,
-                  start_volume_id: str, user_data: str) -> str:
-    """Ask for one guest, booted from its volume, without a network.
+def volume_types(cinder: Any, volume_ids: Sequence[str]
+                 ) -> list[str | None]:
+    """Names of the types that volumes have, in their order.
+
+    :returns: None for a volume of which Cinder names no type
+    """
+    return [cinder.volumes.get(volume_id).volume_type
+            for volume_id in volume_ids]
+
+
+def create_server_group(nova: Any, name: str) -> str:
+    """Ask for a group whose servers are to be on different hosts if possible.
+
+    :raises FleetError: Nova refuses
+    """
+    try:
+        return nova.server_groups.create(name, "soft-anti-affinity").id
+    except nova_exceptions.ClientException as error:
+        raise FleetError(f"Nova refuses a server group: {error}") from error
+
+
+def create_server(nova: Any, *, name: str, flavor_id: str,
+                  volume_ids: Sequence[str], user_data: str,
+                  group_id: str | None = None,
+                  options: Mapping[str, Any] = NO_NETWORK) -> str:
+    """Ask for one guest, booted from its volume.
 
     :param nova: novaclient of at least ``NOVA_MICROVERSION``
+    :param volume_ids: it boots from the first
+    :param group_id: of a server group; None: of none
+    :param options: more of novaclient's arguments: of networks and keys
     :returns: id of the server, which is building
     """
     return nova.servers.create(
@@ -127,9 +179,10 @@ def create_server(nova: Any, *, name: str, flavor_id: str, volume_id: str,
         block_device_mapping_v2=[
             {"boot_index": boot_index, "uuid": each, "source_type": "volume",
              "destination_type": "volume", "delete_on_termination": False}
-            for boot_index, each in ((0, volume_id), (-1, start_volume_id))],
-        # A string: Rally's own boot helper takes lists only.
-        nics="none", userdata=user_data, config_drive=True).id
+            for boot_index, each in zip(
+                (0, *[-1] * (len(volume_ids) - 1)), volume_ids, strict=True)],
+        scheduler_hints=group_id and {"group": group_id},
+        userdata=user_data, config_drive=True, **options).id
 
 
 def wait_for_attachment(nova: Any, cinder: Any, *, server_id: str,
@@ -170,6 +223,12 @@ def wait_for_servers(nova: Any, server_ids: Sequence[str],
     _wait("servers to become active", server_ids, settled, timeout_seconds)
 
 
+def hosts(nova: Any, server_ids: Sequence[str]) -> list[str | None]:
+    """Where servers are, in their order; None where Nova does not say."""
+    return [getattr(nova.servers.get(server_id), "hostId", None) or None
+            for server_id in server_ids]
+
+
 def _gone(manager: Any, not_found: type[Exception]) -> Callable:
     def settled(resource_id):
         try:
@@ -182,9 +241,10 @@ def _gone(manager: Any, not_found: type[Exception]) -> Callable:
 
 def delete(manager: Any, ids: Sequence[str], not_found: type[Exception],
            timeout_seconds: float) -> None:
-    """Delete servers or volumes and wait until they are gone.
+    """Delete servers, groups or volumes and wait until they are gone.
 
-    :param manager: ``nova.servers`` or ``cinder.volumes``
+    :param manager: ``nova.servers``, ``nova.server_groups`` or
+        ``cinder.volumes``
     :param not_found: the client's exception for what is gone
     :raises FleetError: some are still there
     """

@@ -22,18 +22,32 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import re
 
+from rally_scenarios.bench import doubt
 from rally_scenarios.bench import fleet
 from rally_scenarios.bench import schedule
+from rally_scenarios.bench import statistics
+from rally_scenarios.bench import steadiness
+from rally_scenarios.guest import frames
+from rally_scenarios.guest import run_result
 from rally_scenarios.guest import verdict
+from rally_scenarios.plugins import report_charts
 
+DOUBT_TABLE_TITLE = "CinderTiers: what to read with care"
+DOUBT_TABLE_COLUMNS = ("about", "what was found")
 TIER_TABLE_TITLE = "CinderTiers: what each tier does"
 TIER_TABLE_COLUMNS = ("tier", "pattern", "guests", "IOPS", "MiB/s", "p50 ms",
                       "p95 ms", "p99 ms", "p99.9 ms", "start skew ms",
-                      "verdict")
+                      "its error ms", "verdict")
 GUEST_TABLE_TITLE = "CinderTiers: what each guest did"
 GUEST_TABLE_COLUMNS = ("guest", "tier", "pattern", "IOPS", "p99 ms",
-                       "start error ms", "clock offset ms", "verdict",
-                       "reason")
+                       "start error ms", "clock offset ms",
+                       "its error ms", "verdict", "reason")
+REPEAT_TABLE_TITLE = "CinderTiers: how far the repeats agree"
+REPEAT_TABLE_COLUMNS = ("tier", "pattern", "repeats", "IOPS, mean",
+                        "95 % from", "95 % to", "spread %", "verdict")
+STEADY_TABLE_TITLE = "CinderTiers: were the tiers steady?"
+STEADY_TABLE_COLUMNS = ("tier", "pattern", "window s", "IOPS in it",
+                        "excursion %", "slope %", "verdict")
 CONSOLE_TITLE = "CinderTiers: last words of guests that are not complete"
 
 PERCENTILES = (50, 95, 99, 99.9)
@@ -43,70 +57,135 @@ _CONSOLE_LINES = 15
 _RESULT_LINE = re.compile(r"@ctiers \w+ \w+ \w+ data ", re.ASCII)
 
 
-def _ms(latency_ns: int) -> float:
-    return round(latency_ns / 1e6, 3)
+def _or_no_number(value: float | None) -> float | str:
+    return NO_NUMBER if value is None else value
+
+
+def _pattern_name(slot: schedule.Slot, repeats: int) -> str:
+    """Which pattern, and if there are several, which repeat of it."""
+    if repeats == 1:
+        return slot.pattern.name
+    return f"{slot.pattern.name} ({slot.repeat} of {repeats})"
 
 
 def _slot_row(slot: schedule.Slot, merged: fleet.FleetSlot | None,
-              expected: int) -> list:
-    row = [slot.tier, slot.pattern.name]
+              expected: int, repeats: int) -> list:
+    row = [slot.tier, _pattern_name(slot, repeats)]
     if merged is None:
-        return row + [0] + [NO_NUMBER] * 7 + [f"0 of {expected} guests"]
+        return row + [0] + [NO_NUMBER] * 8 + [f"0 of {expected} guests"]
     complete = merged.guests == expected
     return row + [
         merged.guests, round(merged.iops, 1),
         round(merged.bw_bytes / 1024 ** 2, 2),
-        *(_ms(merged.clat.percentile_ns(p)) for p in PERCENTILES),
-        merged.start_skew_ms,
+        *(report_charts.in_ms(merged.clat.percentile_ns(p))
+          for p in PERCENTILES),
+        merged.start_skew_ms, _or_no_number(merged.start_skew_error_ms),
         "complete" if complete else f"{merged.guests} of {expected} guests"]
 
 
 def _guest_row(outcome: verdict.GuestOutcome,
-               found: verdict.SlotOutcome) -> list:
+               found: verdict.SlotOutcome, repeats: int) -> list:
     figures = [NO_NUMBER] * 3
     if found.measured is not None:
         result = found.measured.result
         figures = [round(result.iops, 1),
-                   _ms(result.clat.percentile_ns(99)),
+                   report_charts.in_ms(result.clat.percentile_ns(99)),
                    found.measured.start_error_ms]
-    offset_ms = outcome.clock_offset_ms
-    return [outcome.guest, outcome.tier, found.slot.pattern.name, *figures,
-            NO_NUMBER if offset_ms is None else offset_ms,
+    return [outcome.guest, outcome.tier,
+            _pattern_name(found.slot, repeats), *figures,
+            _or_no_number(outcome.clock_offset_ms),
+            _or_no_number(outcome.clock_error_ms),
             found.verdict.value, found.reason]
 
 
-def _bars(values: Sequence[tuple[str, float]]) -> list:
-    """Bars out of a stacked area, as Rally has no bar chart.
+def _repeat_rows(plan: schedule.Schedule, merged: Mapping,
+                 expected: Mapping) -> list[list]:
+    """A row for each tier and pattern; only repeats of all guests count."""
+    rows = []
+    for first in plan.slots[:len(plan.slots) // plan.repeats]:
+        same = [slot for slot in plan.slots if slot.tier == first.tier
+                and slot.pattern == first.pattern]
+        iops = [merged[slot].iops for slot in same
+                if merged[slot] is not None
+                and merged[slot].guests == expected[slot]]
+        row = [first.tier, first.pattern.name, f"{len(iops)} of {len(same)}"]
+        if not iops:
+            rows.append(row + [NO_NUMBER] * 4 + ["no repeat of all guests"])
+            continue
+        found = statistics.of_repeats(iops)
+        rows.append(row + [
+            NO_NUMBER if value is None else round(value, 1)
+            for value in (found.mean, found.low, found.high,
+                          found.spread_percent)] + [
+            f"spread over {statistics.SPREAD_LIMIT_PERCENT} %"
+            if found.spread_is_wide else found.method])
+    return rows
 
-    Every series has all the points; it is zero but over its own bar, which
-    takes the units 10 to 90 of a hundred.
-    """
-    edges = (0, 10, 11, 89, 90)
-    xs = [100 * bar + x for bar in range(len(values)) for x in edges]
-    return [[name, [[x, value if 10 < x - 100 * bar < 90 else 0]
-                    for x in [*xs, 100 * len(values)]]]
-            for bar, (name, value) in enumerate(values)]
+
+def _repeat_table(plan: schedule.Schedule, merged: Mapping,
+                  expected: Mapping) -> list[dict]:
+    if plan.repeats == 1:
+        return []
+    return [{"title": REPEAT_TABLE_TITLE, "chart_plugin": "Table",
+             "description": "Mean over the repeats with its 95 % interval"
+                            " (Student's t); spread: standard deviation",
+             "data": {"cols": list(REPEAT_TABLE_COLUMNS),
+                      "rows": _repeat_rows(plan, merged, expected)}}]
 
 
-def _charts(pattern: str, tiers: Mapping[str, fleet.FleetSlot]) -> list:
-    iops = [(tier, round(found.iops, 1)) for tier, found in tiers.items()]
+def _steady_row(slot: schedule.Slot, repeats: int,
+                series: steadiness.FleetSeries | None,
+                found: steadiness.Verdict) -> list:
+    figures = [NO_NUMBER] * 2
+    if series is not None and series.total:
+        figures = [series.window.length_ms / 1000, round(
+            sum(iops for _ms, iops in series.total) / len(series.total), 1)]
+    return [slot.tier, _pattern_name(slot, repeats), *figures,
+            *(NO_NUMBER if share is None else round(100 * share, 1)
+              for share in (found.excursion, found.slope)),
+            found.reason]
+
+
+def _over_time(plan: schedule.Schedule,
+               outcomes: Sequence[verdict.GuestOutcome]) -> list[dict]:
+    """A table and a chart for each pattern, if guests sent their seconds."""
+    judged = {slot: run_result.together(verdict.complete(outcomes, slot))
+              for slot in plan.slots}
+    if not any(series for series, _found in judged.values()):
+        return []
+    lines: dict[str, list] = {}
+    for slot, (series, _found) in judged.items():
+        if series is not None and series.total:
+            name = slot.tier if plan.repeats == 1 else (
+                f"{slot.tier} ({slot.repeat} of {plan.repeats})")
+            lines.setdefault(slot.pattern.name, []).append([name, [
+                [second, round(iops, 1)] for second, (_ms, iops)
+                in enumerate(series.total, start=1)]])
     return [
-        {"title": f"IOPS of each tier: {pattern}",
-         "description": "; ".join(f"{tier} {value:g}"
-                                  for tier, value in iops),
-         "chart_plugin": "StackedArea", "data": _bars(iops),
-         "label": "IOPS, all guests of the tier together",
-         "axis_label": "tiers side by side"},
-        {"title": f"Latency of each tier: {pattern}",
-         "description": "How many ms the given percentage of completions did"
-                        " not exceed; all guests of the tier, merged from"
-                        " fio's histograms",
-         "chart_plugin": "Lines",
-         "data": [[tier, [[percent, _ms(found.clat.percentile_ns(percent))]
-                          for percent in range(1, 100)]]
-                  for tier, found in tiers.items()],
-         "label": "completion latency, ms", "axis_label": "percentile"},
-    ]
+        {"title": STEADY_TABLE_TITLE, "chart_plugin": "Table",
+         "description": f"In the window in which all guests were measured;"
+                        f" {steadiness.RULE}",
+         "data": {"cols": list(STEADY_TABLE_COLUMNS),
+                  "rows": [_steady_row(slot, plan.repeats, series, found)
+                           for slot, (series, found) in judged.items()]}},
+        *({"title": f"IOPS over time: {pattern}", "chart_plugin": "Lines",
+           "description": "All guests of the tier together, in the window in"
+                          " which all were measured",
+           "data": data, "label": "IOPS", "axis_label": "second"}
+          for pattern, data in lines.items())]
+
+
+def doubt_output(found: Sequence[doubt.Doubt]) -> dict:
+    """Why figures should be read with care; says so if there is no reason.
+
+    :param found: as the result file has them
+    """
+    return {"title": DOUBT_TABLE_TITLE, "chart_plugin": "Table",
+            "description": "Reasons why figures of this run may not be what"
+                           " they seem",
+            "data": {"cols": list(DOUBT_TABLE_COLUMNS), "rows": [
+                [each.about, each.text] for each in found] or [
+                    [NO_NUMBER, "no reason was found"]]}}
 
 
 def complete_outputs(plan: schedule.Schedule,
@@ -114,31 +193,36 @@ def complete_outputs(plan: schedule.Schedule,
     """Tables and charts of one iteration, for ``add_output(complete=)``.
 
     :param outcomes: of all guests, good and bad
-    :returns: the tier table, the guest table, then two charts a pattern
+    :returns: the tier table, a table of the repeats if there are several, two
+        charts a pattern (of one tier alone: two for patterns of a kind), if
+        guests sent their seconds a table of steadiness and one more chart a
+        pattern, and the guest table
     """
     merged = {slot: verdict.merged(outcomes, slot) for slot in plan.slots}
-    expected = {slot: sum(o.tier == slot.tier for o in outcomes)
+    # Not all guests of a tier have all of its slots.
+    expected = {slot: sum(found.slot == slot for outcome in outcomes
+                          for found in outcome.slots)
                 for slot in plan.slots}
-    charts = []
-    for pattern in dict.fromkeys(slot.pattern.name for slot in plan.slots):
-        tiers = {slot.tier: found for slot, found in merged.items()
-                 if slot.pattern.name == pattern and found is not None}
-        if tiers:
-            charts += _charts(pattern, tiers)
+    complete = [(slot, found) for slot, found in merged.items()
+                if found is not None]
     return [
         {"title": TIER_TABLE_TITLE, "chart_plugin": "Table",
          "description": "Sums and merged latencies over the guests that are"
                         " complete",
          "data": {"cols": list(TIER_TABLE_COLUMNS),
-                  "rows": [_slot_row(slot, merged[slot], expected[slot])
+                  "rows": [_slot_row(slot, merged[slot], expected[slot],
+                                     plan.repeats)
                            for slot in plan.slots]}},
+        *_repeat_table(plan, merged, expected),
+        *report_charts.charts(complete),
+        *_over_time(plan, outcomes),
+        # Last, as it is long: a row for each guest and slot.
         {"title": GUEST_TABLE_TITLE, "chart_plugin": "Table",
          "description": "Only what is complete is in the tiers' figures",
          "data": {"cols": list(GUEST_TABLE_COLUMNS),
-                  "rows": [_guest_row(outcome, found)
+                  "rows": [_guest_row(outcome, found, plan.repeats)
                            for outcome in outcomes
-                           for found in outcome.slots]}},
-        *charts]
+                           for found in outcome.slots]}}]
 
 
 def additive_output(plan: schedule.Schedule,
@@ -155,7 +239,7 @@ def additive_output(plan: schedule.Schedule,
     return {"title": "CinderTiers: IOPS", "chart_plugin": "Lines",
             "description": "All guests of a tier together",
             "label": "IOPS",
-            "data": [[f"{slot.tier} {slot.pattern.name}",
+            "data": [[f"{slot.tier} {_pattern_name(slot, plan.repeats)}",
                       round(found.iops, 1)] for slot, found in merged]}
 
 
@@ -176,8 +260,7 @@ def last_lines(text: str) -> list[str]:
 
     :param text: anything
     """
-    lines = ["".join(c if c.isprintable() else "?" for c in line.rstrip())
-             for line in text.splitlines()
+    lines = [frames.harmless(line.rstrip()) for line in text.splitlines()
              if line.strip() and not _RESULT_LINE.search(line)]
     return [line[:160] for line in lines[-_CONSOLE_LINES:]] or [
         "(its console is empty)"]

@@ -21,8 +21,11 @@ parts, and knows nothing of catalogs.
 import dataclasses
 
 from cinder_tiers.domain import actions
+from cinder_tiers.domain import caps
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import osd_options
+from cinder_tiers.domain import pool_options
+from cinder_tiers.domain import primary_affinity
 from cinder_tiers.domain import state
 
 
@@ -36,14 +39,40 @@ SCHEMAS = {schema.name: schema for schema in (
 
 
 class Effective(dict):
-    """What OSDs use: of a class that was told nothing, the defaults."""
+    """What OSDs use: of a class or host that was told nothing, defaults."""
 
-    def __getitem__(self, device_class):
-        """The options of a class."""
-        told = self.get(device_class)
-        return state.OsdOptions(name=device_class, values={
+    def __getitem__(self, name):
+        """The options of a class or host."""
+        told = self.get(name)
+        return state.OsdOptions(name=name, values={
             **{name: schema.default for name, schema in SCHEMAS.items()},
             **(told.values if told else {})})
+
+
+def does_harm(current, wanted, consented):
+    """Whether a write is one that an executor does not do.
+
+    :param consented: whether it may do what an operator can allow.
+    """
+    if isinstance(current, state.Pool):
+        fixed = {'kind', 'erasure_code_profile'}
+        moving = {'size', 'pg_num', 'crush_rule'} | {
+            f'options.{name}' for name in pool_options.STEERS_AUTOSCALER
+            if current.pg_autoscale_mode == 'on'}
+        changed = {one.field for one in actions.differences(current, wanted)}
+        return bool(changed & (fixed if consented else fixed | moving))
+    if consented:
+        return False
+    if isinstance(current, state.VolumeType):
+        return wanted is None or not (
+            current.is_ours and wanted.is_ours) or (
+            not wanted.is_public and (current.is_public or bool(
+                current.projects - wanted.projects)))
+    if isinstance(current, state.QosSpec):
+        return wanted is None or bool(
+            not current.volume_types and {'volume_types'} != {
+                one.field for one in actions.differences(current, wanted)})
+    return wanted is None
 
 
 class World:
@@ -56,6 +85,8 @@ class World:
     def __init__(self, *, osds, existing=()):
         self.osds = tuple(osds)
         self.objects = dict(existing)
+        #: {pool: number of objects}; the others hold none.
+        self.objects_in = {}
         #: Keys of objects on which writes fail.
         self.broken = set()
         #: Keys of objects of which writes are accepted and then ignored.
@@ -68,12 +99,22 @@ class World:
 
     def read(self, key):
         """The object; None when it does not exist."""
+        if key.kind is actions.Kind.PRIMARY_AFFINITY:
+            return primary_affinity.observed(self._osds(), key.name)
         return self.objects.get(key)
 
-    def write(self, wanted, *, key, current):
+    def write(self, wanted, *, key, current, consented=False):
         """Makes an object what is wanted; what is None stays as it is."""
         if key in self.broken:
             raise errors.ActionFailed(f'{key} is broken')
+        if current is not None and does_harm(current, wanted, consented):
+            raise errors.ActionFailed(f'{key}: nobody consented to that')
+        if isinstance(current, state.CephxUser) and caps.beyond(
+                current.caps, wanted.caps):
+            raise errors.ActionFailed(f'{key}: grants of others would go')
+        if wanted is None:
+            self._delete(key)
+            return
         for lacking in self._parts(wanted, key) - self.objects.keys():
             raise errors.ActionFailed(f'there is no {lacking}')
         if key in self.ignored:
@@ -84,7 +125,53 @@ class World:
             wanted = dataclasses.replace(
                 wanted, pg_num=before.pg_num,
                 pg_autoscale_mode=before.pg_autoscale_mode)
+        if isinstance(wanted, state.PrimaryAffinity):
+            wanted = dataclasses.replace(
+                wanted, by_osd=dict.fromkeys(current.by_osd, wanted.value))
+        if isinstance(wanted, state.CacheTier) and current:
+            wanted = dataclasses.replace(
+                wanted, settings={**current.settings, **wanted.settings})
+        if isinstance(wanted, state.QosSpec):
+            if wanted.replaces and not consented:
+                raise errors.ActionFailed(f'{key}: nobody consented to that')
+            wanted = self._associated(wanted, key)
         self.objects[key] = wanted
+
+    def _delete(self, key):
+        if key in self.ignored:
+            return
+        self.objects.pop(key, None)
+        if key.kind is actions.Kind.VOLUME_TYPE:
+            self._take(key.name, [one.name for one in self.objects
+                                  if one.kind is actions.Kind.QOS_SPEC])
+
+    def _associated(self, wanted, key):
+        """A QoS spec; its types are taken from those that it replaces."""
+        for name in wanted.volume_types:
+            self._take(name, wanted.replaces)
+        for other, spec in self.objects.items():
+            if (other.kind is actions.Kind.QOS_SPEC and other != key
+                    and spec.volume_types & wanted.volume_types):
+                raise errors.ActionFailed(f'{other} has a type of {key}')
+        return dataclasses.replace(wanted, replaces=frozenset())
+
+    def _take(self, volume_type, qos_specs):
+        """Takes a volume type from QoS specs."""
+        for name in qos_specs:
+            key = actions.Key(kind=actions.Kind.QOS_SPEC, name=name)
+            if key in self.objects:
+                spec = self.objects[key]
+                self.objects[key] = dataclasses.replace(
+                    spec, volume_types=spec.volume_types - {volume_type})
+
+    def _osds(self):
+        """The OSDs with the affinities that were written."""
+        told = {osd_id: float(value) for one in self.objects.values()
+                if isinstance(one, state.PrimaryAffinity)
+                for osd_id, value in one.by_osd.items()}
+        return tuple(dataclasses.replace(
+            osd, primary_affinity=told.get(osd.osd_id, osd.primary_affinity))
+            for osd in self.osds)
 
     def observe(self):
         """The whole state."""
@@ -96,13 +183,18 @@ class World:
             cinder=state.CinderState(
                 volume_types=of(actions.Kind.VOLUME_TYPE),
                 qos_specs=of(actions.Kind.QOS_SPEC),
-                quotas=of(actions.Kind.TYPE_QUOTA)),
+                quotas={name: one for name, one
+                        in of(actions.Kind.TYPE_QUOTA).items()
+                        if name in of(actions.Kind.VOLUME_TYPE)}),
             ceph={'ceph': state.CephState(
                 crush_rules=of(actions.Kind.CRUSH_RULE),
                 erasure_code_profiles=of(actions.Kind.ERASURE_CODE_PROFILE),
                 pools=of(actions.Kind.POOL), users=of(
-                    actions.Kind.CEPHX_USER), osds=self.osds,
+                    actions.Kind.CEPHX_USER), osds=self._osds(),
+                cache_tiers=of(actions.Kind.CACHE_TIER),
+                objects_in=self.objects_in,
                 class_options=Effective(of(actions.Kind.OSD_OPTIONS)),
+                host_options=Effective(of(actions.Kind.HOST_OSD_OPTIONS)),
                 option_schemas=SCHEMAS)})
 
     @staticmethod
@@ -116,6 +208,9 @@ class World:
         if isinstance(wanted, state.QosSpec):
             return {part(actions.Kind.VOLUME_TYPE, name)
                     for name in wanted.volume_types}
+        if isinstance(wanted, state.CacheTier):
+            return {part(actions.Kind.POOL, wanted.name),
+                    part(actions.Kind.POOL, wanted.cache_pool)}
         if isinstance(wanted, state.CrushRule) and wanted.kind == 'erasure':
             return {part(actions.Kind.ERASURE_CODE_PROFILE, wanted.name)}
         if isinstance(wanted, state.Pool):

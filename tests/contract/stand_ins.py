@@ -82,9 +82,12 @@ class Keystone(StandIn):
             'project': {'id': project, 'name': project,
                         'domain': {'id': 'default', 'name': 'Default'}},
             'roles': [{'id': user, 'name': user}],
-            'catalog': [{'type': kind, 'name': kind, 'endpoints': [{
-                'interface': 'public', 'region_id': 'one', 'region': 'one',
-                'url': endpoint}]} for kind, endpoint in catalog.items()],
+            'catalog': [{
+                'id': f'id-of-{kind}', 'type': kind, 'name': kind,
+                'endpoints': [{
+                    'interface': 'public', 'region_id': 'one',
+                    'region': 'one', 'url': endpoint}]}
+                for kind, endpoint in catalog.items()],
         }}, [('X-Subject-Token', f'{user}:{project}')]
 
 

@@ -27,14 +27,14 @@ import testtools
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.observe import ceph_session
 from tests.contract import cinder_api
-from tests.contract import test_real_ceph
+from tests.contract import real_ceph
 from tests.unit.cli import shell
 
 SAMPLE = (pathlib.Path(__file__).resolve().parents[2] / 'etc'
           / 'cinder-tiers' / 'tiers.yaml')
 
 
-@testtools.skipUnless(test_real_ceph.CONF,
+@testtools.skipUnless(real_ceph.CONF,
                       'CINDER_TIERS_TEST_CEPH_CONF is not set')
 class CommandsTestCase(testtools.TestCase):
 
@@ -51,13 +51,13 @@ class CommandsTestCase(testtools.TestCase):
             'pool: tier-', f'pool: {self.mark}-').replace(
             'cinder_user: cinder', f'cinder_user: {self.mark}').replace(
             'pg_num: 32', 'pg_num: 8').replace(
-            'images_pool: images', f'conf: {test_real_ceph.CONF}')
+            'images_pool: images', f'conf: {real_ceph.CONF}')
         handle, self.path = tempfile.mkstemp(suffix='.yaml')
         self.addCleanup(os.unlink, self.path)
         os.write(handle, text.encode())
         os.close(handle)
         self.session = self.enterContext(ceph_session.session(
-            catalogs.Cluster(name='ceph', conf=test_real_ceph.CONF)))
+            catalogs.Cluster(name='ceph', conf=real_ceph.CONF)))
         self.addCleanup(self.remove)
 
     def run_tier(self, command, *arguments):
@@ -68,7 +68,7 @@ class CommandsTestCase(testtools.TestCase):
         command = self.session.command
         pools = [f'{self.mark}-{name}' for name in
                  ('database', 'general', 'archive', 'archive-data')]
-        test_real_ceph.delete_pools(self.session, pools)
+        real_ceph.delete_pools(self.session, pools)
         for pool in pools:
             command('osd crush rule rm', name=pool)
         command('osd erasure-code-profile rm',
@@ -106,6 +106,8 @@ class CommandsTestCase(testtools.TestCase):
         refused = self.run_tier('plan')
         self.assertEqual(1, refused.status)
         self.assertIn('size 2 -> 3', refused.stderr)
+        self.assertIn(f'effect of update pool {pool} (ceph), estimated: ',
+                      refused.stderr)
         refused = self.run_tier('apply')
         self.assertEqual((1, ''), (refused.status, refused.stdout))
         self.assertIn('Nothing was changed', refused.stderr)

@@ -14,7 +14,8 @@
 
 On a file on an SSD, rates limited to keep them small; the two writes with
 ``--ramp_time=1``; the mix with ``--unified_rw_reporting=both``, so that fio
-itself gives the percentiles of reads and writes pooled.
+itself gives the percentiles of reads and writes pooled.  The two of the name
+``-fast`` without a limit, ``--iodepth=4 --runtime=2``: they have many bins.
 """
 
 import pathlib
@@ -25,6 +26,7 @@ _FOLDER = pathlib.Path(__file__).parent / "data"
 def text(name: str) -> bytes:
     """The recording of one fio run.
 
-    :param name: ``randwrite-4k``, ``write-1m`` or ``randrw-4k-unified``
+    :param name: ``randwrite-4k``, ``write-1m``, ``randrw-4k-unified``,
+        ``randread-4k-fast`` or ``randwrite-4k-fast``
     """
     return (_FOLDER / f"{name}.json").read_bytes()

@@ -79,6 +79,9 @@ class ParseTest(testtools.TestCase):
         ("no direction", WRITE, None, "write"),
         ("no I/O", WRITE, {"total_ios": 0, "clat_ns": {"N": 0}},
          "did no I/O"),
+        ("an I/O without a latency", WRITE, {
+            "total_ios": 1, "clat_ns": {"N": 0, "bins": {}}, "runtime": 1,
+            "iops": 1.0, "bw_bytes": 1}, "no latency"),
         ("a hostile iodepth", ("jobs", 0, "job options", "iodepth"),
          "9" * 4000, "iodepth"),
     )
@@ -96,6 +99,20 @@ class ParseTest(testtools.TestCase):
     def test_what_is_no_fio_output_is_refused(self, text):
         self.assertRaises(fio_result.ResultError, fio_result.parse, text,
                           jobname="randwrite-4k")
+
+    def test_several_processes_have_more_in_flight(self):
+        text = changed("randwrite-4k", *WRITE, "total_ios", to=1030)
+        document = json.loads(text)
+        write = document["jobs"][0]["write"]
+        write["iops"] = 1030 / write["runtime"] * 1000
+        options = document["jobs"][0]["job options"]
+        self.assertRaises(fio_result.ResultError, fio_result.parse,
+                          json.dumps(document).encode(),
+                          jobname="randwrite-4k")
+        options["numjobs"] = "2"
+        self.assertEqual(1030, fio_result.parse(
+            json.dumps(document).encode(),
+            jobname="randwrite-4k").total_ios)
 
     @given(strategies.data())
     def test_a_damaged_recording_is_refused_or_gives_the_same_result(

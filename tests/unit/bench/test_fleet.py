@@ -22,9 +22,10 @@ RESULT = fio_result.parse(recorded.text("randwrite-4k"),
                           jobname="randwrite-4k")
 
 
-def guest(name, started_ms, ended_ms, result=RESULT):
+def guest(name, started_ms, ended_ms, result=RESULT, error_ms=None):
     return fleet.GuestSlot(guest=name, planned_ms=1000, started_ms=started_ms,
-                           ended_ms=ended_ms, result=result)
+                           ended_ms=ended_ms, result=result,
+                           clock_error_ms=error_ms)
 
 
 class MergeTest(testtools.TestCase):
@@ -45,6 +46,34 @@ class MergeTest(testtools.TestCase):
         self.assertEqual(3 * 1001, merged.clat.count)
         self.assertEqual(RESULT.clat.percentile_ns(99),
                          merged.clat.percentile_ns(99))
+
+    def test_a_skew_may_be_longer_by_what_the_clocks_may_be_wrong(self):
+        """
+        g0 1000 +- 5
+        g1 1020 +- 30
+        g2 1040 +- 2
+        """
+        merged = fleet.merge([guest("g0", 1000, 8000, error_ms=5),
+                              guest("g1", 1020, 8000, error_ms=30),
+                              guest("g2", 1040, 8000, error_ms=2)])
+        # At worst g1 began first, at 990, or last, at 1050; g0 at 995.
+        self.assertEqual((40, 20), (merged.start_skew_ms,
+                                    merged.start_skew_error_ms))
+        self.assertEqual("started within 40 ms, but the clocks leave room for"
+                         " 60", fleet.start_remark(40, 20))
+
+    def test_a_common_start_needs_a_remark_only_if_it_is_in_doubt(self):
+        for starts_ms, error_ms, expected in (
+                ((1000, 1030), 10, ""),
+                ((1000,), None, ""),
+                ((1000, 1051), 0, "started within 51 ms, expected 50"),
+                ((1000, 1030), None, "started within 30 ms by clocks that"
+                                     " nobody knows the error of")):
+            merged = fleet.merge([
+                guest(f"g{number}", start_ms, 8000, error_ms=error_ms)
+                for number, start_ms in enumerate(starts_ms)])
+            self.assertEqual(expected, fleet.start_remark(
+                merged.start_skew_ms, merged.start_skew_error_ms))
 
     def test_guests_that_never_ran_side_by_side_share_no_window(self):
         merged = fleet.merge([guest("g0", 1000, 2000),

@@ -10,7 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import bisect
+import collections
 import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
 
 from hypothesis import given
 from hypothesis import strategies
@@ -98,10 +104,83 @@ class MergeTest(testtools.TestCase):
         self.assertEqual(a.count + b.count + c.count, merged.count)
 
 
+class BucketTest(testtools.TestCase):
+
+    def test_the_buckets_of_recordings_are_among_those_of_fio(self):
+        for name, direction in (("randread-4k-fast", "read"),
+                                ("randwrite-4k-fast", "write"),
+                                ("randwrite-4k", "write")):
+            self.assertEqual(
+                set(), set(recorded_clat(name, direction)["bins"])
+                - set(histogram.fio_buckets()))
+
+    @given(strategies.integers(0, 2 ** 63))
+    def test_every_latency_has_a_bucket_within_the_error(self, latency_ns):
+        buckets = list(histogram.fio_buckets().values())
+        at = bisect.bisect(buckets, latency_ns)
+        near = min(buckets[max(0, at - 1):at + 1],
+                   key=lambda bucket: abs(bucket - latency_ns))
+        self.assertLessEqual(abs(near - latency_ns) * 128, latency_ns)
+
+
+class SeveralProcessesTest(testtools.TestCase):
+    """One run of a real fio, counted by itself and from its raw latencies."""
+
+    def run_fio(self, folder, *words):
+        subprocess.run(
+            ["fio", f"--filename={folder}/f", "--output-format=json+",
+             f"--output={folder}/out", "--name=x", "--rw=randrw", "--bs=4k",
+             "--ioengine=psync", "--size=4m", "--numjobs=4",
+             "--number_ios=2000", f"--write_lat_log={folder}/log", *words],
+            check=True, capture_output=True, cwd=folder)
+        jobs = json.loads((folder / "out").read_bytes())["jobs"]
+        return [[job[side]["clat_ns"] for side in ("read", "write")]
+                for job in jobs]
+
+    def of_logs(self, folder):
+        """[(reads, writes) of each process]: every I/O has a line."""
+        found = []
+        for number in range(1, 5):
+            sides = (collections.Counter(), collections.Counter())
+            for line in (folder / f"log_clat.{number}.log").open():
+                _ms, latency_ns, side, *_rest = map(int, line.split(","))
+                # Seven bits are kept, then the middle of the rest.
+                lost = max(0, latency_ns.bit_length() - 7)
+                sides[side][(latency_ns >> lost << lost)
+                            + (1 << lost) // 2] += 1
+            found.append([histogram.from_counts(side) for side in sides])
+        return found
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("fio") is None:
+            self.skipTest("fio is not installed (bindep.txt)")
+        folder = tempfile.mkdtemp(prefix="ctiers-", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, folder)
+        self.folder = pathlib.Path(folder)
+
+    def test_each_process_is_counted_as_fio_counts_it(self):
+        theirs = self.run_fio(self.folder)
+        # Not assertEqual, which would print thousands of buckets.
+        self.assertIs(True, self.of_logs(self.folder) == [
+            [of_clat(side) for side in job] for job in theirs])
+
+    def test_merged_processes_are_what_fio_pools_itself(self):
+        (reads, writes), = self.run_fio(self.folder, "--group_reporting")
+        processes = self.of_logs(self.folder)
+        for side, pooled in enumerate((reads, writes)):
+            merged = histogram.merge(each[side] for each in processes)
+            self.assertIs(True, of_clat(pooled) == merged)
+            self.assertEqual(
+                pooled["percentile"],
+                {p: merged.percentile_ns(float(p))
+                 for p in pooled["percentile"]})
+
+
 class InvariantTest(testtools.TestCase):
 
     def test_unsorted_double_negative_and_empty_buckets_are_refused(self):
         for bins in (((5, 1), (4, 1)), ((5, 1), (5, 1)), ((-1, 1),),
-                     ((5, 0),), ((5, -3),)):
+                     ((5, 0),), ((5, -3),), ((5, 2 ** 64),)):
             self.assertRaises(ValueError, histogram.LatencyHistogram,
                               bins=bins)

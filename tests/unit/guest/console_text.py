@@ -28,7 +28,7 @@ def digest(data):
 
 
 def frame(text):
-    return f"@ctiers {digest(text.encode())} {text}\n"
+    return f"@ctiers {digest(text.encode('utf-8', 'replace'))} {text}\n"
 
 
 def event(number, words, *, guest="g000", run=RUN):
@@ -50,27 +50,29 @@ def result(slot, output, *, guest="g000", run=RUN, packed=None, width=480):
             for seq, part in enumerate(parts, start=1)]
 
 
-def whole_run(slots, *, guest="g000", run=RUN, start_cs=5000, offset_cs=20):
+def whole_run(slots, *, guest="g000", run=RUN, start_ms=50000, offset_ms=200,
+              width=480):
     """Lines of a guest that does all of its slots and is done.
 
-    :param slots: [(slot number, planned start in hundredths of a second
-        after T0, fio output), ...]
+    :param slots: [(slot number, planned start in ms after T0, fio output),
+        ...]
     """
-    lines = [event(1, "BOOT at=900 kernel=6.1.0", guest=guest, run=run),
-             event(2, "PREPARED at=1200 target=/dev/vda2", guest=guest,
+    lines = [event(1, "BOOT at=9000 kernel=6.1.0", guest=guest, run=run),
+             event(2, "PREPARED at=12000 target=/dev/vda2", guest=guest,
                    run=run),
              event(3, "READY", guest=guest, run=run),
-             event(4, f"GO start={start_cs} offset={offset_cs} samples=30",
+             event(4, f"GO start={start_ms} offset={offset_ms} error=7"
+                   f" samples=30",
                    guest=guest, run=run)]
     number = 4
-    for slot, after_cs, output in slots:
-        planned = start_cs + offset_cs + after_cs
+    for slot, after_ms, output in slots:
+        planned = start_ms + offset_ms + after_ms
         number += 2
         lines += [
             event(number - 1, f"START slot={slot} planned={planned}"
-                  f" real={planned + 1}", guest=guest, run=run),
+                  f" at={planned - 3000}", guest=guest, run=run),
             event(number, f"END slot={slot} planned={planned}"
-                  f" real={planned + 1} end={planned + 900}", guest=guest,
+                  f" real={planned + 10} end={planned + 9000}", guest=guest,
                   run=run),
-            *result(slot, output, guest=guest, run=run)]
+            *result(slot, output, guest=guest, run=run, width=width)]
     return [*lines, event(number + 1, "DONE", guest=guest, run=run)]

@@ -73,6 +73,20 @@ class ResultTest(testtools.TestCase):
         self.assertEqual(1, found.damaged_lines)
         self.assertRaises(frames.DamagedResult, found.result, 3)
 
+    def test_two_copies_damaged_in_different_places_give_the_whole(self):
+        first = LINES[:7] + LINES[8:-1]
+        second = LINES[3:]
+        found = heard("".join(first))
+        self.assertEqual({3: (8, len(LINES))}, found.missing.lines)
+        found.feed("".join(second))
+        self.assertEqual((OUTPUT, frames.Missing()),
+                         (found.result(3), found.missing))
+
+    def test_what_is_there_and_wrong_is_not_missing(self):
+        """To ask again would bring the same."""
+        other = console.result(3, recorded.text("write-1m"), width=60)
+        self.assertFalse(heard("".join(LINES[:5] + other[:2])).missing)
+
     def test_a_result_of_which_nothing_came_is_damaged(self):
         self.assertEqual("nothing of it arrived", reason("boot\n"))
 
@@ -168,6 +182,17 @@ class EventTest(testtools.TestCase):
     def test_events_come_in_the_order_of_their_numbers(self):
         found = heard(console.event(2, "READY") + console.event(1, "BOOT"))
         self.assertEqual(["BOOT", "READY"], [e.name for e in found.events])
+
+    def test_events_between_those_that_came_are_missing(self):
+        found = heard(console.event(1, "BOOT") + console.event(
+            5, "END slot=2") + console.event(4, "START slot=2"))
+        self.assertEqual(frames.Missing(events=(2, 3), lines={2: ()}),
+                         found.missing)
+        self.assertEqual(3, found.missing.count)
+
+    def test_a_number_that_no_guest_reaches_is_not_counted_up_to(self):
+        found = heard(console.event(999999, "END slot=999999999999"))
+        self.assertEqual(999, len(found.missing.events))
 
     def test_an_event_with_a_wrong_digest_did_not_happen(self):
         found = heard(console.event(1, "DONE").replace("DONE", "GONE"))

@@ -62,12 +62,69 @@ class OrdersTest(testtools.TestCase):
     def test_a_guest_is_told_its_own_slots_and_their_fio_words(self):
         text = script(number=3, tier="general")
         found = variables(text, ["CT_INDEX", "CT_GUEST", "CT_GUESTS",
-                                 "CT_SLOTS", "CT_SLOT_SECONDS", "CT_FIO_2"])
-        self.assertEqual(["3", "g003", "4", "2 3", "15"], found[:5])
+                                 "CT_SLOTS", "CT_OVERTIME", "CT_FIO_2"])
+        self.assertEqual(["3", "g003", "4", "2:30:15 3:45:15", "11"],
+                         found[:5])
         self.assertEqual(
             fio_profile.measure_argv(pattern(0), PROFILE),
             tuple(found[5].split("\n")))
         self.assertNotIn("CT_FIO_0=", text)
+
+    def test_a_repeat_has_the_words_of_the_first_time(self):
+        plan = schedule.plan(["a"], [pattern(0), pattern(1)], PROFILE,
+                             repeats=3)
+        found = variables(script(fleet(schedule=plan), tier="a"),
+                          ["CT_SLOTS", "CT_FIO_1", "CT_FIO_3", "CT_FIO_5"])
+        self.assertEqual(
+            ["0:0:15 1:15:15 2:30:15 3:45:15 4:60:15 5:75:15",
+             *["\n".join(fio_profile.measure_argv(pattern(1), PROFILE))] * 3],
+            found)
+
+    def test_a_guest_of_a_later_step_is_told_only_its_steps(self):
+        plan = schedule.plan(["a", "b"], [pattern(0)], PROFILE, repeats=2,
+                             guest_steps=[1, 2, 4])
+        self.assertEqual(["5:75:15 11:165:15"], variables(orders.script(
+            fleet(schedule=plan, guests=8), number=7, tier="b", position=3,
+            environment=orders.GuestEnvironment()), ["CT_SLOTS"]))
+        self.assertRaises(
+            ValueError, orders.script, fleet(schedule=plan, guests=9),
+            number=8, tier="b", position=4,
+            environment=orders.GuestEnvironment())
+
+    def test_copies_are_printed_when_all_tiers_are_done(self):
+        names = ["CT_END", "CT_COPIES", "CT_COPY_PAUSE", "CT_RESULTS"]
+        self.assertEqual(["60", "2", "5", "console"],
+                         variables(script(), names))
+        kept = fleet(copies=1, results_on_console=False)
+        self.assertEqual(["60", "1", "5", "kept"],
+                         variables(script(kept), names))
+        self.assertEqual((5, 0), (fleet().copy_seconds, kept.copy_seconds))
+
+    def test_copies_of_a_whole_matrix_take_their_time(self):
+        plan = schedule.plan(["a"], [pattern(n) for n in range(16)], PROFILE,
+                             repeats=9)
+        # 144 results of 8 KiB in blocks of 40000 bytes.
+        self.assertEqual(30 * 4, fleet(
+            schedule=plan, copy_pause_seconds=4).copy_seconds)
+
+    def test_the_whole_matrix_of_a_paper_fits(self):
+        """16 patterns 9 times."""
+        plan = schedule.plan(["a"], [pattern(n) for n in range(16)], PROFILE,
+                             repeats=9)
+        script(fleet(schedule=plan), tier="a")
+
+    def test_a_start_by_clock_is_told_with_the_part_that_it_needs(self):
+        told = script(fleet(start_serial="", clock=orders.ClockStart(
+            at=1795303800, ordered_at=1795303700)))
+        self.assertEqual(["clock", "1795303800", "1795303700", ""], variables(
+            told, ["CT_START_BY", "CT_START_AT", "CT_ORDERED_AT",
+                   "CT_START_SERIAL"]))
+        self.assertIn("\nstart_by_clock() {", told)
+        self.assertNotIn("\nstart_by_clock() {", script())
+
+    def test_what_is_not_to_be_filled_has_no_words_for_it(self):
+        self.assertEqual([""], variables(script(fleet(fill=False)),
+                                         ["CT_PREP"]))
 
     def test_nothing_in_a_value_is_read_by_the_shell(self):
         hostile = "x'; touch /tmp/owned; $(id) `id` \"$HOME\" \\"
@@ -90,9 +147,13 @@ class OrdersTest(testtools.TestCase):
 
     @ddt.data(
         ({"run": "no hex"}, {}, "nonce"), ({"guests": 0}, {}, "0 guests"),
+        ({"start_serial": ""}, {}, "not both"),
+        ({"clock": orders.ClockStart(at=2, ordered_at=1)}, {}, "not both"),
+        ({"guests": 201}, {}, "201 guests: expected 1 to 200"),
         ({}, {"number": 4}, "guest 4 of a fleet of 4"),
         ({}, {"tier": "archive"}, "'archive' has no slot"),
-        ({"patterns": 400}, {}, "order fewer slots"))
+        ({"patterns": 400}, {}, "order fewer slots"),
+        ({"copies": 0}, {}, "expected at least 1 of each"))
     @ddt.unpack
     def test_orders_that_cannot_be_carried_out_are_refused(
             self, of_fleet, of_script, message):

@@ -10,6 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import json
+
 import testtools
 
 from rally_scenarios.bench import fio_profile
@@ -27,7 +29,7 @@ PLAN = schedule.plan(["database", "general"], [SMALL, LARGE],
                      fio_profile.Profile(region_mib=8, ramp_seconds=5,
                                          runtime_seconds=6))
 SLOTS = [(0, 0, recorded.text("randwrite-4k")),
-         (1, 1500, recorded.text("write-1m"))]
+         (1, 15000, recorded.text("write-1m"))]
 V = verdict.Verdict
 
 
@@ -46,16 +48,67 @@ class VerdictTest(testtools.TestCase):
 
     def test_a_guest_that_did_everything_is_complete_on_the_leaders_clock(
             self):
-        found = outcome(console.whole_run(SLOTS, start_cs=5000, offset_cs=20))
-        self.assertEqual((V.COMPLETE, (), 200, 30),
+        found = outcome(console.whole_run(SLOTS, start_ms=50000,
+                                          offset_ms=200))
+        self.assertEqual((V.COMPLETE, (), 200, 7, 30),
                          (found.verdict, found.reasons,
-                          found.clock_offset_ms, found.clock_samples))
+                          found.clock_offset_ms, found.clock_error_ms,
+                          found.clock_samples))
         first, second = (slot.measured for slot in found.slots)
         self.assertEqual((50000, 50010, 59000, 10),
                          (first.planned_ms, first.started_ms, first.ended_ms,
                           first.start_error_ms))
         self.assertEqual(65000, second.planned_ms)
         self.assertEqual("write-1m", second.result.jobname)
+
+    def test_a_start_by_wall_time_has_no_offset_between_guests(self):
+        lines = [line if " GO " not in line else console.event(
+            4, "GO start=1795303741000 offset=-1795303691000 samples=0"
+               " by=clock reading=10000 sync=chrony bound=1413")
+            for line in console.whole_run(SLOTS, start_ms=50000, offset_ms=0)]
+        found = outcome(lines)
+        self.assertEqual(
+            (V.COMPLETE, None, 0, 11.413,
+             "the start was by wall time; chrony keeps its clock"),
+            (found.verdict, found.clock_offset_ms, found.clock_samples,
+             found.clock_error_ms, found.clock_reason))
+        first = found.slots[0].measured
+        self.assertEqual((1795303741000, 1795303741010, 11.413),
+                         (first.planned_ms, first.started_ms,
+                          first.clock_error_ms))
+
+    def test_a_wall_clock_of_which_nothing_is_known_is_no_common_clock(self):
+        for fields in ("", " reading=10000 sync=magic bound=-",
+                       " reading=-5 sync=chrony bound=7",
+                       " reading=5 sync=nobody bound=1e9"):
+            found = outcome([
+                line if " GO " not in line else console.event(
+                    4, "GO start=50000 offset=200 samples=0 by=clock" + fields)
+                for line in console.whole_run(SLOTS)])
+            self.assertEqual((V.COMPLETE, None, None, None), (
+                found.verdict, found.clock_offset_ms, found.clock_error_ms,
+                found.slots[0].measured.clock_error_ms))
+            self.assertIn("the start was by wall time; ", found.clock_reason)
+
+    def with_series(self, log):
+        """The first slot, fio's output written 100 ms before its end."""
+        document = json.loads(recorded.text("randwrite-4k"))
+        document["timestamp_ms"] = 10 ** 9
+        text = json.dumps(document).encode() + b"\n@series\n" + log
+        return outcome(console.whole_run([(0, 0, text), SLOTS[1]])).slots[0]
+
+    def test_values_of_each_second_are_on_the_leaders_clock(self):
+        """Its fio ended at 59000 ms; the wall clock said 10^9 then."""
+        found = self.with_series(b"999998000, 400, 1\n999999000, 600, 1\n")
+        self.assertEqual(((56000, 400), (57000, 600)), found.measured.series)
+        self.assertEqual((), self.with_series(b"").measured.series)
+
+    def test_values_of_another_time_are_a_damaged_result(self):
+        for log in (b"900000000, 400, 1\n", b"1000060000, 400, 1\n",
+                    b"rm -rf /\n"):
+            found = self.with_series(log)
+            self.assertEqual(V.DAMAGED, found.verdict)
+            self.assertIn("randwrite-4k", found.reason)
 
     def test_a_silent_guest_is_lost(self):
         found = outcome([])
@@ -108,9 +161,9 @@ class VerdictTest(testtools.TestCase):
         self.assertIn("started 10 ms after its time", found.reasons[0])
 
     def test_running_into_the_next_slot_is_late(self):
-        """Its slot ends at 5000 + 20 + 1500 on its own clock."""
+        """Its slot ends at 50000 + 200 + 15000 on its own clock."""
         lines = [line if "END slot=0" not in line else console.event(
-            6, "END slot=0 planned=5020 real=5021 end=6530")
+            6, "END slot=0 planned=50200 real=50210 end=65300")
             for line in console.whole_run(SLOTS)]
         found = outcome(lines)
         self.assertEqual([V.LATE, V.COMPLETE], verdicts(found))
@@ -149,3 +202,35 @@ class MergedTest(testtools.TestCase):
     def test_a_tiers_guests_are_not_in_another_tiers_slot(self):
         found = outcome(console.whole_run(SLOTS))
         self.assertIsNone(verdict.merged([found], PLAN.slots[2]))
+
+
+class HeardOutTest(testtools.TestCase):
+    """Whether to listen on."""
+
+    lines = console.whole_run(SLOTS)[:-1]
+
+    def heard_out(self, *more, lines=None):
+        heard = frames.GuestConsole(run=console.RUN, guest="g000")
+        heard.feed("".join(lines or self.lines) + "".join(more))
+        return verdict.is_heard_out(heard)
+
+    def test_who_is_done_and_lacks_nothing_is_not_waited_for(self):
+        self.assertTrue(self.heard_out(console.event(9, "DONE copies=2")))
+
+    def test_who_is_not_done_is(self):
+        self.assertFalse(self.heard_out())
+
+    def test_a_missing_line_is_waited_for_until_the_last_copy(self):
+        lines = [line for line in self.lines if " data 1 2/" not in line]
+        done = console.event(9, "DONE copies=3")
+        repeated = console.event(10, "REPEATED copy=2")
+        self.assertFalse(self.heard_out(done, repeated, lines=lines))
+        self.assertTrue(self.heard_out(
+            done, repeated, console.event(11, "REPEATED copy=3"),
+            lines=lines))
+        self.assertTrue(self.heard_out(
+            console.event(9, "DONE copies=1"), lines=lines))
+
+    def test_who_failed_prints_no_copy(self):
+        self.assertTrue(self.heard_out(
+            console.event(4, "FAILED : no disk"), lines=self.lines[:1]))

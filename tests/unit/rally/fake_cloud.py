@@ -14,8 +14,9 @@
 
 Only what a fleet uses, and as unforgiving there as the real services are:
 a multi-attach volume is reserved until its server is up, a volume in use
-cannot be deleted, guests without a network must say so.  What a guest prints
-is made from the orders in its user data.
+cannot be deleted, guests without a network must say so, a server group takes
+only so many servers.  Servers of a group are on different hosts as far as
+there are hosts.  What a guest prints is made from the orders in its user data.
 """
 
 import itertools
@@ -23,12 +24,15 @@ import re
 import types
 
 from cinderclient import exceptions as cinder_exceptions
+from neutronclient.common import exceptions as neutron_exceptions
 from novaclient import exceptions as nova_exceptions
 
 from tests.unit.bench import recorded
 from tests.unit.guest import console_text
 
-_LINES_PER_READING = 12
+# Guests need no time to boot, and a reading takes this long.
+_SECONDS_PER_READING = 2
+_TIME = re.compile(r" (?:at|real|end)=([0-9]+)")
 
 
 class Cloud:
@@ -36,6 +40,18 @@ class Cloud:
 
     :ivar guests_do: {guest name: function that changes its console lines}
     :ivar guests_stop: names of guests whose servers stop after a while
+    :ivar guests_behind: {guest name: seconds that its clock is behind}
+    :ivar types_of_volumes: {id of an image: type of the volumes made of it},
+        a list to be taken from the left
+    :ivar guests_keep: {guest name: folder in which it keeps its lines}
+    :ivar networks: {id: address of every server in it}
+    :ivar floating: {id: port} of floating addresses
+    :ivar volume_type_names: those that the project may use
+    :ivar hosts: names of compute hosts
+    :ivar group_quota: how many server groups a project may have
+    :ivar member_quota: how many servers a server group may have
+    :ivar clocks: what guests can tell of their wall clocks
+    :ivar most_in_build: how many servers were in the making at once
     """
 
     def __init__(self, images, multiattach_types):
@@ -43,19 +59,70 @@ class Cloud:
         self.multiattach_types = multiattach_types
         self.guests_do = {}
         self.guests_stop = set()
+        self.guests_behind = {}
+        self.types_of_volumes = {}
+        self.guests_keep = {}
+        self.networks = {}
+        self.floating = {}
         self.failing_images = set()
         self.ids = (f"{number:08d}-0000-4000-8000-000000000000"
                     for number in itertools.count(1))
         self.volumes_by_id = {}
         self.servers_by_id = {}
+        self.groups_by_id = {}
+        self.volume_type_names = set(multiattach_types)
+        self.hosts = ("host-1", "host-2")
+        self.group_quota = 10
+        self.member_quota = 10
+        self.clocks = "sync=chrony bound=400"
+        self.most_in_build = 0
         self.everything_made = []
+        self.readings = 0
+
+    def clock(self):
+        """Seconds, as the guests' clocks count them."""
+        return self.readings * _SECONDS_PER_READING
 
     def clients(self):
         return types.SimpleNamespace(
             glance=lambda: types.SimpleNamespace(images=_Images(self)),
-            cinder=lambda: types.SimpleNamespace(volumes=_Volumes(self)),
+            cinder=lambda: types.SimpleNamespace(
+                volumes=_Volumes(self), volume_types=types.SimpleNamespace(
+                    list=lambda: [types.SimpleNamespace(name=name) for name
+                                  in sorted(self.volume_type_names)])),
             nova=lambda version="2": types.SimpleNamespace(
-                servers=_Servers(self, version)))
+                servers=_Servers(self, version),
+                server_groups=_ServerGroups(self)),
+            neutron=lambda: _Neutron(self),
+            credential=types.SimpleNamespace(api_info={}))
+
+
+class _Neutron:
+
+    def __init__(self, cloud):
+        self._cloud = cloud
+
+    def list_networks(self, **filters):
+        return {"networks": [{"id": "net-outside", "name": "outside",
+                              "router:external": True}]}
+
+    def list_ports(self, device_id):
+        server = self._cloud.servers_by_id[device_id]
+        return {"ports": [{"id": f"port-of-{device_id}"}
+                          for _network in server.addresses]}
+
+    def create_floatingip(self, body):
+        wanted = body["floatingip"]
+        assert wanted["floating_network_id"] == "net-outside"
+        made = f"floating-{next(self._cloud.ids)}"
+        self._cloud.floating[made] = wanted["port_id"]
+        return {"floatingip": {"id": made, "floating_ip_address":
+                               f"203.0.113.{len(self._cloud.floating)}"}}
+
+    def delete_floatingip(self, floatingip_id):
+        if floatingip_id not in self._cloud.floating:
+            raise neutron_exceptions.NotFound()
+        del self._cloud.floating[floatingip_id]
 
 
 class _Images:
@@ -79,6 +146,8 @@ class _Volumes:
         volume = types.SimpleNamespace(
             id=next(self._cloud.ids), size=size, name=name, image=imageRef,
             volume_type=volume_type, status="creating", servers=set())
+        if self._cloud.types_of_volumes.get(imageRef):
+            volume.volume_type = self._cloud.types_of_volumes[imageRef].pop(0)
         self._cloud.volumes_by_id[volume.id] = volume
         self._cloud.everything_made.append(volume)
         return volume
@@ -98,6 +167,48 @@ class _Volumes:
         del self._cloud.volumes_by_id[volume_id]
 
 
+def _jobs(userdata):
+    """{slot: name of its fio job}; a repeat names the slot of the first."""
+    found = {int(slot): name for slot, name in re.findall(
+        r"^CT_FIO_(\d+)='[^']*?^--name=([\w.-]+)", userdata, re.MULTILINE)}
+    found.update((int(slot), found[int(first)]) for slot, first in re.findall(
+        r"^CT_FIO_(\d+)=\$CT_FIO_(\d+)$", userdata, re.MULTILINE))
+    return found
+
+
+def _recording(job):
+    """What fio printed once, as if the job had been called so."""
+    name = job.partition(".g")[0]
+    return recorded.text(name).replace(f'"{name}"'.encode(),
+                                       f'"{job}"'.encode())
+
+
+class _ServerGroups:
+
+    def __init__(self, cloud):
+        self._cloud = cloud
+
+    def create(self, name, policies):
+        assert policies == "soft-anti-affinity"
+        if len(self._cloud.groups_by_id) >= self._cloud.group_quota:
+            raise nova_exceptions.Forbidden(
+                403, "Quota exceeded, too many server groups.")
+        group = types.SimpleNamespace(
+            id=next(self._cloud.ids), name=name, members=[])
+        self._cloud.groups_by_id[group.id] = group
+        self._cloud.everything_made.append(group)
+        return group
+
+    def get(self, group_id):
+        if group_id not in self._cloud.groups_by_id:
+            raise nova_exceptions.NotFound(404)
+        return self._cloud.groups_by_id[group_id]
+
+    def delete(self, group_id):
+        self.get(group_id)
+        del self._cloud.groups_by_id[group_id]
+
+
 class _Servers:
 
     def __init__(self, cloud, version):
@@ -105,23 +216,50 @@ class _Servers:
         self._version = tuple(int(part) for part in version.split("."))
 
     def create(self, name, image, flavor, *, block_device_mapping_v2, nics,
-               userdata, config_drive):
+               userdata, config_drive, scheduler_hints=None, key_name=None,
+               security_groups=()):
         assert image is None and config_drive is True and flavor
-        if nics != "none":
-            raise nova_exceptions.BadRequest(400, "there is no network")
+        networks = [] if nics == "none" else [nic["net-id"] for nic in nics]
+        if not set(networks) <= set(self._cloud.networks):
+            raise nova_exceptions.BadRequest(400, "there is no such network")
         server = types.SimpleNamespace(
             id=next(self._cloud.ids), name=name, status="BUILD", readings=0,
-            boots_from=[], orders=dict(re.findall(
-                r"^(CT_\w+)='?([^'\n]*)'?$", userdata, re.MULTILINE)))
+            lines=None, boots_from=[], data=[], hostId="",
+            orders=dict(re.findall(
+                r"^(CT_\w+)='?([^'\n]*)'?$", userdata, re.MULTILINE)),
+            jobs=_jobs(userdata), key_name=key_name,
+            security_groups=list(security_groups), addresses={
+                f"name of {network}": [
+                    {"addr": self._cloud.networks[network], "version": 4}]
+                for network in networks})
+        server.hostId = self._host(server, scheduler_hints)
         for device in block_device_mapping_v2:
             volume = self._cloud.volumes_by_id[device["uuid"]]
             self._reserve(volume)
             volume.servers.add(server.id)
             if device["boot_index"] == 0:
                 server.boots_from.append(volume)
+            elif volume.id == server.orders["CT_TARGET_SERIAL"]:
+                server.data.append(volume)
         self._cloud.servers_by_id[server.id] = server
+        self._cloud.most_in_build = max(self._cloud.most_in_build, sum(
+            each.status == "BUILD"
+            for each in self._cloud.servers_by_id.values()))
         self._cloud.everything_made.append(server)
+        folder = self._cloud.guests_keep.get(server.orders["CT_GUEST"])
+        if folder:
+            (folder / "log").write_text("".join(self._lines(server)))
         return server
+
+    def _host(self, server, scheduler_hints):
+        if not scheduler_hints:
+            return self._cloud.hosts[0]
+        members = self._cloud.groups_by_id[scheduler_hints["group"]].members
+        if len(members) >= self._cloud.member_quota:
+            raise nova_exceptions.Forbidden(
+                403, "Quota exceeded, too many servers in group.")
+        members.append(server.id)
+        return self._cloud.hosts[(len(members) - 1) % len(self._cloud.hosts)]
 
     def _reserve(self, volume):
         shared = volume.volume_type in self._cloud.multiattach_types
@@ -159,21 +297,39 @@ class _Servers:
         """More with every reading; the first one finds no console yet."""
         server = self.get(server_id)
         server.readings += 1
+        self._cloud.readings += 1
         if server.readings == 1:
             raise nova_exceptions.Conflict(409, "not ready")
-        lines = self._lines(server)
-        return "".join(lines[:_LINES_PER_READING * (server.readings - 1)])
+        if server.lines is None:
+            server.lines = self._lines(server)
+        lines = server.lines
+        if server.orders["CT_RESULTS"] == "kept":
+            lines = [line for line in lines if " data " not in line]
+        now_ms = 1000 * (self._cloud.clock() - self._cloud.guests_behind.get(
+            server.orders["CT_GUEST"], 0))
+        found = ""
+        for line in lines:
+            told = _TIME.findall(line)
+            if told and int(told[-1]) > now_ms:
+                break
+            found += line
+        return found
 
     def _lines(self, server):
         found = server.orders
         guest = found["CT_GUEST"]
-        slots = [int(number) for number in found["CT_SLOTS"].split()]
-        seconds = int(found["CT_SLOT_SECONDS"])
-        names = ("randwrite-4k", "write-1m")
+        slots = [[int(number) for number in words.split(":")]
+                 for words in found["CT_SLOTS"].split()]
         lines = console_text.whole_run(
-            [(slot, slot * seconds * 100, recorded.text(names[slot % 2]))
-             for slot in slots], guest=guest, run=found["CT_RUN"])
-        if found["CT_INDEX"] == "0":
+            [(slot, begin_seconds * 1000, _recording(server.jobs[slot]))
+             for slot, begin_seconds, _seconds in slots],
+            guest=guest, run=found["CT_RUN"])
+        if found["CT_START_BY"] == "clock":
+            lines[3] = console_text.event(
+                4, "GO start=50000 offset=200 samples=0 by=clock"
+                f" reading=10000 {self._cloud.clocks}", guest=guest,
+                run=found["CT_RUN"])
+        elif found["CT_INDEX"] == "0":
             lines.insert(3, console_text.event(
                 90, "LEADING missing=-", guest=guest, run=found["CT_RUN"]))
         return self._cloud.guests_do.get(guest, lambda same: same)(lines)

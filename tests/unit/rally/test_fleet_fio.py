@@ -12,50 +12,38 @@
 
 """The scenario against a cloud in memory (fake_cloud.py)."""
 
-import uuid
+import pathlib
 
 import fixtures
 import jsonschema
 from rally.common.objects import task as task_objects
 from rally import plugins
-import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
+from rally_scenarios.bench import result_file  # noqa: E402
 from rally_scenarios.plugins import cloud_guests  # noqa: E402
-from rally_scenarios.plugins import fleet_fio  # noqa: E402
 from rally_scenarios.plugins import report  # noqa: E402
 from tests.unit.rally import fake_cloud  # noqa: E402
+from tests.unit.rally import fleet_fio_case  # noqa: E402
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]
 ARGS = {
     "fleets": [{"tier": "database", "image": "db"},
                {"tier": "general", "image": "plain"}],
-    "patterns": [
-        {"name": "randwrite-4k", "rw": "randwrite", "bs": "4k",
-         "iodepth": 16},
-        {"name": "write-1m", "rw": "write", "bs": "1m", "iodepth": 4}],
+    "patterns": fleet_fio_case.PATTERNS,
     "flavor": "1", "guests_per_tier": 2, "listen_every_seconds": 0,
 }
 
 
-class FleetFioTest(testtools.TestCase):
+class FleetFioTest(fleet_fio_case.FleetFioCase):
 
-    def setUp(self):
-        super().setUp()
-        self.log = self.useFixture(fixtures.FakeLogger())
-        self.cloud = fake_cloud.Cloud(
-            images={"db": ["image-db"], "plain": ["image-plain"]},
-            multiattach_types={"c_rally_start"})
-        owner = str(uuid.uuid4())
-        self.scenario = fleet_fio.FleetFio(
-            context={"owner_id": owner, "task": {"uuid": owner},
-                     "cinder_tiers_start_signal": {
-                         "volume_type": "c_rally_start"}},
-            clients=self.cloud.clients())
+    args = ARGS
 
-    def run_scenario(self, **args):
-        self.scenario.run(**{**ARGS, **args})
+    def result(self):
+        file, = self.results.iterdir()
+        self.assertEqual(".json", file.suffix)
+        return result_file.read(file.read_bytes())
 
     def failure(self, **args):
         return str(self.assertRaises(cloud_guests.FleetError,
@@ -84,6 +72,126 @@ class FleetFioTest(testtools.TestCase):
         self.assertEqual(8, len(self.rows(report.GUEST_TABLE_TITLE)))
         self.assert_nothing_is_left()
 
+    def test_the_result_file_says_what_the_report_says(self):
+        self.run_scenario(repeats=2)
+        found = self.result()
+        self.assertEqual(
+            [("database", "randwrite-4k", 999.5, 2),
+             ("database", "write-1m", 199.9, 2),
+             ("general", "randwrite-4k", 999.5, 2),
+             ("general", "write-1m", 199.9, 2)],
+            [(tier.tier, pattern.pattern, round(pattern.iops.mean, 1),
+              pattern.complete_repeats)
+             for tier in found.tiers for pattern in tier.patterns])
+        self.assertEqual(
+            (["complete"] * 4, ["6.1.0"] * 4, "fio-3.33", "db (image-db)"),
+            ([guest.verdict for guest in found.guests],
+             [guest.kernel for guest in found.guests],
+             found.environment["fio"].value, found.tiers[0].image.value))
+        self.assertEqual(("patterns", 2, 2), (
+            found.profile.name, found.profile.repeats,
+            found.guests_per_tier))
+
+    def test_reasons_for_doubt_come_first_and_are_in_the_file(self):
+        self.run_scenario()
+        self.assertEqual(report.DOUBT_TABLE_TITLE,
+                         self.scenario._output["complete"][0]["title"])
+        self.assertEqual([["-", "no reason was found"]],
+                         self.rows(report.DOUBT_TABLE_TITLE))
+        self.assertEqual((), self.result().doubts)
+
+    def test_a_guest_that_is_missing_is_a_reason_for_doubt(self):
+        self.cloud.guests_do["g003"] = lambda lines: lines[:5]
+        self.cloud.guests_stop.add("g003")
+        self.failure()
+        self.assertEqual(
+            [["guests missing", f"general {pattern}: in 1 of 1 repeats, which"
+              f" are in no interval: g003 (lost)"]
+             for pattern in ("randwrite-4k", "write-1m")],
+            self.rows(report.DOUBT_TABLE_TITLE))
+
+    def test_a_lost_guest_is_in_the_file_and_in_no_figure(self):
+        self.cloud.guests_do["g003"] = lambda lines: lines[:5]
+        self.cloud.guests_stop.add("g003")
+        self.failure()
+        found = self.result()
+        self.assertEqual(["complete"] * 3 + ["lost"],
+                         [guest.verdict for guest in found.guests])
+        pattern = found.tiers[1].patterns[0]
+        self.assertEqual((0, None), (pattern.complete_repeats, pattern.iops))
+        self.assertEqual(1, pattern.slots[0].merged.guests)
+        self.assertEqual(
+            ["last heard of at START"],
+            [guest.reason for guest in pattern.slots[0].guests
+             if guest.verdict == "lost"])
+
+    def test_a_guest_that_stood_still_is_in_no_figure(self):
+        """By its own clock it did all at the right time."""
+        self.cloud.guests_behind["g003"] = 30
+        self.assertIn("g003 (general): wrong clock: its clock is at least",
+                      self.failure())
+        found = self.result()
+        self.assertEqual(["complete"] * 3 + ["wrong clock"],
+                         [guest.verdict for guest in found.guests])
+        self.assertEqual(1, found.tiers[1].patterns[0].slots[0].merged.guests)
+
+    def test_a_volume_on_the_wrong_tier_is_in_no_figure(self):
+        self.cloud.types_of_volumes = {"image-db": ["fast", "slow"],
+                                       "image-plain": ["slow", "slow"]}
+        failure = self.failure(fleets=[
+            {"tier": "database", "image": "db",
+             "expected_volume_type": "fast"},
+            {"tier": "general", "image": "plain"}])
+        self.assertIn("g001 (database): wrong tier: its volume has the volume"
+                      " type slow, expected fast", failure)
+        found = self.result()
+        self.assertEqual(["complete", "wrong tier", "complete", "complete"],
+                         [guest.verdict for guest in found.guests])
+        self.assertEqual("fast, slow", found.tiers[0].volume_types.value)
+
+    def test_a_folder_that_cannot_be_written_to_is_found_at_once(self):
+        self.results.write_text("a file")
+        self.assertIn("cannot write there", self.failure())
+        self.assertEqual([], self.cloud.everything_made)
+
+    def test_each_repeat_has_its_rows(self):
+        self.run_scenario(repeats=2)
+        self.assertEqual(
+            [(tier, f"{name} ({repeat} of 2)")
+             for repeat in (1, 2) for tier in ("database", "general")
+             for name in ("randwrite-4k", "write-1m")],
+            [tuple(row[:2]) for row in self.rows(report.TIER_TABLE_TITLE)])
+        self.assertEqual(8, len(self.scenario._output["additive"][0]["data"]))
+        # Charts are over all repeats.
+        self.assertEqual(10, len(self.scenario._output["complete"]))
+        self.assertEqual(
+            ["database", "randwrite-4k", "2 of 2", 999.5, 999.5, 999.5, 0.0,
+             "Student's t over 2 repeats"],
+            self.rows(report.REPEAT_TABLE_TITLE)[0])
+        jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
+            self.scenario._output)
+
+    def test_a_repeat_without_all_guests_is_in_no_interval(self):
+        self.cloud.guests_do["g001"] = lambda lines: [
+            line for line in lines if " data 4 " not in line]
+        self.failure(repeats=2)
+        rows = self.rows(report.REPEAT_TABLE_TITLE)
+        self.assertEqual(
+            (["1 of 2", 999.5, "-", "-", "-"], "no interval: one repeat"),
+            (rows[0][2:7], rows[0][7][:23]))
+        self.assertEqual("2 of 2", rows[1][2])
+
+    def test_the_patterns_may_come_from_a_job_file(self):
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / "x"
+        path.write_text(
+            "[global]\ndirect=1\ntime_based\nsize=32m\nruntime=6\n"
+            "ioengine=libaio\n[randwrite-4k]\nrw=randwrite\niodepth=16\n"
+            "[write-1m]\nstonewall\nrw=write\nbs=1m\niodepth=4\n")
+        self.run_scenario(patterns=None, job_file=str(path))
+        self.assertEqual(
+            {"randwrite-4k", "write-1m"},
+            {row[1] for row in self.rows(report.TIER_TABLE_TITLE)})
+
     def test_boot_volumes_name_no_type_and_all_names_are_rallys(self):
         self.run_scenario()
         made = self.cloud.everything_made
@@ -102,7 +210,7 @@ class FleetFioTest(testtools.TestCase):
         self.cloud.guests_do["g003"] = lambda lines: lines[:3]
         self.cloud.guests_stop.add("g003")
         self.failure()
-        self.assertEqual(7, len(self.scenario._output["complete"]))
+        self.assertEqual(10, len(self.scenario._output["complete"]))
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
             self.scenario._output)
 
@@ -160,19 +268,32 @@ class FleetFioTest(testtools.TestCase):
                       self.failure())
         self.assert_nothing_is_left()
 
-    def test_a_leader_that_cannot_lead_ends_the_run_at_once(self):
-        def no_start_disk(lines):
-            run = lines[0].split()[2]
-            return [lines[0], fake_cloud.console_text.event(
-                2, "FAILED : found no disk", guest="g000", run=run)]
-        self.cloud.guests_do["g000"] = no_start_disk
+    @staticmethod
+    def finds_no_start_disk(lines):
+        return [lines[0], fake_cloud.console_text.event(
+            2, "FAILED : found no disk", guest="g000",
+            run=lines[0].split()[2])]
+
+    def test_a_fleet_that_nobody_leads_has_no_figures(self):
+        self.cloud.guests_do["g000"] = self.finds_no_start_disk
         for name in ("g001", "g002", "g003"):
             self.cloud.guests_do[name] = lambda lines: lines[:3]
-        message = self.failure()
+        message = self.failure(timeouts_seconds={"ready": 1, "prepare": 1})
         self.assertIn("g000 (database): broken: found no disk", message)
         self.assertIn("g003 (general): lost: last heard of at READY", message)
         self.assertEqual([0] * 4, [row[2] for row
                                    in self.rows(report.TIER_TABLE_TITLE)])
+        self.assert_nothing_is_left()
+
+    def test_another_guest_may_lead(self):
+        self.cloud.guests_do["g000"] = self.finds_no_start_disk
+        self.cloud.guests_do["g001"] = lambda lines: [
+            *lines[:3], fake_cloud.console_text.event(
+                90, "LEADING missing=0", guest="g001",
+                run=lines[0].split()[2]), *lines[3:]]
+        self.assertIn("1 of 4 guests are not complete", self.failure())
+        self.assertEqual([1, 1, 2, 2], [row[2] for row in self.rows(
+            report.TIER_TABLE_TITLE)])
         self.assert_nothing_is_left()
 
     def test_all_unusable_images_are_named_before_anything_is_made(self):

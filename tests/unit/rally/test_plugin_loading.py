@@ -52,6 +52,7 @@ class PluginLoadingTest(testtools.TestCase):
         found = self.load(TOP)
         self.assertEqual([], found["warnings"])
         self.assertIn("CinderTiers.fleet_fio", found["plugins"])
+        self.assertIn("CinderTiers.layers", found["plugins"])
         self.assertIn("cinder_tiers_start_signal", found["plugins"])
         self.assertEqual({}, {name: title for name, title
                               in found["plugins"].items() if not title})

@@ -1,0 +1,103 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Whether a tier that is compared with itself is found to be the same.
+
+    python -m benchmarks.self_comparison RESULT.json
+
+takes the result file of one run with many repeats of the same patterns on the
+same tier, cuts the repeats into 20 measurements that follow one another, and
+gives each of them its 95 % interval, as a run of so few repeats would have
+had. If the intervals are right, 95 % of them cover the mean of all repeats.
+Prints, for each tier and pattern, how many do, and whether neighbouring
+measurements were found to differ.
+"""
+
+import argparse
+import json
+import pathlib
+
+from rally_scenarios.bench import result_file
+from rally_scenarios.bench import statistics
+
+MEASUREMENTS = 20
+_COLUMNS = ('tier', 'pattern', 'figure', 'repeats', 'mean', 'spread %',
+            'covered', 'of', 'differ')
+
+
+def compared(values, measurements):
+    """One tier's repeats of one pattern, as measurements of their own.
+
+    :param values: one for each repeat, in order of time.
+    :returns: what is found, by the names of the columns.
+    :raises SystemExit: they are fewer than two for each measurement.
+    """
+    each = len(values) // measurements
+    if each < 2:
+        raise SystemExit(f'{len(values)} repeats for {measurements}'
+                         f' measurements: expected at least'
+                         f' {2 * measurements}')
+    used = values[:each * measurements]
+    groups = [used[at:at + each] for at in range(0, len(used), each)]
+    pooled = statistics.of_repeats(used)
+    estimates = [statistics.of_repeats(group) for group in groups]
+    findings = [statistics.compare(
+        before, after, higher_is_better=True).finding
+        for before, after in zip(groups, groups[1:], strict=False)]
+    return {
+        'repeats': each, 'mean': pooled.mean,
+        'spread %': pooled.spread_percent,
+        'covered': sum(one.low <= pooled.mean <= one.high
+                       for one in estimates),
+        'of': measurements,
+        'differ': sum(finding is not statistics.Finding.CANNOT_TELL
+                      for finding in findings)}
+
+
+def rows(result, measurements):
+    """A row for each tier, pattern and figure.
+
+    :param result: a ``result_file.RunResult``.
+    """
+    figures = {
+        'IOPS': lambda merged: merged.iops,
+        'p99': lambda merged: merged.clat.percentiles_ns['99']}
+    return [{'tier': tier.tier, 'pattern': pattern.pattern, 'figure': name,
+             **compared([value(slot.merged) for slot in pattern.slots
+                         if slot.merged is not None], measurements)}
+            for tier in result.tiers for pattern in tier.patterns
+            for name, value in figures.items()]
+
+
+def main():
+    """Reads a result file and prints a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('result', type=pathlib.Path)
+    parser.add_argument('--measurements', type=int, default=MEASUREMENTS)
+    parser.add_argument('--json', type=pathlib.Path,
+                        help='write all values to this file')
+    options = parser.parse_args()
+    found = rows(result_file.read(options.result.read_bytes()),
+                 options.measurements)
+    print(' '.join(f'{name:>12}' for name in _COLUMNS))
+    for row in found:
+        print(' '.join(f'{row[name]:>12.4g}' if isinstance(
+            row[name], float) else f'{row[name]:>12}' for name in _COLUMNS))
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=2), 'utf-8')
+
+
+if __name__ == '__main__':
+    main()

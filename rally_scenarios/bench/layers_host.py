@@ -1,0 +1,173 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What an admin says of the host that measures the layers below guests.
+
+A small YAML file: where Ceph is, as whom, and which disks may be measured raw.
+A disk that is written to loses what is on it, so that is said here, for each
+disk by itself, and nowhere else; nothing is ever chosen.
+
+Here is what the file may say; plugins read it and look at the disks.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+import re
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import spelling
+
+VERSION = 1
+_CEPH_KEYS = ("conf", "user")
+_RAW_KEYS = ("device_class", "device", "may_be_overwritten", "cgroup")
+_KEYS = ("version", "ceph", "raw")
+# Of a cephx user, without "client."
+_USER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ceph:
+    """How to reach Ceph from this host.
+
+    :ivar conf: absolute path of ceph.conf
+    :ivar user: cephx user, without ``client.``
+    """
+
+    conf: str = "/etc/ceph/ceph.conf"
+    user: str = "admin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawDisk:
+    """A disk that may be measured without anything above it.
+
+    :ivar device_class: Ceph's class of the disks that it stands for
+    :ivar device: absolute path of a block device
+    :ivar may_be_overwritten: whether its content may be lost; else it is only
+        read
+    :ivar cgroup: folder of a cgroup to measure in, where limits hold for the
+        device; None for none
+    """
+
+    device_class: str
+    device: str
+    may_be_overwritten: bool = False
+    cgroup: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """The host that measures.
+
+    :ivar ceph: how to reach Ceph
+    :ivar raw: disks, at most one of each class
+    """
+
+    ceph: Ceph = Ceph()
+    raw: tuple[RawDisk, ...] = ()
+
+    def raw_disk(self, device_classes: tuple[str, ...]) -> RawDisk | None:
+        """The disk that stands for OSDs of one class; None if there is none.
+
+        :param device_classes: of a pool's OSDs; several have no such disk
+        """
+        return next((disk for disk in self.raw
+                     if device_classes == (disk.device_class,)), None)
+
+
+class _Reader:
+    """Says by file and key what is wrong."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self.problems: list[errors.Problem] = []
+
+    def problem(self, key: str, found: object, expected: str,
+                remedy: str = "correct it") -> None:
+        self.problems.append(errors.Problem(
+            where=f"{self._file}: {key}", found=f"found {str(found)[:80]!r}",
+            expected=expected, remedy=remedy))
+
+    def mapping(self, value: object, keys: tuple[str, ...], place: str
+                ) -> Mapping:
+        """The value; an empty one if it is no mapping of these keys."""
+        if not isinstance(value, Mapping):
+            self.problem(place, value, "a mapping")
+            return {}
+        for key in value:
+            if key not in keys:
+                self.problem(
+                    f"{place}.{key}", "an unknown key",
+                    f"one of {', '.join(keys)}",
+                    f"{spelling.did_you_mean(str(key), keys)}correct or"
+                    f" remove it")
+        return value
+
+    def path(self, value: object, key: str) -> None:
+        if not (isinstance(value, str) and value.startswith("/")
+                and "\0" not in value):
+            self.problem(key, value, "an absolute path")
+
+
+def _raw(reader: _Reader, value: object) -> Iterator[RawDisk]:
+    if not isinstance(value, list):
+        reader.problem("raw", value, "a list of disks")
+        return
+    for number, each in enumerate(value):
+        place = f"raw[{number}]"
+        entry = reader.mapping(each, _RAW_KEYS, place)
+        for key in ("device_class", "device"):
+            if entry and key not in entry:
+                reader.problem(f"{place}.{key}", "nothing", "text", "add it")
+        if "device" in entry:
+            reader.path(entry["device"], f"{place}.device")
+        if entry.get("cgroup") is not None:
+            reader.path(entry["cgroup"], f"{place}.cgroup")
+        if not isinstance(entry.get("device_class", ""), str):
+            reader.problem(f"{place}.device_class", entry["device_class"],
+                           "a device class of Ceph, such as hdd")
+        if not isinstance(entry.get("may_be_overwritten", False), bool):
+            reader.problem(f"{place}.may_be_overwritten",
+                           entry["may_be_overwritten"], "true or false")
+        if not reader.problems and entry:
+            yield RawDisk(**entry)
+
+
+def host(document: object, file: str) -> Host:
+    """What a file says.
+
+    :param document: its content, as YAML gives it
+    :param file: its name, for messages
+    :raises cinder_tiers.domain.errors.ProblemsFound: all that is wrong
+    """
+    reader = _Reader(file)
+    top = reader.mapping(document, _KEYS, "the file")
+    if top and top.get("version") != VERSION:
+        reader.problem("version", top.get("version"), str(VERSION),
+                       f"write version: {VERSION}, and keys of that version")
+    ceph = reader.mapping(top.get("ceph", {}), _CEPH_KEYS, "ceph")
+    reader.path(ceph.get("conf", Ceph.conf), "ceph.conf")
+    user = ceph.get("user", Ceph.user)
+    if not (isinstance(user, str) and _USER.fullmatch(user)) or (
+            user.startswith("client.")):
+        reader.problem("ceph.user", user,
+                       "a cephx user, without 'client.', such as admin")
+    disks = tuple(_raw(reader, top.get("raw", [])))
+    classes = [disk.device_class for disk in disks]
+    for name in dict.fromkeys(classes):
+        if classes.count(name) > 1:
+            reader.problem("raw", f"{classes.count(name)} disks of {name}",
+                           "one of each device class", "leave one of them")
+    if reader.problems:
+        raise errors.ProblemsFound(reader.problems)
+    return Host(ceph=Ceph(**ceph), raw=disks)

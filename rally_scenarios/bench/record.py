@@ -1,0 +1,226 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Frozen dataclasses as plain values, and back, and their JSON schema.
+
+The type hints say all three, so that none of them can drift from the others.
+What may be in a record: int, float, str, bool, enums of text, records,
+``tuple[X, ...]``, tuples of fixed length, ``Mapping[str, X]``, and any of
+these or None.  Back from plain values, everything is checked, and all that is
+wrong is told at once, by its place.
+
+A format grows by fields that are marked ``since``: documents of an older
+version may lack them.
+
+This module must not know what is recorded.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import enum
+import inspect
+import math
+import re
+import types
+import typing
+
+_IVAR = re.compile(r"^:ivar (\w+): ", re.MULTILINE)
+_PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean"}
+
+
+def plain(value: object) -> object:
+    """A record as dictionaries, lists, text, numbers, True, False, None."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name))
+                for field in dataclasses.fields(value)}
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    return value
+
+
+def since(version: int, default: object = None) -> object:
+    """A field of a dataclass that older documents do not have.
+
+    :param version: the first one that has it
+    :param default: what it is in older documents
+    """
+    return dataclasses.field(default=default,
+                             metadata={"since": version})
+
+
+def _optional(hint: object) -> tuple[object, bool]:
+    """(the hint without None, whether None is allowed)."""
+    if isinstance(hint, types.UnionType) or (
+            typing.get_origin(hint) is typing.Union):
+        rest = [each for each in typing.get_args(hint)
+                if each is not type(None)]
+        if len(rest) == 1:
+            return rest[0], True
+    return hint, False
+
+
+class _Reader:
+    """Plain values on their way back; collects what is wrong."""
+
+    def __init__(self, version: int | None) -> None:
+        self.wrong: list[str] = []
+        self._version = version
+
+    def _refuse(self, value: object, expected: str, place: str) -> None:
+        self.wrong.append(f"{place or 'the document'}: found"
+                          f" {str(value)[:60]!r}, expected {expected}")
+
+    def read(self, hint: object, value: object, place: str) -> object:
+        hint, may_be_none = _optional(hint)
+        if value is None and may_be_none:
+            return None
+        if dataclasses.is_dataclass(hint):
+            return self._record(hint, value, place)
+        if hint in _PLAIN:
+            return self._simple(hint, value, place)
+        if isinstance(hint, type) and issubclass(hint, enum.Enum):
+            names = [each.value for each in hint]
+            if value in names:
+                return hint(value)
+            return self._refuse(value, f"one of {', '.join(names)}", place)
+        if typing.get_origin(hint) is tuple:
+            return self._tuple(typing.get_args(hint), value, place)
+        return self._mapping(typing.get_args(hint)[1], value, place)
+
+    def _simple(self, kind, value, place):
+        accepted = (int, float) if kind is float else kind
+        if not isinstance(value, accepted) or (
+                isinstance(value, bool) and kind is not bool) or (
+                isinstance(value, float) and not math.isfinite(value)):
+            return self._refuse(value, f"a finite {_PLAIN[kind]}"
+                                if kind in (int, float)
+                                else f"a {_PLAIN[kind]}", place)
+        return value
+
+    def _record(self, kind, value, place):
+        if not isinstance(value, dict):
+            return self._refuse(value, "an object", place)
+        hints = typing.get_type_hints(kind)
+        names = [field.name for field in dataclasses.fields(kind)]
+        newer = {field.name for field in dataclasses.fields(kind)
+                 if self._version is not None
+                 and field.metadata.get("since", 0) > self._version}
+        dot = place and f"{place}."
+        before = len(self.wrong)
+        for name in sorted(value.keys() - set(names)):
+            self._refuse(name, f"one of {', '.join(names)}", f"{dot}{name}")
+        for name in names:
+            if name not in value and name not in newer:
+                self.wrong.append(f"{dot}{name}: it is missing")
+        fields = {name: self.read(hints[name], value[name], f"{dot}{name}")
+                  for name in names if name in value}
+        if len(self.wrong) > before:
+            return None
+        try:
+            return kind(**fields)
+        except ValueError as error:
+            self.wrong.append(f"{place or 'the document'}: {error}")
+            return None
+
+    def _tuple(self, arguments, value, place):
+        if not isinstance(value, list):
+            return self._refuse(value, "a list", place)
+        if arguments[-1] is Ellipsis:
+            arguments = arguments[:1] * len(value)
+        if len(arguments) != len(value):
+            return self._refuse(value, f"{len(arguments)} elements", place)
+        return tuple(self.read(hint, each, f"{place}[{number}]")
+                     for number, (hint, each)
+                     in enumerate(zip(arguments, value, strict=True)))
+
+    def _mapping(self, hint, value, place):
+        if not isinstance(value, dict):
+            return self._refuse(value, "an object", place)
+        return {key: self.read(hint, each, f"{place}[{key!r}]")
+                for key, each in value.items()}
+
+
+def read(kind: type, value: object, version: int | None = None) -> object:
+    """Make a record of plain values.
+
+    :param kind: a dataclass of what may be in a record
+    :param value: what ``plain`` gave, or what only looks like it
+    :param version: of the document: fields that came ``since`` then may be
+        missing; None: nothing may
+    :raises ValueError: it is none; a line for everything that is wrong
+    """
+    reader = _Reader(version)
+    found = reader.read(kind, value, "")
+    if reader.wrong:
+        raise ValueError("\n".join(reader.wrong))
+    return found
+
+
+def _descriptions(kind: type) -> dict[str, str]:
+    """What the docstring says of each field."""
+    parts = _IVAR.split(inspect.getdoc(kind) or "")
+    return {name: " ".join(text.split("\n\n")[0].split())
+            for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def _schema(hint: object, found: dict[str, dict]) -> dict[str, object]:
+    hint, may_be_none = _optional(hint)
+    if may_be_none:
+        return {"anyOf": [_schema(hint, found), {"type": "null"}]}
+    if dataclasses.is_dataclass(hint):
+        if hint.__name__ not in found:
+            found[hint.__name__] = {}
+            found[hint.__name__].update(_object(hint, found))
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return {"enum": [each.value for each in hint]}
+    arguments = typing.get_args(hint)
+    if typing.get_origin(hint) is not tuple:
+        return {"type": "object",
+                "additionalProperties": _schema(arguments[1], found)}
+    if arguments[-1] is Ellipsis:
+        return {"type": "array", "items": _schema(arguments[0], found)}
+    return {"type": "array", "items": False,
+            "minItems": len(arguments), "maxItems": len(arguments),
+            "prefixItems": [_schema(each, found) for each in arguments]}
+
+
+def _object(kind: type, found: dict[str, dict]) -> dict[str, object]:
+    hints = typing.get_type_hints(kind)
+    names = [field.name for field in dataclasses.fields(kind)]
+    texts = _descriptions(kind)
+    return {
+        "type": "object",
+        "description": (inspect.getdoc(kind) or "").split("\n")[0],
+        "properties": {
+            name: {**({"description": texts[name]} if name in texts else {}),
+                   **_schema(hints[name], found)} for name in names},
+        "required": names, "additionalProperties": False}
+
+
+def schema(kind: type) -> dict[str, object]:
+    """The JSON schema (draft 2020-12) of a record.
+
+    Descriptions are those of the docstrings (``:ivar name:``).
+
+    :param kind: a dataclass of what may be in a record
+    """
+    found: dict[str, dict] = {}
+    top = _object(kind, found)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema",
+            **top, "$defs": dict(sorted(found.items()))}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# The disks of a guest: the start disk, and what fio works on.  Stands in front
+# of guest/fleet.sh.
+# shellcheck disable=SC2034  # fleet.sh uses $target and $start_device
+
+# find_device SERIAL: $device.  By its serial number only: a guess would write
+# to a disk in use.
+find_device() {
+    device=''
+    tries=50
+    while [ -z "$device" ] && [ "$tries" -gt 0 ]; do
+        for file in "$CT_BLOCKS"/*/serial; do
+            [ -r "$file" ] || continue
+            serial=$(tr -cd 'A-Za-z0-9-' <"$file")
+            # virtio-blk keeps 20 characters of Nova's serial, the volume id.
+            if [ "$serial" = "$(printf %.20s "$1")" ] ||
+                [ "$serial" = "$1" ]; then
+                file=${file%/serial}
+                device=$CT_DEVICES/${file##*/}
+            fi
+        done
+        for file in "$CT_DEVICES/disk/by-id/"*"$1"; do
+            [ -b "$file" ] && device=$(readlink -f "$file")
+        done
+        tries=$((tries - 1))
+        [ -n "$device" ] || sleep 0.2
+    done
+    [ -n "$device" ]
+}
+
+find_start_device() {
+    start_device=$CT_START_DEVICE
+    [ -z "$start_device" ] || return 0
+    find_device "$CT_START_SERIAL" || return 1
+    start_device=$device
+}
+
+# A clone of the image that a guest boots from has the same file systems: it
+# may have been taken for the guest's own.
+choose_data_disk() {
+    if ! find_device "$CT_TARGET_SERIAL"; then
+        event BROKEN ": found no disk with the serial $CT_TARGET_SERIAL"
+        return 1
+    fi
+    if mounted=$(grep "^$device" "$CT_MOUNTS"); then
+        event BROKEN ": the data disk $device is mounted: $mounted;" \
+            "boot from another image"
+        return 1
+    fi
+    target=$device
+}
+
+choose_target() {
+    target=$CT_TARGET
+    if [ -z "$target" ] && [ -n "$CT_TARGET_SERIAL" ]; then
+        choose_data_disk
+        return
+    fi
+    if [ -z "$target" ] && [ -e /etc/cinder-tiers/scratch-device ]; then
+        read -r target </etc/cinder-tiers/scratch-device
+        if ! [ -b "$target" ]; then
+            event BROKEN ": /etc/cinder-tiers/scratch-device names" \
+                "'$target', which is no block device"
+            return 1
+        fi
+    fi
+    target=${target:-/var/tmp/cinder-tiers.fio}
+}
+

@@ -1,0 +1,275 @@
+# shellcheck shell=sh
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+# How the guests of a fleet agree on their start: the first part of the script
+# that fleet.sh ends, which says what programs it needs.  Times are
+# milliseconds since the boot; wait.sh has the clock.
+#
+# The start disk is attached to all guests.  It has sectors of 4096 bytes:
+# number 0 is for what all read, number 1 + N belongs to guest N.  Guest 0 leads;
+# if it says nothing in its time, the next one that lives does.
+#   1. Each guest writes READY (or BROKEN) into its sector.
+#   2. When all have, or the time is up, the leader compares clocks with one
+#      guest after the other, so that they have the processors to themselves.
+#      It writes ASK with its own clock into sector 0, the guest writes ANSWER
+#      with its own there, and the leader reads that.  The guest took its clock
+#      between the two of the leader: that bounds the offset from both sides.
+#   3. The leader writes GO with T0, on its clock, who was not ready, and the
+#      tightest bounds of each guest, which takes the middle of its own.
+
+# shellcheck disable=SC2154,SC2034  # orders and fleet.sh have the other halves
+sector=4096
+record=''
+unchanged=0
+
+# put_record SECTOR TEXT: one write, so others see all of it or nothing.
+put_record() {
+    printf '%s\n' "$2" | dd of="$start_device" bs="$sector" seek="$1" \
+        count=1 conv=sync,notrunc oflag=direct 2>/dev/null
+}
+
+# Sector 0, into $record; empty while nothing was written.
+# A block device that nobody holds open is read anew whenever it is opened, so
+# that reading needs no program.  Where something else holds it, a record may
+# stay as it was: then, and until there is a line to read at all, dd asks.
+get_record() {
+    last_record=$record
+    if [ -n "$record" ]; then
+        read -r record <"$start_device"
+    fi
+    unchanged=$((unchanged + 1))
+    if [ "$record" != "$last_record" ]; then
+        unchanged=0
+    elif [ -z "$record" ] || [ "$unchanged" -ge 50 ]; then
+        record=$(dd if="$start_device" bs="$sector" count=1 iflag=direct \
+            2>/dev/null | { read -r line && printf %s "$line"; })
+        unchanged=0
+    fi
+}
+
+# Sector 0, whole, without a program: closing a device writes what is left.
+put_quickly() {
+    printf "%-$((sector - 1))s\n" "$1" 1<>"$start_device"
+}
+
+# compare_clocks GUEST: its clock minus ours is from $lower to $upper.  It may
+# take its time to see that it is asked, but then answers at once.  What is
+# known to 10 ms is good enough.
+compare_clocks() {
+    samples=0 lower=0 upper=0 silences=0
+    while [ "$samples" -lt "$CT_EXCHANGES" ] && [ "$silences" -lt 2 ] &&
+        { [ "$samples" -lt 4 ] || [ $((upper - lower)) -gt 10 ]; }; do
+        read_clock
+        asked=$now
+        question="$CT_RUN $1 $asked"
+        # Quick writing may wait for whoever else has the device open.
+        if [ "$silences" -eq 0 ]; then
+            put_quickly "ASK $question ."
+        else
+            put_record 0 "ASK $question ."
+        fi
+        answer=''
+        while [ -z "$answer" ] && [ $((now - asked)) -lt 3000 ]; do
+            get_record
+            read_clock
+            case $record in
+                "ANSWER $question "*" ."*)
+                    answer=${record#"ANSWER $question "}
+                    answer=${answer%%" ."*} ;;
+                "ASK $question ."*) ;;
+                # somebody was so late that he wrote over the question
+                *) put_record 0 "ASK $question ." ;;
+            esac
+        done
+        if [ -z "$answer" ]; then
+            silences=$((silences + 1))
+            continue
+        fi
+        if [ "$samples" -eq 0 ] || [ $((answer - asked)) -lt "$upper" ]; then
+            upper=$((answer - asked))
+        fi
+        if [ "$samples" -eq 0 ] || [ $((answer - now)) -gt "$lower" ]; then
+            lower=$((answer - now))
+        fi
+        samples=$((samples + 1))
+    done
+}
+
+# Answer the question in $record, if it is one and for us.
+answer_question() {
+    case $record in
+        "ASK $CT_RUN $CT_INDEX "*" ."*) ;;
+        *) return 1 ;;
+    esac
+    asked=${record#"ASK $CT_RUN $CT_INDEX "}
+    asked=${asked%%" ."*}
+    read_clock
+    if [ "$asked" != "$last_asked" ]; then
+        put_quickly "ANSWER $CT_RUN $CT_INDEX $asked $now ."
+        last_asked=$asked last_answered=$now
+    elif [ $((now - last_answered)) -gt 500 ]; then
+        # The leader has not seen it: not written yet, or written over.
+        put_record 0 "ANSWER $CT_RUN $CT_INDEX $asked $now ."
+        last_answered=$now
+    fi
+}
+
+# $missing: numbers of the guests that are not ready; $waiting: how many of
+# them have not said that they never will be; $led: whether somebody leads.
+count_ready() {
+    records=$(dd if="$start_device" bs=$((sector * (CT_GUESTS + 1))) count=1 \
+        iflag=direct 2>/dev/null | tr -d '\0')
+    missing='' waiting=0 number=0 led=no
+    case $records in
+        "ASK $CT_RUN "*|"ANSWER $CT_RUN "*|"GO $CT_RUN "*) led=yes ;;
+    esac
+    while [ "$number" -lt "$CT_GUESTS" ]; do
+        case $newline$records$newline in
+            *"${newline}READY $CT_RUN $number .$newline"*) ;;
+            *"${newline}BROKEN $CT_RUN $number .$newline"*)
+                missing=$missing,$number ;;
+            *)
+                missing=$missing,$number
+                waiting=$((waiting + 1)) ;;
+        esac
+        number=$((number + 1))
+    done
+    missing=${missing#,}
+}
+
+# Status 2: somebody else leads already.
+lead() {
+    count_ready
+    read_clock
+    # Seldom: to poll takes CPU from those that still boot, most of all where
+    # guests are emulated.
+    while [ "$led$waiting" != no0 ] && [ "$now" -lt "$deadline" ]; do
+        [ "$led" = no ] || return 2
+        pause 1
+        count_ready
+        read_clock
+    done
+    [ "$led" = no ] || return 2
+    event LEADING "missing=${missing:--}"
+    clocks='' number=0
+    while [ "$number" -lt "$CT_GUESTS" ]; do
+        samples=0
+        case ,$missing,$CT_INDEX, in
+            *",$number,"*) ;;
+            *) compare_clocks "$number" ;;
+        esac
+        if [ "$samples" -gt 0 ]; then
+            clocks="$clocks,$lower:$((upper - lower)):$samples"
+        else
+            clocks="$clocks,-"
+        fi
+        number=$((number + 1))
+    done
+    offset=0 error=0 samples=0
+    read_clock
+    start=$((now + CT_LEAD_SECONDS * 1000))
+    go="GO $CT_RUN $start ${missing:--} ${clocks:--} ."
+    put_record 0 "$go"
+    # Who answers late may write over it.
+    guarded=$((now + 2000))
+    while [ "$now" -lt "$guarded" ]; do
+        pause 0.3
+        get_record
+        case $record in
+            "$go"*) ;;
+            *) put_record 0 "$go" ;;
+        esac
+        read_clock
+    done
+    return 0
+}
+
+# Status 2: nobody leads, and it is our turn to.
+follow() {
+    record='' last_asked='' last_answered=0
+    turn=$((deadline + CT_INDEX * CT_SUCCESSION_SECONDS * 1000))
+    # The leader may have booted later, and then waits as long as we do.
+    while :; do
+        get_record
+        case $record in
+            "GO $CT_RUN "*" ."*) break ;;
+            "ASK $CT_RUN $CT_INDEX "*|"ANSWER $CT_RUN $CT_INDEX "*)
+                answer_question
+                # Our turn: a program would only take from the time.
+                [ "$programs_to_pause" -eq 1 ] || pause 0.005
+                continue ;;
+            "ASK $CT_RUN "*|"ANSWER $CT_RUN "*)
+                # By dd after a second, see get_record.
+                unchanged=$((unchanged + 12))
+                pause 0.3 ;;
+            *)
+                [ "$now" -lt "$turn" ] || return 2
+                pause 1.5 ;;
+        esac
+        read_clock
+        if [ "$now" -ge $((deadline + CT_READY_SECONDS * 1000)) ]; then
+            event FAILED ": no start signal from the leader"
+            return 1
+        fi
+    done
+    # shellcheck disable=SC2086  # words
+    set -- $record
+    start=$3 missing=$4 clocks=${5#,}
+    case ,$missing, in
+        *",$CT_INDEX,"*)
+            event LATE ": the leader gave the start before we were ready"
+            return 1 ;;
+    esac
+    IFS=,
+    # shellcheck disable=SC2086  # one for each guest
+    set -- $clocks
+    unset IFS
+    shift "$CT_INDEX"
+    case ${1:--} in
+        -)
+            event LATE ": no answer of ours reached the leader's clock in time"
+            return 1 ;;
+    esac
+    width=${1#*:}
+    samples=${width#*:}
+    width=${width%:*}
+    offset=$((${1%%:*} + width / 2))
+    # Either clock may have lost most of a step.
+    error=$((width / 2 + clock_step))
+}
+
+start_by_volume() {
+    offset=0 error=- samples=0 start=0 missing=''
+    if ! put_record $((CT_INDEX + 1)) "$state $CT_RUN $CT_INDEX ."; then
+        event FAILED ": could not write to the start disk $start_device"
+        return 1
+    fi
+    [ "$state" = READY ] && event READY
+    # A leader without a disk to measure can still lead.
+    part=follow status=2
+    [ "$CT_INDEX" -ne 0 ] || part=lead
+    while [ "$status" -eq 2 ] && [ "$state$part" != BROKENfollow ]; do
+        "$part"
+        status=$?
+        case $status$part in
+            2lead) part=follow ;;
+            2follow) part=lead ;;
+            1*) return 1 ;;
+        esac
+    done
+    if [ "$state" = BROKEN ]; then
+        event FAILED ": could not prepare, see BROKEN"
+        return 1
+    fi
+    event GO "start=$start" "offset=$offset" "error=$error" "samples=$samples"
+}

@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Which patterns a task asks for, and whether they can be had.
+
+A task names one of the profiles in ``rally_scenarios/profiles``, or a job
+file of its own, or lists patterns.  Files are read here and judged in
+``bench``; the validator has Rally refuse a task before anything is made.
+"""
+
+from collections.abc import Mapping
+from importlib import resources
+import pathlib
+import re
+
+from rally.common import validation
+import yaml
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import spelling
+from rally_scenarios.bench import fio_profile
+from rally_scenarios.bench import job_file
+from rally_scenarios.bench import named_profile
+from rally_scenarios.bench import profile_document
+
+# Of a task that lists its patterns and says no more.
+_DEFAULTS = {"region_mib": 32, "ramp_seconds": 5, "runtime_seconds": 6}
+_METHOD_ARGUMENTS = (*_DEFAULTS, "ioengine")
+_SOURCES = ("patterns", "profile", "job_file")
+
+
+def _folder():
+    return resources.files("rally_scenarios").joinpath("profiles")
+
+
+def names() -> tuple[str, ...]:
+    """Names of the profiles that come with the project."""
+    return tuple(sorted(
+        file.name.removesuffix(".yaml") for file in _folder().iterdir()
+        if file.name.endswith(".yaml")))
+
+
+def _one_problem(where: str, found: str, expected: str, remedy: str
+                 ) -> errors.ProblemsFound:
+    return errors.ProblemsFound([errors.Problem(
+        where=where, found=found, expected=expected, remedy=remedy)])
+
+
+def named(name: str) -> named_profile.NamedProfile:
+    """One of the project's profiles, at size ``paper``.
+
+    :param name: one of ``names()``
+    :raises cinder_tiers.domain.errors.ProblemsFound: there is none of that
+        name, or its file is wrong
+    """
+    known = names()
+    if name not in known:
+        raise _one_problem(
+            f"profile {name[:60]!r}", "there is none of that name",
+            f"one of {', '.join(known)}",
+            f"{spelling.did_you_mean(name, known)}name one of them")
+    file = f"{name}.yaml"
+    return profile_document.profile(
+        yaml.safe_load(_folder().joinpath(file).read_text("utf-8")),
+        file=file)
+
+
+def of_job_file(path: str) -> named_profile.NamedProfile:
+    """The profile that a job file describes, at size ``paper``.
+
+    :param path: on the host of Rally; ``~`` is the home of who runs it
+    :raises cinder_tiers.domain.errors.ProblemsFound: it cannot be read, or
+        cannot be taken over
+    """
+    file = pathlib.Path(path).expanduser()
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(job_file.MAX_BYTES + 1).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _one_problem(f"job_file {path!r}", f"cannot read it: {error}",
+                           "a fio job file", "name another file") from error
+    name = re.sub("[^a-z0-9.-]", "-", file.stem.lower())[:40]
+    return job_file.profile(text, name=name, file=path)
+
+
+def _of_patterns(arguments: Mapping[str, object], method: dict
+                 ) -> named_profile.NamedProfile:
+    if arguments.get("profile_size") is not None:
+        raise _one_problem(
+            "profile_size", f"{arguments['profile_size']} given with"
+            f" patterns", "profile or job_file with it", "remove it")
+    return named_profile.NamedProfile(
+        name="patterns", repeats=arguments.get("repeats") or 1,
+        patterns=tuple(fio_profile.Pattern(**each)
+                       for each in arguments["patterns"]),
+        method=fio_profile.Profile(**{**_DEFAULTS, **method}),
+        source=named_profile.Source(paper="task", where="patterns"))
+
+
+def chosen(arguments: Mapping[str, object]) -> named_profile.NamedProfile:
+    """What a task's arguments ask for.
+
+    :param arguments: of the scenario; those that are absent or None say
+        nothing
+    :raises cinder_tiers.domain.errors.ProblemsFound: not exactly one of
+        patterns, profile and job_file is given, or it cannot be had
+    :raises ValueError: the values do not fit each other
+    """
+    given = [name for name in _SOURCES if arguments.get(name) is not None]
+    if len(given) != 1:
+        raise _one_problem(
+            "arguments", f"{' and '.join(given) or 'nothing'} given",
+            f"one of {', '.join(_SOURCES)}", "give one of them")
+    method = {name: arguments[name] for name in _METHOD_ARGUMENTS
+              if arguments.get(name) is not None}
+    if given == ["patterns"]:
+        return _of_patterns(arguments, method)
+    found = (named(arguments["profile"]) if given == ["profile"]
+             else of_job_file(arguments["job_file"]))
+    size = named_profile.Size(arguments.get("profile_size") or "paper")
+    return named_profile.changed(
+        named_profile.at_size(found, size),
+        repeats=arguments.get("repeats"), **method)
+
+
+@validation.configure(name="cinder_tiers_profile")
+class ProfileValidator(validation.Validator):
+    """Refuses a task whose patterns cannot be had."""
+
+    def validate(self, context, config, plugin_cls, plugin_cfg):
+        """Look at the arguments of the scenario.
+
+        :param context: not used
+        :param config: configuration of the workload
+        :param plugin_cls: not used
+        :param plugin_cfg: not used
+        """
+        try:
+            chosen((config or {}).get("args") or {})
+        except (errors.ProblemsFound, ValueError, TypeError) as error:
+            self.fail(str(error))

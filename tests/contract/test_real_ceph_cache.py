@@ -1,0 +1,315 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Cache tiers in a real Ceph cluster: the contract of a world, and drift.
+
+Run like `test_real_ceph`, with CINDER_TIERS_TEST_CEPH_CONF naming the
+ceph.conf of a cluster for tests.
+"""
+
+import contextlib
+import dataclasses
+import re
+import shlex
+import subprocess
+import time
+import uuid
+
+import testtools
+
+from cinder_tiers.domain import actions
+from cinder_tiers.domain import audit
+from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.execute import registry
+from cinder_tiers.observe import ceph
+from cinder_tiers.observe import ceph_cache
+from cinder_tiers.observe import ceph_session
+from tests.contract import in_memory
+from tests.contract import real_ceph
+from tests.contract import world_contract
+
+#: One of each kind, with values that Ceph shows in another form.
+SETTINGS = {
+    'target_max_bytes': 10 ** 8, 'target_max_objects': 1000,
+    'cache_target_dirty_ratio': 0.3, 'cache_target_dirty_high_ratio': 0.35,
+    'cache_target_full_ratio': 0.70, 'cache_min_flush_age': 5,
+    'cache_min_evict_age': 6, 'hit_set_count': 3, 'hit_set_period': 600,
+    'min_read_recency_for_promote': 1, 'min_write_recency_for_promote': 0}
+
+
+@testtools.skipUnless(real_ceph.CONF,
+                      'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class RealCacheTierWorldTestCase(world_contract.WorldContract,
+                                 real_ceph.CephAndCinderInMemory):
+
+    settle_s = 10.0
+
+    def setUp(self):
+        super().setUp()
+        self.mark = f'cache-{uuid.uuid4().hex[:8]}'
+        self.cluster = catalogs.Cluster(
+            name='ceph', conf=real_ceph.CONF, cinder_user=self.mark)
+        self.session = self.enterContext(ceph_session.session(self.cluster))
+        osds = ceph.parse_osds(self.session.command('osd tree'))
+        classes = [osd.device_class for osd in osds]
+        self.device_class = max(name for name in set(classes)
+                                if classes.count(name) > 2)
+        self.plain = self.pool('plain')
+        self.coded = dataclasses.replace(
+            self.pool('coded'),
+            protection=catalogs.ErasureCoded(k=2, m=1))
+        self.cache = catalogs.Cache(rbd=self.pool('cache'), mode='writeback',
+                                    settings=SETTINGS)
+        self.declare(self.plain,
+                     dataclasses.replace(self.coded, cache=self.cache))
+        self.cinder = in_memory.World(osds=())
+        self.executors = registry.executors(
+            connection=real_ceph.NoConnection(),
+            clusters={'ceph': self.session})
+        self.executors[actions.Kind.VOLUME_TYPE] = self.cinder
+        self.addCleanup(self.remove)
+
+    def pool(self, name):
+        return catalogs.RbdPool(
+            cluster='ceph', pool=f'{self.mark}-{name}', pg_num=8,
+            device_class=self.device_class, failure_domain='osd',
+            protection=catalogs.Replicated(size=2, min_size=1))
+
+    def declare(self, *pools):
+        self.catalog = catalogs.Catalog(
+            clusters={'ceph': self.cluster}, tiers=tuple(
+                catalogs.Tier(name=one.pool, rbd=one) for one in pools))
+
+    def remove(self):
+        command = self.session.command
+        for base, found in ceph_cache.of_all_pools(self.session).items():
+            if base.startswith(self.mark):
+                command('osd tier remove-overlay', pool=base)
+                command('osd tier remove', pool=base,
+                        tierpool=found.cache_pool)
+        names = [f'{self.mark}-{name}' for name in (
+            'plain', 'coded', 'coded-data', 'cache')]
+        real_ceph.delete_pools(self.session, names)
+        for name in names:
+            command('osd crush rule rm', name=name)
+            command('osd erasure-code-profile rm', name=name)
+        command('auth rm', entity=f'client.{self.mark}')
+
+    def test_what_was_applied_is_exported(self):
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        exported = real_ceph.exported(self.session, self.cinder,
+                                      self.catalog)
+        self.assertEqual((), exported.leftover)
+        cache = exported.catalog.tier(self.coded.pool).rbd.cache
+        self.assertEqual((self.cache.rbd, self.cache.mode),
+                         (cache.rbd, cache.mode))
+        self.assertLessEqual(
+            {(name, value) for name, value in SETTINGS.items() if value},
+            cache.settings.items())
+
+    @contextlib.contextmanager
+    def client_of(self, pool):
+        """I/O on a pool as the user of Cinder, with the key of now."""
+        rados = ceph_session.import_binding('rados')
+        found, = self.session.command('auth get',
+                                      entity=f'client.{self.mark}')
+        client = rados.Rados(
+            name=f'client.{self.mark}', conffile=real_ceph.CONF,
+            conf={'key': found['key'], 'rados_osd_op_timeout': '20'})
+        with client, client.open_ioctx(pool) as ioctx:
+            yield ioctx
+
+    def pool_id(self, name):
+        return next(one['pool_id'] for one in self.session.command(
+            'osd pool ls', detail='detail') if one['pool_name'] == name)
+
+    def count_objects(self, pool, number):
+        """Waits until the monitors know how many objects a pool holds."""
+        for _ in range(100):
+            known = ceph_cache.observe(self.session, self.catalog)
+            if known['objects_in'].get(pool) == number:
+                return
+            time.sleep(0.2)
+        self.fail(f'{pool} has not {number} objects: {known["objects_in"]}')
+
+    def is_locked_out(self, ioctx):
+        """Whether I/O fails as soon as the client knows of the overlay."""
+        error = ceph_session.import_binding('rados').PermissionError
+        for _ in range(50):
+            try:
+                ioctx.write_full('one', b'2')
+            except error:
+                return True
+            time.sleep(0.2)
+        return False
+
+    def only_action(self):
+        action, = self.make_plan().actions
+        self.assertIs(actions.Kind.CACHE_TIER, action.key.kind)
+        return action
+
+    def changed_fields(self):
+        action = self.only_action()
+        self.assertIsNone(action.refusal)
+        return {one.field: one.before for one in actions.differences(
+            action.before, action.after)}
+
+    def assert_put_right(self):
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual((), self.make_plan().actions)
+
+    def run_by_hand(self, remedy):
+        """Runs the commands that a refusal names."""
+        for command in re.findall(r'"([^"]+)"', remedy):
+            program, *arguments = shlex.split(command)
+            if arguments[:3] == ['osd', 'pool', 'delete']:
+                real_ceph.delete_pools(self.session, arguments[3:4])
+                continue
+            subprocess.run([program, '-c', real_ceph.CONF, *arguments],
+                           check=True, capture_output=True, timeout=60)
+
+    def test_what_clients_write_is_in_the_cache(self):
+        self.carry_out(self.make_plan())
+        rbd = ceph_session.import_binding('rbd')
+        with self.client_of(self.coded.pool) as ioctx:
+            rbd.RBD().create(ioctx, 'image', 2 ** 23)
+            with rbd.Image(ioctx, 'image') as image:
+                image.write(b'x' * 2 ** 22, 0)
+                image_id = image.id()
+        with self.client_of(self.cache.rbd.pool) as ioctx:
+            found = {one.key for one in ioctx.list_objects()}
+        # And what librbd looks at before it uses a pool for data.
+        self.assertEqual({f'rbd_data.{self.pool_id(self.coded.pool)}.'
+                          f'{image_id}.{0:016x}', 'rbd_info'}, found)
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_each_setting_that_others_change_is_set_again(self):
+        self.carry_out(self.make_plan())
+        pool = self.cache.rbd.pool
+        for name in SETTINGS:
+            self.session.command('osd pool set', pool=pool, var=name,
+                                 val='1')
+        self.session.command('osd pool set', pool=pool, var='hit_set_type',
+                             val='explicit_hash')
+        self.assertEqual({
+            'settings.hit_set_type': 'explicit_hash',
+            **{f'settings.{name}': '1' for name, value in SETTINGS.items()
+               if value != 1}}, self.changed_fields())
+        finding, = [one for one in audit.audit(
+            catalog=self.catalog, observed=audit.Observed(
+                cinder=self.observe().cinder, projects={},
+                ceph=self.observe().ceph))
+            if one.state is not audit.State.COMPLIANT]
+        self.assertEqual(('cache tier', '1', '0.7'), (
+            finding.aspect,
+            finding.current['settings.cache_target_full_ratio'],
+            finding.expected['settings.cache_target_full_ratio']))
+        self.assert_put_right()
+
+    def test_a_mode_and_an_overlay_that_others_change_are_set_again(self):
+        self.carry_out(self.make_plan())
+        self.session.command('osd tier cache-mode',
+                             pool=self.cache.rbd.pool, mode='proxy')
+        self.assertEqual({'mode': 'proxy'}, self.changed_fields())
+        self.assert_put_right()
+        self.session.command('osd tier remove-overlay',
+                             pool=self.coded.data_pool)
+        self.assertEqual({'overlay': False}, self.changed_fields())
+        self.assert_put_right()
+
+    def test_a_cache_that_clients_went_around_is_refused(self):
+        self.carry_out(self.make_plan())
+        with self.client_of(self.coded.data_pool) as ioctx:
+            ioctx.write_full('one', b'1')
+        self.session.command('osd tier remove-overlay',
+                             pool=self.coded.data_pool)
+        self.count_objects(self.cache.rbd.pool, 1)
+        refusal = self.only_action().refusal
+        self.assertIn('clients did not use the cache', refusal.reason)
+        self.run_by_hand(refusal.remedy)
+        self.assert_put_right()
+
+    def test_a_setup_that_was_cut_off_is_finished(self):
+        for done in range(4):
+            self.carry_out(self.make_plan())
+            base, cache = self.coded.data_pool, self.cache.rbd.pool
+            for prefix, arguments in (
+                    ('osd tier remove-overlay', {'pool': base}),
+                    ('osd tier remove', {'pool': base, 'tierpool': cache}),
+                    ('osd tier add', {'pool': base, 'tierpool': cache}),
+                    ('osd tier cache-mode', {'pool': cache,
+                                             'mode': 'writeback'}),
+                    ('osd pool set', {'pool': cache, 'var': 'hit_set_count',
+                                      'val': '3'}))[:2 + done]:
+                self.session.command(prefix, **arguments)
+            self.assertNotEqual((), self.make_plan().actions)
+            self.assert_put_right()
+
+    def test_a_cache_that_is_no_longer_declared_is_removed_by_hand(self):
+        self.carry_out(self.make_plan())
+        with self.client_of(self.coded.data_pool) as ioctx:
+            ioctx.write_full('one', b'only in the cache')
+        self.declare(self.plain, self.coded)
+        action = self.only_action()
+        self.assertEqual('delete', action.verb)
+        self.run_by_hand(action.refusal.remedy)
+        self.assertEqual((), self.make_plan().actions)
+        with self.client_of(self.coded.data_pool) as ioctx:
+            self.assertEqual(b'only in the cache', ioctx.read('one'))
+
+    def test_another_mode_is_reached_by_hand(self):
+        self.carry_out(self.make_plan())
+        for mode in ('readonly', 'writeback'):
+            self.declare(self.plain, dataclasses.replace(
+                self.coded, cache=dataclasses.replace(
+                    self.cache, mode=mode, stale_reads=mode == 'readonly')))
+            self.run_by_hand(self.only_action().refusal.remedy)
+            self.assert_put_right()
+            found = ceph_cache.of_all_pools(self.session)[
+                self.coded.data_pool]
+            self.assertEqual((mode, True), (found.mode, found.overlay))
+
+    def test_running_clients_are_not_locked_out(self):
+        self.declare(self.coded)
+        self.carry_out(self.make_plan())
+        with self.client_of(self.coded.pool) as ioctx:
+            ceph_session.import_binding('rbd').RBD().create(
+                ioctx, 'image', 2 ** 20)
+        cached = dataclasses.replace(self.coded, cache=self.cache)
+        self.declare(cached)
+        for _ in range(100):
+            refused = self.make_plan().refused
+            if refused:
+                break
+            time.sleep(0.2)
+        command, = re.findall(r"'(ceph .*)' now", refused[0].refusal.remedy)
+        with self.client_of(self.coded.data_pool) as ioctx:
+            ioctx.write_full('one', b'1')
+            self.run_by_hand(f'"{command}"')
+            self.assertEqual((), self.make_plan().refused)
+            self.assert_put_right()
+            # What the refusal is about, and what waiting is for.
+            self.assertTrue(self.is_locked_out(ioctx))
+        with self.client_of(self.coded.data_pool) as ioctx:
+            ioctx.write_full('one', b'2')
+
+    def test_a_pool_with_objects_becomes_no_cache(self):
+        self.declare(self.coded, self.cache.rbd)
+        self.carry_out(self.make_plan())
+        with self.client_of(self.cache.rbd.pool) as ioctx:
+            ioctx.write_full('one', b'1')
+        self.declare(dataclasses.replace(self.coded, cache=self.cache))
+        self.count_objects(self.cache.rbd.pool, 1)
+        reasons = [one.refusal.reason for one in self.make_plan().refused]
+        self.assertIn(f'pool {self.cache.rbd.pool} holds 1 objects, which '
+                      f'would be served as if they were of pool '
+                      f'{self.coded.data_pool}', reasons)

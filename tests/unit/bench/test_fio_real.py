@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""From a pattern to its result, by a real fio on a file."""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import ddt
+import testtools
+
+from rally_scenarios.bench import fio_profile
+from rally_scenarios.bench import fio_result
+
+PROFILE = fio_profile.Profile(region_mib=8, ramp_seconds=1,
+                              runtime_seconds=2, ioengine="psync")
+
+
+@ddt.ddt
+class RealFioTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("fio") is None:
+            self.skipTest("fio is not installed (bindep.txt)")
+        # Not /tmp: it may be a tmpfs, which refuses O_DIRECT.
+        folder = tempfile.mkdtemp(prefix="ctiers-", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, folder)
+        self.file = pathlib.Path(folder) / "f"
+
+    def fio(self, argv):
+        return subprocess.run(
+            ["fio", f"--filename={self.file}", *argv], check=True,
+            capture_output=True, cwd=self.file.parent).stdout
+
+    def measure(self, **options):
+        pattern = fio_profile.Pattern(name="x", **options)
+        return fio_result.parse(
+            self.fio(fio_profile.measure_argv(pattern, PROFILE)),
+            jobname="x")
+
+    @ddt.data(
+        {"rw": "randrw", "bs": "16k", "rwmixread_percent": 10, "numjobs": 3},
+        {"rw": "randwrite", "bssplit": "4k/60:64k/40", "ioengine": "libaio",
+         "iodepth": 8, "numjobs": 2},
+        {"rw": "randread", "bsrange": "4k-64k", "startdelay_seconds": 1},
+        {"rw": "write", "bs": "1m", "numjobs": 8})
+    def test_what_is_ordered_is_read(self, options):
+        found = self.measure(**options)
+        self.assertGreater(found.total_ios, 0)
+        # fio pools what its processes counted.
+        self.assertAlmostEqual(2000, found.runtime_ms, delta=500)
+        self.assertAlmostEqual(1, found.clat.count / found.total_ios,
+                               delta=0.1)
+
+    def test_a_rate_is_for_each_process_and_direction(self):
+        found = self.measure(rw="randrw", bs="4k", numjobs=2, rate_iops=50)
+        self.assertAlmostEqual(200, found.iops, delta=30)
+        found = self.measure(rw="write", bs="4k", rate_kib=200)
+        self.assertAlmostEqual(200 * 1024, found.bw_bytes, delta=20480)
+
+    def test_the_region_is_filled_and_not_left(self):
+        """Filled twice; a pattern of several processes stays inside."""
+        self.fio(fio_profile.fill_argv(fio_profile.Profile(
+            region_mib=8, ramp_seconds=0, runtime_seconds=1,
+            ioengine="psync", fill_passes=2)))
+        self.assertEqual(8 * 1024 ** 2, self.file.stat().st_size)
+        self.assertGreaterEqual(512 * self.file.stat().st_blocks,
+                                8 * 1024 ** 2)
+        self.measure(rw="randwrite", bs="64k", numjobs=3)
+        self.assertEqual(8 * 1024 ** 2, self.file.stat().st_size)

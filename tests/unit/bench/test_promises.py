@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import ddt
+import testtools
+
+from cinder_tiers.domain import errors
+from cinder_tiers.tiersfile import document
+from rally_scenarios.bench import promises
+
+CATALOG = """version: 1
+tiers:
+  database:
+    tags: [database]
+    backend: ssd
+    expect: {4k: {iops_min: 500}}
+  general: {fallback: true, backend: hdd}
+"""
+
+
+def read(text):
+    return promises.of_catalog(document.read(text, file="t.yaml").value,
+                               file="t.yaml")
+
+
+@ddt.ddt
+class PromisesTest(testtools.TestCase):
+
+    def test_tiers_that_promise_something(self):
+        self.assertEqual({"database": {"4k": {"iops_min": 500}}},
+                         read(CATALOG))
+
+    def test_the_rest_of_the_catalog_is_not_looked_at(self):
+        self.assertEqual({"database": {"4k": {"iops_min": 500}}}, read(
+            CATALOG.replace("backend: ssd", "backendx: ssd")))
+
+    @ddt.data("[]", "{}", "version: 1", "version: 2\ntiers: {}",
+              "version: 1\ntiers: []")
+    def test_what_is_no_catalog_is_refused(self, text):
+        error = self.assertRaises(errors.ProblemsFound, read, text)
+        self.assertIn("t.yaml: no catalog of tiers", str(error))
+
+    def test_all_that_is_wrong_is_told_by_place(self):
+        error = self.assertRaises(errors.ProblemsFound, read, CATALOG.replace(
+            "iops_min: 500", "iops_mn: 500, p99_ms_max: fast"))
+        self.assertEqual(
+            ["t.yaml: tiers: database.4k.iops_mn",
+             "t.yaml: tiers: database.4k.p99_ms_max"],
+            [problem.where for problem in error.problems])

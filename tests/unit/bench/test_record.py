@@ -1,0 +1,146 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from collections.abc import Mapping
+import dataclasses
+import enum
+import json
+
+import ddt
+from hypothesis import given
+from hypothesis import strategies
+import testtools
+
+from rally_scenarios.bench import record
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Inner:
+    """What is inside.
+
+    :ivar number: of anything,
+        at least 0
+    """
+
+    number: int
+
+    def __post_init__(self) -> None:
+        if self.number < 0:
+            raise ValueError(f"number {self.number}: expected at least 0")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outer:
+    """A record with all that may be in one."""
+
+    text: str
+    share: float | None
+    flag: bool
+    colour: Colour
+    inner: Inner
+    maybe: Inner | None
+    pairs: tuple[tuple[int, str], ...]
+    by_name: Mapping[str, Inner]
+
+
+INNER = strategies.builds(Inner, number=strategies.integers(0))
+OUTER = strategies.builds(
+    Outer, text=strategies.text(), flag=strategies.booleans(), inner=INNER,
+    share=strategies.none() | strategies.floats(allow_nan=False,
+                                                allow_infinity=False),
+    colour=strategies.sampled_from(Colour),
+    maybe=strategies.none() | INNER, pairs=strategies.lists(
+        strategies.tuples(strategies.integers(),
+                          strategies.text())).map(tuple),
+    by_name=strategies.dictionaries(strategies.text(), INNER))
+EXAMPLE = Outer(text="x", share=None, flag=True, colour=Colour.RED,
+                inner=Inner(number=1), maybe=None, pairs=((1, "a"),),
+                by_name={"b": Inner(number=2)})
+
+
+@ddt.ddt
+class RecordTest(testtools.TestCase):
+
+    @given(OUTER)
+    def test_what_was_written_is_read(self, value):
+        text = json.dumps(record.plain(value))
+        self.assertEqual(value, record.read(Outer, json.loads(text)))
+
+    @ddt.data(
+        ({"text": 1}, "text: found '1', expected a string"),
+        ({"share": float("nan")}, "share: found 'nan', expected a finite"),
+        ({"share": True}, "share: found 'True', expected a finite number"),
+        ({"flag": 1}, "flag: found '1', expected a boolean"),
+        ({"colour": "green"}, "colour: found 'green', expected one of red"),
+        ({"inner": {"number": -1}}, "inner: number -1: expected at least 0"),
+        ({"inner": None}, "inner: found 'None', expected an object"),
+        ({"inner": {"number": True}}, "inner.number: found 'True'"),
+        ({"pairs": [[1]]}, "pairs[0]: found '[1]', expected 2 elements"),
+        ({"pairs": [[1, "a"], ["1", "a"]]}, "pairs[1][0]: found '1'"),
+        ({"by_name": {"b": 3}}, "by_name['b']: found '3'"),
+        ({"more": 3}, "more: found 'more', expected one of text, share"))
+    @ddt.unpack
+    def test_what_is_wrong_is_told_by_its_place(self, change, message):
+        value = {**record.plain(EXAMPLE), **change}
+        error = self.assertRaises(ValueError, record.read, Outer, value)
+        self.assertEqual(message, str(error)[:len(message)])
+
+    def test_all_that_is_wrong_is_told(self):
+        value = {**record.plain(EXAMPLE), "text": 1, "flag": 1}
+        del value["pairs"]
+        error = self.assertRaises(ValueError, record.read, Outer, value)
+        self.assertEqual(3, len(str(error).splitlines()))
+
+    def test_the_schema_has_types_and_descriptions(self):
+        found = record.schema(Outer)
+        self.assertEqual(
+            {"type": "array", "items": {
+                "type": "array", "items": False, "minItems": 2,
+                "maxItems": 2, "prefixItems": [{"type": "integer"},
+                                               {"type": "string"}]}},
+            found["properties"]["pairs"])
+        self.assertEqual(
+            {"anyOf": [{"type": "number"}, {"type": "null"}]},
+            found["properties"]["share"])
+        self.assertEqual(
+            {"type": "object", "description": "What is inside.",
+             "properties": {"number": {
+                 "description": "of anything, at least 0",
+                 "type": "integer"}},
+             "required": ["number"], "additionalProperties": False},
+            found["$defs"]["Inner"])
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Grown:
+    """A record whose second version has one field more."""
+
+    old: int
+    new: int | None = record.since(2)
+
+
+class GrownRecordTest(testtools.TestCase):
+
+    def test_an_older_document_may_lack_what_came_later(self):
+        self.assertEqual(Grown(old=1),
+                         record.read(Grown, {"old": 1}, version=1))
+
+    def test_a_document_of_that_version_may_not(self):
+        for version in (2, 3, None):
+            error = self.assertRaises(
+                ValueError, record.read, Grown, {"old": 1}, version=version)
+            self.assertEqual("new: it is missing", str(error))

@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the administrator sees of the cloud in memory (fake_cloud.py)."""
+
+import types
+
+
+class Admin:
+    """Clients of the administrator.
+
+    :ivar qos: {volume type: its QoS specs}
+    :ivar backends: {volume type: host@backend#pool of its volumes}
+    """
+
+    def __init__(self, cloud):
+        self._cloud = cloud
+        self.qos = {}
+        self.backends = {}
+
+    def cinder(self):
+        volumes = self._cloud.clients().cinder().volumes
+
+        def get(volume_id):
+            volume = volumes.get(volume_id)
+            setattr(volume, "os-vol-host-attr:host",
+                    self.backends.get(volume.volume_type))
+            return volume
+        named = types.SimpleNamespace
+        return named(
+            volumes=named(get=get),
+            volume_types=named(list=lambda is_public: [
+                named(name=name, qos_specs_id=spec.id)
+                for name, spec in self.qos.items()]),
+            qos_specs=named(list=lambda: list(self.qos.values())),
+            services=named(server_api_version=lambda: [
+                named(status="CURRENT", version="3.71")]))
+
+    def nova(self, version):
+        servers = self._cloud.clients().nova(version).servers
+
+        def get(server_id):
+            server = servers.get(server_id)
+            setattr(server, "OS-EXT-SRV-ATTR:hypervisor_hostname", "host-a")
+            return server
+        named = types.SimpleNamespace
+        return named(
+            servers=named(get=get),
+            versions=named(get_current=lambda: named(
+                status="CURRENT", version="2.104")),
+            hypervisors=named(list=lambda: [
+                named(hypervisor_hostname=name, hypervisor_type="QEMU",
+                      hypervisor_version=7002022)
+                for name in ("host-a", "host-b")]))

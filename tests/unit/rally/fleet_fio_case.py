@@ -1,0 +1,52 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The scenario, against a cloud in memory (fake_cloud.py)."""
+
+import pathlib
+import uuid
+
+import fixtures
+from rally import plugins
+import testtools
+
+plugins.load()  # rally_openstack cannot be imported before
+
+from rally_scenarios.plugins import fleet_fio  # noqa: E402
+from tests.unit.rally import fake_cloud  # noqa: E402
+
+PATTERNS = [
+    {"name": "randwrite-4k", "rw": "randwrite", "bs": "4k", "iodepth": 16},
+    {"name": "write-1m", "rw": "write", "bs": "1m", "iodepth": 4}]
+
+
+class FleetFioCase(testtools.TestCase):
+    """Makes the scenario; a test case gives its arguments as `args`."""
+
+    def setUp(self):
+        super().setUp()
+        self.results = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path) / "results"
+        self.log = self.useFixture(fixtures.FakeLogger())
+        self.cloud = fake_cloud.Cloud(
+            images={"db": ["image-db"], "plain": ["image-plain"]},
+            multiattach_types={"c_rally_start"})
+        owner = str(uuid.uuid4())
+        self.scenario = fleet_fio.FleetFio(
+            context={"owner_id": owner, "task": {"uuid": owner},
+                     "cinder_tiers_start_signal": {
+                         "volume_type": "c_rally_start"}},
+            clients=self.cloud.clients(), clock=self.cloud.clock)
+
+    def run_scenario(self, **args):
+        self.scenario.run(**{**self.args, "result_folder": str(self.results),
+                             **args})

@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Real programs, started and ended."""
+
+import os
+import pathlib
+import time
+
+import ddt
+import fixtures
+from rally import plugins
+import testtools
+
+plugins.load()  # rally_openstack cannot be imported before
+
+from rally_scenarios.plugins import host_process  # noqa: E402
+
+
+def is_there(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@ddt.ddt
+class RunTest(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def test_words_are_words_and_never_a_shells(self):
+        self.assertEqual(b"$(id); a  b\n", host_process.run(
+            ["echo", "$(id); a  b"], timeout_seconds=9))
+
+    def test_much_output_of_several_at_once(self):
+        """More than pipes hold."""
+        found = host_process.run_together(
+            [["head", "-c", "300000", "/dev/zero"]] * 3, timeout_seconds=9)
+        self.assertEqual([300000] * 3, [len(each) for each in found])
+
+    def test_variables_come_beside_ours(self):
+        self.assertEqual(b"/srv/ceph.conf\n", host_process.run(
+            ["printenv", "CEPH_CONF"], timeout_seconds=9,
+            environment={"CEPH_CONF": "/srv/ceph.conf"}))
+        self.assertNotIn("CEPH_CONF", os.environ)
+
+    @ddt.data(
+        (["ls", "/nowhere/at/all"], "/nowhere/at/all"),
+        (["no-such-program-anywhere"], "cannot start it"),
+        (["sleep", "60"], "no end after 0.2 s"))
+    @ddt.unpack
+    def test_what_failed_is_told(self, argv, named):
+        error = self.assertRaises(host_process.LayerError, host_process.run,
+                                  argv, timeout_seconds=0.2)
+        self.assertIn(named, str(error))
+        self.assertIn(argv[0], str(error))
+
+    def test_what_a_program_has_started_ends_with_it(self):
+        file = self.folder / "pid"
+        self.assertRaises(
+            host_process.LayerError, host_process.run,
+            ["sh", "-c", 'sleep 60 & echo $! > "$0"; wait', str(file)],
+            timeout_seconds=0.5)
+        deadline = time.monotonic() + 5
+        while is_there(int(file.read_text())):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+
+    def test_when_one_cannot_be_started_the_others_are_ended(self):
+        file = self.folder / "pid"
+        begun = time.monotonic()
+        self.assertRaises(
+            host_process.LayerError, host_process.run_together,
+            [["sh", "-c", 'echo $$ > "$0"; exec sleep 60', str(file)],
+             ["no-such-program-anywhere"]], timeout_seconds=60)
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertFalse(file.exists() and is_there(int(file.read_text())))
+
+    def test_it_joins_a_cgroup_first(self):
+        """A folder with such a file stands for what the kernel mounts."""
+        (self.folder / "cgroup.procs").touch()
+        printed = host_process.run(
+            ["sh", "-c", 'echo "$$ $0"', "two words;"], timeout_seconds=30,
+            cgroup=str(self.folder))
+        joined = (self.folder / "cgroup.procs").read_text().strip()
+        self.assertEqual(f"{joined} two words;\n", printed.decode())
+
+    def test_it_does_not_run_outside_its_cgroup(self):
+        error = self.assertRaises(
+            host_process.LayerError, host_process.run, ["touch", str(
+                self.folder / "ran")], timeout_seconds=30,
+            cgroup=str(self.folder / "none"))
+        self.assertIn("none", str(error))
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_missing_programs_are_told_with_their_packages(self):
+        found = host_process.missing(["rados", "fio", "rados"],
+                                     path=str(self.folder))
+        self.assertEqual(2, len(found))
+        self.assertIn("package fio", found[0])
+        self.assertIn("package ceph-common", found[1])
