@@ -51,7 +51,7 @@ readonly RUNNER=.tox/runner
 readonly RUNNER_NEEDS=(bindep 'stestr>=4.1.0' 'tox>=4.21.0' 'tox-uv>=1.16.0')
 # A part that hangs must leave the others their time: the whole has an hour.
 readonly PART_LIMIT_SECONDS=900
-readonly FUNCTIONAL_LIMIT_SECONDS=2100
+readonly FUNCTIONAL_LIMIT_SECONDS=2900
 # uv brings its own list of authorities; the machine's list is the right one.
 export UV_SYSTEM_CERTS=1
 
@@ -170,7 +170,8 @@ run_tests() {
     failed=$((failed + part_failed))
     skipped=$((skipped + part_skipped))
     if ((part_failed > 0)); then
-        failures+=("$part: $part_failed of its tests")
+        failures+=("$part: $part_failed of its tests:
+$("$RUNNER/bin/python" tests/tally.py failures "$before")")
     fi
     if ((part_passed + part_failed == 0)); then
         failures+=("$part: no test ran")

@@ -18,6 +18,7 @@ it with a Python that has stestr, from the folder that holds .stestr/.
 
 import argparse
 import collections
+from collections.abc import Iterator
 import sys
 
 from stestr.repository import abstract
@@ -25,6 +26,9 @@ from stestr.repository import file as file_repository
 import testtools
 
 NO_RUN = -1
+#: Of each failed test.
+SHOWN_LINES = 6
+LONGEST_LINE = 400
 
 # testtools' StreamToDict gives a test that was started and never ended (its
 # worker died) the status 'inprogress', or 'unknown' when even less is known.
@@ -52,47 +56,65 @@ def latest_run(repository_url):
         return NO_RUN
 
 
-def count(repository_url, run_id):
-    """Count the tests of one run by outcome.
+def tests_of(repository_url, run_id) -> list[dict]:
+    """Every test of a run, as testtools' StreamToDict describes it.
 
     :param repository_url: path of the folder that holds .stestr/
     :param run_id: number of the run
-    :returns: {'passed' | 'failed' | 'skipped': number of tests}
+    :returns: with "id", "status" (a key of OUTCOMES) and "details"
     :raises KeyError: the repository has no such run
     """
-    counts = collections.Counter()
-
-    def add(test):
-        # 'exists' only announces a test.
-        if test['status'] != 'exists':
-            counts[OUTCOMES[test['status']]] += 1
-
+    found = []
     repository = file_repository.RepositoryFactory().open(repository_url)
-    result = testtools.StreamToDict(add)
+    result = testtools.StreamToDict(found.append)
     result.startTestRun()
     try:
         repository.get_test_run(run_id).get_test().run(result)
     finally:
         result.stopTestRun()
-    return counts
+    # 'exists' only announces a test.
+    return [test for test in found if test['status'] != 'exists']
+
+
+def ends_of_failures(tests: list[dict]) -> Iterator[str]:
+    """Which tests failed, each with the end of what it said of it.
+
+    For who sees only the end of a log.
+
+    :param tests: see ``tests_of``
+    :returns: lines
+    """
+    for test in tests:
+        if OUTCOMES[test['status']] != 'failed':
+            continue
+        yield f"{test['id']} ({test['status']})"
+        for name, content in sorted(test['details'].items()):
+            if name.startswith(('traceback', 'reason')):
+                lines = content.as_text().strip().splitlines()
+                yield from (f'    {line[:LONGEST_LINE]}'
+                            for line in lines[-SHOWN_LINES:])
 
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest='command', required=True)
     commands.add_parser('latest', help='print the number of the last run')
-    since = commands.add_parser(
-        'since', help='print passed, failed and skipped of a newer run')
-    since.add_argument('run', type=int, help='what "latest" printed before')
+    for name, what in (('since', 'passed, failed and skipped'),
+                       ('failures', 'what failed and why')):
+        newer = commands.add_parser(name, help=f'print {what} since a run')
+        newer.add_argument('run', type=int, help='what "latest" printed then')
     options = parser.parse_args(arguments)
 
     latest = latest_run('.')
     if options.command == 'latest':
         print(latest)
         return
-    counts = collections.Counter()
-    if latest > options.run:
-        counts = count('.', latest)
+    tests = tests_of('.', latest) if latest > options.run else []
+    if options.command == 'failures':
+        for line in ends_of_failures(tests):
+            print(line)
+        return
+    counts = collections.Counter(OUTCOMES[test['status']] for test in tests)
     print(counts['passed'], counts['failed'], counts['skipped'])
 
 

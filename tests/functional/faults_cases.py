@@ -9,62 +9,20 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-"""Faults injected for real while creates run.
+"""Creates while each kind of fault happens, with doors and without.
 
-Nine minutes on two busy cores: not part of the functional tests yet. With the
-lab up: ``python -m testtools.run tests.functional.faults_cases``. The complete
-run, with as many creates on both sides for every fault, is
+Those of test_faults and two that take longer; together nine minutes on two
+busy cores, so that they are no part of the functional tests. With the lab up:
+``python -m testtools.run tests.functional.faults_cases``. The complete run,
+with as many creates on both sides for every fault, is
 ``python -m tests.functional.faults``; it takes about an hour.
 """
 
-import contextlib
-
-from tests.functional import faults_cloud
 from tests.functional import faults_injected
-from tests.functional import faults_run
-from tests.functional import glance_proxy
-from tests.functional import lab
+from tests.functional import test_faults
 
 
-class FaultsTest(lab.LabTestCase):
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        with contextlib.ExitStack() as stack:
-            cls.cloud = faults_cloud.Cloud()
-            cls.proxy = stack.enter_context(
-                glance_proxy.GlanceProxy(cls.cloud.glance_url))
-            # one configuration may serve several tests
-            stack.enter_context(cls.cloud.as_it_was())
-            stack.enter_context(cls.cloud.no_limit())
-            cls.addClassCleanup(stack.pop_all().close)
-
-    def run_fault(self, fault, doors, creates):
-        return faults_run.run(self.cloud, self.proxy, fault, doors, creates)
-
-    def assert_not_worse(self, fault, on, off=None):
-        self.assertEqual([], faults_run.problems(fault, on, off))
-
-    def test_1_what_glance_answers_to_the_doors_only_fails_no_create(self):
-        fault = faults_injected.EACH_ANSWER
-        on = self.run_fault(fault, "both", 100)
-        self.assert_not_worse(fault, on)
-        self.assertEqual([], on.failures)
-        given = {answer for agent, answer in self.proxy.counts
-                 if agent == faults_injected.DOORS_AGENT}
-        self.assertEqual(set(faults_injected.ANSWERS), given - {None})
-        # each volume is where the tags or the policy say
-        self.assertEqual(
-            set(), {(create.kind, create.pool) for create in on.creates
-                    if not create.is_on_own_tier}
-            - {("tagged image", "tier-general")})
-
-    def test_2_tiers_that_change_meanwhile_fail_no_create(self):
-        fault = faults_injected.TIERS_CHANGED
-        on = self.run_fault(fault, "both", 100)
-        self.assert_not_worse(fault, on)
-        self.assertEqual([], on.failures)
+class MoreFaultsTest(test_faults.FaultsTest):
 
     def test_3_without_glance_fails_only_what_cinder_fails_alone(self):
         fault = faults_injected.GLANCE_GONE

@@ -205,13 +205,18 @@ def change_cinder_for_class(test_class, text, *services):
     restart()
 
 
-def is_alive(pid):
-    """Whether a process is there and no zombie."""
+def started_at(pid):
+    """When a process began, in ticks since the boot; None if it has ended.
+
+    It tells a process from a later one that was given the same pid.
+    """
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+        return None
+    # proc(5): the state is field 3, the time is field 22.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
 
 
 def kill(pid, number):

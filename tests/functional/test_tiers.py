@@ -155,15 +155,17 @@ class TiersTest(lab.LabTestCase):
         self.assertEqual([], self.ask("openstack", "tier", "plan",
                                       "--catalog", changed))
 
-    def test_a_new_tier_gets_pool_rule_and_type(self):
-        def add(content):
-            content["tiers"]["scratch"] = {
-                "tags": ["scratch"], "priority": 77, "rbd": {
-                    "cluster": "ceph", "pool": "tier-scratch",
-                    "device_class": "ssd", "failure_domain": "host",
-                    "pg_num": 8, "replicated": {"size": 2, "min_size": 1}}}
+    def with_scratch(self, pg_num):
+        """The catalog with one more tier."""
+        return self.changed(lambda content: content["tiers"].update(scratch={
+            "tags": ["scratch"], "priority": 77, "rbd": {
+                "cluster": "ceph", "pool": "tier-scratch",
+                "device_class": "ssd", "failure_domain": "host",
+                "pg_num": pg_num, "replicated": {"size": 2, "min_size": 1}},
+            "qos": {"front_end": {"total_iops_sec": 100}}}))
 
-        changed = self.changed(add)
+    def test_a_new_tier_gets_pool_rule_and_type(self):
+        changed = self.with_scratch(8)
         self.addCleanup(self.remove_scratch)
         self.run_command("openstack", "tier", "apply", "--catalog", changed)
         self.assertEqual([], self.ask("openstack", "tier", "plan",
@@ -172,8 +174,41 @@ class TiersTest(lab.LabTestCase):
                                    "tier-scratch", "size")
         self.assertEqual("size: 2", size.strip())
 
+    def test_what_is_named_is_done_though_it_is_refused(self):
+        self.addCleanup(self.remove_scratch)
+        self.run_command("openstack", "tier", "apply", "--catalog",
+                         self.with_scratch(8))
+        changed = self.with_scratch(16)
+        name = "pool tier-scratch (ceph)"
+        self.assert_refused(changed, f"--allow '{name}'")
+        self.run_command("openstack", "tier", "apply", "--catalog", changed,
+                         "--allow", name)
+        shown = self.ask("ceph", "osd", "pool", "ls", "detail")
+        pool, = [one for one in shown if one["pool_name"] == "tier-scratch"]
+        self.assertEqual(16, pool["pg_num_target"])
+        self.assertEqual([], self.ask("openstack", "tier", "plan",
+                                      "--catalog", changed))
+        named = ("--allow", "volume type scratch",
+                 "--allow", "qos spec tier-scratch")
+        self.run_command("openstack", "tier", "apply", *named)
+        self.assertEqual([], self.ask("openstack", "tier", "plan"))
+        self.run_command("openstack", "tier", "apply", *named)
+        self.assertNotIn("scratch", self.names("openstack", "volume", "type"))
+        self.assertNotIn("tier-scratch",
+                         self.names("openstack", "volume", "qos"))
+        pools, _ = self.run_command("ceph", "osd", "pool", "ls")
+        self.assertIn("tier-scratch", pools.split())
+
+    def names(self, *command):
+        return {one["Name"] for one in self.ask(*command, "list")}
+
     def remove_scratch(self):
-        self.run_command("openstack", "volume", "type", "delete", "scratch")
+        if "scratch" in self.names("openstack", "volume", "type"):
+            self.run_command("openstack", "volume", "type", "delete",
+                             "scratch")
+        if "tier-scratch" in self.names("openstack", "volume", "qos"):
+            self.run_command("openstack", "volume", "qos", "delete",
+                             "tier-scratch")
         self.run_command("ceph", "osd", "pool", "delete", "tier-scratch",
                          "tier-scratch", "--yes-i-really-really-mean-it")
         rules, _ = self.run_command("ceph", "osd", "crush", "rule", "ls")

@@ -16,6 +16,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import subprocess
 import sys
 
@@ -24,6 +25,9 @@ import pyperf
 import testtools
 
 from benchmarks import create_throughput
+from benchmarks import self_comparison
+from rally_scenarios.bench import result_file
+from tests.unit.bench import results
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 CLOUDS = '''
@@ -107,12 +111,32 @@ class AuditTestCase(BenchmarkTestCase):
         self.assertEqual(2, large['calls'] - small['calls'])
 
 
+class PlanTestCase(BenchmarkTestCase):
+
+    def test_a_plan_of_all_and_one_of_nothing(self):
+        heading, *rows = self.run_it('plan', '--tiers', '5', '20')
+        self.assertIn('peak MiB', heading)
+        self.assertEqual(4, len(rows))
+        found = {(one['tiers'], one['plan']): one
+                 for one in json.loads(self.file.read_text())}
+        self.assertEqual([0, 0], [found[tiers, 'empty']['actions']
+                                  for tiers in (5, 20)])
+        # rule, pool, type, QoS spec and quota of each tier,
+        # 3 more of 2 that are coded; of all: 2 classes, user, type for images
+        self.assertEqual(20 * 5 + 2 * 3 + 4, found[20, 'first']['actions'])
+        # access of 3 more private types, a project; options of 15 more
+        # pools, 2 profiles
+        self.assertEqual([3 + 2, 15 + 2], [
+            found[20, 'empty'][what] - found[5, 'empty'][what]
+            for what in ('calls', 'ceph_commands')])
+
+
 class CreateThroughputTestCase(BenchmarkTestCase):
 
     def setUp(self):
         super().setUp()
         cloud = subprocess.Popen(
-            [sys.executable, str(TOP / 'tests/unit/cloud_stand_in.py')],
+            [sys.executable, '-m', 'tests.unit.cloud_stand_in'], cwd=TOP,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(cloud.wait)
         self.addCleanup(cloud.stdin.close)
@@ -172,3 +196,54 @@ class CreateThroughputTestCase(BenchmarkTestCase):
         for expected, found in zip((0.2, 0.2 - 1.2706, 0.2 + 1.2706),
                                    map(math.log, ratio), strict=True):
             self.assertAlmostEqual(expected, found, places=4)
+
+
+class HostileCatalogsTestCase(BenchmarkTestCase):
+
+    def test_each_text_is_compared_with_a_sound_catalog(self):
+        rows = self.run_it('hostile_catalogs', '--tiers', '20')
+        found = json.loads(self.file.read_text('utf-8'))
+        self.assertEqual(len(found) + 2, len(rows))
+        self.assertGreater(found['wrong overflows']['ratio'],
+                           found['a number of base 60']['ratio'])
+
+
+class SelfComparisonTestCase(BenchmarkTestCase):
+
+    def test_intervals_that_cover_the_pooled_mean_are_counted(self):
+        dice = random.Random(3)  # noqa: S311
+        found = self_comparison.compared(
+            [dice.gauss(160, 3) for _repeat in range(61)], 20)
+        self.assertEqual((3, 20), (found['repeats'], found['of']))
+        self.assertIn(found['covered'], (18, 19, 20))
+        self.assertLess(found['differ'], 4)
+
+    def test_a_tier_that_changes_on_the_way_is_not_covered(self):
+        found = self_comparison.compared(
+            [100 + repeat + repeat % 2 for repeat in range(60)], 20)
+        self.assertLess(found['covered'], 5)
+
+    def test_too_few_repeats_are_refused(self):
+        self.assertRaises(SystemExit, self_comparison.compared, [1.0] * 39,
+                          20)
+
+    def test_a_result_file_gives_a_row_for_each_figure(self):
+        self.file.write_text(result_file.write(results.run({'general': {
+            'randwrite-4k': [results.slot([100, 60 + repeat])
+                             for repeat in range(40)]}})), 'utf-8')
+        heading, iops, p99 = self.run_it('self_comparison', str(self.file))
+        self.assertEqual(heading.split()[0], 'tier')
+        self.assertEqual(['general', 'randwrite-4k', 'IOPS', '2', '179.5'],
+                         iops.split()[:5])
+        self.assertEqual('p99', p99.split()[2])
+
+
+class ResultMergeTestCase(BenchmarkTestCase):
+
+    def test_all_outputs_are_read(self):
+        _heading, row = self.run_it('result_merge', '--guests', '3',
+                                    '--patterns', '6', '--runs', '2')
+        found = json.loads(self.file.read_text('utf-8'))
+        self.assertEqual('36', row.split()[0])
+        self.assertGreater(found['bins_each'], 100)
+        self.assertGreater(found['ios'], found['outputs'])

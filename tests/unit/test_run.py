@@ -113,6 +113,19 @@ class TallyTestCase(testtools.TestCase):
     def test_a_test_whose_worker_dies_has_failed(self):
         self.run_tests('test_killed.py', KILLED)
         self.assertEqual('0 1 0', self.tally('since', '-1'))
+        self.assertIn('test_killed.', self.tally('failures', '-1'))
+
+    def test_what_failed_is_named_with_the_end_of_its_reason(self):
+        self.run_tests('test_sample.py', SAMPLE)
+        told = self.tally('failures', '-1').splitlines()
+        self.assertEqual(
+            ['test_sample.SampleTestCase.test_fails (fail)',
+             'test_sample.SampleTestCase.test_is_in_error (fail)',
+             'test_sample.SampleTestCase.test_succeeds_unexpectedly'
+             ' (uxsuccess)'],
+            sorted(line for line in told if not line.startswith(' ')))
+        self.assertIn('    OSError', told)
+        self.assertEqual('', self.tally('failures', '0'))
 
 
 class TookPartTestCase(testtools.TestCase):
