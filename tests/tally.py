@@ -26,9 +26,9 @@ from stestr.repository import file as file_repository
 import testtools
 
 NO_RUN = -1
-#: Of each failed test.
-SHOWN_LINES = 6
-LONGEST_LINE = 400
+# Who has only the end of a log must find every name in it.
+LONGEST_REASON = 160
+MOST_NAMED = 20
 
 # testtools' StreamToDict gives a test that was started and never ended (its
 # worker died) the status 'inprogress', or 'unknown' when even less is known.
@@ -76,23 +76,23 @@ def tests_of(repository_url, run_id) -> list[dict]:
     return [test for test in found if test['status'] != 'exists']
 
 
-def ends_of_failures(tests: list[dict]) -> Iterator[str]:
-    """Which tests failed, each with the end of what it said of it.
+def failed_tests(tests: list[dict]) -> Iterator[str]:
+    """Which tests failed, in a line each, with the last line of the reason.
 
-    For who sees only the end of a log.
+    The whole reasons are in the log of the run.
 
     :param tests: see ``tests_of``
-    :returns: lines
+    :returns: lines; of more than MOST_NAMED tests the last says how many
     """
-    for test in tests:
-        if OUTCOMES[test['status']] != 'failed':
-            continue
-        yield f"{test['id']} ({test['status']})"
-        for name, content in sorted(test['details'].items()):
-            if name.startswith(('traceback', 'reason')):
-                lines = content.as_text().strip().splitlines()
-                yield from (f'    {line[:LONGEST_LINE]}'
-                            for line in lines[-SHOWN_LINES:])
+    failed = [test for test in tests if OUTCOMES[test['status']] == 'failed']
+    for test in failed[:MOST_NAMED]:
+        reasons = [content.as_text().strip()
+                   for name, content in sorted(test['details'].items())
+                   if name.startswith(('traceback', 'reason'))]
+        last = ''.join(reasons[-1:]).rpartition('\n')[2].strip()
+        yield f"{test['id']}: {last[:LONGEST_REASON] or test['status']}"
+    if len(failed) > MOST_NAMED:
+        yield f'and {len(failed) - MOST_NAMED} more'
 
 
 def main(arguments):
@@ -100,7 +100,7 @@ def main(arguments):
     commands = parser.add_subparsers(dest='command', required=True)
     commands.add_parser('latest', help='print the number of the last run')
     for name, what in (('since', 'passed, failed and skipped'),
-                       ('failures', 'what failed and why')):
+                       ('failures', 'what failed, a line each')):
         newer = commands.add_parser(name, help=f'print {what} since a run')
         newer.add_argument('run', type=int, help='what "latest" printed then')
     options = parser.parse_args(arguments)
@@ -111,7 +111,7 @@ def main(arguments):
         return
     tests = tests_of('.', latest) if latest > options.run else []
     if options.command == 'failures':
-        for line in ends_of_failures(tests):
+        for line in failed_tests(tests):
             print(line)
         return
     counts = collections.Counter(OUTCOMES[test['status']] for test in tests)

@@ -223,7 +223,13 @@ class SshTransport:
             f" tail -n +{known + 1} {log} | head -c {_MAX_READING_BYTES}",
             _MAX_READING_BYTES + 100)
         number, _end, text = answer.partition("\n")
-        if number.strip().isdecimal() and int(number[:12]) < known:
+        if answer and not number.strip().isdecimal():
+            connection.problem = (
+                f"SSH to {connection.login}: found {number[:80]!r}, expected a"
+                f" number of lines first: let no start-up file of the guest's"
+                f" shell (such as ~/.bashrc) print anything")
+            raise transport.TransportError(connection.problem)
+        if answer and int(number[:12]) < known:
             # A file that was begun anew: the guest has booted again.
             self._lines_read[guest.name] = 0
             return ""

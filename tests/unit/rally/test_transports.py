@@ -183,6 +183,17 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
             self.assertIn(message, self.problem(
                 self.transport(self.guests), guest))
 
+    def test_what_a_shell_prints_by_itself_is_not_taken_for_words(self):
+        guest = self.guests[0]
+        self.cut_off(guest)
+        self.sshds[guest.name].start(
+            'ForceCommand echo Welcome; eval "$SSH_ORIGINAL_COMMAND"')
+        self.tell(guest, "one\n")
+        transport = self.transport(self.guests)
+        expected = "found 'Welcome', expected a number of lines"
+        self.assertIn(expected, self.problem(transport, guest))
+        self.assertIn(expected, transport.evidence(guest))
+
     def test_who_is_not_let_in_shows_its_console_and_why(self):
         guest = self.guests[0]
         self.console(guest).write_text("Kernel panic - not syncing\n")
