@@ -87,8 +87,8 @@ def _skew(run):
     for tier in run.tiers:
         merged = [(slot.merged, pattern, slot) for pattern in tier.patterns
                   for slot in pattern.slots if slot.merged]
-        found = [each for each in merged if may_be_ms(each[0])
-                 > fleet.START_SKEW_LIMIT_MS]
+        found = [each for each in merged if fleet.start_remark(
+            each[0].start_skew_ms, each[0].start_skew_error_ms)]
         if found:
             worst, pattern, slot = max(
                 found, key=lambda each: may_be_ms(each[0]))

@@ -142,7 +142,7 @@ class TransportContract:
         return fleet
 
     def wait_for(self, fleet, guest, name):
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 180
         while fleet.console(guest.position).event(name) is None:
             self.assertLess(time.monotonic(), deadline,
                             f"{guest.name} never said {name}")
@@ -158,8 +158,8 @@ class TransportContract:
         fleet = self.start_fleet()
         ears = self.listener(self.transport(self.guests))
         listening_on = threading.Thread(
-            target=lambda: ears.listen_for_start(60)
-            and ears.listen_to_end(60))
+            target=lambda: ears.listen_for_start(180)
+            and ears.listen_to_end(180))
         listening_on.start()
         self.addCleanup(listening_on.join)
         self.wait_for(fleet, lost_for_a_while, "READY")
