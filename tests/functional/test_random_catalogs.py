@@ -115,8 +115,7 @@ class RandomCatalogsTest(tier_objects.TierObjectsTestCase):
                                  [after[key][name] for name in FIXED_FIELDS])
 
     @hypothesis.settings(
-        max_examples=PAIRS, deadline=None, database=None, derandomize=False,
-        print_blob=True,
+        max_examples=PAIRS, database=None,
         phases=[hypothesis.Phase.generate], suppress_health_check=list(
             hypothesis.HealthCheck))
     @hypothesis.given(first=always.sound_catalogs(),

@@ -14,7 +14,6 @@ import io
 
 import ddt
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
@@ -123,7 +122,6 @@ class ReadBodyTestCase(testtools.TestCase):
     @given(strategies.lists(strategies.binary(max_size=9), max_size=9),
            strategies.sampled_from(LENGTHS), strategies.booleans(),
            strategies.booleans(), strategies.sampled_from(streams.WAYS))
-    @settings(deadline=None)
     def test_whatever_comes_is_still_there(self, pieces, length,
                                            is_terminated, is_broken, way):
         """As far as a server lets anybody read: to the length it was told."""

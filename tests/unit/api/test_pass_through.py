@@ -20,7 +20,6 @@ import json
 import ddt
 from hypothesis import example
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 
 from cinder_tiers import api
@@ -63,7 +62,6 @@ BODIES = strategies.binary(max_size=99) | strategies.builds(
     lambda document, is_ascii: json.dumps(
         document, ensure_ascii=is_ascii).encode('utf-8', 'surrogatepass'),
     DOCUMENTS, strategies.booleans())
-IN_ANY_TIME = settings(deadline=None)
 
 
 @ddt.ddt
@@ -143,7 +141,6 @@ class PassThroughTestCase(api_fixture.ApiTestCase):
                 and (image is None or 0 < len(image) < 256))
 
     @given(BODIES, strategies.booleans())
-    @IN_ANY_TIME
     def test_a_create_is_steered_or_passes(self, data, is_terminated):
         if self.is_ours(data):
             self.assert_steered(data, is_terminated)
@@ -155,7 +152,6 @@ class PassThroughTestCase(api_fixture.ApiTestCase):
     @given(VOLUMES)
     @example({'metadata': {'a': float('nan'), 'b': 10 ** 4000}})
     @example({'name': '\ud800', '': [], '\x00': {'volume_type': 'x'}})
-    @IN_ANY_TIME
     def test_most_volumes_of_the_tests_are_ours(self, volume):
         data = json.dumps({'volume': {
             **volume, 'volume_type': 'image-tier', 'imageRef': None,
@@ -166,7 +162,6 @@ class PassThroughTestCase(api_fixture.ApiTestCase):
     @given(strategies.binary(max_size=99), strategies.text(max_size=9),
            strategies.text(max_size=20), strategies.text(max_size=20),
            strategies.sampled_from(streams.WAYS))
-    @IN_ANY_TIME
     def test_any_other_request_passes(self, data, method, path, content_type,
                                       way):
         self.assert_untouched([data], way, method=method, path=path,

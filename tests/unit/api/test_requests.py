@@ -210,7 +210,7 @@ class RequestsTestCase(api_fixture.ApiTestCase):
         | strategies.lists(strategies.integers(), max_size=2)
         | strategies.dictionaries(strategies.text(max_size=3),
                                   strategies.text(max_size=3), max_size=2)))
-    @settings(deadline=None, max_examples=30)
+    @settings(max_examples=30)
     def test_whatever_a_volume_holds_the_door_makes_it_no_worse(self, volume):
         body = json.dumps({'volume': volume}).encode()
         theirs, ours = (self.api.request(

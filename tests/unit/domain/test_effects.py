@@ -290,7 +290,7 @@ POOLS = strategies.builds(
 
 class AlwaysTestCase(testtools.TestCase):
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(before=POOLS, after=POOLS, used=strategies.integers(0, 2 ** 60),
            hosts=strategies.integers(1, 7), out=strategies.booleans())
     def test_between_nothing_and_all_copies_moves(self, before, after, used,

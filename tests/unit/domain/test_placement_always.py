@@ -20,7 +20,6 @@ import operator
 
 from hypothesis import example
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
@@ -100,9 +99,6 @@ POLICIES = strategies.builds(
     on_no_access=strategies.sampled_from(decision.OnNoAccess))
 ON_ERRORS = strategies.sampled_from(decision.OnError)
 
-#: An example may take long: the machine may have other work.
-IN_ANY_TIME = settings(deadline=None)
-
 #: As much as Glance accepts, and all of it unwelcome.
 WORST_IMAGE = decision.Image(
     owner='\ud800\x00', visibility='public', tags=frozenset(
@@ -128,7 +124,6 @@ def asked_by(request, policy):
 
 class AlwaysTestCase(testtools.TestCase):
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES, ON_ERRORS)
     def test_no_project_gets_a_tier_that_it_may_not_use(
             self, found, request, policy, on_error):
@@ -141,7 +136,6 @@ class AlwaysTestCase(testtools.TestCase):
                                 or request.is_admin
                                 or request.project in decided.tier.projects)
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES, ON_ERRORS, strategies.randoms())
     def test_the_order_of_tiers_does_not_matter(
             self, found, request, policy, on_error, random):
@@ -150,7 +144,6 @@ class AlwaysTestCase(testtools.TestCase):
             both_decisions(found, request, policy, on_error),
             both_decisions(shuffled, request, policy, on_error))
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES, strategies.randoms())
     def test_the_order_of_tags_does_not_matter(
             self, found, request, policy, random):
@@ -165,7 +158,6 @@ class AlwaysTestCase(testtools.TestCase):
             placement.decide(tiers=found, request=request, policy=policy),
             placement.decide(tiers=found, request=again, policy=policy))
 
-    @IN_ANY_TIME
     @given(tiers(names=HOSTILE), requests(
         visibilities=HOSTILE, type_names=HOSTILE), POLICIES, ON_ERRORS)
     @example([], decision.Request(project='\ud800', image=WORST_IMAGE),
@@ -178,7 +170,6 @@ class AlwaysTestCase(testtools.TestCase):
             self.assertNotEqual((), decided.reasons)
             self.assertIsInstance(str(decided), str)
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES, ON_ERRORS)
     @example([decision.AppliedTier(name='general', fallback=True)],
              decision.Request(project='us', image=WORST_IMAGE),
@@ -194,7 +185,6 @@ class AlwaysTestCase(testtools.TestCase):
                     self.assertLessEqual(set(reason.found.split(',')),
                                          set(KNOWN_TAGS))
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES)
     @example([decision.AppliedTier(name='high', tags=frozenset('x'),
                                    priority=1, projects=frozenset()),
@@ -216,7 +206,6 @@ class AlwaysTestCase(testtools.TestCase):
                 self.assertFalse(decided.tier.tags.isdisjoint(wanted))
                 self.assertGreaterEqual(decided.tier.priority, tier.priority)
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES)
     def test_the_highest_usable_tier_that_is_asked_for_wins(
             self, found, request, policy):
@@ -229,7 +218,6 @@ class AlwaysTestCase(testtools.TestCase):
             self.assertTrue(decided.tier.priority == max(usable) if usable
                             else decided.tier.fallback)
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES, ON_ERRORS)
     def test_an_overflow_is_another_tier_that_the_tier_names(
             self, found, request, policy, on_error):
@@ -242,7 +230,6 @@ class AlwaysTestCase(testtools.TestCase):
                                  decided.overflow.name)
                 self.assertNotEqual(decided.tier, decided.overflow)
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES)
     def test_what_is_fixed_or_named_is_never_touched(
             self, found, request, policy):
@@ -252,7 +239,6 @@ class AlwaysTestCase(testtools.TestCase):
         if request.fixed_by or named and not named.follows_image:
             self.assertIs(decision.Verdict.UNTOUCHED, decided.verdict)
 
-    @IN_ANY_TIME
     @given(tiers(), requests(), POLICIES)
     def test_every_tier_has_at_most_one_reason_to_lose(
             self, found, request, policy):

@@ -132,7 +132,6 @@ class LineTestCase(testtools.TestCase):
     def test_no_token_is_in_it(self):
         self.assertNotIn('token-of-user', self.keep(record_of(decide()))[0])
 
-    @hypothesis.settings(deadline=None)
     @hypothesis.given(st.sets(st.text(max_size=8), min_size=1, max_size=4))
     def test_no_text_of_an_image_is_in_it(self, texts):
         tags = {f'evil{text}' for text in texts} | {'Database', 'a\r\nERROR'}

@@ -54,7 +54,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
         return plans.make(catalog=catalog, actual=dataclasses.replace(
             world.observe(), projects=BY_ID))
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(first=always.sound_catalogs(), second=always.sound_catalogs())
     def test_what_was_applied_is_exported(self, first, second):
         world = in_memory.World(osds=plain.osds(), existing=always.FOREIGN)
@@ -90,7 +90,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
                 self.assertLessEqual(wanted.rbd.osd_options.items(),
                                      tier.rbd.osd_options.items())
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(catalog=always.sound_catalogs(), cut=strategies.integers(0, 20))
     def test_an_apply_that_was_cut_off_is_exported(self, catalog, cut):
         world = in_memory.World(osds=plain.osds(), existing=always.FOREIGN)
@@ -117,7 +117,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
                                 + 'f' * 12),
         inventories.other_backend('lvm'))
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(existing=foreign_worlds.foreign_worlds())
     def test_a_cloud_of_others_is_exported(self, existing):
         world = in_memory.World(osds=plain.osds(), existing=existing)
@@ -139,7 +139,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
                 {one.key.kind for one in self.make_plan(ours, world).actions
                  if one.key.cluster}, {actions.Kind.CEPHX_USER})
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(existing=foreign_worlds.foreign_worlds())
     def test_taking_all_of_it_over_leaves_ceph_as_it_is(self, existing):
         world = in_memory.World(osds=plain.osds(), existing=existing)
@@ -163,7 +163,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
                     if action.key.kind not in (
                         actions.Kind.CEPHX_USER, actions.Kind.QOS_SPEC)})
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(existing=foreign_worlds.foreign_worlds(may_be_ours=True))
     def test_any_cloud_is_exported_and_what_is_left_is_told(self, existing):
         world = in_memory.World(osds=plain.osds(), existing=existing)

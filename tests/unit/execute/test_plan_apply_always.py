@@ -248,7 +248,7 @@ class AlwaysTestCase(testtools.TestCase):
                     (after[one].size, after[one].pg_num,
                      after[one].crush_rule))
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(first=sound_catalogs(), second=sound_catalogs())
     def test_apply_does_no_harm_and_leaves_nothing_to_do(self, first,
                                                          second):
@@ -282,7 +282,7 @@ class AlwaysTestCase(testtools.TestCase):
             rest[one] = found
         self.assert_harmless(rest, after)
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(first=sound_catalogs(), data=strategies.data(),
            limited=strategies.sets(strategies.sampled_from(NAMES)))
     def test_consent_counts_for_what_it_names(self, first, data, limited):

@@ -64,7 +64,7 @@ class CommonClockTest(testtools.TestCase):
                 {"behind_ms": behind_ms} if number == 1 else {}))
             for number, outcome in enumerate(outcomes)})
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(strategies.lists(strategies.tuples(
         strategies.integers(0, PAUSE_MS), strategies.integers(0, 4500),
         strategies.integers(0, 1900)), min_size=3, max_size=3))
@@ -80,7 +80,7 @@ class CommonClockTest(testtools.TestCase):
             for outcome, (phase_ms, *lateness)
             in zip(TRUE, guests, strict=True)}))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(strategies.integers(10000, 10 ** 6), strategies.integers(0, 2000))
     def test_a_clock_that_stands_still_is_wrong_from_then_on(self, still_ms,
                                                              phase_ms):

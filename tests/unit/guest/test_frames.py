@@ -123,7 +123,7 @@ class ResultTest(testtools.TestCase):
                              f" {'0' * 16} AAAA")
         self.assertEqual("nothing of it arrived", reason(text))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(strategies.data())
     def test_a_damaged_console_gives_the_result_or_a_named_error(self, data):
         """Lines lost, doubled, moved, cut, glued and overwritten."""
@@ -153,7 +153,7 @@ class ResultTest(testtools.TestCase):
         except frames.DamagedResult as error:
             self.assertIn("missing", str(error))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(strategies.text(), strategies.text(
         alphabet="0123456789abcdef /=:@ctiersdataevent\r\n"))
     def test_any_text_at_all_is_borne(self, chatter, rest):

@@ -179,7 +179,7 @@ class HostileConsoleTest(testtools.TestCase):
                          [guest.verdict for guest in result.guests])
         self.assert_figures_are_true(result)
 
-    @settings(max_examples=3000, deadline=None, derandomize=True)
+    @settings(max_examples=3000, derandomize=True)
     @given(consoles.damages(), consoles.damages(3))
     def test_damaged_consoles_give_true_figures_or_a_verdict(self, first,
                                                              second):
@@ -190,7 +190,7 @@ class HostileConsoleTest(testtools.TestCase):
             assert_honest(self, outcome, truth)
         self.assert_figures_are_true(self.written(found))
 
-    @settings(max_examples=3000, deadline=None, derandomize=True)
+    @settings(max_examples=3000, derandomize=True)
     @given(consoles.damages(3), strategies.integers(200, 9000),
            strategies.integers(400, 5000))
     def test_a_console_that_forgets_gives_true_figures_or_a_verdict(
@@ -201,7 +201,7 @@ class HostileConsoleTest(testtools.TestCase):
         assert_honest(self, found, TRUE[0])
         self.assert_figures_are_true(self.written([found, TRUE[1]]))
 
-    @settings(max_examples=4000, deadline=None, derandomize=True)
+    @settings(max_examples=4000, derandomize=True)
     @given(LIES, FORGERIES, WORDS, STARTS)
     def test_a_guest_that_lies_harms_nobody_else(self, events, documents,
                                                  more, start_ms):
@@ -239,7 +239,7 @@ class RealConsoleTest(test_fleet_script.LocalFleetCase):
         self.assertEqual(V.COMPLETE, truth.verdict, own)
 
         # The made consoles are of the same run, and theirs are no damages.
-        @settings(max_examples=1000, deadline=None, derandomize=True)
+        @settings(max_examples=1000, derandomize=True)
         @given(consoles.damages(without=["another guest"]),
                strategies.booleans())
         def damage(drawn, both):

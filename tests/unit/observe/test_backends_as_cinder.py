@@ -53,7 +53,7 @@ def passes_cinder(capabilities, specs):
 
 class AsCinderTestCase(testtools.TestCase):
 
-    @settings(max_examples=500, deadline=None)
+    @settings(max_examples=500)
     @given(CAPABILITIES, SPECS)
     @example({'a': 'b'}, {'a': '<or> a <or> b'})
     @example({'a': True}, {'a': '<is> True'})

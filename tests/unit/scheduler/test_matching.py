@@ -54,10 +54,8 @@ CAPABILITIES = st.dictionaries(NAMES, st.recursive(
     max_size=4)
 
 
-#: The machine may be slow, and the interesting cases are rare.
-thorough = hypothesis.settings(
-    deadline=None, max_examples=200,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow])
+#: The interesting cases are rare.
+thorough = hypothesis.settings(max_examples=200)
 
 
 def outcome(verdict, *arguments):

@@ -130,7 +130,7 @@ class WriterTestCase(testtools.TestCase):
         for absent in ('failure_domain', 'min_size', 'user: admin'):
             self.assertNotIn(absent, text)
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(written_catalogs())
     def test_what_is_written_is_read_back(self, catalog):
         text = self.write(catalog)
@@ -138,7 +138,7 @@ class WriterTestCase(testtools.TestCase):
         self.assertEqual(catalog, read)
         self.assertEqual(text, self.write(read))
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(texts=strategies.lists(TEXTS))
     def test_comments_stay_comments(self, texts):
         catalog = plain.of(plain.other_tier('a', fallback=True,
