@@ -49,7 +49,7 @@ _CLIENTS = 6
 _INTERVAL_S = 0.4
 _POLL_S = 1.0
 #: When for so long no volume has become ready, the rest is stuck.
-_STUCK_S = 30.0
+_STUCK_S = 120.0
 _REQUEST_TIMEOUT_S = 180.0
 
 

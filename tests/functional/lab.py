@@ -145,13 +145,13 @@ class LabTestCase(testtools.TestCase):
 
     def delete_volume(self, volume):
         self.run_command("openstack", "volume", "delete", "--force", volume)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while self.pool_of(volume) and time.monotonic() < deadline:
             time.sleep(1)
         self.assertIsNone(self.pool_of(volume))
 
     def wait_for_volume(self, volume, wanted="available"):
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 240
         while True:
             status = self.ask("openstack", "volume", "show",
                               volume)["status"]

@@ -48,7 +48,8 @@ FAULTS = {
                     {"name": "write-64k", "rw": "write", "bs": "64k"}],
                 "flavor": {"name": "cinder-tiers-guest"},
                 "guests_per_tier": 3, "region_mib": 8, "ramp_seconds": 1,
-                "runtime_seconds": 3, "late_after_ms": 2000}},
+                "runtime_seconds": 3, "gap_seconds": 8,
+                "late_after_ms": LATE_AFTER_MS}},
             "runner": {"serial": {"times": 1}},
             "contexts": {
                 "users": {"tenants": 1, "users_per_tenant": 1},

@@ -94,7 +94,7 @@ class PlacementTest(lab.LabTestCase):
         volume = self.ask("openstack", "server", "show", server["id"])[
             "volumes_attached"][0]["id"]
         self.assertEqual("tier-database", self.pool_of(volume))
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         console = ""
         while "hello from 42" not in console:
             self.assertLess(time.monotonic(), deadline, console)

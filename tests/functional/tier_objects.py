@@ -78,7 +78,7 @@ class TierObjectsTestCase(lab.LabTestCase):
         self.call("get", f"/qos-specs/{spec['id']}/associate",
                   params={"vol_type_id": kind["id"]})
         # the monitors hear a little later that all of it is created
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while "creating" in self.ceph_world()["pool", self.foreign][
                 "flags_names"]:
             self.assertLess(time.monotonic(), deadline)
