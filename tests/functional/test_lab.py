@@ -170,7 +170,7 @@ class SurvivalTest(lab.LabTestCase):
         self.addCleanup(conf.write_text, text)
         conf.write_text(text.replace("TierFilter", "NoSuchFilter"))
         os.kill(self.services()["cinder-scheduler"]["pid"], signal.SIGKILL)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         row = {}
         while (row.get("state") not in ("FATAL", "BACKOFF")
                 and time.monotonic() < deadline):
