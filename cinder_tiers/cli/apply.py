@@ -33,18 +33,20 @@ from cinder_tiers import render
 from cinder_tiers.tiersfile import reader
 from cinder_tiers.tiersfile import saved_plan
 
-_SETTLE_S = 10.0
+# OSDs of a busy cluster hear of a new option seconds later.
+_SETTLE_S = 30.0
 
 
 class ApplyTiers(arguments.CatalogLister):
     """Make Cinder and Ceph match the tiers file.
 
-    Does what "tier plan" shows and nothing else, reads each object back, and
-    shows what has been done. Does nothing at all while the plan has refused
-    changes that --allow does not name. At a terminal it asks before it
-    changes anything. May be repeated at any time. While another apply to the
-    same cloud runs, it is refused; where admins work on several hosts,
-    --coordination-url must name a service that all of them reach.
+    Does what "tier plan" shows and nothing else, reads each object back, for
+    at most 30 s until it is in effect, and shows what has been done. Does
+    nothing at all while the plan has refused changes that --allow does not
+    name. At a terminal it asks before it changes anything. May be repeated at
+    any time. While another apply to the same cloud runs, it is refused; where
+    admins work on several hosts, --coordination-url must name a service that
+    all of them reach.
     """
 
     _epilog = '''Exit status: 0 all is as the tiers file says; 1 an error, or

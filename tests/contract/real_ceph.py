@@ -105,7 +105,7 @@ class CephAndCinderInMemory(testtools.TestCase):
 class RealCephCase(CephAndCinderInMemory):
     """Two tiers, one of them erasure coded, with all that they may have."""
 
-    settle_s = 10.0
+    settle_s = 30.0
 
     def setUp(self):
         super().setUp()

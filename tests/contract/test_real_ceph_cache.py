@@ -51,7 +51,7 @@ SETTINGS = {
 class RealCacheTierWorldTestCase(world_contract.WorldContract,
                                  real_ceph.CephAndCinderInMemory):
 
-    settle_s = 10.0
+    settle_s = 30.0
 
     def setUp(self):
         super().setUp()
@@ -134,7 +134,7 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
 
     def count_objects(self, pool, number):
         """Waits until the monitors know how many objects a pool holds."""
-        for _ in range(100):
+        for _ in range(600):
             known = ceph_cache.observe(self.session, self.catalog)
             if known['objects_in'].get(pool) == number:
                 return
@@ -144,7 +144,7 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
     def is_locked_out(self, ioctx):
         """Whether I/O fails as soon as the client knows of the overlay."""
         error = ceph_session.import_binding('rados').PermissionError
-        for _ in range(50):
+        for _ in range(300):
             try:
                 ioctx.write_full('one', b'2')
             except error:
@@ -286,7 +286,7 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
                 ioctx, 'image', 2 ** 20)
         cached = dataclasses.replace(self.coded, cache=self.cache)
         self.declare(cached)
-        for _ in range(100):
+        for _ in range(600):
             refused = self.make_plan().refused
             if refused:
                 break

@@ -230,7 +230,7 @@ class EveryKindTest(volumes.VolumesTestCase):
 
     def wait_for_audit(self):
         """{aspect: fields} as the audit names them; OSDs hear of it soon."""
-        for _ in range(5):
+        for _ in range(30):
             found = {row["Aspect"]: set(row["Current"])
                      for row in self.tier("audit", expect=2)
                      if row["State"] != "compliant"}

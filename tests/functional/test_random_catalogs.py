@@ -88,7 +88,7 @@ class RandomCatalogsTest(tier_objects.TierObjectsTestCase):
         clusters = {"ceph": self.session}
         try:
             results = apply.apply(
-                plan=self.plan(catalog), settle_s=10.0,
+                plan=self.plan(catalog), settle_s=30.0,
                 report=lambda result: None,
                 read=world.reader(connection=self.connection,
                                   clusters=clusters),

@@ -295,7 +295,7 @@ class SecondClusterOfTheLabTest(lab.LabTestCase):
         self.assertEqual(2, len(self.of_second("losetup", "--list")))
         self.lab_sh("second-ceph", "destroy")
         self.assertEqual(self.before, set(self.services()))
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         while (self.of_second("losetup", "--list")
                 and time.monotonic() < deadline):
             time.sleep(0.1)

@@ -116,7 +116,7 @@ class TiersTest(lab.LabTestCase):
 
     def wait_for_plan(self, catalog, actions):
         """A plan of so many actions; OSDs hear of a change soon."""
-        for _ in range(10):
+        for _ in range(60):
             planned = self.ask("openstack", "tier", "plan", "--catalog",
                                catalog, expect=2)
             if len(planned) == actions:
