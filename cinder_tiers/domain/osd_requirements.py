@@ -20,6 +20,7 @@ never planned, only audited. Pure. Must not know how OSDs are asked.
 import collections.abc
 import dataclasses
 import enum
+import shlex
 
 #: {requirement: the only object store that it is about}.
 STORE_OF = {'file_system': 'filestore', 'fast_journal': 'filestore',
@@ -251,8 +252,9 @@ def _unknown(looks: dict[str, dict[int, _Look]],
     texts = [f'{_names(ids)} {reason}' for reason, ids in reasons.items()]
     for host, ids in sorted(elsewhere.items()):
         disks = sorted(set().union(*(osds[osd_id].disks for osd_id in ids)))
-        files = ' '.join(f'/sys/block/{disk}/queue/scheduler'
-                         for disk in disks)
+        # An OSD calls its disks what it likes.
+        files = shlex.join(f'/sys/block/{disk}/queue/scheduler'
+                           for disk in disks)
         texts.append(f'the I/O scheduler of {_names(ids)} is seen on {host} '
                      f'only: run "grep . {files}" there, or this audit')
     return '; '.join(texts)

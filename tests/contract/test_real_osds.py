@@ -94,6 +94,7 @@ class RealOsdsTestCase(testtools.TestCase):
             {osd_id: away[osd_id] for osd_id in self.here})
         self.assertIs(osd_requirements.Answer.UNKNOWN, found.answer)
         command = found.reason.partition('"')[2].partition('"')[0]
+        # As an admin does who pastes it.
         shown = subprocess.run(command, shell=True, check=True,
                                capture_output=True, text=True).stdout
         for one in self.here.values():

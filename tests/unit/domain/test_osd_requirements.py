@@ -115,6 +115,14 @@ class CompareTestCase(testtools.TestCase):
             (found.answer, found.current, found.reason))
         self.assertNotEqual('', found.remedy)
 
+    def test_a_disk_of_any_name_is_one_word_of_the_command(self):
+        far = dataclasses.replace(
+            DISK, host='far', schedulers={}, disks=frozenset({'a;reboot'}))
+        found, = osd_requirements.compare(
+            Requirements(io_scheduler=('none',)), {1: far})
+        self.assertIn("run \"grep . '/sys/block/a;reboot/queue/scheduler'\"",
+                      found.reason)
+
     def test_a_scheduler_elsewhere_is_unknown_with_the_command(self):
         far = dataclasses.replace(DISK, host='far', schedulers={})
         found, = osd_requirements.compare(
