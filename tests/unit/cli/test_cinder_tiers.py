@@ -64,9 +64,10 @@ class InstalledTestCase(testtools.TestCase):
     def run_script(self, *arguments):
         return subprocess.run(
             [sys.executable, '-c', SCRIPT, *arguments], text=True,
-            cwd=shell.SETUP.parent, capture_output=True, timeout=60, env={
+            cwd=self.folder, capture_output=True, timeout=60, env={
                 'PATH': os.environ['PATH'], 'HOME': str(self.folder),
-                'PYTHONPATH': str(self.folder)})
+                # Before the tree: a build may have left an egg-info there.
+                'PYTHONPATH': f'{self.folder}:{shell.SETUP.parent}'})
 
     @ddt.data(('--help',), ())
     def test_the_help_lists_the_verbs(self, arguments):
