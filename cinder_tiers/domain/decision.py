@@ -24,10 +24,24 @@ class Verdict(enum.Enum):
 
     TIER = 'tier'
     """It is served by the decision's tier."""
-    UNTOUCHED = 'untouched'
-    """It is not ours: Cinder alone places it."""
+    NOT_OURS = 'not_ours'
+    """Its volume type does not leave the choice to the image, or there are no
+    tiers: Cinder places it as without cinder-tiers."""
+    UNDECIDED = 'undecided'
+    """Its volume type leaves the choice to the image, but no tier was
+    chosen: Cinder places it, except on backends that serve only tiers which
+    the project may not use."""
     REFUSED = 'refused'
-    """No tier may serve it."""
+    """It is not served."""
+
+
+class Feature(enum.Enum):
+    """What a volume type gives to its volumes, and another may lack."""
+
+    ENCRYPTION = 'encryption'
+    """Volumes of the type have an encryption key."""
+    MULTIATTACH = 'multiattach'
+    REPLICATION = 'replication'
 
 
 class Rule(enum.Enum):
@@ -45,6 +59,10 @@ class Rule(enum.Enum):
     TAG = 'a tag of the image asks for the tier'
     LOWER_PRIORITY = 'another tier that is asked for has a higher priority'
     NO_ACCESS = 'the project has no access to the volume type of the tier'
+    NOT_IN_ZONE = 'the tier has no backend in the availability zone'
+    LACKS_FEATURE = 'the volume type of the tier lacks what the volume needs'
+    KEY_NEEDED = 'the volume would be created without an encryption key'
+    IMAGE_UNKNOWN = 'the image may name a volume type or bring a key'
     ACCESS_NEEDED = 'a tag for a tier without access is refused'
     FALLBACK = 'the tier is the fall-back'
     NO_FALLBACK = 'no fall-back tier is applied'
@@ -119,6 +137,30 @@ class AppliedTier:
     overflow: str | None = None
     #: Ids of the projects that may use the tier; None when all may.
     projects: frozenset[str] | None = None
+    #: What its volume type gives to volumes.
+    offers: frozenset[Feature] = frozenset()
+    #: Availability zones to which its volume type is restricted (extra spec
+    #: `RESKEY:availability_zones`); None for all.
+    type_zones: frozenset[str] | None = None
+    #: Availability zones in which it has backends; None when not known.
+    backend_zones: frozenset[str] | None = None
+
+    def is_in_zone(self, request: 'Request') -> bool:
+        """Whether the tier has a backend where the volume is to be.
+
+        As in Cinder: a request that names no zone goes to any zone of a type
+        that is restricted to some, else to the default zone.
+        """
+        zones = [zones for zones in (self.type_zones, self.backend_zones)
+                 if zones is not None]
+        if not zones:
+            return True
+        found = frozenset.intersection(*zones)
+        if request.zone is not None:
+            return request.zone in found
+        if self.type_zones is not None or request.default_zone is None:
+            return bool(found)
+        return request.default_zone in found
 
     def serves(self, request: 'Request') -> bool:
         """Whether the tier's volume type can be used for a request.
@@ -139,6 +181,9 @@ class Image:
     visibility: str
     #: Tags as they were typed: hostile text.
     tags: frozenset[str] = frozenset()
+    #: Whether it holds the data of an encrypted volume, together with the id
+    #: of its key (property `cinder_encryption_key_id`).
+    brings_key: bool = False
 
     def is_trusted_by(self, project: str, trust: TagTrust) -> bool:
         """Whether its tags may steer the volumes of a project.
@@ -161,6 +206,9 @@ class NamedType:
     follows_image: bool
     #: Its name; None where it is not known or not to be repeated.
     name: str | None = None
+    #: What it gives to volumes; a tier that takes its place must give as
+    #: much.
+    offers: frozenset[Feature] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -178,6 +226,25 @@ class Request:
     moves: bool = False
     #: None for a volume that is not made from an image.
     image: Image | None = None
+    #: Availability zone that the request names.
+    zone: str | None = None
+    #: Availability zone of a volume for which none is named; None when not
+    #: known.
+    default_zone: str | None = None
+    #: What the volume has already and must keep.
+    has: frozenset[Feature] = frozenset()
+    #: What the volume type gives that Cinder takes by itself.
+    cinder_offers: frozenset[Feature] = frozenset()
+
+    @property
+    def needs(self) -> frozenset[Feature]:
+        """What the volume type of a tier must give to serve the request."""
+        needs = self.has
+        if self.named_type is not None:
+            needs |= self.named_type.offers
+        if self.image is not None and self.image.brings_key:
+            needs |= {Feature.ENCRYPTION}
+        return needs
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
