@@ -64,6 +64,7 @@ class Rule(enum.Enum):
     KEY_NEEDED = 'the volume would be created without an encryption key'
     IMAGE_UNREAD = ('the image, which was not read, may name a volume type or '
                     'bring an encryption key')
+    IMAGE_REFUSED = 'Glance does not show the image to the project'
     TIERS_UNKNOWN = 'the applied tiers could not be read'
     ACCESS_NEEDED = 'a tag for a tier without access is refused'
     FALLBACK = 'the tier is the fall-back'
@@ -240,6 +241,9 @@ class Request:
     #: Whether the volume has its type for good, as in cinder-scheduler: a
     #: tier then says where it goes and not what it is.
     keeps_type: bool = False
+    #: Whether Glance does not show the image to the project, as it will not
+    #: to Cinder.
+    is_refused: bool = False
     #: Whether the image, which could not be read, may name a volume type:
     #: nothing stronger names one.
     may_name_type: bool = False

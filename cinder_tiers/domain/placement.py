@@ -102,7 +102,9 @@ def decide_on_error(*, on_error: decision.OnError,
     A volume that moves is not sent to the fallback tier for an error: where
     an administrator sends it is as good a place. Nor does a volume get the
     type of the fallback tier when the image that was not read may name a
-    volume type of its own, or bring a key that the type would drop.
+    volume type of its own, or bring a key that the type would drop. An image
+    that Glance refuses is refused, as Cinder does it: a tenant could make it
+    appear between the two looks at it.
 
     :param on_error: what the operator chose.
     :param tiers: the applied tiers, in any order; None when not even they
@@ -117,6 +119,8 @@ def decide_on_error(*, on_error: decision.OnError,
     if settled is not None and (tiers is not None
                                 or settled.verdict is Verdict.NOT_OURS):
         return settled
+    if request.is_refused and not request.moves:
+        return _refused([Reason(rule=Rule.IMAGE_REFUSED)])
     error = Reason(rule=Rule.ERROR)
     if on_error is decision.OnError.FAIL:
         return _refused([error])

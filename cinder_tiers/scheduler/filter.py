@@ -27,6 +27,8 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain import decision
 from cinder_tiers.doors import door
+from cinder_tiers.doors import wish as wishes_of_doors
+from cinder_tiers.scheduler import guard
 from cinder_tiers.scheduler import matching
 from cinder_tiers.scheduler import wishes
 
@@ -79,28 +81,48 @@ class TierFilter(filters.BaseBackendFilter):
         # only an admin can reset.
         try:
             _remember(filter_properties['context'], None)
+            retype = wishes.read_retype(filter_properties)
+            if retype is not None:
+                state = door.of_process('scheduler').applied(retype.context)
+                return backends if guard.may_retype(retype, state) else []
             wish = wishes.read_wish(filter_properties)
             if wish is None:
                 return backends
             return self._keep(backends, wish)
         except Exception as error:
-            context = filter_properties.get('context')
-            on_error = door.chosen_on_error('scheduler', error)
-            LOG.exception(
-                'TierFilter failed (request %(request)s); on_error = '
-                '%(on_error)s applies.',
-                {'request': getattr(context, 'request_id', None),
-                 'on_error': on_error.value})
-            return [] if on_error is decision.OnError.FAIL else backends
+            return self._on_failure(backends, filter_properties, error)
 
     @staticmethod
-    def _keep(backends: list, wish: door.Wish) -> list:
+    def _keep(backends: list, wish: wishes_of_doors.Wish) -> list:
         placed = door.of_process('scheduler').place(wish)
         verdict = placed.decision.verdict
         specs = placed.tier_type and placed.tier_type.extra_specs
         _remember(wish.context, specs)
-        if verdict is decision.Verdict.REFUSED:
-            return []
-        if verdict is decision.Verdict.UNTOUCHED:
+        if verdict is decision.Verdict.TIER:
+            return matching.matcher_of(specs).keep(backends)
+        if verdict is decision.Verdict.NOT_OURS:
             return backends
-        return matching.matcher_of(specs).keep(backends)
+        if verdict is decision.Verdict.UNDECIDED and placed.state is not None:
+            return guard.keep_permitted(backends, wish, placed.state)
+        return []
+
+    @staticmethod
+    def _on_failure(backends: list, filter_properties: dict,
+                    error: Exception) -> list:
+        """What is left when our own code fails.
+
+        Cinder places what has a type of its own. What leaves the choice to
+        the image could go to the backends of private tiers, so it does not
+        go anywhere.
+        """
+        context = filter_properties.get('context')
+        on_error = door.chosen_on_error('scheduler', error)
+        is_ours = (not filter_properties.get('resource_type')
+                   or wishes.follows_image(filter_properties))
+        is_refused = is_ours or on_error is decision.OnError.FAIL
+        LOG.exception(
+            'TierFilter failed (request %(request)s); the request is '
+            '%(outcome)s.',
+            {'request': getattr(context, 'request_id', None),
+             'outcome': 'refused' if is_refused else 'left to Cinder'})
+        return [] if is_refused else backends

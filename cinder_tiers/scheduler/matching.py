@@ -50,6 +50,11 @@ class Matcher:
         self._by_strings: dict[object, bool] = {}
         self._by_values: dict[object, bool] = {}
 
+    @property
+    def names_capabilities(self) -> bool:
+        """Whether the extra specs ask anything of a backend."""
+        return self._values is not None
+
     def keep(self, backends: list) -> list:
         """The backends that may serve a volume of the type, in order.
 
