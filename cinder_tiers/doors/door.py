@@ -38,6 +38,7 @@ from cinder_tiers.doors import applied as applied_tiers
 from cinder_tiers.doors import backend_zones
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
+from cinder_tiers.doors import named_types
 from cinder_tiers.doors import record
 from cinder_tiers.doors import wish as wishes
 
@@ -87,7 +88,9 @@ class Door:
         self._images = known_images
         self._recorder = recorder
         self._zones = zones
-        self._defaults = applied_tiers.ProjectDefaults()
+        #: Volume types as requests name them.
+        self.types = named_types.NamedTypes(
+            get=self.applied, read_anew=applied.read_anew)
         self._options = cfg.CONF[conf.GROUP]
         self._memory: _Memory | None = None
 
@@ -101,51 +104,18 @@ class Door:
         return self._applied.get(
             context, ttl_s=self._options.applied_cache_seconds)
 
-    def type_named(self, context: cinder_context.RequestContext, ident: str,
-                   *, source: decision.TypeSource = (
-                       decision.TypeSource.REQUEST)) -> decision.NamedType:
-        """A volume type that was named, as Cinder takes the name.
+    @property
+    def refuses_retypes(self) -> bool:
+        """Whether members may not retype to a type that follows the image."""
+        return self._options.on_retype == 'refuse'
 
-        :param context: of the request; Cinder looks the type up with it.
-        :param ident: name or id of the type, hostile text.
-        :param source: who named it.
-        :returns: a type that follows the image only if the project may use
-            it; what it may not use, or what does not exist, is for Cinder to
-            refuse.
-        :raises Exception: whatever Cinder's database layer raises.
+    def zones_of(self, named: object) -> tuple[str | None, str | None]:
+        """The availability zone of a new volume, as Cinder takes it.
+
+        :param named: what the request names, hostile.
+        :returns: that, and the zone when none is named.
         """
-        found = self.find_type(context, ident)
-        if found is None or not (found.follows_image
-                                 and found.may_use(context)):
-            return decision.NamedType(source=source, follows_image=False)
-        return decision.NamedType(source=source, follows_image=True,
-                                  offers=found.offers)
-
-    def find_type(self, context: cinder_context.RequestContext, ident: str,
-                  ) -> applied_tiers.VolumeType | None:
-        """The volume type that Cinder takes for a name or an id.
-
-        A database may take names for equal that differ by case or by blanks
-        at their end, so what is not known to the letter is Cinder's to find.
-
-        :param context: of the request.
-        :param ident: name or id, hostile text.
-        :returns: None when Cinder does not find one either.
-        :raises Exception: whatever Cinder's database layer raises.
-        """
-        state = self.applied(context)
-        found = state.find(ident)
-        if found is not None:
-            return found
-        try:
-            type_id = volume_types.get_by_name_or_id(context, ident)['id']
-        except (exception.VolumeTypeNotFound,
-                exception.VolumeTypeNotFoundByName,
-                exception.InvalidVolumeType):
-            return None
-        # One that is newer than what is remembered.
-        return state.find(type_id) or (
-            self._applied.read_anew(context, state).find(type_id))
+        return self._zones.requested(named) if self._zones else (None, None)
 
     def place(self, wish: wishes.Wish) -> wishes.Placement:
         """Where the volume of a wish goes. Never raises an Exception.
@@ -205,7 +175,8 @@ class Door:
                 tiers=(), request=wish.request())), 0.0
         state = self.applied(wish.context)
         facts, age_s = None, 0.0
-        if state.tiers and wish.image_ref and not wish.fixed_by:
+        if (state.tiers and wish.image_ref is not None
+                and wish.fixed_by is None):
             facts = self._images.remembered(wish.image_ref)
             if facts is None:
                 answer = self._images.read(wish.context, wish.image_ref,
@@ -213,7 +184,8 @@ class Door:
                 facts, age_s = answer.facts, answer.age_s
         named, offers = wish.named_type, wish.type_offers
         if state.tiers and named is None and not wish.moves:
-            named, offers = self._named_by_others(state, wish, facts)
+            named, offers = self.types.named_by_others(
+                wish.context, facts and facts.volume_type)
         # A tier may be gone, or closed to the project, since it was read.
         for _ in range(3):
             placed = self._placed(state, wish, named, offers, facts)
@@ -222,42 +194,23 @@ class Door:
             state = self._applied.read_anew(wish.context, state)
         raise TierChanged
 
-    def _named_by_others(self, state: applied_tiers.AppliedState, wish: wishes.Wish,
-                         facts: glance.ImageFacts | None = None,
-                         ) -> tuple[decision.NamedType | None,
-                                    frozenset[decision.Feature]]:
-        """The type of a request that names none, in Cinder's order.
-
-        :returns: what the image or the project names, if one does, and what
-            the type gives that Cinder takes.
-        """
-        source, ident = decision.TypeSource.IMAGE, facts and facts.volume_type
-        if not ident:
-            source = decision.TypeSource.PROJECT
-            ident = self._defaults.type_id_of(
-                wish.context, wish.context.project_id,
-                ttl_s=self._options.applied_cache_seconds)
-        if ident:
-            named = self.type_named(wish.context, ident, source=source)
-            return named, named.offers
-        default = state.find(cfg.CONF.default_volume_type or '')
-        return None, default.offers if default else frozenset()
-
-    def _on_error(self, wish: wishes.Wish, error: Exception) -> wishes.Placement:
+    def _on_error(self, wish: wishes.Wish, error: Exception,
+                  ) -> wishes.Placement:
         """The operator's choice, as far as it drops and opens nothing."""
         known: dict[str, typing.Any] = {}
         state = tiers = None
         try:
             state = self.applied(wish.context)
             tiers = self._memory_of(state, wish.context).tiers
-            if not wish.keeps_type and wish.image_ref:
+            if not wish.keeps_type and wish.image_ref is not None:
                 known = {
                     'may_name_type': wish.named_type is None,
                     'may_bring_key': state.any_encryption,
                     'is_refused': (isinstance(error, glance.ImageRefused)
                                    and error.is_final)}
             elif wish.named_type is None and not wish.moves and wish.is_ours:
-                named, offers = self._named_by_others(state, wish)
+                named, offers = self.types.named_by_others(wish.context,
+                                                           None)
                 known = {'named_type': named, 'cinder_offers': offers}
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(f'{type(second).__name__} on the way to the '
@@ -335,8 +288,8 @@ class Door:
             image_ttl_s=options.image_cache_seconds,
             stale_s=options.image_stale_seconds)
 
-    def _keep(self, wish: wishes.Wish, placed: wishes.Placement, error: Exception | None,
-              age_s: float, seconds: float) -> None:
+    def _keep(self, wish: wishes.Wish, placed: wishes.Placement,
+              error: Exception | None, age_s: float, seconds: float) -> None:
         # The text of another error than of Glance may hold anything.
         is_expected = isinstance(error, glance.ImageUnreadable)
         text = error and '; '.join((

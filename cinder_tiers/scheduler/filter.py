@@ -86,9 +86,11 @@ class TierFilter(filters.BaseBackendFilter):
                 state = door.of_process('scheduler').applied(retype.context)
                 return backends if guard.may_retype(retype, state) else []
             wish = wishes.read_wish(filter_properties)
-            if wish is None:
+            if wish is not None:
+                return self._keep(backends, wish)
+            if not filter_properties.get('resource_type'):
                 return backends
-            return self._keep(backends, wish)
+            return self._keep_unbound(backends, filter_properties)
         except Exception as error:
             return self._on_failure(backends, filter_properties, error)
 
@@ -107,6 +109,16 @@ class TierFilter(filters.BaseBackendFilter):
         return []
 
     @staticmethod
+    def _keep_unbound(backends: list, filter_properties: dict) -> list:
+        if wishes.follows_image(filter_properties):
+            return backends
+        wish = wishes.read_unbound(filter_properties)
+        if wish is None:
+            return backends
+        state = door.of_process('scheduler').applied(wish.context)
+        return guard.keep_permitted(backends, wish, state)
+
+    @staticmethod
     def _on_failure(backends: list, filter_properties: dict,
                     error: Exception) -> list:
         """What is left when our own code fails.
@@ -118,7 +130,8 @@ class TierFilter(filters.BaseBackendFilter):
         context = filter_properties.get('context')
         on_error = door.chosen_on_error('scheduler', error)
         is_ours = (not filter_properties.get('resource_type')
-                   or wishes.follows_image(filter_properties))
+                   or wishes.follows_image(filter_properties)
+                   or wishes.read_unbound(filter_properties) is not None)
         is_refused = is_ours or on_error is decision.OnError.FAIL
         LOG.exception(
             'TierFilter failed (request %(request)s); the request is '

@@ -23,14 +23,13 @@ The properties of a request come in many forms (traced in Cinder 29.0.0):
 * extend, manage, snapshot: the same, on a volume that stays where it is.
 """
 
-import collections.abc
-
 from cinder.db import api as db_api
-from cinder import exception
 
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import extra_specs
+from cinder_tiers.doors import image_metadata
 from cinder_tiers.doors import wish
+from cinder_tiers.scheduler import matching
 
 #: {key of a request spec: what it fixes the place of a new volume by}
 _FIXED_BY = {
@@ -81,13 +80,13 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
     image_ref = fixed_by = None
     snapshot_id = spec.get('snapshot_id')
     if moves:
-        image_ref = _image_of(db_api.volume_glance_metadata_get, context,
+        image_ref = image_metadata.image_of(db_api.volume_glance_metadata_get, context,
                               volume_id)
     elif operation not in _CREATES:
         return None
     elif snapshot_id and not spec.get('resource_backend'):
         # Cinder's snapshot_same_host is off: any backend may take it.
-        image_ref = _image_of(db_api.volume_snapshot_glance_metadata_get,
+        image_ref = image_metadata.image_of(db_api.volume_snapshot_glance_metadata_get,
                               context, snapshot_id)
     else:
         image_ref = spec.get('image_id')
@@ -97,6 +96,32 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
         fixed_by=fixed_by, type_offers=(
             _ENCRYPTED if properties.get('encryption_key_id')
             else frozenset()))
+
+
+def read_unbound(filter_properties: dict) -> wish.Wish | None:
+    """A request whose type asks nothing of a backend, or None for another.
+
+    Cinder makes such a type itself, the public `__DEFAULT__`. To Cinder every
+    backend will do, those of private tiers too. A copy lies where its source
+    is.
+
+    :param filter_properties: as FilterScheduler fills them in; of a type that
+        does not follow the image.
+    """
+    specs = filter_properties['resource_type'].get('extra_specs', None) or {}
+    if ('volume_backend_name' in specs
+            or matching.matcher_of(specs).names_capabilities):
+        return None
+    spec = filter_properties.get('request_spec') or {}
+    operation = spec.get('operation')
+    if spec.get('resource_backend') or (
+            operation not in (*_CREATES, 'create_group', 'retype_volume')):
+        return None
+    context = filter_properties['context']
+    properties = spec.get('volume_properties') or {}
+    return wish.Wish(
+        context=context, volume_id=spec.get('volume_id'),
+        project=properties.get('project_id') or context.project_id or '')
 
 
 def follows_image(filter_properties: dict) -> bool:
@@ -145,14 +170,3 @@ def _fixed_by(spec: dict) -> decision.FixedBy | None:
         if spec.get(key):
             return _FIXED_BY[key]
     return None
-
-
-def _image_of(read_metadata: collections.abc.Callable, context: object,
-              ident: str) -> str | None:
-    """Id of the image from which an existing volume or snapshot was made."""
-    try:
-        rows = read_metadata(context.elevated(), ident)
-    except exception.GlanceMetadataNotFound:
-        return None
-    return next((row['value'] for row in rows if row['key'] == 'image_id'),
-                None)
