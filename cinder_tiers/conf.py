@@ -23,11 +23,15 @@ from cinder_tiers.domain import decision
 GROUP = 'cinder_tiers'
 
 _ON_ERROR = (
-    ('fallback', 'The fall-back tier serves the volume. While not even the '
-                 'tiers can be read, Cinder alone places it.'),
-    ('pass', 'Cinder alone places the volume: on any backend that its type '
+    ('fallback', 'The fallback tier serves the volume. At the API door, a '
+                 'volume whose image could not be read, and so may name a '
+                 'volume type or bring an encryption key, is left to Cinder; '
+                 'the scheduler door then puts it on the backends of the '
+                 'fallback tier, with the type that Cinder gave it.'),
+    ('pass', 'Cinder places the volume: on any backend that its type '
              'allows, which for a type that follows the image is every '
-             'backend.'),
+             'backend but those that serve only private tiers to which the '
+             'project has no access.'),
     ('fail', 'The create fails: no volume is ever on a wrong tier, but none '
              'is created while Glance is down.'))
 
@@ -62,7 +66,10 @@ _DECISIONS = (
              'or an error of this plug-in. Requests whose type does not '
              'follow the image are never affected. Start with the default; '
              'fallback and pass keep Cinder as available as it is without '
-             'tiers. A volume that exists and is retyped or migrated is left '
+             'tiers, with one exception: while the scheduler door has never '
+             'read the applied tiers, it refuses volumes whose type follows '
+             'the image, since it cannot tell the backends of private tiers '
+             'from others. A volume that exists and is retyped or migrated is left '
              'to Cinder, but for fail.'),
     cfg.StrOpt(
         'api_on_error', choices=_ON_ERROR,
@@ -71,6 +78,18 @@ _DECISIONS = (
     cfg.StrOpt(
         'scheduler_on_error', choices=_ON_ERROR,
         help='on_error of the scheduler door; unset: on_error.'),
+    cfg.StrOpt(
+        'on_retype', default='tier',
+        choices=(
+            ('tier', 'The volume gets the volume type of its tier, chosen as '
+                     'for a new volume of its image. When no tier can be '
+                     'chosen, the retype is refused.'),
+            ('refuse', 'The retype is refused with 403.')),
+        help='What becomes of a member\'s retype to a volume type that '
+             'follows the image. With such a type the volume would stay '
+             'where it is, without the QoS and the quota of its tier. For '
+             'administrators "tier" applies, and what no tier can be chosen '
+             'for is left to Cinder. At the API door only.'),
     cfg.FloatOpt(
         'tier_weight_multiplier', default=1000000.0, min=0.0,
         help='Weight of the own backends of a tier over those of the tier to '
@@ -115,6 +134,8 @@ _CACHES = (
         'image_error_cache_seconds', default=2.0, min=0.0,
         help='Seconds for which the refusal of an image (403, 404) is '
              'remembered, for the project that was refused only.'),
+    cfg.FloatOpt(
+        'image_stale_seconds', default=3600.0, min=0.0, help='x'),
     cfg.IntOpt(
         'image_cache_size', default=10000, min=1,
         help='Images that one process remembers at most, about 1 KiB each. '

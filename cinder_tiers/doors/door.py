@@ -202,16 +202,14 @@ class Door:
         try:
             state = self.applied(wish.context)
             tiers = self._memory_of(state, wish.context).tiers
-            if not wish.keeps_type and wish.image_ref is not None:
-                known = {
-                    'may_name_type': wish.named_type is None,
-                    'may_bring_key': state.any_encryption,
-                    'is_refused': (isinstance(error, glance.ImageRefused)
-                                   and error.is_final)}
-            elif wish.named_type is None and not wish.moves and wish.is_ours:
+            if wish.named_type is None and not wish.moves:
                 named, offers = self.types.named_by_others(wish.context,
                                                            None)
                 known = {'named_type': named, 'cinder_offers': offers}
+            if wish.image_ref is not None and not wish.keeps_type:
+                known |= {'may_name_type': wish.named_type is None,
+                          'may_bring_key': state.any_encryption,
+                          'is_refused': getattr(error, 'is_final', False)}
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(f'{type(second).__name__} on the way to the '
                            'fallback tier')

@@ -61,6 +61,8 @@ class Record:
     error: str | None
     #: Seconds that the door took.
     seconds: float
+    image_age_s: float | None = None
+    is_clients_doing: bool = False
 
     @property
     def payload(self) -> dict[str, object]:
@@ -89,7 +91,7 @@ class Record:
     def is_worth_keeping(self) -> bool:
         """Whether there was something to decide."""
         reasons = self.decision.reasons
-        return not (self.decision.verdict is decision.Verdict.UNTOUCHED
+        return not (self.decision.verdict is decision.Verdict.NOT_OURS
                     and len(reasons) == 1 and reasons[0].rule in _NOT_OURS)
 
 

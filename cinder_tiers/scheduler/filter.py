@@ -124,18 +124,33 @@ class TierFilter(filters.BaseBackendFilter):
         """What is left when our own code fails.
 
         Cinder places what has a type of its own. What leaves the choice to
-        the image could go to the backends of private tiers, so it does not
-        go anywhere.
+        the image could go to the backends of private tiers as well.
         """
         context = filter_properties.get('context')
-        on_error = door.chosen_on_error('scheduler', error)
-        is_ours = (not filter_properties.get('resource_type')
-                   or wishes.follows_image(filter_properties)
-                   or wishes.read_unbound(filter_properties) is not None)
-        is_refused = is_ours or on_error is decision.OnError.FAIL
-        LOG.exception(
-            'TierFilter failed (request %(request)s); the request is '
-            '%(outcome)s.',
-            {'request': getattr(context, 'request_id', None),
-             'outcome': 'refused' if is_refused else 'left to Cinder'})
-        return [] if is_refused else backends
+        kept = backends
+        if door.chosen_on_error('scheduler', error) is decision.OnError.FAIL:
+            kept = []
+        else:
+            try:
+                kept = _without_private(backends, filter_properties)
+            except Exception as second:  # noqa: BLE001
+                error.add_note(f'{type(second).__name__} when the backends '
+                               'of private tiers were looked for')
+                kept = []
+        LOG.error('TierFilter failed (request %(request)s); %(kept)d of '
+                  '%(all)d backends are left.',
+                  {'request': getattr(context, 'request_id', None),
+                   'kept': len(kept), 'all': len(backends)}, exc_info=error)
+        return kept
+
+
+def _without_private(backends: list, filter_properties: dict) -> list:
+    """The backends for a request of which no tier can be chosen."""
+    if filter_properties.get('resource_type') and not (
+            wishes.follows_image(filter_properties)
+            or wishes.read_unbound(filter_properties)):
+        return backends
+    context = filter_properties['context']
+    state = door.of_process('scheduler').applied(context)
+    return guard.keep_permitted(
+        backends, wishes.read_bare(filter_properties), state)

@@ -32,7 +32,6 @@ def keep_permitted(backends: list, wish: wishes.Wish,
     :param backends: BackendState objects of Cinder's scheduler.
     :param wish: the request.
     :param state: the applied tiers.
-    :raises Exception: whatever Cinder's matching raises.
     """
     if wish.context.is_admin and not wish.moves:
         return backends
@@ -45,8 +44,12 @@ def keep_permitted(backends: list, wish: wishes.Wish,
             continue
         is_open = (volume_type.projects is None
                    or wish.project in volume_type.projects)
-        (opened if is_open else closed).update(
-            map(id, matcher.keep(backends)))
+        try:
+            served = matcher.keep(backends)
+        # With extra specs that Cinder cannot match no volume is ever made.
+        except Exception:  # noqa: BLE001
+            continue
+        (opened if is_open else closed).update(map(id, served))
     closed -= opened
     return [backend for backend in backends if id(backend) not in closed]
 

@@ -117,10 +117,20 @@ def read_unbound(filter_properties: dict) -> wish.Wish | None:
     if spec.get('resource_backend') or (
             operation not in (*_CREATES, 'create_group', 'retype_volume')):
         return None
+    return read_bare(filter_properties)
+
+
+def read_bare(filter_properties: dict) -> wish.Wish:
+    """Who asks, and for which project.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    """
+    spec = filter_properties.get('request_spec') or {}
     context = filter_properties['context']
     properties = spec.get('volume_properties') or {}
     return wish.Wish(
         context=context, volume_id=spec.get('volume_id'),
+        moves=spec.get('operation') in _MOVES,
         project=properties.get('project_id') or context.project_id or '')
 
 
