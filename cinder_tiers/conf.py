@@ -143,10 +143,13 @@ _CACHES = (
     cfg.FloatOpt(
         'applied_cache_seconds', default=5.0, min=0.0,
         help='Seconds for which the applied tiers, read from Cinder\'s '
-             'database, are remembered. A change by "openstack tier apply" '
-             'counts after that time at the latest; a revoked access to a '
-             'private tier counts at once. While the database does not '
-             'answer, the tiers that are remembered serve on.'),
+             'database, and the default volume type of a project are '
+             'remembered. The tiers are then read anew in the background '
+             'while requests go on with those that are remembered: a change '
+             'by "openstack tier apply" counts after twice that time and a '
+             'second at the latest. A revoked access to a private tier '
+             'counts at once. While the database does not answer, what is '
+             'remembered serves on. With 0 each request reads them.'),
     cfg.BoolOpt(
         'notify', default=True,
         help='Whether each decision is sent as a notification '

@@ -229,8 +229,7 @@ class AppliedTiers:
         self._lock = threading.Lock()
         self._state: AppliedState | None = None
         self._read_at = self._tried_at = 0.0
-        #: Numbers of the reads that were begun, and of the last good one.
-        self._begun = self._done = 0
+        self._tries = 0
         self._reading = shared_work.SharedWork(
             'cinder-tiers-applied', self._read_again, clock=clock)
 
@@ -255,7 +254,11 @@ class AppliedTiers:
                 return self._refresh_or_keep(context)
         if self._clock() - self._tried_at < ttl_s:
             return known
-        reading = self._reading.ask()
+        try:
+            reading = self._reading.ask()
+        except RuntimeError:  # no thread can be started
+            with self._lock:
+                return self._refresh_or_keep(context)
         if self._clock() - self._read_at > 2 * ttl_s + 1:
             reading.wait(self._wait_s)
         return self._state
@@ -272,27 +275,25 @@ class AppliedTiers:
         :raises TimeoutError: another read has not ended in time.
         :raises Exception: whatever the database layer raises.
         """
-        begun = self._begun
         if not self._lock.acquire(timeout=self._wait_s):
             raise TimeoutError
         try:
-            if self._state is not None and (
-                    self._done > begun
-                    or stale is not None and self._state is not stale):
-                return self._state
-            return self._refresh(context)
+            known = self._state
+            if stale is None or known is None or known is stale:
+                return self._refresh(context)
+            return known
         finally:
             self._lock.release()
 
     def _read_first(self, context: cinder_context.RequestContext,
                     ) -> AppliedState:
         """Read what was never read; a lost connection alone is no failure."""
-        begun = self._begun
+        tries = self._tries
         with self._lock:
             if self._state is not None:
                 return self._state
-            # Who waited for one that failed does not wait as long again.
-            for pause_s in self._pauses_s if self._begun == begun else ():
+            # Who waited while another tried in vain does so once.
+            for pause_s in self._pauses_s if self._tries == tries else ():
                 try:
                     return self._refresh(context)
                 except Exception:  # noqa: BLE001 - the last one counts
@@ -319,13 +320,13 @@ class AppliedTiers:
 
     def _refresh(self, context: cinder_context.RequestContext,
                  ) -> AppliedState:
-        self._begun += 1
-        number, begun_at = self._begun, self._clock()
+        self._tries += 1
+        begun_at = self._clock()
         fresh = self._read(context)
         if self._state is None or fresh.problems != self._state.problems:
             for problem in fresh.problems:
                 LOG.warning('Tier left out: %s', problem)
-        self._state, self._done = fresh, number
+        self._state = fresh
         self._read_at, self._tried_at = begun_at, self._clock()
         return fresh
 

@@ -10,17 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The applied tiers: read from a real database, and remembered.
+"""The applied tiers, read from a real database."""
 
-What is remembered, and for how long, is shown with a reader and a clock of
-the tests, which are parameters.
-"""
-
-import subprocess
-import sys
-import threading
-
-from cinder import context
 from cinder.volume import volume_types
 from cinder.volume import volume_utils
 import fixtures
@@ -35,39 +26,6 @@ db_api = cinder_fixture.db_api
 
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
-
-GREEN = '''
-import eventlet
-eventlet.monkey_patch()
-import time
-from cinder import context
-from cinder import objects
-objects.register_all()
-from cinder_tiers.doors import applied
-reads = []
-def read(_):
-    reads.append(1)
-    time.sleep(0.2)
-    return applied.AppliedState(problems=(str(len(reads)),))
-tiers = applied.AppliedTiers(read=read)
-user = context.RequestContext(user_id='user', is_admin=False)
-ticks = []
-def tick():
-    while True:
-        ticks.append(1)
-        time.sleep(0.01)
-eventlet.spawn(tick)
-def many():
-    pool = [eventlet.spawn(tiers.get, user, ttl_s=0.5) for _ in range(50)]
-    return sorted({green.wait().problems[0] for green in pool})
-print(*many())
-time.sleep(0.6)
-print(*many())
-print(*many())
-print(len(reads))
-print('others ran' if len(ticks) > 5 else 'others were blocked')
-'''
-
 
 class ReadAppliedTestCase(testtools.TestCase):
 
@@ -304,8 +262,8 @@ class ReadAppliedTestCase(testtools.TestCase):
                     OTHER_PROJECT),
                 lambda: db_api.volume_type_extra_specs_update_or_create(
                     self.cinder.admin, ident, {'tiers:name': 'other'}),
-                lambda: db_api.volume_type_update(
-                    self.cinder.admin, ident, {'name': 'renamed'}),
+                lambda: volume_types.update(
+                    self.cinder.admin, ident, 'renamed', None),
                 lambda: db_api.volume_type_encryption_create(
                     self.cinder.admin, ident, {
                         'provider': 'luks', 'control_location': 'front-end'}),
@@ -327,155 +285,3 @@ class ReadAppliedTestCase(testtools.TestCase):
         self.assertRaises(sqlalchemy.exc.OperationalError,
                           applied.AppliedTiers().get, self.cinder.user(),
                           ttl_s=0)
-
-
-class AppliedTiersTestCase(testtools.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
-        self.now = 1000.0
-        self.reads = 0
-        self.error = None
-        self.go = threading.Event()
-        self.go.set()
-        self.addCleanup(self.go.set)
-        self.reading = threading.Event()
-        self.tiers = applied.AppliedTiers(read=self.read,
-                                          clock=lambda: self.now)
-        self.user = context.RequestContext(
-            user_id='user', project_id=PROJECT, is_admin=False)
-
-    def read(self, context):
-        self.reads += 1
-        number = self.reads
-        self.reading.set()
-        self.go.wait(30)
-        if self.error is not None:
-            raise self.error
-        return applied.AppliedState(problems=(f'read {number}',))
-
-    def get(self, ttl_s=5.0):
-        return self.tiers.get(self.user, ttl_s=ttl_s).problems[0]
-
-    def in_thread(self, results, ttl_s=5.0):
-        thread = threading.Thread(
-            target=lambda: results.append(self.get(ttl_s)))
-        thread.start()
-        return thread
-
-    def test_it_is_remembered_for_its_time(self):
-        self.assertEqual('read 1', self.get())
-        self.now += 4.999
-        self.assertEqual('read 1', self.get())
-        self.now += 0.001
-        self.assertEqual('read 2', self.get())
-        self.assertEqual('read 2', self.get())
-
-    def test_without_a_time_each_request_reads(self):
-        self.assertEqual(['read 1', 'read 2', 'read 3'],
-                         [self.get(0) for _ in range(3)])
-
-    def test_it_can_be_read_anew(self):
-        self.get()
-        self.assertEqual(('read 2',),
-                         self.tiers.read_anew(self.user).problems)
-        self.assertEqual('read 2', self.get())
-
-    def test_nobody_waits_while_another_reads_it_anew(self):
-        self.get()
-        self.now += 5
-        self.go.clear()
-        self.reading.clear()
-        slow = []
-        thread = self.in_thread(slow)
-        self.assertTrue(self.reading.wait(10))
-        self.assertEqual(['read 1'] * 8, [self.get() for _ in range(8)])
-        self.go.set()
-        thread.join(10)
-        self.assertEqual((['read 2'], 'read 2', 2),
-                         (slow, self.get(), self.reads))
-
-    def test_the_first_read_is_one_for_all(self):
-        self.go.clear()
-        results = []
-        threads = [self.in_thread(results) for _ in range(32)]
-        self.assertTrue(self.reading.wait(10))
-        self.go.set()
-        for thread in threads:
-            thread.join(10)
-        self.assertEqual((['read 1'] * 32, 1), (results, self.reads))
-
-    def test_without_a_time_all_wait_for_a_read_of_their_own(self):
-        self.get(0)
-        self.go.clear()
-        results = []
-        threads = [self.in_thread(results, 0) for _ in range(4)]
-        self.go.set()
-        for thread in threads:
-            thread.join(10)
-        self.assertEqual(['read 2', 'read 3', 'read 4', 'read 5'],
-                         sorted(results))
-
-    def test_while_it_cannot_be_read_what_is_remembered_serves(self):
-        self.get()
-        self.error = sqlalchemy.exc.OperationalError('secret', {}, None)
-        self.now += 5
-        self.assertEqual('read 1', self.get())
-        # Nor is the database asked by every request.
-        self.now += 4
-        self.assertEqual(('read 1', 2), (self.get(), self.reads))
-        self.now += 1
-        self.assertEqual(('read 1', 3), (self.get(), self.reads))
-        self.error = None
-        self.now += 5
-        self.assertEqual('read 4', self.get())
-        self.assertIn('WARNING The applied tiers could not be read '
-                      '(OperationalError', self.log.output)
-        self.assertNotIn('secret', self.log.output)
-
-    def test_what_was_never_read_cannot_serve(self):
-        self.error = ZeroDivisionError()
-        for _ in range(2):
-            self.assertRaises(ZeroDivisionError, self.get)
-        self.error = None
-        self.assertEqual('read 3', self.get())
-
-    def test_a_failed_read_anew_keeps_what_is_remembered(self):
-        self.get()
-        self.error = ZeroDivisionError()
-        self.assertRaises(ZeroDivisionError, self.tiers.read_anew, self.user)
-        self.assertEqual('read 1', self.get())
-
-    def test_many_threads_at_once(self):
-        """No deadlock, and what a thread sees never goes back in time."""
-        backwards, threads = [], []
-
-        def ask(ttl_s):
-            last = 0
-            for number in range(400):
-                if number % 50 == 7:
-                    self.error = ZeroDivisionError()
-                elif number % 50 == 9:
-                    self.error = None
-                seen = int(self.get(ttl_s).rpartition(' ')[2])
-                if seen < last:
-                    backwards.append((last, seen))
-                last = seen
-                self.now += 1
-
-        self.get()
-        for ttl_s in (0, 1, 5, 100) * 2:
-            threads.append(threading.Thread(target=ask, args=(ttl_s,)))
-            threads[-1].start()
-        for thread in threads:
-            thread.join(60)
-        self.assertEqual(([], []), (
-            [thread for thread in threads if thread.is_alive()], backwards))
-
-    def test_under_eventlet_nobody_else_is_blocked(self):
-        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', GREEN],
-                              capture_output=True, text=True, timeout=60)
-        self.assertEqual(['1', '1 2', '2', '2', 'others ran'],
-                         done.stdout.splitlines(), done.stderr)
