@@ -72,7 +72,7 @@ class Wish:
         :param facts: the image, if there is one.
         """
         fixed_by = self.fixed_by
-        if facts is not None and facts.stands_for_snapshot:
+        if facts is not None and facts.boot_snapshot:
             fixed_by = decision.FixedBy.SNAPSHOT
         return decision.Request(
             # An administrator who moves a volume does not own it.
@@ -170,8 +170,9 @@ class Door:
         if state.tiers:
             if wish.image_ref:
                 facts = self._images.remembered(
-                    wish.image_ref) or self._images.read(
-                        wish.context, wish.image_ref, self._limits())
+                    wish.image_ref, wish.context.project_id
+                ) or self._images.read(
+                    wish.context, wish.image_ref, self._limits()).facts
             if named is None and not wish.moves:
                 named = state.named_type(
                     decision.TypeSource.IMAGE,
@@ -259,7 +260,7 @@ class Door:
             failures=options.glance_failures,
             retry_s=options.glance_retry_seconds,
             image_ttl_s=options.image_cache_seconds,
-            refusal_ttl_s=options.image_error_cache_seconds)
+            stale_s=options.image_stale_seconds)
 
     def _keep(self, wish: Wish, placed: Placement, error: Exception | None,
               seconds: float) -> None:
