@@ -28,7 +28,7 @@ from tests.unit.doors import images_case
 IDENTS = ('c0ffee00-0000-4000-8000-00000000000a',
           'c0ffee00-0000-4000-8000-00000000000b')
 UPPER = IDENTS[0].upper()
-REFS = (*IDENTS, UPPER, IDENTS[0].replace('-', ''), '{%s}' % IDENTS[0],
+REFS = (*IDENTS, UPPER, IDENTS[0].replace('-', ''), '{' + IDENTS[0] + '}',
         f'urn:uuid:{IDENTS[0]}', f'{IDENTS[0]}-', f' {IDENTS[0]}',
         f'http://host/v2/images/{IDENTS[0]}', f'/{IDENTS[0]}',
         f'{IDENTS[0]}/', f'{IDENTS[0]}?x=1', f'a/b/{UPPER}', 'debian',
