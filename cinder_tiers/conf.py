@@ -101,27 +101,41 @@ _GLANCE = (
     cfg.FloatOpt(
         'glance_timeout', default=5.0, min=0.1, max=600.0,
         help='Seconds that a request waits at most for the image\'s tags at '
-             'one door, all retries included. A longer time rides out a slow '
-             'Glance, but each create of a volume from an image waits that '
-             'long while Glance hangs, until the circuit breaker opens. An '
-             'answer takes 15 to 40 ms from a warm Glance and up to 2 s from '
-             'a cold one.'),
+             'one door: until a call to Glance is free, and for the answer, '
+             'all retries included. A longer time rides out a slow Glance '
+             'and many cold images at once, but each create of a volume from '
+             'an image waits that long while Glance hangs, until the circuit '
+             'breaker opens. An answer that takes longer counts as a '
+             'failure. Start with the default: an answer takes 15 to 40 ms '
+             'from a warm Glance and up to 2 s from a cold one.'),
     cfg.IntOpt(
         'glance_max_calls', default=16, min=1,
         help='Calls to Glance that one process has under way at most, '
-             'abandoned ones included. Further creates do not wait: on_error '
-             'applies at once. This bounds the threads that a hanging Glance '
-             'can hold. Requests for one image share a call.'),
+             'abandoned ones included. Further creates wait for a free call '
+             'within glance_timeout; the queue serves one project after the '
+             'other, and one project has at most half of the calls. This '
+             'bounds the threads that a hanging Glance can hold: more serve '
+             'more cold images at once, and burden Glance more. Requests for '
+             'one image share a call. Start with the default, which serves '
+             '400 images per second at 40 ms each.'),
     cfg.IntOpt(
         'glance_failures', default=3, min=1,
-        help='Calls in a row that Glance fails, by a timeout, a lost '
-             'connection or a status of 500 and more, before the circuit '
-             'breaker opens: then on_error applies at once, without a call. '
-             'A refusal (400, 401, 403, 404) is no failure.'),
+        help='Calls in a row that Glance fails, by an answer later than '
+             'glance_timeout, a lost connection or a status of 500 and more, '
+             'before the circuit breaker opens: then on_error applies at '
+             'once, without a call, unless image_stale_seconds has an '
+             'answer. It opens for a project by failures of that project, '
+             'and for all when the failures in a row are those of two '
+             'projects or more; failures to find an image by name count for '
+             'the project only. A refusal (400, 401, 403, 404) is no '
+             'failure. A small number saves waiting, a large one rides out '
+             'short faults. Start with the default.'),
     cfg.FloatOpt(
         'glance_retry_seconds', default=10.0, min=0.1,
         help='Seconds between two attempts to reach Glance while the circuit '
-             'breaker is open.'),
+             'breaker is open. The create that tries may wait for '
+             'glance_timeout; all others are served late by as much once '
+             'Glance is back. Start with the default.'),
 )
 
 _CACHES = (
@@ -131,15 +145,20 @@ _CACHES = (
              'tag counts after that time at the latest. 0 asks Glance for '
              'every create.'),
     cfg.FloatOpt(
-        'image_error_cache_seconds', default=2.0, min=0.0,
-        help='Seconds for which the refusal of an image (403, 404) is '
-             'remembered, for the project that was refused only.'),
-    cfg.FloatOpt(
-        'image_stale_seconds', default=3600.0, min=0.0, help='x'),
+        'image_stale_seconds', default=3600.0, min=0.0,
+        help='Seconds for which the last known tags of an image are kept for '
+             'the case that Glance does not answer in time, fails or is not '
+             'asked because the circuit breaker is open: then they serve '
+             'instead of on_error. Never after Glance refused the image (403, '
+             '404), and only for an image that is named by its id. A longer '
+             'time rides out a longer outage of Glance, but places volumes '
+             'by older tags meanwhile. 0 switches it off. Start with the '
+             'default.'),
     cfg.IntOpt(
         'image_cache_size', default=10000, min=1,
-        help='Images that one process remembers at most, about 1 KiB each. '
-             'Read when a process starts.'),
+        help='Images that one process remembers at most, about 1 KiB each; '
+             'the one that was used the longest ago is forgotten first. Read '
+             'when a process starts.'),
     cfg.FloatOpt(
         'applied_cache_seconds', default=5.0, min=0.0,
         help='Seconds for which the applied tiers, read from Cinder\'s '

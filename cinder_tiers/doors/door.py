@@ -177,7 +177,8 @@ class Door:
         facts, age_s = None, 0.0
         if (state.tiers and wish.image_ref is not None
                 and wish.fixed_by is None):
-            facts = self._images.remembered(wish.image_ref)
+            facts = self._images.remembered(wish.image_ref,
+                                            wish.context.project_id)
             if facts is None:
                 answer = self._images.read(wish.context, wish.image_ref,
                                            self._limits())

@@ -58,7 +58,7 @@ class ConfTestCase(testtools.TestCase):
             'glance_failures': 3,
             'glance_retry_seconds': 10.0,
             'image_cache_seconds': 10.0,
-            'image_error_cache_seconds': 2.0,
+            'image_stale_seconds': 3600.0,
             'image_cache_size': 10000,
             'applied_cache_seconds': 5.0,
             'notify': True}, dict(self.group.items()))
@@ -90,7 +90,7 @@ class ConfTestCase(testtools.TestCase):
         ('glance_timeout', 0), ('glance_timeout', 601),
         ('glance_max_calls', 0), ('glance_failures', 0),
         ('glance_retry_seconds', 0), ('image_cache_seconds', -1),
-        ('image_error_cache_seconds', -1), ('image_cache_size', 0),
+        ('image_stale_seconds', -1), ('image_cache_size', 0),
         ('applied_cache_seconds', -1), ('notify', 'perhaps'))
     @ddt.unpack
     def test_a_value_that_cannot_work_is_refused(self, option, value):
@@ -98,7 +98,7 @@ class ConfTestCase(testtools.TestCase):
                           group=conf.GROUP)
 
     def test_memory_can_be_switched_off(self):
-        self.configure(image_cache_seconds=0, image_error_cache_seconds=0,
+        self.configure(image_cache_seconds=0, image_stale_seconds=0,
                        applied_cache_seconds=0)
         self.assertEqual(0.0, self.group.image_cache_seconds)
 
