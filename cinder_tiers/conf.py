@@ -177,7 +177,24 @@ _CACHES = (
              'background, and dropped when the message bus is too slow.'),
 )
 
-OPTIONS = _DECISIONS + _GLANCE + _CACHES
+_METRICS = (
+    cfg.StrOpt(
+        'metrics_directory',
+        help='Directory into which each process of cinder-api and '
+             'cinder-scheduler writes its metrics, as a file '
+             'cinder-tiers-DOOR-PID.prom for the textfile collector of '
+             'node_exporter. Unset: no metrics. Cinder\'s user must be able '
+             'to write to it, and no other user but root should. It needs '
+             'the Python package prometheus_client. Read when a process '
+             'starts.'),
+    cfg.FloatOpt(
+        'metrics_interval_seconds', default=15.0, min=1.0, max=3600.0,
+        help='Seconds between two writings of the metrics, which are done in '
+             'the background and only when a metric has changed. Read when a '
+             'process starts.'),
+)
+
+OPTIONS = _DECISIONS + _GLANCE + _CACHES + _METRICS
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts.GroupAttr:
