@@ -1,0 +1,172 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which backends a volume type allows, by Cinder's own matching code.
+
+A verdict depends on nothing but the capabilities that the extra specs name,
+so it is remembered by their values: Cinder copies all capabilities of all
+pools anew for each request, although they change rarely. Must not know any
+tier or request.
+"""
+
+import collections.abc
+import functools
+import operator
+
+from cinder.scheduler.filters import capabilities_filter
+
+#: Verdicts that one matcher remembers at most.
+_MOST_VERDICTS = 10000
+_BACKEND_NAME = ('volume_backend_name',)
+
+
+class Matcher:
+    """The matching of one set of extra specs."""
+
+    def __init__(self, extra_specs: collections.abc.Mapping[str, str],
+                 ) -> None:
+        """Nothing is matched yet.
+
+        :param extra_specs: {key: value} of a volume type.
+        """
+        self._properties = {
+            'resource_type': {'extra_specs': dict(extra_specs)}}
+        self._names = _capability_names(extra_specs)
+        # To Cinder a bare `capabilities` is all of them (29.0.0).
+        self._remembers = 'capabilities' not in extra_specs
+        self._values = (operator.itemgetter(*self._names) if self._names
+                        else None)
+        #: By values that are strings; others would be equal too easily,
+        #: as 1 and True are.
+        self._by_strings: dict[object, bool] = {}
+        self._by_values: dict[object, bool] = {}
+
+    def keep(self, backends: list) -> list:
+        """The backends that may serve a volume of the type, in order.
+
+        :param backends: BackendState objects of Cinder's scheduler.
+        :raises Exception: whatever Cinder's matching raises.
+        """
+        if self._values is None:
+            return backends
+        # A call of ours in the loop would cost as much as all the rest, and
+        # nearly always all values are known strings, and one is named.
+        known = self._by_strings
+        try:
+            if self._names == _BACKEND_NAME:
+                return (self._of_backend_name(backends)
+                        or self._judge_all(backends))
+            if len(self._names) == 1:
+                name, = self._names
+                return [backend for backend in backends
+                        if known[backend.capabilities.data[name]]]
+            values = self._values
+            return [backend for backend in backends
+                    if known[values(backend.capabilities.data)]]
+        except (AttributeError, KeyError, TypeError):
+            return self._judge_all(backends)
+
+    def verdicts(self, weighed: list) -> list[bool]:
+        """Of each backend whether it may serve a volume of the type.
+
+        For a weigher, so of the backends that all filters let through.
+
+        :param weighed: WeighedHost objects of Cinder's scheduler.
+        :raises Exception: whatever Cinder's matching raises.
+        """
+        known, values = self._by_strings, self._values
+        try:
+            if self._names == _BACKEND_NAME:
+                # A name that is new may lag behind, as in `_of_backend_name`:
+                # the backend keeps its old rank for as long.
+                return [known[one.obj.volume_backend_name]
+                        for one in weighed]
+            if values is not None:
+                return [known[values(one.obj.capabilities.data)]
+                        for one in weighed]
+        except (AttributeError, KeyError, TypeError):
+            # One is not known yet, or not by its strings.
+            return [self._judge(one.obj) for one in weighed]
+        return [True] * len(weighed)
+
+    def _of_backend_name(self, backends: list) -> list:
+        """As `keep` where nothing but the name of the backend is asked for.
+
+        The name is also an attribute of BackendState, which earlier filters
+        have brought into the processor's caches, while the capabilities are
+        new copies: they are looked at for what the attribute lets through.
+        After a new name was reported the attribute may lag behind them (it
+        waits for a newer timestamp, 29.0.0); then such a backend is left out
+        for as long, but never when it is the only one.
+        """
+        known = self._by_strings
+        name, = _BACKEND_NAME
+        return [backend for backend in backends
+                if known[backend.volume_backend_name]
+                and known[backend.capabilities.data[name]]]
+
+    def _judge_all(self, backends: list) -> list:
+        return [backend for backend in backends if self._judge(backend)]
+
+    def _judge(self, backend: object) -> bool:
+        capabilities = backend.capabilities
+        # A mapping whose own get() is ten times slower than a dict's.
+        get = getattr(capabilities, 'data', capabilities or {}).get
+        values = tuple([get(name, _MISSING) for name in self._names])
+        key = (values, *map(type, values))
+        try:
+            return self._by_values[key]
+        except KeyError:
+            is_hashable = True
+        except TypeError:
+            is_hashable = False
+        passes = capabilities_filter.CapabilitiesFilter().backend_passes(
+            backend, self._properties)
+        if is_hashable and self._remembers:
+            if len(self._by_values) >= _MOST_VERDICTS:
+                self._by_values.clear()
+                self._by_strings.clear()
+            self._by_values[key] = passes
+            if all(isinstance(value, str) for value in values):
+                self._by_strings[
+                    values if len(values) > 1 else values[0]] = passes
+        return passes
+
+
+_MISSING = object()
+
+
+def _capability_names(extra_specs: collections.abc.Mapping[str, str],
+                      ) -> tuple[str, ...]:
+    """The capabilities that CapabilitiesFilter looks at, at the top level."""
+    names = set()
+    for key in extra_specs:
+        scope, *rest = key.split(':')
+        if not rest:
+            names.add(scope)
+        elif scope == 'capabilities':
+            names.add(rest[0])
+    return tuple(sorted(names))
+
+
+@functools.lru_cache(maxsize=1000)
+def _matcher_of(items: tuple[tuple[str, str], ...]) -> Matcher:
+    return Matcher(dict(items))
+
+
+def matcher_of(extra_specs: collections.abc.Mapping[str, str]) -> Matcher:
+    """The matcher of this process for some extra specs.
+
+    :param extra_specs: {key: value} of a volume type.
+    """
+    # In their order: it says whether one that Cinder cannot match is reached.
+    return _matcher_of(tuple(extra_specs.items()))
