@@ -29,7 +29,7 @@ from cinder_tiers.domain import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import wish as wishes_of_doors
 from cinder_tiers.scheduler import guard
-from cinder_tiers.scheduler import matching
+from cinder_tiers.doors import matching
 from cinder_tiers.scheduler import wishes
 
 LOG = logging.getLogger(__name__)

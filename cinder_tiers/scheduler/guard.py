@@ -18,7 +18,7 @@ backend will do. Must not know why no tier was chosen.
 
 from cinder_tiers.doors import applied
 from cinder_tiers.doors import wish as wishes
-from cinder_tiers.scheduler import matching
+from cinder_tiers.doors import matching
 
 
 def keep_permitted(backends: list, wish: wishes.Wish,

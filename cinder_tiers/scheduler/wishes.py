@@ -29,7 +29,7 @@ from cinder_tiers.domain import decision
 from cinder_tiers.domain import extra_specs
 from cinder_tiers.doors import image_metadata
 from cinder_tiers.doors import wish
-from cinder_tiers.scheduler import matching
+from cinder_tiers.doors import matching
 
 #: {key of a request spec: what it fixes the place of a new volume by}
 _FIXED_BY = {
