@@ -48,10 +48,16 @@ OPEN = STOCK_PASTE.replace(
 
 def state(*tiers, following=('image-tier',), problems=()):
     return applied.AppliedState(
-        tiers=tiers, problems=problems, following=dict.fromkeys(following),
-        types={tier.name: applied.TierType(
-            type_id=tier.name, extra_specs={}, is_public=True)
-            for tier in tiers})
+        tiers=tiers, problems=problems,
+        by_ident={name: volume_type(name, follows_image=True)
+                  for name in following},
+        types={tier.name: volume_type(tier.name) for tier in tiers})
+
+
+def volume_type(name, *, follows_image=False):
+    return applied.VolumeType(
+        type_id=name, name=name, is_public=True, extra_specs={},
+        follows_image=follows_image, projects=None)
 
 
 def tier(name, *tags, **fields):
