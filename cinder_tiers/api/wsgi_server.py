@@ -15,6 +15,8 @@
 Must not know what the threads are for.
 """
 
+import sys
+
 from oslo_log import log as logging
 
 LOG = logging.getLogger(__name__)
@@ -29,12 +31,9 @@ def warn_without_threads() -> bool:
 
     :returns: whether they do.
     """
-    try:
-        # It is there only inside of uWSGI.
-        import uwsgi
-    except ImportError:
-        return False
-    if getattr(uwsgi, 'has_threads', True):
+    # uWSGI has it made before it loads an application.
+    uwsgi = sys.modules.get('uwsgi')
+    if uwsgi is None or getattr(uwsgi, 'has_threads', True):
         return False
     LOG.warning(
         'uWSGI runs without threads, and the filter of cinder-tiers needs '

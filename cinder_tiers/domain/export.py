@@ -331,7 +331,7 @@ def _settle_priorities(draft: _Draft) -> None:
 
 def _settle_fallback(draft: _Draft) -> None:
     """Leaves each availability zone to one fallback tier."""
-    fallbacks = {name: fallback_rules.zones_of(tier.extra_specs)
+    fallbacks = {name: extra_specs.zones(tier.extra_specs)
                  for name, tier in sorted(draft.tiers.items())
                  if tier.fallback}
     for fault in fallback_rules.find_faults(fallbacks):

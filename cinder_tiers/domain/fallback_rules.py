@@ -21,12 +21,9 @@ import dataclasses
 
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import extra_specs
 
-#: The extra spec by which Cinder restricts a volume type to some availability
-#: zones (cinder.volume.volume_utils, Cinder 29).
-RESTRICTION = 'RESKEY:availability_zones'
-
-#: {name of a tier: its availability zones}, see `zones_of`.
+#: {name of a tier: its availability zones}, see `extra_specs.zones`.
 Zones = collections.abc.Mapping[str, frozenset[str] | None]
 
 
@@ -39,23 +36,6 @@ class Fault:
     found: str
 
 
-def zones_of(extra_specs: collections.abc.Mapping[str, str],
-             ) -> frozenset[str] | None:
-    """The availability zones to which Cinder restricts a volume type.
-
-    :param extra_specs: {key: value} of the type.
-    :returns: None for a type that is not restricted; empty for one with which
-        Cinder creates no volume anywhere.
-
-    >>> sorted(zones_of({'RESKEY:availability_zones': 'north, south'}))
-    ['north', 'south']
-    """
-    text = extra_specs.get(RESTRICTION)
-    if text is None:
-        return None
-    return frozenset(zone.strip() for zone in text.split(',')) - {''}
-
-
 def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
     """Tiers that cannot be the fallback beside those before them.
 
@@ -66,12 +46,12 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
     """
     owners: dict[str | None, str] = {}
     for name, zones in fallbacks.items():
-        served = {None} if zones is None else zones
+        served = {None} if zones is None else zones - {''}
         shared = sorted(zone for zone in served if zone in owners)
         if not served:
             yield Fault(tier=name, found=(
                 f'fallback tier {name!r} is restricted to no availability '
-                f'zone at all ({RESTRICTION} names none)'))
+                f'zone at all ({extra_specs.ZONES} names none)'))
         elif shared == [None]:
             yield Fault(tier=name, found=(
                 f'tier {name!r} is a second fallback beside '
@@ -91,7 +71,7 @@ def check(catalog: catalogs.Catalog,
 
     :param catalog: the catalog, of which parts may be missing.
     """
-    fallbacks = {tier.name: zones_of(tier.extra_specs)
+    fallbacks = {tier.name: extra_specs.zones(tier.extra_specs)
                  for tier in catalog.tiers if tier.fallback}
     if fallbacks and catalog.without_fallback:
         yield errors.Problem(
@@ -112,7 +92,7 @@ def check(catalog: catalogs.Catalog,
             where=catalog.source.where(('tiers', fault.tier, 'fallback')),
             found=fault.found,
             expected='one fallback tier, or several of which all but one '
-                     f'have the extra spec {RESTRICTION} and no two name '
+                     f'have the extra spec {extra_specs.ZONES} and no two name '
                      'the same zone',
             remedy='remove fallback from one of them, or restrict it to '
                    'zones of its own')
@@ -137,7 +117,7 @@ def default_type(catalog: catalogs.Catalog) -> str | None:
     """
     fallbacks = sorted(
         (tier for tier in catalog.ours if tier.fallback),
-        key=lambda tier: zones_of(tier.extra_specs) is not None)
+        key=lambda tier: extra_specs.zones(tier.extra_specs) is not None)
     if not fallbacks:
         return None
     return (*catalog.follow_image_types, fallbacks[0].name)[0]
