@@ -27,10 +27,12 @@ from cinder_tiers.domain import tags
 #: What Cinder takes for true after `<is>` (oslo_utils.strutils).
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
 
-# Extra specs of Cinder's own.
+#: By which Cinder restricts a volume type to some availability zones.
+ZONES = 'RESKEY:availability_zones'
+
+# More extra specs of Cinder's own.
 _MULTIATTACH = 'multiattach'
 _REPLICATION = 'replication_enabled'
-_ZONES = 'RESKEY:availability_zones'
 
 
 def follows_image(extra_specs: collections.abc.Mapping[str, str]) -> bool:
@@ -80,10 +82,10 @@ def zones(extra_specs: collections.abc.Mapping[str, str],
     >>> sorted(zones({'RESKEY:availability_zones': 'az1, az2'}))
     ['az1', 'az2']
     """
-    if _ZONES not in extra_specs:
+    if ZONES not in extra_specs:
         return None
     return frozenset(zone.strip()
-                     for zone in (extra_specs[_ZONES] or '').split(',')
+                     for zone in (extra_specs[ZONES] or '').split(',')
                      if zone)
 
 
