@@ -64,21 +64,21 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     if group_id is not None and named is None:
         return outcome.PASS  # Cinder wants a type in a group
     zone, default_zone = api.zones_of(volume.get('availability_zone'))
+    image_ref = volume.get('image_id' if 'image_id' in volume
+                           else 'imageRef')
     placed = api.place(wish.Wish(
         context=context, project=context.project_id or '',
-        image_ref=volume.get('image_id' if 'image_id' in volume
-                             else 'imageRef'),
+        image_ref=image_ref,
         named_type=named, zone=zone, default_zone=default_zone,
         type_offers=named.offers if named else frozenset(),
         takes_boot_snapshots=request.version.matches(
             microversions.SUPPORT_NOVA_IMAGE)))
     if placed.decision.verdict is decision.Verdict.REFUSED:
-        return outcome.refuse(placed.decision)
+        return outcome.refuse(placed.decision, image_ref=image_ref)
     if group_id is not None:
         return _in_group(request, volume, group_id, placed)
-    if placed.decision.because_of(decision.Rule.FIXED) and named is not None:
-        # The snapshot that the image names has a type.
-        return _with(request, volume, volume_type=None)
+    if placed.facts is not None and placed.tier_type is None:
+        return _as_image_says(request, volume, placed)
     if placed.tier_type is None:
         return outcome.PASS
     return _with(request, volume, volume_type=placed.tier_type.type_id,
@@ -121,6 +121,26 @@ def _like_source(volume: dict, request: requests.ApiRequest,
     except exception.NotFound:
         return outcome.PASS
     return _with(request, volume, volume_type=type_id)
+
+
+def _as_image_says(request: requests.ApiRequest, volume: dict,
+                   placed: wish.Placement) -> outcome.Outcome:
+    """Write down by what no tier was chosen.
+
+    Its owner may change the image before Cinder looks at it, so that the
+    volume would end with a type that follows the image, and on no tier.
+    """
+    decided, facts = placed.decision, placed.facts
+    if decided.because_of(decision.Rule.IMAGE_TYPE):
+        return _with(request, volume, volume_type=facts.volume_type)
+    if not decided.because_of(decision.Rule.FIXED):
+        return outcome.PASS
+    try:
+        snapshot = objects.Snapshot.get_by_id(request.context,
+                                              facts.boot_snapshot_id)
+    except exception.NotFound:
+        return outcome.snapshot_not_found(facts.boot_snapshot_id)
+    return _with(request, volume, volume_type=snapshot.volume_type_id)
 
 
 def _in_group(request: requests.ApiRequest, volume: dict, group_id: str,

@@ -15,6 +15,7 @@
 
 import collections.abc
 
+from cinder.api.schemas import consistencygroups
 from cinder.api.schemas import groups
 
 from cinder_tiers.api import outcome
@@ -25,11 +26,18 @@ from cinder_tiers.doors import named_types
 from cinder_tiers.doors import wish
 
 PATH = 'groups'
+#: The same in the API of old, whose types are one text.
+CONSISTENCY_PATH = 'consistencygroups'
 
 
 def schemas() -> collections.abc.Iterable[requests.Schema]:
     """Cinder's own."""
     return ((None, None, groups.create),)
+
+
+def consistency_schemas() -> collections.abc.Iterable[requests.Schema]:
+    """Cinder's own."""
+    return ((None, None, consistencygroups.create),)
 
 
 def steer(request: requests.ApiRequest) -> outcome.Outcome:
@@ -42,13 +50,33 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     :raises Exception: whatever Cinder's database layer raises.
     """
     group = request.document['group']
+    return _steer(request, 'group', group['volume_types'], list)
+
+
+def steer_consistency(request: requests.ApiRequest) -> outcome.Outcome:
+    """The same for a consistency group.
+
+    :param request: the create.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    group = request.document['consistencygroup']
+    if not isinstance(group['volume_types'], str):
+        return outcome.PASS
+    return _steer(request, 'consistencygroup',
+                  group['volume_types'].rstrip(',').split(','), ','.join)
+
+
+def _steer(request: requests.ApiRequest, key: str, idents: list[str],
+           join: collections.abc.Callable) -> outcome.Outcome:
+    group = request.document[key]
     context = request.context
     api = door.of_process('api')
     types, placed = [], None
-    for ident in group['volume_types']:
+    for ident in idents:
+        # As Cinder does it (group/api.py, `create`): so it finds private ones.
         found = api.types.find(context.elevated(), ident)
-        if found is not None and named_types.is_closed(found, context,
-                                               context.project_id):
+        if found is not None and named_types.is_closed(
+                found, context, context.project_id):
             return outcome.type_not_found(found.type_id)
         if found is None or not (found.follows_image
                                  and found.may_use(context)):
@@ -63,8 +91,8 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         if placed.decision.verdict is decision.Verdict.REFUSED:
             return outcome.refuse(placed.decision)
         types.append(placed.tier_type.type_id if placed.tier_type else ident)
-    if types == group['volume_types']:
+    if types == idents:
         return outcome.PASS
     # One type only once.
     return outcome.Outcome(placed=placed, document={
-        'group': {**group, 'volume_types': list(dict.fromkeys(types))}})
+        key: {**group, 'volume_types': join(dict.fromkeys(types))}})

@@ -33,6 +33,7 @@ from cinder_tiers.api import request as requests
 from cinder_tiers.api import restores
 from cinder_tiers.api import retypes
 from cinder_tiers.api import transfers
+from cinder_tiers.api import wsgi_server
 from cinder_tiers.doors import door
 
 LOG = logging.getLogger(__name__)
@@ -58,6 +59,8 @@ class TierMiddleware:
                 (creates.PATH, creates.schemas, creates.steer),
                 (retypes.PATH, retypes.schemas, retypes.steer),
                 (groups.PATH, groups.schemas, groups.steer),
+                (groups.CONSISTENCY_PATH, groups.consistency_schemas,
+                 groups.steer_consistency),
                 (restores.PATH, restores.schemas, functools.partial(
                     restores.steer, application=application)),
                 *((path, transfers.schemas, transfers.steer)
@@ -141,4 +144,5 @@ def filter_factory(global_conf: dict, **local_conf: str,
         [cinder_tiers] of cinder.conf.
     :returns: what puts the door in front of an application.
     """
+    wsgi_server.warn_without_threads()
     return TierMiddleware

@@ -42,6 +42,8 @@ _KEY_NEEDED = (
 #: In the words of Cinder (cinder/api/v3/volumes.py, `_image_uuid_from_ref`).
 _IMAGE_REFUSED = ('Invalid image identifier or unable to access requested '
                   'image.')
+_IMAGE_AMBIGUOUS = ("Multiple matches found for '%s', use an ID to be more "
+                    'specific.')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,14 +67,19 @@ class Outcome:
 PASS = Outcome()
 
 
-def refuse(decided: decision.PlacementDecision) -> Outcome:
+def refuse(decided: decision.PlacementDecision, *,
+           image_ref: str | None = None) -> Outcome:
     """The refusal in Cinder's own form; names no tier, which may be private.
 
     :param decided: a decision whose verdict is REFUSED.
+    :param image_ref: the image, as the request names it.
     """
     rule = decision.Rule
     if decided.because_of(rule.IMAGE_REFUSED):
         fault = webob.exc.HTTPBadRequest(explanation=_IMAGE_REFUSED)
+    elif decided.because_of(rule.IMAGE_AMBIGUOUS):
+        fault = webob.exc.HTTPConflict(
+            explanation=_IMAGE_AMBIGUOUS % image_ref)
     elif decided.because_of(rule.KEY_NEEDED):
         fault = webob.exc.HTTPBadRequest(explanation=_KEY_NEEDED)
     elif decided.because_of(rule.ERROR) and (
@@ -93,3 +100,13 @@ def type_not_found(type_id: str) -> Outcome:
     error = exception.VolumeTypeNotFound(volume_type_id=type_id)
     return Outcome(answer=wsgi.Fault(
         webob.exc.HTTPNotFound(explanation=error.msg)))
+
+
+def snapshot_not_found(snapshot_id: str | None) -> Outcome:
+    """What Cinder answers of an image that names a snapshot that is not there.
+
+    :param snapshot_id: the id, hostile text.
+    """
+    return Outcome(answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=(
+        f'Nova specific image is found, but boot volume snapshot '
+        f'id:{snapshot_id} not found.'))))

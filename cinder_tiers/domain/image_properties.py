@@ -46,8 +46,11 @@ def is_readable(image: collections.abc.Mapping[str, object]) -> bool:
     return True
 
 
-def stands_for_snapshot(block_devices: object) -> bool:
-    """Whether Cinder makes a volume of the image from a snapshot.
+def boot_device(block_devices: object,
+                ) -> collections.abc.Mapping[str, object] | None:
+    """The disk of an image that stands for a snapshot, if it has one.
+
+    Cinder makes a volume of such an image from the snapshot that it names.
 
     So it is with an image of a server that booted from a volume (cinder/api/
     v3/volumes.py, `_get_image_snapshot`, 29.0.0), from microversion 3.46 on.
@@ -55,17 +58,20 @@ def stands_for_snapshot(block_devices: object) -> bool:
     :param block_devices: the property `BLOCK_DEVICES`: JSON text or what it
         stands for, or anything else.
 
-    >>> stands_for_snapshot('[{"source_type": "snapshot", "boot_index": 0}]')
-    True
+    >>> boot_device('[{"source_type": "snapshot", "boot_index": 0}]')
+    {'source_type': 'snapshot', 'boot_index': 0}
     """
     try:
         devices = _converted(block_devices)
     except (ValueError, RecursionError):
-        return False
+        return None
+    if not isinstance(devices, list):
+        return None
     # As Cinder compares: False and 0.0 equal 0.
-    return isinstance(devices, list) and any(
-        isinstance(device, dict) and device.get('source_type') == 'snapshot'
-        and device.get('boot_index') == 0 for device in devices)
+    return next((
+        device for device in devices if isinstance(device, dict)
+        and device.get('source_type') == 'snapshot'
+        and device.get('boot_index') == 0), None)
 
 
 def brings_key(key_id: object) -> bool:

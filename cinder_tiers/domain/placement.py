@@ -120,7 +120,9 @@ def decide_on_error(*, on_error: decision.OnError,
                                 or settled.verdict is Verdict.NOT_OURS):
         return settled
     if request.is_refused and not request.moves:
-        return _refused([Reason(rule=Rule.IMAGE_REFUSED)])
+        return _refused([Reason(
+            rule=Rule.IMAGE_AMBIGUOUS if request.is_ambiguous
+            else Rule.IMAGE_REFUSED)])
     error = Reason(rule=Rule.ERROR)
     if on_error is decision.OnError.FAIL:
         return _refused([error])

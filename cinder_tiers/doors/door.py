@@ -38,6 +38,7 @@ from cinder_tiers.doors import applied as applied_tiers
 from cinder_tiers.doors import backend_zones
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
+from cinder_tiers.doors import metrics
 from cinder_tiers.doors import named_types
 from cinder_tiers.doors import record
 from cinder_tiers.doors import wish as wishes
@@ -93,6 +94,7 @@ class Door:
             get=self.applied, read_anew=applied.read_anew)
         self._options = cfg.CONF[conf.GROUP]
         self._memory: _Memory | None = None
+        self._metrics = metrics.Metrics(name, self._options, look=self._look)
 
     def applied(self, context: cinder_context.RequestContext,
                 ) -> applied_tiers.AppliedState:
@@ -210,7 +212,7 @@ class Door:
             if wish.image_ref is not None and not wish.keeps_type:
                 known |= {'may_name_type': wish.named_type is None,
                           'may_bring_key': state.any_encryption,
-                          'is_refused': getattr(error, 'is_final', False)}
+                          **_refusal(error)}
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(f'{type(second).__name__} on the way to the '
                            'fallback tier')
@@ -275,6 +277,7 @@ class Door:
                    facts: glance.ImageFacts | None = None) -> wishes.Placement:
         return wishes.Placement(
             decision=decided, image_id=facts and facts.image_id, state=state,
+            facts=facts,
             tier_type=decided.tier and state.types[decided.tier.name])
 
     def _limits(self) -> images.Limits:
@@ -294,16 +297,32 @@ class Door:
         text = error and '; '.join((
             str(error) if is_expected else type(error).__name__,
             *getattr(error, '__notes__', ())))
-        self._recorder.keep(
-            record.Record(
-                door=self.name, context=wish.context,
-                decision=placed.decision, project=wish.project,
-                volume_id=wish.volume_id, image_id=placed.image_id,
-                volume_type_id=(placed.tier_type
-                                and placed.tier_type.type_id),
-                error=text, seconds=seconds, image_age_s=age_s or None,
-                is_clients_doing=isinstance(error, glance.ImageRefused)),
-            notify=self._options.notify, bug=None if is_expected else error)
+        kept = record.Record(
+            door=self.name, context=wish.context, decision=placed.decision,
+            project=wish.project, volume_id=wish.volume_id,
+            image_id=placed.image_id, volume_type_id=(
+                placed.tier_type and placed.tier_type.type_id),
+            error=text, error_kind=error and type(error).__name__,
+            seconds=seconds, image_age_s=age_s or None, zone=wish.zone,
+            is_clients_doing=getattr(error, 'caused_by_client', False))
+        self._metrics.observe(kept)
+        self._recorder.keep(kept, notify=self._options.notify,
+                            bug=None if is_expected else error)
+
+    def _look(self) -> metrics.Gauges:
+        """How it is with this door at the moment."""
+        memory = self._memory
+        return metrics.Gauges(
+            is_circuit_open=self._images.breaker_is_open,
+            applied_tiers=len(memory.state.tiers) if memory else 0,
+            applied_problems=len(memory.state.problems) if memory else 0)
+
+
+def _refusal(error: Exception) -> dict[str, bool]:
+    """What an error says of an image, in the words of `decide()`."""
+    if not isinstance(error, glance.ImageRefused):
+        return {}
+    return {'is_refused': error.is_final, 'is_ambiguous': error.is_ambiguous}
 
 
 def chosen_on_error(name: str, error: Exception) -> decision.OnError:

@@ -32,6 +32,8 @@ USER_AGENT = 'cinder-tiers'
 _VISIBILITIES = frozenset({'public', 'community', 'shared', 'private'})
 #: Answers that do not depend on the token.
 _LASTING = frozenset({403, 404})
+#: Answers that may be others a moment later.
+_PASSING = frozenset({401, 408, 425, 429})
 
 
 class ImageUnreadable(Exception):
@@ -45,17 +47,20 @@ class ImageUnreadable(Exception):
 class ImageRefused(ImageUnreadable):
     """Glance answered, and did not show the image to who asked."""
 
-    caused_by_client = True
-
-    def __init__(self, text: str, *, is_lasting: bool) -> None:
+    def __init__(self, text: str, *, is_lasting: bool,
+                 is_final: bool = True, is_ambiguous: bool = False) -> None:
         """A refusal.
 
         :param text: what is said, safe to log.
         :param is_lasting: whether every user of the project is refused: a new
             token ends an expired one's refusal.
+        :param is_final: whether Cinder is refused as well when it asks next.
+        :param is_ambiguous: whether several images have the name.
         """
         super().__init__(text)
         self.is_lasting = is_lasting
+        self.is_final = self.caused_by_client = is_final
+        self.is_ambiguous = is_ambiguous
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,6 +76,8 @@ class ImageFacts:
     #: 3.46 on, Cinder makes the volume from the snapshot that it names;
     #: below, from the image. Any tenant can write it into an image.
     boot_snapshot: bool
+    #: Id of the snapshot, hostile text; None when it names none.
+    boot_snapshot_id: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -132,7 +139,9 @@ def _fetch_by_name(context: cinder_context.RequestContext,
     images = found.get('images') if isinstance(found, dict) else None
     if not isinstance(images, list) or len(images) != 1:
         raise ImageRefused('Glance does not know exactly one image of the '
-                           'name', is_lasting=False)
+                           'name', is_lasting=False,
+                           is_ambiguous=isinstance(images, list)
+                           and len(images) > 1)
     return _parse(images[0])
 
 
@@ -157,7 +166,8 @@ def _get(context: cinder_context.RequestContext, path: str) -> object:
         # Users can provoke them: none of these may open the breaker.
         if isinstance(status, int) and 400 <= status < 500:
             raise ImageRefused(f'Glance answered {status}',
-                               is_lasting=status in _LASTING) from error
+                               is_lasting=status in _LASTING,
+                               is_final=status not in _PASSING) from error
         raise ImageUnreadable(
             f'Glance call failed: {type(error).__name__}') from error
 
@@ -182,11 +192,15 @@ def _parse(body: object) -> ImageFacts:
         raise ImageRefused('Cinder cannot read the properties of the image',
                            is_lasting=True)
     volume_type = body.get(image_properties.VOLUME_TYPE)
+    boot_device = image_properties.boot_device(
+        body.get(image_properties.BLOCK_DEVICES))
+    snapshot_id = boot_device and boot_device.get('snapshot_id')
     return ImageFacts(
         image_id=body['id'], image=decision.Image(
             owner=owner, visibility=body['visibility'], tags=frozenset(tags),
             brings_key=image_properties.brings_key(
                 body.get(image_properties.ENCRYPTION_KEY))),
         volume_type=volume_type if isinstance(volume_type, str) else None,
-        boot_snapshot=image_properties.stands_for_snapshot(
-            body.get(image_properties.BLOCK_DEVICES)))
+        boot_snapshot=boot_device is not None,
+        boot_snapshot_id=(snapshot_id if isinstance(snapshot_id, str)
+                          else None))

@@ -20,6 +20,7 @@ from cinder import context as cinder_context
 
 from cinder_tiers.domain import decision
 from cinder_tiers.doors import applied as applied_tiers
+from cinder_tiers.doors import glance
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,8 @@ class Placement:
     #: Set when the verdict is TIER.
     tier_type: applied_tiers.VolumeType | None = None
     image_id: str | None = None
+    #: The image, as it was when it was read.
+    facts: glance.ImageFacts | None = None
     #: From what it was decided; None when the tiers could not be read.
     state: applied_tiers.AppliedState | None = None
 
