@@ -145,9 +145,13 @@ class LineTestCase(testtools.TestCase):
         handler, = logging.getLogger().handlers
         handler.addFilter(lambda line: held.wait(60))
         recorder = record.Recorder()
-        for _ in range(50):
+        requests = threading.Thread(target=lambda: [
             recorder.keep(record_of(decide(), error='Glance answered 404',
                                     is_clients_doing=True), notify=False)
+            for _ in range(50)])
+        requests.start()
+        requests.join(10)
+        self.assertFalse(requests.is_alive())
         self.assertEqual('', self.log.output)
         held.set()
         self.assertTrue(recorder.wait(30))
