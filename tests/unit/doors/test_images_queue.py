@@ -84,7 +84,7 @@ class QueueTestCase(images_case.ImagesTestCase):
         for ref in refs:
             self.assert_fails(1, ref, timeout_s=0.05, max_calls=1)
         go()
-        self.settle(lambda: not self.images._calls.under_way)
+        self.settle(lambda: not self.images.calls_under_way)
         self.assert_reads(2, max_calls=1)
         self.assertEqual({IDENT}, {ref for _, ref in self.glance.calls[1:]})
 
