@@ -120,6 +120,15 @@ class QueueTestCase(images_case.ImagesTestCase):
         self.assertEqual([facts(IDENT)], theirs())
         self.assertEqual(2, len(self.glance.calls))
 
+    def test_a_name_that_ends_in_an_id_holds_up_only_its_project(self):
+        go = self.hold()
+        theirs = self.board(1, ref=f'odd/{IDENT}', project='them')
+        self.wait_for_call()
+        self.hold()()
+        self.assert_reads(2)
+        go()
+        theirs()
+
     def test_what_another_found_meanwhile_is_not_read_anew_in_the_queue(self):
         go = self.hang('them', max_calls=2)
         theirs = self.board(1, project='them', timeout_s=60.0, max_calls=2)
