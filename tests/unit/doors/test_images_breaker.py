@@ -185,6 +185,7 @@ class LateTestCase(images_case.ImagesTestCase):
         second = self.board(1, ref=str(uuid.uuid4()), timeout_s=2.0,
                             max_calls=1)
         self.hold()
+        self.now += 1
         go()
         first()
         self.wait_for_call()
