@@ -45,20 +45,23 @@ class ImageUnreadable(Exception):
 
 
 class ImageRefused(ImageUnreadable):
-    """Glance answered, and did not show the image to who asked."""
+    """The image is not shown to who asked: Glance works."""
 
     def __init__(self, text: str, *, is_lasting: bool,
-                 is_final: bool = True, is_ambiguous: bool = False) -> None:
+                 is_answer: bool = True, is_final: bool = True,
+                 is_ambiguous: bool = False) -> None:
         """A refusal.
 
         :param text: what is said, safe to log.
         :param is_lasting: whether every user of the project is refused: a new
             token ends an expired one's refusal.
+        :param is_answer: whether Glance was asked at all.
         :param is_final: whether Cinder is refused as well when it asks next.
         :param is_ambiguous: whether several images have the name.
         """
         super().__init__(text)
         self.is_lasting = is_lasting
+        self.is_answer = is_answer
         self.is_final = self.caused_by_client = is_final
         self.is_ambiguous = is_ambiguous
 
@@ -134,7 +137,7 @@ def _fetch_by_name(context: cinder_context.RequestContext,
         query = urllib.parse.urlencode({'name': name, 'limit': 2})
     except UnicodeEncodeError as error:
         raise ImageRefused('the name of the image is no text',
-                           is_lasting=False) from error
+                           is_lasting=False, is_answer=False) from error
     found = _get(context, f'/v2/images?{query}')
     images = found.get('images') if isinstance(found, dict) else None
     if not isinstance(images, list) or len(images) != 1:

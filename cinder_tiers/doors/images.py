@@ -25,17 +25,15 @@ import threading
 import time
 import uuid
 
-import cachetools
 from cinder import context as cinder_context
 
 from cinder_tiers.doors import bounded_calls
 from cinder_tiers.doors import breaker
 from cinder_tiers.doors import glance
+from cinder_tiers.doors import image_memory
 
 Fetch = collections.abc.Callable[
     [cinder_context.RequestContext, str], glance.ImageFacts]
-#: (id) for all projects, or (reference, project).
-_Key = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,7 +70,7 @@ class _Question:
     limits: Limits
 
     @property
-    def keys(self) -> tuple[_Key, ...]:
+    def keys(self) -> tuple[image_memory.Key, ...]:
         """Where an answer may be: what all know by its id, what is its own."""
         own = (self.ref, self.project)
         return (own,) if self.ident is None else ((self.ident,), own)
@@ -102,24 +100,12 @@ class _Question:
             or refusal.is_lasting and self.project == other.project)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Entry:
-    """An image that is remembered."""
-
-    facts: glance.ImageFacts
-    read_at: float
-    #: Seconds from then on for which Glance is not asked again.
-    fresh_s: float
-    #: Seconds for which it is kept for the case that Glance fails.
-    kept_s: float
-
-
 @dataclasses.dataclass(kw_only=True, eq=False)
 class _Flight:
     """A call under way or in the queue, and who may wait for it."""
 
     question: _Question
-    key: _Key
+    key: image_memory.Key
     future: 'futures.Future[glance.ImageFacts] | None' = None
     #: When the answer is late; None while the call has not begun.
     due: float | None = None
@@ -143,11 +129,8 @@ class Images:
         self._lock = threading.Lock()
         self._calls = bounded_calls.BoundedCalls()
         self._breaker = breaker.CircuitBreaker(clock)
-        self._entries: cachetools.TLRUCache[_Key, _Entry] = (
-            cachetools.TLRUCache(
-                size, ttu=lambda _, entry, now: now + entry.kept_s,
-                timer=clock))
-        self._flights: dict[_Key, _Flight] = {}
+        self._memory = image_memory.ImageMemory(size=size, clock=clock)
+        self._flights: dict[image_memory.Key, _Flight] = {}
         # Those that have begun and are not late yet.
         self._begun: list[_Flight] = []
 
@@ -155,6 +138,11 @@ class Images:
     def breaker_is_open(self) -> bool:
         """Whether Glance has failed so often that it is hardly asked."""
         return self._breaker.is_open
+
+    @property
+    def calls_under_way(self) -> int:
+        """Number of calls to Glance that have not returned."""
+        return self._calls.under_way
 
     def remembered(self, ref: str, project: str | None = None,
                    ) -> glance.ImageFacts | None:
@@ -166,11 +154,11 @@ class Images:
         :param project: id of the project that asks; unless given, only what
             every project may see is found.
         """
-        keys: tuple[_Key, ...] = ((ref,),)
+        keys: tuple[image_memory.Key, ...] = ((ref,),)
         if project is not None:
             keys += ((ref, project),)
         with self._lock:
-            return self._fresh(keys)
+            return self._memory.fresh(keys)
 
     def read(self, context: cinder_context.RequestContext, ref: str,
              limits: Limits) -> Answer:
@@ -200,7 +188,8 @@ class Images:
     def _ask(self, question: _Question) -> glance.ImageFacts:
         now = self._clock()
         deadline = now + question.limits.timeout_s
-        keys = question.keys
+        # Others do not wait while a tenant's text is looked up as a name.
+        keys = question.keys[-1:] if question.is_private else question.keys
         while True:
             boarded = self._board(question, keys, now)
             if isinstance(boarded, glance.ImageFacts):
@@ -213,11 +202,11 @@ class Images:
             keys = question.keys[-1:]
             now = self._clock()
 
-    def _board(self, question: _Question, keys: tuple[_Key, ...],
+    def _board(self, question: _Question, keys: tuple[image_memory.Key, ...],
                now: float) -> _Flight | glance.ImageFacts:
         """What is remembered, a call under way, or a new one."""
         with self._lock:
-            facts = self._fresh(question.keys)
+            facts = self._memory.fresh(question.keys)
             if facts is not None:
                 return facts
             self._expire(now)
@@ -233,7 +222,7 @@ class Images:
                 question, keys[-1] if keys[0] in self._flights else keys[0],
                 now)
 
-    def _take_off(self, question: _Question, key: _Key, now: float,
+    def _take_off(self, question: _Question, key: image_memory.Key, now: float,
                   ) -> _Flight:
         limits = question.limits
         if not self._breaker.admits(
@@ -261,7 +250,7 @@ class Images:
         with self._lock:
             if flight.due is None:
                 # While it was in the queue, another may have asked the same.
-                facts = self._fresh(question.keys)
+                facts = self._memory.fresh(question.keys)
                 if facts is not None:
                     self._forget(flight)
                     return facts
@@ -274,7 +263,12 @@ class Images:
             raise
         with self._lock:
             self._land(flight, None)
-            return self._remember(question, facts)
+            # Also what comes late.
+            return self._memory.keep(
+                question.keys, facts,
+                is_by_id=facts.image_id == question.ident,
+                fresh_s=question.limits.image_ttl_s,
+                stale_s=question.limits.stale_s)
 
     def _wait(self, flight: _Flight, question: _Question, deadline: float,
               ) -> glance.ImageFacts | None:
@@ -336,59 +330,25 @@ class Images:
         self._expire(self._clock())
         if isinstance(error, glance.ImageRefused) and error.is_lasting:
             # It may be deleted, or closed to the project.
-            for key in question.keys:
-                self._entries.pop(key, None)
+            self._memory.drop(question.keys)
         if flight not in self._begun:
             return
         self._begun.remove(flight)
         self._forget(flight)
-        if error is None or isinstance(error, glance.ImageRefused):
+        if error is None or (isinstance(error, glance.ImageRefused)
+                             and error.is_answer):
             self._breaker.succeeded(question.project)
-        elif isinstance(error, glance.ImageUnreadable):
+        elif (isinstance(error, glance.ImageUnreadable)
+              and not isinstance(error, glance.ImageRefused)):
             self._breaker.failed(question.project,
                                  is_private=question.is_private)
 
-    def _remember(self, question: _Question, facts: glance.ImageFacts,
-                  ) -> glance.ImageFacts:
-        """Also what comes late; what was remembered before if it is equal."""
-        limits = question.limits
-        is_by_id = facts.image_id == question.ident
-        keys = question.keys
-        key = keys[0] if is_by_id and facts.is_open else keys[-1]
-        known = [self._entries.pop(key, None) for key in keys]
-        for entry in known:
-            if entry is not None and entry.facts == facts:
-                facts = entry.facts
-        self._entries[key] = _Entry(
-            facts=facts, read_at=self._clock(), fresh_s=limits.image_ttl_s,
-            # A name may mean another image by then.
-            kept_s=max(limits.image_ttl_s,
-                       limits.stale_s if is_by_id else 0.0))
-        return facts
-
-    def _entry(self, key: _Key) -> _Entry | None:
-        # Its get() looks twice.
-        try:
-            return self._entries[key]
-        except KeyError:
-            return None
-
-    def _fresh(self, keys: tuple[_Key, ...]) -> glance.ImageFacts | None:
-        for key in keys:
-            entry = self._entry(key)
-            if (entry is not None
-                    and self._clock() < entry.read_at + entry.fresh_s):
-                return entry.facts
-        return None
-
     def _stale(self, question: _Question) -> Answer | None:
         """The last answer for an image id, if it is not too old."""
+        if question.ident is None:
+            return None
         with self._lock:
-            for key in question.keys:
-                entry = self._entry(key)
-                if entry is None or entry.facts.image_id != question.ident:
-                    continue
-                age_s = self._clock() - entry.read_at
-                if age_s < question.limits.stale_s:
-                    return Answer(facts=entry.facts, age_s=age_s)
-        return None
+            last = self._memory.last(question.keys, question.ident)
+        if last is None or last[1] >= question.limits.stale_s:
+            return None
+        return Answer(facts=last[0], age_s=last[1])

@@ -245,7 +245,8 @@ class ByNameTestCase(GlanceTestCase):
 
     def test_a_name_that_is_no_text(self):
         """JSON can hold what no URL can: Glance is not to blame."""
-        self.assert_refused('\ud800', is_lasting=False)
+        self.assertFalse(self.assert_refused(
+            '\ud800', is_lasting=False).is_answer)
         self.assertEqual([], self.glance.requests)
 
 

@@ -12,7 +12,6 @@
 
 """The image that is read is the one that cinder-api finds."""
 
-from cinder.api.v3 import volumes
 from hypothesis import example
 from hypothesis import given
 from hypothesis import settings
@@ -24,6 +23,9 @@ from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 from tests.unit.doors import cinder_fixture
 from tests.unit.doors import images_case
+
+# The objects must be known before, which the fixture sees to.
+from cinder.api.v3 import volumes  # noqa: H306
 
 IDENTS = ('c0ffee00-0000-4000-8000-00000000000a',
           'c0ffee00-0000-4000-8000-00000000000b')

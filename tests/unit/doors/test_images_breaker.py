@@ -85,6 +85,22 @@ class OneProjectTestCase(images_case.ImagesTestCase):
         self.assert_fails(4)
         self.assert_fails(5, str(uuid.uuid4()))
 
+    def test_what_was_not_sent_does_not_show_it(self):
+        """A name that is no text costs nothing, and would hide an outage."""
+        self.fail(glance.ImageRefused('no text', is_lasting=False,
+                                      is_answer=False))
+        for _ in range(5):
+            self.assert_fails(len(self.glance.calls) + 1, 'odd')
+        self.fail(DOWN)
+        self.assert_fails(6)
+        self.assert_fails(7)
+        self.fail(glance.ImageRefused('no text', is_lasting=False,
+                                      is_answer=False))
+        self.assert_fails(8, 'odd')
+        self.fail(DOWN)
+        self.assert_fails(9)
+        self.assert_fails(9)
+
     def test_an_error_of_ours_is_no_failure_of_glance(self):
         """Or one user's image could take the tags of all others away."""
         self.fail(RecursionError())
@@ -133,12 +149,12 @@ class LateTestCase(images_case.ImagesTestCase):
         go = self.hold()
         self.assert_fails(1, timeout_s=0.1)
         go()
-        self.settle(lambda: not self.images._calls.under_way)
+        self.settle(lambda: not self.images.calls_under_way)
         self.assert_reads(2, str(uuid.uuid4()), failures=2)
 
     def test_a_hung_call_counts_once_for_all_who_waited(self):
         self.hold()
-        self.board(16, timeout_s=0.1)()
+        self.board(16, timeout_s=2.0)()
         self.assertEqual(1, len(self.glance.calls))
         self.glance.go.set()
         self.hold()()
@@ -169,6 +185,7 @@ class LateTestCase(images_case.ImagesTestCase):
         second = self.board(1, ref=str(uuid.uuid4()), timeout_s=2.0,
                             max_calls=1)
         self.hold()
+        self.now += 1
         go()
         first()
         self.wait_for_call()

@@ -84,7 +84,7 @@ class QueueTestCase(images_case.ImagesTestCase):
         for ref in refs:
             self.assert_fails(1, ref, timeout_s=0.05, max_calls=1)
         go()
-        self.settle(lambda: not self.images._calls.under_way)
+        self.settle(lambda: not self.images.calls_under_way)
         self.assert_reads(2, max_calls=1)
         self.assertEqual({IDENT}, {ref for _, ref in self.glance.calls[1:]})
 
@@ -119,6 +119,15 @@ class QueueTestCase(images_case.ImagesTestCase):
         # By then, the image is known.
         self.assertEqual([facts(IDENT)], theirs())
         self.assertEqual(2, len(self.glance.calls))
+
+    def test_a_name_that_ends_in_an_id_holds_up_only_its_project(self):
+        go = self.hold()
+        theirs = self.board(1, ref=f'odd/{IDENT}', project='them')
+        self.wait_for_call()
+        self.hold()()
+        self.assert_reads(2)
+        go()
+        theirs()
 
     def test_what_another_found_meanwhile_is_not_read_anew_in_the_queue(self):
         go = self.hang('them', max_calls=2)
