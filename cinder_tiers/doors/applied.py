@@ -62,8 +62,6 @@ class VolumeType:
                 or context.project_id in self.projects)
 
 
-TierType = VolumeType  # the name of it in door.py until that is changed
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AppliedState:

@@ -27,6 +27,7 @@ db_api = cinder_fixture.db_api
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
 
+
 class ReadAppliedTestCase(testtools.TestCase):
 
     def setUp(self):

@@ -50,6 +50,11 @@ class Matcher:
         self._by_strings: dict[object, bool] = {}
         self._by_values: dict[object, bool] = {}
 
+    @property
+    def names_capabilities(self) -> bool:
+        """Whether the extra specs ask anything of a backend."""
+        return self._values is not None
+
     def keep(self, backends: list) -> list:
         """The backends that may serve a volume of the type, in order.
 
@@ -74,6 +79,29 @@ class Matcher:
                     if known[values(backend.capabilities.data)]]
         except (AttributeError, KeyError, TypeError):
             return self._judge_all(backends)
+
+    def verdicts(self, weighed: list) -> list[bool]:
+        """Of each backend whether it may serve a volume of the type.
+
+        For a weigher, so of the backends that all filters let through.
+
+        :param weighed: WeighedHost objects of Cinder's scheduler.
+        :raises Exception: whatever Cinder's matching raises.
+        """
+        known, values = self._by_strings, self._values
+        try:
+            if self._names == _BACKEND_NAME:
+                # A name that is new may lag behind, as in `_of_backend_name`:
+                # the backend keeps its old rank for as long.
+                return [known[one.obj.volume_backend_name]
+                        for one in weighed]
+            if values is not None:
+                return [known[values(one.obj.capabilities.data)]
+                        for one in weighed]
+        except (AttributeError, KeyError, TypeError):
+            # One is not known yet, or not by its strings.
+            return [self._judge(one.obj) for one in weighed]
+        return [True] * len(weighed)
 
     def _of_backend_name(self, backends: list) -> list:
         """As `keep` where nothing but the name of the backend is asked for.
