@@ -92,8 +92,8 @@ def check(catalog: catalogs.Catalog,
             where=catalog.source.where(('tiers', fault.tier, 'fallback')),
             found=fault.found,
             expected='one fallback tier, or several of which all but one '
-                     f'have the extra spec {extra_specs.ZONES} and no two name '
-                     'the same zone',
+                     f'have the extra spec {extra_specs.ZONES}, and no two '
+                     'name the same zone',
             remedy='remove fallback from one of them, or restrict it to '
                    'zones of its own')
 
