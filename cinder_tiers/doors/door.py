@@ -64,6 +64,8 @@ class _Memory:
     zones: collections.abc.Mapping[str, frozenset[str]]
     tiers: tuple[decision.AppliedTier, ...]
     policy: decision.Policy
+    #: Seconds of the monotonic clock.
+    made_at: float
     placements: dict[tuple, tuple[glance.ImageFacts | None,
                                    wishes.Placement]] = (
         dataclasses.field(default_factory=dict))
@@ -204,7 +206,7 @@ class Door:
         state = tiers = None
         try:
             state = self.applied(wish.context)
-            tiers = self._memory_of(state, wish.context).tiers
+            tiers = self._tiers_of(state, wish.context)
             if wish.named_type is None and not wish.moves:
                 named, offers = self.types.named_by_others(wish.context,
                                                            None)
@@ -258,18 +260,28 @@ class Door:
     def _memory_of(self, state: applied_tiers.AppliedState,
                    context: cinder_context.RequestContext) -> _Memory:
         zones = self._zones.of(state, context) if self._zones else _NO_ZONES
-        memory = self._memory
+        memory, now = self._memory, time.monotonic()
         if (memory is None or memory.state is not state
                 or memory.zones is not zones
+                # An option may have another value.
+                or now - memory.made_at >= self._options.applied_cache_seconds
                 or len(memory.placements) >= _MOST_PLACEMENTS):
             memory = self._memory = _Memory(
-                state=state, zones=zones,
+                state=state, zones=zones, made_at=now,
                 policy=conf.policy_of(self._options),
-                tiers=state.tiers if not zones else tuple(
-                    dataclasses.replace(tier,
-                                        backend_zones=zones.get(tier.name))
-                    for tier in state.tiers))
+                tiers=self._tiers_of(state, context))
         return memory
+
+    def _tiers_of(self, state: applied_tiers.AppliedState,
+                  context: cinder_context.RequestContext,
+                  ) -> tuple[decision.AppliedTier, ...]:
+        """The applied tiers, with the zones of their backends."""
+        zones = self._zones.of(state, context) if self._zones else _NO_ZONES
+        if not zones:
+            return state.tiers
+        return tuple(
+            dataclasses.replace(tier, backend_zones=zones.get(tier.name))
+            for tier in state.tiers)
 
     @staticmethod
     def _placement(decided: decision.PlacementDecision,
