@@ -126,6 +126,15 @@ _CACHES = (
              'counts after that time at the latest; a revoked access to a '
              'private tier counts at once. While the database does not '
              'answer, the tiers that are remembered serve on.'),
+    cfg.FloatOpt(
+        'zones_cache_seconds', default=60.0, min=1.0,
+        help='Seconds between two looks at which tiers have backends in '
+             'which availability zones, while volumes are created. A new '
+             'backend in a zone counts after that time at the latest, one '
+             'that is down or disabled for 10 minutes more. A thread asks '
+             'cinder-scheduler for the pools, as "cinder get-pools" does; '
+             'no request waits for it. Nothing is asked while all volume '
+             'services are in one zone.'),
     cfg.BoolOpt(
         'notify', default=True,
         help='Whether each decision is sent as a notification '
