@@ -169,6 +169,15 @@ _CACHES = (
              'second at the latest. A revoked access to a private tier '
              'counts at once. While the database does not answer, what is '
              'remembered serves on. With 0 each request reads them.'),
+    cfg.FloatOpt(
+        'zones_cache_seconds', default=60.0, min=1.0,
+        help='Seconds between two looks at which tiers have backends in '
+             'which availability zones, while volumes are created. A new '
+             'backend in a zone counts after that time at the latest, one '
+             'that is down or disabled for 10 minutes more. A thread asks '
+             'cinder-scheduler for the pools, as "cinder get-pools" does; '
+             'no request waits for it. Nothing is asked while all volume '
+             'services are in one zone.'),
     cfg.BoolOpt(
         'notify', default=True,
         help='Whether each decision is sent as a notification '

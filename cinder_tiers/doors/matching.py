@@ -55,6 +55,11 @@ class Matcher:
         """Whether the extra specs ask anything of a backend."""
         return self._values is not None
 
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The capabilities on which a verdict depends; None for all."""
+        return self._names if self._remembers else None
+
     def keep(self, backends: list) -> list:
         """The backends that may serve a volume of the type, in order.
 
@@ -163,7 +168,7 @@ def _capability_names(extra_specs: collections.abc.Mapping[str, str],
     return tuple(sorted(names))
 
 
-@functools.lru_cache(maxsize=1000)
+@functools.lru_cache(maxsize=10000)
 def _matcher_of(items: tuple[tuple[str, str], ...]) -> Matcher:
     return Matcher(dict(items))
 

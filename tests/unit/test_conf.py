@@ -61,6 +61,7 @@ class ConfTestCase(testtools.TestCase):
             'image_stale_seconds': 3600.0,
             'image_cache_size': 10000,
             'applied_cache_seconds': 5.0,
+            'zones_cache_seconds': 60.0,
             'notify': True,
              'on_retype': 'tier',
             'metrics_directory': None,
@@ -94,7 +95,8 @@ class ConfTestCase(testtools.TestCase):
         ('glance_max_calls', 0), ('glance_failures', 0),
         ('glance_retry_seconds', 0), ('image_cache_seconds', -1),
         ('image_stale_seconds', -1), ('image_cache_size', 0),
-        ('applied_cache_seconds', -1), ('notify', 'perhaps'),
+        ('applied_cache_seconds', -1), ('zones_cache_seconds', 0),
+        ('notify', 'perhaps'),
         ('metrics_interval_seconds', 0.9))
     @ddt.unpack
     def test_a_value_that_cannot_work_is_refused(self, option, value):
