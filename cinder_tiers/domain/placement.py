@@ -72,19 +72,16 @@ def decide(*, tiers: collections.abc.Iterable[decision.AppliedTier],
     if _lacks_key(request):
         return _refused([Reason(rule=Rule.KEY_NEEDED)])
     asked, reasons = _asked_for(ranked, request, policy)
-    usable = []
-    for tier in asked:
-        obstacle = _obstacle(tier, request)
-        if obstacle is None:
-            usable.append(tier)
-        else:
-            reasons.append(obstacle)
+    obstacles = [_obstacle(tier, request) for tier in asked]
+    reasons += [obstacle for obstacle in obstacles if obstacle is not None]
+    usable = [tier for tier, obstacle in zip(asked, obstacles, strict=True)
+              if obstacle is None]
     # What the image asks for rather than for the tier that it would get.
     before = asked[:asked.index(usable[0])] if usable else asked
-    closed = [tier for tier in before if not tier.serves(request)]
+    closed = [tier.name for tier in before if not tier.serves(request)]
     if closed and policy.on_no_access is decision.OnNoAccess.REFUSE:
-        reasons.append(Reason(rule=Rule.ACCESS_NEEDED, tier=closed[0].name))
-        return _refused(reasons)
+        return _refused([*reasons, Reason(rule=Rule.ACCESS_NEEDED,
+                                          tier=closed[0])])
     if not usable:
         return _fall_back(ranked, request, reasons)
     reasons += [Reason(rule=Rule.LOWER_PRIORITY, tier=tier.name,
@@ -231,9 +228,12 @@ def _asked_for(ranked: list[decision.AppliedTier], request: decision.Request,
 def _fall_back(ranked: list[decision.AppliedTier], request: decision.Request,
                reasons: list[Reason]) -> PlacementDecision:
     """The fallback tier, or what becomes of a volume without one."""
-    fallbacks = sorted((tier for tier in ranked if tier.fallback),
-                       # One that is for some zones only is for these.
-                       key=lambda tier: tier.type_zones is None)
+    zone = request.zone or request.default_zone
+    # First those that are restricted to the zone, last those to others.
+    fallbacks = sorted(
+        (tier for tier in ranked if tier.fallback), key=lambda tier: (
+            1 if tier.type_zones is None else
+            0 if zone is None or zone in tier.type_zones else 2))
     if not fallbacks:
         reasons.append(Reason(rule=Rule.NO_FALLBACK))
     is_closed = False
