@@ -171,8 +171,8 @@ def _obstacle(tier: decision.AppliedTier, request: decision.Request,
         return None
     lacking = request.needs - tier.offers
     if lacking:
-        return Reason(rule=Rule.LACKS_FEATURE, tier=tier.name, wanted=', '.join(
-            sorted(feature.value for feature in lacking)))
+        names = ', '.join(sorted(feature.value for feature in lacking))
+        return Reason(rule=Rule.LACKS_FEATURE, tier=tier.name, wanted=names)
     return None
 
 

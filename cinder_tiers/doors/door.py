@@ -66,8 +66,7 @@ class _Memory:
     policy: decision.Policy
     #: Seconds of the monotonic clock.
     made_at: float
-    placements: dict[tuple, tuple[glance.ImageFacts | None,
-                                   wishes.Placement]] = (
+    placements: dict[tuple, tuple[glance.ImageFacts | None, wishes.Placement]] = (
         dataclasses.field(default_factory=dict))
 
 
@@ -191,6 +190,8 @@ class Door:
         if state.tiers and named is None and not wish.moves:
             named, offers = self.types.named_by_others(
                 wish.context, facts and facts.volume_type)
+        elif facts is not None and facts.volume_type and not wish.moves:
+            wish, named = self._with_encryption(wish, facts)
         # A tier may be gone, or closed to the project, since it was read.
         for _ in range(3):
             placed = self._placed(state, wish, named, offers, facts)
@@ -198,6 +199,23 @@ class Door:
                 return placed, age_s
             state = self._applied.read_anew(wish.context, state)
         raise TierChanged
+
+    def _with_encryption(self, wish: wishes.Wish, facts: glance.ImageFacts,
+                         ) -> tuple[wishes.Wish, decision.NamedType | None]:
+        """A request whose type comes before that of the image.
+
+        As the request leaves the choice to the image, an encrypted type that
+        the image names is not dropped.
+        """
+        own = self.types.find(wish.context, facts.volume_type)
+        encryption = decision.Feature.ENCRYPTION
+        if own is None or own.follows_image or encryption not in own.offers:
+            return wish, wish.named_type
+        if wish.keeps_type:
+            return (dataclasses.replace(wish, has=wish.has | {encryption}),
+                    wish.named_type)
+        return wish, decision.NamedType(source=decision.TypeSource.IMAGE,
+                                        follows_image=False)
 
     def _on_error(self, wish: wishes.Wish, error: Exception,
                   ) -> wishes.Placement:
@@ -219,9 +237,10 @@ class Door:
             error.add_note(f'{type(second).__name__} on the way to the '
                            'fallback tier')
         chosen = chosen_on_error(self.name, error)
-        for tiers in (tiers, state and ()):
+        # The fallback tier itself may be gone.
+        for found in (tiers, state and ()):
             placed = self._placement(placement.decide_on_error(
-                on_error=chosen, tiers=tiers, request=wish.request(**known)),
+                on_error=chosen, tiers=found, request=wish.request(**known)),
                 state)
             try:
                 if self.is_usable(placed, wish.context):

@@ -28,8 +28,8 @@ from cinder.db import api as db_api
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import extra_specs
 from cinder_tiers.doors import image_metadata
-from cinder_tiers.doors import wish
 from cinder_tiers.doors import matching
+from cinder_tiers.doors import wish
 
 #: {key of a request spec: what it fixes the place of a new volume by}
 _FIXED_BY = {
@@ -80,14 +80,14 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
     image_ref = fixed_by = None
     snapshot_id = spec.get('snapshot_id')
     if moves:
-        image_ref = image_metadata.image_of(db_api.volume_glance_metadata_get, context,
-                              volume_id)
+        image_ref = image_metadata.image_of(
+            db_api.volume_glance_metadata_get, context, volume_id)
     elif operation not in _CREATES:
         return None
     elif snapshot_id and not spec.get('resource_backend'):
         # Cinder's snapshot_same_host is off: any backend may take it.
-        image_ref = image_metadata.image_of(db_api.volume_snapshot_glance_metadata_get,
-                              context, snapshot_id)
+        image_ref = image_metadata.image_of(
+            db_api.volume_snapshot_glance_metadata_get, context, snapshot_id)
     else:
         image_ref = spec.get('image_id')
         fixed_by = _fixed_by(spec)
