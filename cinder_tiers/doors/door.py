@@ -46,6 +46,7 @@ from cinder_tiers.doors import wish as wishes
 LOG = logging.getLogger(__name__)
 
 _MOST_PLACEMENTS = 10000
+_ENCRYPTION = frozenset({decision.Feature.ENCRYPTION})
 _NO_ZONES: collections.abc.Mapping[str, frozenset[str]] = (
     types.MappingProxyType({}))
 
@@ -66,8 +67,9 @@ class _Memory:
     policy: decision.Policy
     #: Seconds of the monotonic clock.
     made_at: float
-    placements: dict[tuple, tuple[glance.ImageFacts | None, wishes.Placement]] = (
-        dataclasses.field(default_factory=dict))
+    placements: dict[tuple, tuple[
+        glance.ImageFacts | None, wishes.Placement]] = dataclasses.field(
+            default_factory=dict)
 
 
 class Door:
@@ -190,8 +192,14 @@ class Door:
         if state.tiers and named is None and not wish.moves:
             named, offers = self.types.named_by_others(
                 wish.context, facts and facts.volume_type)
-        elif facts is not None and facts.volume_type and not wish.moves:
-            wish, named = self._with_encryption(wish, facts)
+        elif (facts is not None and not wish.moves
+              and self.types.is_encrypted(wish.context, facts.volume_type)):
+            # The request leaves the choice to the image, which chose.
+            if wish.keeps_type:
+                wish = dataclasses.replace(wish, has=wish.has | _ENCRYPTION)
+            else:
+                named = decision.NamedType(source=decision.TypeSource.IMAGE,
+                                           follows_image=False)
         # A tier may be gone, or closed to the project, since it was read.
         for _ in range(3):
             placed = self._placed(state, wish, named, offers, facts)
@@ -199,23 +207,6 @@ class Door:
                 return placed, age_s
             state = self._applied.read_anew(wish.context, state)
         raise TierChanged
-
-    def _with_encryption(self, wish: wishes.Wish, facts: glance.ImageFacts,
-                         ) -> tuple[wishes.Wish, decision.NamedType | None]:
-        """A request whose type comes before that of the image.
-
-        As the request leaves the choice to the image, an encrypted type that
-        the image names is not dropped.
-        """
-        own = self.types.find(wish.context, facts.volume_type)
-        encryption = decision.Feature.ENCRYPTION
-        if own is None or own.follows_image or encryption not in own.offers:
-            return wish, wish.named_type
-        if wish.keeps_type:
-            return (dataclasses.replace(wish, has=wish.has | {encryption}),
-                    wish.named_type)
-        return wish, decision.NamedType(source=decision.TypeSource.IMAGE,
-                                        follows_image=False)
 
     def _on_error(self, wish: wishes.Wish, error: Exception,
                   ) -> wishes.Placement:
