@@ -57,9 +57,9 @@ class Outcome:
     placed: wish.Placement | None = None
 
     @property
-    def data(self) -> bytes:
-        """The other body."""
-        return json.dumps(self.document).encode()
+    def data(self) -> bytes | None:
+        """The other body, if there is one."""
+        return None if self.document is None else json.dumps(self.document).encode()
 
 
 PASS = Outcome()
