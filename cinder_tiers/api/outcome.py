@@ -59,7 +59,9 @@ class Outcome:
     @property
     def data(self) -> bytes | None:
         """The other body, if there is one."""
-        return None if self.document is None else json.dumps(self.document).encode()
+        if self.document is None:
+            return None
+        return json.dumps(self.document).encode()
 
 
 PASS = Outcome()
