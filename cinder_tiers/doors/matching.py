@@ -120,9 +120,15 @@ class Matcher:
         """
         known = self._by_strings
         name, = _BACKEND_NAME
-        return [backend for backend in backends
-                if known[backend.volume_backend_name]
-                and known[backend.capabilities.data[name]]]
+        kept = [backend for backend in backends
+                if known[backend.volume_backend_name]]
+        # There are few names: to look each of them up costs less than to
+        # look up that of each backend.
+        names = {backend.capabilities.data[name] for backend in kept}
+        if all(known[one] for one in names):
+            return kept
+        return [backend for backend in kept
+                if known[backend.capabilities.data[name]]]
 
     def _judge_all(self, backends: list) -> list:
         return [backend for backend in backends if self._judge(backend)]
