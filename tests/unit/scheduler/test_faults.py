@@ -286,9 +286,6 @@ class OurCodeTestCase(FaultsTestCase):
         """Among the backends that the project may use."""
         self.configure(on_error=choice)
         self.add_premium(OTHER_PROJECT)
-        # More room than there is anywhere else.
-        self.cinder.add_backend('tier-premium', free_capacity_gb=900,
-                                total_capacity_gb=1000)
         self.add_odd_tier()
         self.assert_image_lands_on(self.plain, self.glance.add_image('odd'))
         line, = self.lines('ERROR TierFilter failed')

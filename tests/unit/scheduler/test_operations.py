@@ -258,8 +258,6 @@ class GroupTestCase(OperationsTestCase):
 
     def test_without_a_fallback_tier_cinder_chooses_among_the_permitted(self):
         volume_types.destroy(self.cinder.admin, self.general_type)
-        self.cinder.add_backend('tier-premium', free_capacity_gb=900,
-                                total_capacity_gb=1000)
         for project, backend in ((PROJECT, self.premium),
                                  (OTHER_PROJECT, self.plain)):
             self.assert_group_lands_on(backend, self.follow,
