@@ -126,6 +126,7 @@ class RetypeTestCase(GuardTestCase):
         self.assert_not_retyped(volume, 'premium', self.other)
         self.assert_retyped(self.database, volume, 'database',
                             user=self.other)
+        self.assert_retyped(self.premium, volume, 'premium')
 
     def test_to_a_private_type_that_follows_the_image(self):
         """What follows is decided, whoever may use the type."""
