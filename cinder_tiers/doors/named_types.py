@@ -141,5 +141,6 @@ class NamedTypes:
         if ident:
             named = self.named(context, ident, source=source)
             return named, named.offers
-        default = self._get(context).find(cfg.CONF.default_volume_type or '')
+        ident = cfg.CONF.default_volume_type
+        default = self.find(context, ident) if ident else None
         return None, default.offers if default else frozenset()

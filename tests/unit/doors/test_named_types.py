@@ -244,6 +244,18 @@ class NamedByOthersTestCase(NamedTypesTestCase):
         self.cinder.conf.config(default_volume_type='no type')
         self.assert_named(None)
 
+    def test_whatever_the_spelling_of_cinders_default(self):
+        self.ignore_case()
+        self.cinder.conf.config(default_volume_type='LUKS')
+        self.assert_named(None, offers=ENCRYPTED)
+
+    def test_a_cinder_without_a_default_type_is_not_asked_for_it(self):
+        self.assert_named(None)
+        self.statements.clear()
+        self.cinder.conf.config(default_volume_type=None)
+        self.assert_named(None)
+        self.assertEqual([], self.statements)
+
     def test_a_private_type_that_the_project_may_not_use(self):
         self.assert_named(decision.TypeSource.IMAGE, image_type='mine',
                           follows_image=True)
