@@ -69,8 +69,8 @@ _DECISIONS = (
              'tiers, with one exception: while the scheduler door has never '
              'read the applied tiers, it refuses volumes whose type follows '
              'the image, since it cannot tell the backends of private tiers '
-             'from others. A volume that exists and is retyped or migrated is left '
-             'to Cinder, but for fail.'),
+             'from others. A volume that exists and is retyped or migrated is '
+             'left to Cinder, but for fail.'),
     cfg.StrOpt(
         'api_on_error', choices=_ON_ERROR,
         help='on_error of the API door; unset: on_error. With pass, the '

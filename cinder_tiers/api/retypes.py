@@ -94,4 +94,3 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         return outcome.PASS
     return outcome.Outcome(answer=wsgi.Fault(
         webob.exc.HTTPBadRequest(explanation=_NOT_CHOSEN)))
-

@@ -55,8 +55,8 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     except exception.NotFound:
         return outcome.PASS
     api = door.of_process('api')
-    found = volume.volume_type_id and api.types.find(admin,
-                                                    volume.volume_type_id)
+    found = volume.volume_type_id and api.types.find(
+        admin, volume.volume_type_id)
     if found and named_types.is_closed(found, context, context.project_id):
         return outcome.Outcome(answer=wsgi.Fault(
             webob.exc.HTTPForbidden(explanation=_NO_ACCESS)))

@@ -72,19 +72,16 @@ def decide(*, tiers: collections.abc.Iterable[decision.AppliedTier],
     if _lacks_key(request):
         return _refused([Reason(rule=Rule.KEY_NEEDED)])
     asked, reasons = _asked_for(ranked, request, policy)
-    usable = []
-    for tier in asked:
-        obstacle = _obstacle(tier, request)
-        if obstacle is None:
-            usable.append(tier)
-        else:
-            reasons.append(obstacle)
+    obstacles = [_obstacle(tier, request) for tier in asked]
+    reasons += [obstacle for obstacle in obstacles if obstacle is not None]
+    usable = [tier for tier, obstacle in zip(asked, obstacles, strict=True)
+              if obstacle is None]
     # What the image asks for rather than for the tier that it would get.
     before = asked[:asked.index(usable[0])] if usable else asked
-    closed = [tier for tier in before if not tier.serves(request)]
+    closed = [tier.name for tier in before if not tier.serves(request)]
     if closed and policy.on_no_access is decision.OnNoAccess.REFUSE:
-        reasons.append(Reason(rule=Rule.ACCESS_NEEDED, tier=closed[0].name))
-        return _refused(reasons)
+        return _refused([*reasons, Reason(rule=Rule.ACCESS_NEEDED,
+                                          tier=closed[0])])
     if not usable:
         return _fall_back(ranked, request, reasons)
     reasons += [Reason(rule=Rule.LOWER_PRIORITY, tier=tier.name,
@@ -102,9 +99,11 @@ def decide_on_error(*, on_error: decision.OnError,
     A volume that moves is not sent to the fallback tier for an error: where
     an administrator sends it is as good a place. Nor does a volume get the
     type of the fallback tier when the image that was not read may name a
-    volume type of its own, or bring a key that the type would drop. An image
-    that Glance refuses is refused, as Cinder does it: a tenant could make it
-    appear between the two looks at it.
+    volume type of its own, or bring a key that the type would drop. For an
+    image that Glance refuses it does: Cinder is refused as well, unless the
+    tenant makes the image appear between the two looks at it, and then it
+    must not end without a tier. Where a key may be dropped by that, the
+    request is refused.
 
     :param on_error: what the operator chose.
     :param tiers: the applied tiers, in any order; None when not even they
@@ -112,18 +111,15 @@ def decide_on_error(*, on_error: decision.OnError,
         either, and cinder-scheduler, after which nothing keeps a volume from
         them, refuses.
     :param request: the request, as far as it is known.
-    :returns: the decision with its reasons. The first is `Rule.ERROR`, unless
-        there was nothing to decide.
+    :returns: the decision with its reasons. The first is `Rule.ERROR` or
+        `Rule.IMAGE_REFUSED`, unless there was nothing to decide.
     """
     settled = _settled(request)
     if settled is not None and (tiers is not None
                                 or settled.verdict is Verdict.NOT_OURS):
         return settled
-    if request.is_refused and not request.moves:
-        return _refused([Reason(
-            rule=Rule.IMAGE_AMBIGUOUS if request.is_ambiguous
-            else Rule.IMAGE_REFUSED)])
-    error = Reason(rule=Rule.ERROR)
+    is_refused = request.is_refused and not request.moves
+    error = Reason(rule=Rule.IMAGE_REFUSED if is_refused else Rule.ERROR)
     if on_error is decision.OnError.FAIL:
         return _refused([error])
     if tiers is None:
@@ -132,12 +128,13 @@ def decide_on_error(*, on_error: decision.OnError,
                 else _undecided(reasons))
     if on_error is decision.OnError.PASS or request.moves:
         return _undecided([error])
-    if request.may_name_type:
+    if request.may_name_type and not is_refused:
         return _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
     decided = _fall_back(_rank(tiers), request, [error])
     if (request.may_bring_key and decided.tier is not None
             and Feature.ENCRYPTION not in decided.tier.offers):
-        return _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
+        return _refused([error]) if is_refused else _undecided(
+            [error, Reason(rule=Rule.IMAGE_UNREAD)])
     return decided
 
 
@@ -174,8 +171,8 @@ def _obstacle(tier: decision.AppliedTier, request: decision.Request,
         return None
     lacking = request.needs - tier.offers
     if lacking:
-        return Reason(rule=Rule.LACKS_FEATURE, tier=tier.name, wanted=', '.join(
-            sorted(feature.value for feature in lacking)))
+        names = ', '.join(sorted(feature.value for feature in lacking))
+        return Reason(rule=Rule.LACKS_FEATURE, tier=tier.name, wanted=names)
     return None
 
 
@@ -231,9 +228,12 @@ def _asked_for(ranked: list[decision.AppliedTier], request: decision.Request,
 def _fall_back(ranked: list[decision.AppliedTier], request: decision.Request,
                reasons: list[Reason]) -> PlacementDecision:
     """The fallback tier, or what becomes of a volume without one."""
-    fallbacks = sorted((tier for tier in ranked if tier.fallback),
-                       # One that is for some zones only is for these.
-                       key=lambda tier: tier.type_zones is None)
+    zone = request.zone or request.default_zone
+    # First those that are restricted to the zone, last those to others.
+    fallbacks = sorted(
+        (tier for tier in ranked if tier.fallback), key=lambda tier: (
+            1 if tier.type_zones is None else
+            0 if zone is None or zone in tier.type_zones else 2))
     if not fallbacks:
         reasons.append(Reason(rule=Rule.NO_FALLBACK))
     is_closed = False

@@ -62,7 +62,6 @@ class VolumeType:
                 or context.project_id in self.projects)
 
 
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AppliedState:
     """The tiers, and what else of Cinder's types placement needs."""

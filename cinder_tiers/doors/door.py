@@ -46,6 +46,7 @@ from cinder_tiers.doors import wish as wishes
 LOG = logging.getLogger(__name__)
 
 _MOST_PLACEMENTS = 10000
+_ENCRYPTION = frozenset({decision.Feature.ENCRYPTION})
 _NO_ZONES: collections.abc.Mapping[str, frozenset[str]] = (
     types.MappingProxyType({}))
 
@@ -64,9 +65,11 @@ class _Memory:
     zones: collections.abc.Mapping[str, frozenset[str]]
     tiers: tuple[decision.AppliedTier, ...]
     policy: decision.Policy
-    placements: dict[tuple, tuple[glance.ImageFacts | None,
-                                   wishes.Placement]] = (
-        dataclasses.field(default_factory=dict))
+    #: Seconds of the monotonic clock.
+    made_at: float
+    placements: dict[tuple, tuple[
+        glance.ImageFacts | None, wishes.Placement]] = dataclasses.field(
+            default_factory=dict)
 
 
 class Door:
@@ -189,6 +192,14 @@ class Door:
         if state.tiers and named is None and not wish.moves:
             named, offers = self.types.named_by_others(
                 wish.context, facts and facts.volume_type)
+        elif (facts is not None and not wish.moves
+              and self.types.is_encrypted(wish.context, facts.volume_type)):
+            # The request leaves the choice to the image, which chose.
+            if wish.keeps_type:
+                wish = dataclasses.replace(wish, has=wish.has | _ENCRYPTION)
+            else:
+                named = decision.NamedType(source=decision.TypeSource.IMAGE,
+                                           follows_image=False)
         # A tier may be gone, or closed to the project, since it was read.
         for _ in range(3):
             placed = self._placed(state, wish, named, offers, facts)
@@ -204,7 +215,7 @@ class Door:
         state = tiers = None
         try:
             state = self.applied(wish.context)
-            tiers = self._memory_of(state, wish.context).tiers
+            tiers = self._tiers_of(state, wish.context)
             if wish.named_type is None and not wish.moves:
                 named, offers = self.types.named_by_others(wish.context,
                                                            None)
@@ -212,14 +223,15 @@ class Door:
             if wish.image_ref is not None and not wish.keeps_type:
                 known |= {'may_name_type': wish.named_type is None,
                           'may_bring_key': state.any_encryption,
-                          **_refusal(error)}
+                          'is_refused': getattr(error, 'is_final', False)}
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(f'{type(second).__name__} on the way to the '
                            'fallback tier')
         chosen = chosen_on_error(self.name, error)
-        for tiers in (tiers, state and ()):
+        # The fallback tier itself may be gone.
+        for found in (tiers, state and ()):
             placed = self._placement(placement.decide_on_error(
-                on_error=chosen, tiers=tiers, request=wish.request(**known)),
+                on_error=chosen, tiers=found, request=wish.request(**known)),
                 state)
             try:
                 if self.is_usable(placed, wish.context):
@@ -258,18 +270,28 @@ class Door:
     def _memory_of(self, state: applied_tiers.AppliedState,
                    context: cinder_context.RequestContext) -> _Memory:
         zones = self._zones.of(state, context) if self._zones else _NO_ZONES
-        memory = self._memory
+        memory, now = self._memory, time.monotonic()
         if (memory is None or memory.state is not state
                 or memory.zones is not zones
+                # An option may have another value.
+                or now - memory.made_at >= self._options.applied_cache_seconds
                 or len(memory.placements) >= _MOST_PLACEMENTS):
             memory = self._memory = _Memory(
-                state=state, zones=zones,
+                state=state, zones=zones, made_at=now,
                 policy=conf.policy_of(self._options),
-                tiers=state.tiers if not zones else tuple(
-                    dataclasses.replace(tier,
-                                        backend_zones=zones.get(tier.name))
-                    for tier in state.tiers))
+                tiers=self._tiers_of(state, context))
         return memory
+
+    def _tiers_of(self, state: applied_tiers.AppliedState,
+                  context: cinder_context.RequestContext,
+                  ) -> tuple[decision.AppliedTier, ...]:
+        """The applied tiers, with the zones of their backends."""
+        zones = self._zones.of(state, context) if self._zones else _NO_ZONES
+        if not zones:
+            return state.tiers
+        return tuple(
+            dataclasses.replace(tier, backend_zones=zones.get(tier.name))
+            for tier in state.tiers)
 
     @staticmethod
     def _placement(decided: decision.PlacementDecision,
@@ -316,13 +338,6 @@ class Door:
             is_circuit_open=self._images.breaker_is_open,
             applied_tiers=len(memory.state.tiers) if memory else 0,
             applied_problems=len(memory.state.problems) if memory else 0)
-
-
-def _refusal(error: Exception) -> dict[str, bool]:
-    """What an error says of an image, in the words of `decide()`."""
-    if not isinstance(error, glance.ImageRefused):
-        return {}
-    return {'is_refused': error.is_final, 'is_ambiguous': error.is_ambiguous}
 
 
 def chosen_on_error(name: str, error: Exception) -> decision.OnError:

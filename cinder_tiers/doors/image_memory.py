@@ -69,17 +69,15 @@ class ImageMemory:
                 return entry.facts
         return None
 
-    def last(self, keys: tuple[Key, ...], image_id: str,
+    def last(self, keys: tuple[Key, ...],
              ) -> tuple[glance.ImageFacts, float] | None:
-        """What was known last of an image id, and its age in seconds.
+        """What was known last, and its age in seconds.
 
         :param keys: where it may be.
-        :param image_id: the id; under the keys of a name that looks like it,
-            there may be another image.
         """
         for key in keys:
             entry = self._entry(key)
-            if entry is not None and entry.facts.image_id == image_id:
+            if entry is not None:
                 return entry.facts, self._clock() - entry.read_at
         return None
 

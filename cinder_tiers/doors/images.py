@@ -86,18 +86,23 @@ class _Question:
 
     def is_answered_by(self, other: '_Question',
                        facts: glance.ImageFacts) -> bool:
-        """Whether the answer to another question is the one to this, too."""
-        if facts.image_id == self.ident and facts.is_open:
-            return True
-        return self.project == other.project and (
-            facts.image_id == self.ident or self.ref == other.ref)
+        """Whether the answer to another is the one to this, too.
+
+        :param other: a question with the same reference.
+        :param facts: its answer.
+        """
+        return self.project == other.project or (
+            facts.image_id == self.ident and facts.is_open)
 
     def is_refused_by(self, other: '_Question',
                       refusal: glance.ImageRefused) -> bool:
-        """Whether the refusal of another question is one of this, too."""
-        return self.ref == other.ref and (
-            self.context is other.context
-            or refusal.is_lasting and self.project == other.project)
+        """Whether the refusal of another is one of this, too.
+
+        :param other: a question with the same reference.
+        :param refusal: its answer.
+        """
+        return self.context is other.context or (
+            refusal.is_lasting and self.project == other.project)
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -344,11 +349,12 @@ class Images:
                                  is_private=question.is_private)
 
     def _stale(self, question: _Question) -> Answer | None:
-        """The last answer for an image id, if it is not too old."""
-        if question.ident is None:
-            return None
+        """The last answer, if it is not too old.
+
+        It is one for an id: those for a name are not kept for that.
+        """
         with self._lock:
-            last = self._memory.last(question.keys, question.ident)
+            last = self._memory.last(question.keys)
         if last is None or last[1] >= question.limits.stale_s:
             return None
         return Answer(facts=last[0], age_s=last[1])

@@ -107,6 +107,18 @@ class NamedTypes:
         return state.find(type_id) or (
             self._read_anew(context, state).find(type_id))
 
+    def is_encrypted(self, context: cinder_context.RequestContext,
+                     ident: str | None) -> bool:
+        """Whether a name is of an encrypted type that follows no image.
+
+        :param context: of the request.
+        :param ident: name or id, hostile text; None for no name.
+        :raises Exception: whatever Cinder's database layer raises.
+        """
+        found = self.find(context, ident) if ident else None
+        return (found is not None and not found.follows_image
+                and decision.Feature.ENCRYPTION in found.offers)
+
     def named_by_others(self, context: cinder_context.RequestContext,
                         image_type: str | None,
                         ) -> tuple[decision.NamedType | None,

@@ -27,9 +27,9 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain import decision
 from cinder_tiers.doors import door
+from cinder_tiers.doors import matching
 from cinder_tiers.doors import wish as wishes_of_doors
 from cinder_tiers.scheduler import guard
-from cinder_tiers.doors import matching
 from cinder_tiers.scheduler import wishes
 
 LOG = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class TierFilter(filters.BaseBackendFilter):
             if not filter_properties.get('resource_type'):
                 return backends
             return self._keep_unbound(backends, filter_properties)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - logged there
             return self._on_failure(backends, filter_properties, error)
 
     @staticmethod
