@@ -172,8 +172,8 @@ def main():
         config_files=[str(options.clouds)], load_envvars=False)
     cloud = connection.Connection(config=config.get_one(ADMIN))
     if api_door_is_open(cloud) != (options.doors == 'on'):
-        sys.exit(f'doors {options.doors}: the API door of the lab is not; look '
-                 'at the files in etc/cinder.d')
+        sys.exit(f'doors {options.doors}: the API door of the lab is not; '
+                 'look at the files in etc/cinder.d')
     # A password may have a percent sign.
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_dict(sections(cloud, options.folder))
