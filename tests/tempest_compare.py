@@ -36,18 +36,26 @@ class Run:
     """The last run of a folder.
 
     :param name: of the folder
-    :param outcomes: {id of a test: passed, failed or skipped}
-    :param messages: {id of a test that failed: why, in a line}
+    :param outcomes: {name of a test: passed, failed or skipped}
+    :param messages: {name of a test that failed: why, in a line}
     """
 
     name: str
     outcomes: dict[str, str]
     messages: dict[str, str]
 
-    def ids(self, outcome: str) -> set[str]:
+    def names(self, outcome: str) -> set[str]:
         """The tests with an outcome."""
         return {test for test, found in self.outcomes.items()
                 if found == outcome}
+
+
+def name_of(test: dict) -> str:
+    """The name of a test without the attributes that Tempest adds.
+
+    :param test: see ``tally.tests_of``
+    """
+    return test['id'].partition('[')[0]
 
 
 def message_of(test: dict) -> str:
@@ -77,30 +85,32 @@ def read(folder: pathlib.Path) -> Run:
     latest = tally.latest_run(str(folder))
     tests = ([] if latest == tally.NO_RUN
              else tally.tests_of(str(folder), latest))
-    outcomes = {test['id']: tally.OUTCOMES[test['status']] for test in tests}
-    return Run(name=folder.name, outcomes=outcomes,
-               messages={test['id']: message_of(test) for test in tests
-                         if outcomes[test['id']] == 'failed'})
+    return Run(
+        name=folder.name,
+        outcomes={name_of(test): tally.OUTCOMES[test['status']]
+                  for test in tests},
+        messages={name_of(test): message_of(test) for test in tests
+                  if tally.OUTCOMES[test['status']] == 'failed'})
 
 
 def worse(before: Run | None, after: Run, known: dict[str, str]) -> set[str]:
     """The tests that tell against a run.
 
     :param before: what it is compared with
-    :param known: {id of a test that fails: cause}; it matters only where
+    :param known: {name of a test that fails: cause}; it matters only where
         there is nothing to compare
     """
     if before is None:
-        return after.ids('failed') - set(known)
-    return (after.ids('failed') - before.ids('failed')
-            | before.ids('passed') - after.ids('passed'))
+        return after.names('failed') - set(known)
+    return (after.names('failed') - before.names('failed')
+            | before.names('passed') - after.names('passed'))
 
 
 def report(runs: list[Run], known: dict[str, str]) -> list[str]:
     """Lines with the counts of runs, and what failed in them.
 
     :param runs: one, or two that are compared
-    :param known: {id of a test that fails: cause}
+    :param known: {name of a test that fails: cause}
     """
     lines = [f'{"doors":8}{"passed":>8}{"failed":>8}{"skipped":>8}']
     for run in runs:
@@ -116,7 +126,7 @@ def report(runs: list[Run], known: dict[str, str]) -> list[str]:
         lines += [f'  {run.name}: {run.messages[test]}' for run in runs
                   if test in run.messages]
     for test in sorted(set(known) & set.intersection(
-            *(run.ids('passed') for run in runs))):
+            *(run.names('passed') for run in runs))):
         lines.append(f'\nknown to fail, and passed: {test}')
     return lines
 
@@ -125,7 +135,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(
         description=__doc__.splitlines()[0])
     arguments.add_argument('--known', type=pathlib.Path, required=True,
-                           help='YAML file: {id of a test that fails: cause}')
+                           help='YAML file: {name of a test: cause}')
     arguments.add_argument('folders', type=pathlib.Path, nargs='+',
                            metavar='folder', help='one or two')
     options = arguments.parse_args()
@@ -135,7 +145,7 @@ def main() -> int:
     runs = [read(folder) for folder in options.folders]
     for line in report(runs, known):
         print(line)
-    empty = [run.name for run in runs if not run.ids('passed')]
+    empty = [run.name for run in runs if not run.names('passed')]
     if empty:
         print(f'\nno test passed, doors {" and ".join(empty)}')
         return 1

@@ -34,6 +34,10 @@ import unittest
 
 
 class SampleTestCase(unittest.TestCase):
+
+    def id(self):
+        return super().id() + '[id-2f3a,smoke]'
+
 '''
 NAME = 'test_sample.SampleTestCase.test_'
 
@@ -121,9 +125,9 @@ class CompareTestCase(testtools.TestCase):
     def test_a_pass_in_which_nothing_passed_proves_nothing(self):
         self.have('off', a=FAILS)
         self.have('on', a=FAILS)
-        self.assertEqual((1, 'no test passed, doors off and on'),
-                         (lambda done: (done[0], done[1][-1]))(
-                             self.compare('off', 'on')))
+        status, lines = self.compare('off', 'on')
+        self.assertEqual(1, status)
+        self.assertEqual('no test passed, doors off and on', lines[-1])
         self.folder.joinpath('empty').mkdir()
         self.assertEqual(1, self.compare('empty')[0])
 
