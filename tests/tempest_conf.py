@@ -40,6 +40,16 @@ FOLLOWS = 'image-tier'
 BACKENDS = ('tier-database', 'tier-general')
 
 
+def connect(clouds: pathlib.Path) -> connection.Connection:
+    """A connection of an administrator of the lab.
+
+    :param clouds: clouds.yaml of the lab
+    """
+    config = loader.OpenStackConfig(
+        config_files=[str(clouds)], load_envvars=False)
+    return connection.Connection(config=config.get_one(ADMIN))
+
+
 def image_id(cloud: connection.Connection, name: str) -> str:
     """The id of an image of the lab.
 
@@ -168,9 +178,7 @@ def main():
     arguments.add_argument('folder', type=pathlib.Path,
                            help='where tempest.conf is written')
     options = arguments.parse_args()
-    config = loader.OpenStackConfig(
-        config_files=[str(options.clouds)], load_envvars=False)
-    cloud = connection.Connection(config=config.get_one(ADMIN))
+    cloud = connect(options.clouds)
     if api_door_is_open(cloud) != (options.doors == 'on'):
         sys.exit(f'doors {options.doors}: the API door of the lab is not; '
                  'look at the files in etc/cinder.d')
