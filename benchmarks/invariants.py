@@ -140,7 +140,7 @@ def main():
                 'example': repr(example), 'problems': problems}
             print('\n'.join((repr(example), *problems)), flush=True)
     print(f'{progress.tried} examples, {progress.rate:.1f} per second, '
-          f'{len(known)} kinds of counterexamples')
+          f'{len(known) or "no"} counterexample{"s" * (len(known) > 1)}')
     if options.json:
         options.json.write_text(json.dumps({
             'examples': progress.tried, 'per_s': progress.rate,

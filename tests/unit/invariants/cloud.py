@@ -28,7 +28,6 @@ import re
 import sqlite3
 import sys
 import threading
-import types
 import zlib
 
 from cinder.common import constants
@@ -37,9 +36,7 @@ from cinder import rpc
 from cinder.volume import group_types
 from cinder.volume import volume_types
 import fixtures
-from oslo_messaging.rpc import dispatcher
 from oslo_messaging import transport
-from oslo_serialization import jsonutils
 import sqlalchemy
 import webob
 
@@ -50,107 +47,14 @@ from cinder.db import api as db_api  # noqa: E402
 from cinder.scheduler import manager  # noqa: E402
 
 from cinder_tiers.doors import door  # noqa: E402
-from cinder_tiers.doors import glance as tiers_glance  # noqa: E402
 from tests.unit.api import api_fixture  # noqa: E402
 from tests.unit.doors import cinder_fixture  # noqa: E402
+from tests.unit.invariants import services  # noqa: E402
 from tests.unit.invariants import world as worlds  # noqa: E402
-from tests.unit.scheduler import cloud_fixture  # noqa: E402
 
-KEY = '00000000-0000-0000-0000-000000000000'
 _COLLATION = 'folded'
 _ENCRYPTION = {'provider': 'luks', 'control_location': 'front-end',
                'cipher': 'aes-xts-plain64', 'key_size': 256}
-
-
-class Bus:
-    """A driver of oslo.messaging that delivers within the call."""
-
-    def __init__(self, conf, endpoints):
-        """Nothing was sent yet.
-
-        :param conf: configuration of the process
-        :param endpoints: {topic: function that gives the endpoint}
-        """
-        self.conf = conf
-        self._endpoints = endpoints
-        #: What a service did not expect to happen.
-        self.failures = []
-        self._serializer = rpc.RequestContextSerializer(
-            objects.base.CinderObjectSerializer())
-
-    def send(self, target, ctxt, message, wait_for_reply=None, **others):
-        topic = target.topic.partition('.')[0]
-        ctxt, message = jsonutils.loads(jsonutils.dumps([ctxt, message]))
-        deliver = dispatcher.RPCDispatcher(
-            [self._endpoints[topic]()], self._serializer,
-            dispatcher.DefaultRPCAccessPolicy)
-        try:
-            return deliver.dispatch(types.SimpleNamespace(
-                ctxt=ctxt, message=message, client_timeout=None))
-        # As a server does: who casts hears nothing of it.
-        except Exception as error:  # noqa: BLE001
-            if wait_for_reply:
-                raise
-            self.failures.append(f"{message['method']}: {error!r}")
-
-    def send_notification(self, *args, **others):
-        """Nobody listens."""
-
-    def require_features(self, **features):
-        """It has all."""
-
-    def cleanup(self):
-        """It holds nothing."""
-
-
-class Volumes(cloud_fixture.VolumeStandIn):
-    """cinder-volume, which keeps what it knows of an image."""
-
-    def create_volume(self, context, volume, request_spec=None, **request):
-        admin = context.elevated()
-        if request_spec['image_id']:
-            db_api.volume_glance_metadata_create(
-                admin, volume.id, 'image_id', request_spec['image_id'])
-        elif request_spec['snapshot_id']:
-            with contextlib.suppress(Exception):
-                db_api.volume_glance_metadata_copy_to_volume(
-                    admin, volume.id, request_spec['snapshot_id'])
-        elif request_spec['source_volid']:
-            with contextlib.suppress(Exception):
-                db_api.volume_glance_metadata_copy_from_volume_to_volume(
-                    admin, request_spec['source_volid'], volume.id)
-        super().create_volume(context, volume)
-
-    def create_snapshot(self, context, snapshot):
-        with contextlib.suppress(Exception):
-            db_api.volume_glance_metadata_copy_to_snapshot(
-                context.elevated(), snapshot.id, snapshot.volume_id)
-        super().create_snapshot(context, snapshot)
-
-
-class Backups:
-    """cinder-backup, as far as a restore goes."""
-
-    target = cloud_fixture.oslo_messaging.Target(version='2.4')
-
-    def restore_backup(self, context, backup, volume_id, **request):
-        db_api.volume_update(context.elevated(), volume_id,
-                             {'status': 'available'})
-
-
-class Glance(cinder_fixture.GlanceStandIn):
-    """Glance that can fail for the doors alone.
-
-    `fault` is None, an HTTP status, or an Event that is waited for.
-    """
-
-    fault = None
-
-    def _answer(self, url):
-        if self.fault is not None and (
-                tiers_glance.USER_AGENT in (self.agents[-1] or '')):
-            return self.fault
-        return super()._answer(url)
 
 
 def _fold(one, other):
@@ -175,7 +79,7 @@ class Cloud(fixtures.Fixture):
         self._cinder = self.useFixture(cinder_fixture.Scheduler())
         self.admin = self._cinder.admin
         self.conf = self._cinder.conf
-        self.glance = self.useFixture(Glance())
+        self.glance = self.useFixture(services.Glance())
         self.conf.config(
             glance_api_servers=[self.glance.url], service_down_time=10**6,
             allow_availability_zone_fallback=False)
@@ -183,9 +87,10 @@ class Cloud(fixtures.Fixture):
             group='key_manager', fixed_key='0' * 64,
             backend='cinder.keymgr.conf_key_mgr.ConfKeyManager')
         self._connect()
-        self.bus = Bus(self.conf.conf, {
+        self.bus = services.Bus(self.conf.conf, {
             constants.SCHEDULER_TOPIC: lambda: self.scheduler,
-            constants.VOLUME_TOPIC: Volumes, constants.BACKUP_TOPIC: Backups})
+            constants.VOLUME_TOPIC: services.Volumes,
+            constants.BACKUP_TOPIC: services.Backups})
         rpc.TRANSPORT = transport.RPCTransport(self.bus)
         self._schedulers = {True: manager.SchedulerManager()}
         self.conf.config(scheduler_default_filters=cinder_fixture.FILTERS[

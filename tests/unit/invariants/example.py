@@ -18,6 +18,7 @@ from hypothesis import strategies
 
 from tests.unit.invariants import invariant
 from tests.unit.invariants import operations
+from tests.unit.invariants import play as plays
 from tests.unit.invariants import world as worlds
 
 FAULTS = ('glance-500', 'glance-404', 'glance-hang', 'breaker', 'tiers-once',
@@ -78,7 +79,7 @@ def problems_of(cloud, example):
     :returns: list of sentences, each of which begins with its invariant
     """
     cloud.become(example.world)
-    play = operations.Play(cloud, example.project, example.image)
+    play = plays.Play(cloud, example.project, example.image)
     if example.image is not None:
         play.image_ref()
     if example.fault == 'breaker':
@@ -128,7 +129,7 @@ def _failed(cloud, example, ours):
     if invariant.is_excused(example, project, step, types):
         return []
     cloud.become(example.world, has_doors=False)
-    play = operations.Play(cloud, project, example.image)
+    play = plays.Play(cloud, project, example.image)
     theirs = _outcome(cloud, play, step.perform(play))
     return [] if theirs != 'available' else [
         f'I4 Create: {ours}, by Cinder alone {theirs}']

@@ -22,7 +22,7 @@ I2  what is brought to a tier's backend, or given a type there, has no type
     that follows the image, unless there is no tier for it to have; and none
     sheds the type of its tier where it is;
 I3  an image that brings a key, or names an encrypted type, never ends in a
-    volume without a key;
+    volume without a key, unless it is not known and Cinder alone does so;
 I4  what Cinder alone serves is served.
 """
 
@@ -49,6 +49,11 @@ class Seen:
     has_key: bool = False
     status: str = ''
     is_of_source: bool = False
+
+    def __str__(self):
+        where = worlds.backend_of(self.host) if self.host else 'no backend'
+        return (f'{self.status}, on {where}, of type {self.volume_type}, '
+                f'{"with" if self.has_key else "without"} a key')
 
 
 def look(cloud):
@@ -169,18 +174,21 @@ class Judge:
 
     def _is_undecided(self, step, now, named):
         """Whether there is no tier that the volume could have."""
-        if named.encrypted or 'multiattach' in named.specs:
+        if 'multiattach' in named.specs:
             return True
         if now.is_of_source and not (
                 isinstance(step, operations.Create) and step.volume_type):
             return True  # The source's type is that of the copy.
         image = self._play.image
-        if image is not None and (image.brings_key or image.volume_type):
+        if image is not None and image.volume_type:
             return True
+        needs_key = named.encrypted or now.has_key or (
+            image is not None and image.brings_key)
         zone = worlds.BACKENDS[worlds.backend_of(now.host)][1]
         usable = [one for one in self._types.values()
                   if _is_tier(one) and _is_readable(one)
-                  and _may_use(one, now.project) and any(
+                  and _may_use(one, now.project)
+                  and (one.encrypted or not needs_key) and any(
                       _matches(one, backend)
                       and worlds.BACKENDS[backend][1] == zone
                       for backend in self._world.backends)]
@@ -209,6 +217,8 @@ class Judge:
         if not _follows(asked):
             # The type is not ours to choose, but to leave as it is.
             return asked is not None and asked.encrypted
+        if self._example.fault != 'none' and now.volume_type == asked.name:
+            return False  # As by Cinder alone; the doors could not know.
         return image.brings_key or named is not None and named.encrypted
 
     def _asked_type(self, step, image, project):

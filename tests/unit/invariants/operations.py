@@ -12,20 +12,19 @@
 
 """What a tenant, and an administrator, may send to cinder-api.
 
-Each step is plain values with a `perform`, which sends its requests and says
-what came of them. Text that names a volume type is '@NAME' for its id,
-'@@NAME' for that in upper case. Must not know what should come of a step.
+Each step is plain values with a `perform`, which sends its requests in a
+`Play` and says what came of them. Text that names a volume type is '@NAME'
+for its id, '@@NAME' for that in upper case. Must not know what should come of
+a step.
 """
 
 import dataclasses
 import json
 import uuid
 
-from cinder.db import api as db_api
-from cinder import objects
 from hypothesis import strategies
 
-from tests.unit.invariants import cloud as clouds
+from tests.unit.invariants import services
 from tests.unit.invariants import world as worlds
 
 #: One of each schema of a create, and of each rule that came without one.
@@ -84,7 +83,7 @@ class Image:
         if self.volume_type is not None:
             properties['cinder_img_volume_type'] = self.volume_type
         if self.brings_key:
-            properties['cinder_encryption_key_id'] = clouds.KEY
+            properties['cinder_encryption_key_id'] = services.KEY
         if self.block_devices is not None:
             text = self.block_devices
             if '#' in text:
@@ -259,95 +258,6 @@ class Manage:
             'host': worlds.host_of(self.backend),
             'volume_type': self.volume_type, 'ref': {'source-name': 'any'}}},
             version='3.71', is_admin=True)
-
-
-class Play:
-    """One example on its way: who asks, and what there is by now."""
-
-    def __init__(self, cloud, project, image):
-        """Nothing was done yet.
-
-        :param cloud: Cloud
-        :param project: id of the project that asks
-        :param image: Image from which volumes are made, or None
-        """
-        self.cloud = cloud
-        self.project = project
-        self.image = image
-        #: Id of the volume with which the next step deals.
-        self.current = None
-        self._ref = None
-
-    def image_ref(self):
-        """The text that names the image."""
-        if self._ref is None:
-            self._ref = (self.image.add(self) if self.image is not None
-                         else str(uuid.UUID(int=5)))
-        return self._ref
-
-    def type_text(self, text):
-        """What a step names a volume type by."""
-        ids = self.cloud.ids
-        if text.startswith('@@'):
-            return ids.get(text[2:], 'missing').upper()
-        return ids.get(text[1:], 'missing') if text[0] == '@' else text
-
-    def post(self, path, body, *, answers='volume', **request):
-        """A request of the project; its status and answer.
-
-        :param answers: key of the answer that holds the new volume
-        """
-        status, answer = self.cloud.request(path, body, project=self.project,
-                                            **request)
-        if status < 300 and answers in ('volume', 'restore'):
-            found = answer[answers]
-            self.current = found.get('volume_id') or found['id']
-        return status, answer
-
-    def act(self, body, **request):
-        """An action on the current volume."""
-        return self.post(f'volumes/{self.current}/action', body,
-                         answers=None, **request)
-
-    def given_volume(self, volume_type='database', has_image=False):
-        """Id of a volume that was there before, on a backend of its type."""
-        cloud = self.cloud
-        backend = {'plain': 'plain', 'image-tier': 'plain', 'luks': 'general',
-                   }.get(volume_type, volume_type)
-        if backend not in cloud.world.backends or (
-                volume_type not in cloud.ids):
-            volume_type = backend = 'database'
-        volume = objects.Volume(
-            context=cloud.admin, size=1, status='available', user_id='user',
-            project_id=self.project, availability_zone='nova',
-            volume_type_id=cloud.ids[volume_type],
-            host=worlds.host_of(backend),
-            encryption_key_id=clouds.KEY if volume_type in (
-                'luks', 'vault') else None)
-        volume.create()
-        if has_image and self.image is not None:
-            db_api.volume_glance_metadata_create(
-                cloud.admin, volume.id, 'image_id', self.image_ref())
-        return volume.id
-
-    def given_snapshot(self):
-        """Id of a snapshot of such a volume."""
-        snapshot = objects.Snapshot(
-            context=self.cloud.admin, volume_id=self.given_volume(),
-            volume_size=1, status='available', user_id='user',
-            project_id=self.project,
-            volume_type_id=self.cloud.ids['database'])
-        snapshot.create()
-        return snapshot.id
-
-    def given_backup(self):
-        """Id of a backup of such a volume."""
-        backup = objects.Backup(
-            context=self.cloud.admin, volume_id=self.given_volume(), size=1,
-            status='available', user_id='user', project_id=self.project,
-            host='node', availability_zone='nova', service='any')
-        backup.create()
-        return backup.id
 
 
 def _mostly(usual, others):
