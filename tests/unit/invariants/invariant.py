@@ -28,6 +28,7 @@ I4  what Cinder alone serves is served.
 
 import dataclasses
 
+from cinder.db import api as db_api
 from cinder import exception
 from cinder import objects
 from cinder.scheduler.filters import capabilities_filter
@@ -49,6 +50,8 @@ class Seen:
     has_key: bool = False
     status: str = ''
     is_of_source: bool = False
+    #: Id of the image from which it was made, as Cinder has it.
+    image_id: str | None = None
 
     def __str__(self):
         where = worlds.backend_of(self.host) if self.host else 'no backend'
@@ -62,14 +65,18 @@ def look(cloud):
     :param cloud: Cloud
     """
     names = {ident: name for name, ident in cloud.ids.items()}
+    volumes = cloud.volumes()
+    images = {row['volume_id']: row['value'] for row in
+              db_api.volume_glance_metadata_list_get(
+                  cloud.admin, list(volumes)) if row['key'] == 'image_id'}
     found = {
         volume.id: Seen(
             project=volume.project_id, host=volume.host,
             volume_type=names.get(volume.volume_type_id),
             has_key=volume.encryption_key_id is not None,
-            status=volume.status, is_of_source=bool(
-                volume.snapshot_id or volume.source_volid))
-        for volume in cloud.volumes().values()}
+            status=volume.status, image_id=images.get(volume.id),
+            is_of_source=bool(volume.snapshot_id or volume.source_volid))
+        for volume in volumes.values()}
     found.update({
         group.id: Seen(project=group.project_id, host=group.host,
                        volume_type=None, status=group.status)
@@ -179,9 +186,13 @@ class Judge:
         if now.is_of_source and not (
                 isinstance(step, operations.Create) and step.volume_type):
             return True  # The source's type is that of the copy.
-        image = self._play.image
-        if image is not None and image.volume_type:
-            return True
+        image = None
+        if now.image_id is not None:
+            if now.image_id != self._play.image_id:
+                return True  # Of no image that Glance knows.
+            image = self._play.image
+            if image.volume_type:
+                return True
         needs_key = named.encrypted or now.has_key or (
             image is not None and image.brings_key)
         zone = worlds.BACKENDS[worlds.backend_of(now.host)][1]
@@ -194,16 +205,14 @@ class Judge:
                       for backend in self._world.backends)]
         if any('tiers:fallback' in one.specs for one in usable):
             return False
-        return not self._is_asked_for(usable)
+        return not self._is_asked_for(image, usable)
 
-    def _is_asked_for(self, types):
-        image = self._play.image
-        if image is None or not (
-                image.is_own or image.visibility == 'public'
-                and self._world.trust != 'own'):
-            return False
-        tags = {tag.strip().casefold() for tag in image.tags}
-        return any(one.specs.get('tiers:tags') in tags for one in types)
+    def _is_asked_for(self, image, types):
+        trust = self._world.trust
+        return image is not None and (
+            image.is_own or trust == 'all'
+            or image.visibility == 'public' and trust != 'own') and any(
+                _asks_for(image, one) for one in types)
 
     def _lacks_key(self, step, then, now, project):
         image = self._play.image
@@ -214,15 +223,18 @@ class Judge:
             return False
         named = self._type_of(image.volume_type, project)
         asked = self._asked_type(step, image, project)
-        if not _follows(asked):
+        if asked is not None and not _follows(asked):
             # The type is not ours to choose, but to leave as it is.
-            return asked is not None and asked.encrypted
-        if self._example.fault != 'none' and now.volume_type == asked.name:
+            return asked.encrypted
+        if self._example.fault != 'none' and now.volume_type == (
+                asked.name if asked else self._world.default):
             return False  # As by Cinder alone; the doors could not know.
         return image.brings_key or named is not None and named.encrypted
 
     def _asked_type(self, step, image, project):
-        """The type that Cinder takes by itself."""
+        """The type that somebody named, or None for Cinder's default type,
+        in the place of which the doors put a tier's, too.
+        """
         odd = dict(step.odd)
         text = odd.get('volume_type') or step.volume_type
         for name in (text and self._play.type_text(text), image.volume_type,
@@ -230,7 +242,7 @@ class Judge:
                                         self._world.project_default)):
             if name:
                 return self._type_of(name, project)
-        return self._types.get(self._world.default)
+        return None
 
     def _type_of(self, name, project):
         """A type by name or id, as Cinder finds it for a project."""
@@ -259,8 +271,8 @@ def is_excused(example, project, step, types):
             image.brings_key or image.volume_type):
         return True  # I3 may be the reason.
     if world.on_no_access == 'refuse' and image is not None and any(
-            not _may_use(one, project) for one in types.values()
-            if _is_tier(one)):
+            _asks_for(image, one) and not _may_use(one, project)
+            for one in types.values()):
         return True
     if world.fallback == 'private' and project == worlds.OTHER:
         return True
@@ -272,6 +284,11 @@ def is_excused(example, project, step, types):
             (backend, [one for one in types.values()
                        if _is_tier(one) and _matches(one, backend)])
             for backend in world.backends))
+
+
+def _asks_for(image, one):
+    return one.specs.get('tiers:tags') in {
+        tag.strip().casefold() for tag in image.tags}
 
 
 def _is_readable(one):

@@ -95,6 +95,7 @@ class Image:
         ident = play.cloud.glance.add_image(
             *self.tags, visibility=self.visibility,
             owner=play.project if self.is_own else 'f' * 32, **properties)
+        play.image_id = ident
         return properties.get('name', ident)
 
 

@@ -41,6 +41,8 @@ class Play:
         self.image = image
         #: Id of the volume with which the next step deals.
         self.current = None
+        #: Id of the image, once it is in Glance.
+        self.image_id = None
         self._ref = None
 
     def image_ref(self):
@@ -92,7 +94,7 @@ class Play:
         volume.create()
         if has_image and self.image is not None:
             db_api.volume_glance_metadata_create(
-                cloud.admin, volume.id, 'image_id', self.image_ref())
+                cloud.admin, volume.id, 'image_id', self.image_id)
         return volume.id
 
     def _source(self):
