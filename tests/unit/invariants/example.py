@@ -65,7 +65,7 @@ def _text(value):
 
 EXAMPLES = strategies.builds(
     Example, world=worlds.WORLDS, is_entitled=strategies.booleans(),
-    image=strategies.none() | operations.IMAGES | operations.IMAGES,
+    image=operations.IMAGES | operations.IMAGES | strategies.none(),
     fault=strategies.just('none') | strategies.sampled_from(
         ('none', *FAULTS)),
     steps=operations.STEPS)

@@ -103,7 +103,8 @@ class Image:
 class Create:
     """POST /volumes."""
 
-    #: image, blank, volume, snapshot, backup or current (a clone of it).
+    #: image (if there is one), blank, volume, snapshot, backup or current (a
+    #: clone of it).
     source: str = 'image'
     volume_type: str | None = None
     version: str | None = '3.71'
@@ -121,7 +122,7 @@ class Create:
     def body(self, play):
         """The volume that is asked for."""
         volume = {'size': 1}
-        if self.source == 'image':
+        if self.source == 'image' and play.image is not None:
             ref = play.image_ref()
             volume['image_id' if self.image_by == 'key' else 'imageRef'] = (
                 f'http://glance/images/{ref}' if self.image_by == 'url'
@@ -129,7 +130,7 @@ class Create:
         elif self.source == 'current':
             if play.current:
                 volume['source_volid'] = play.current
-        elif self.source != 'blank':
+        elif self.source not in ('blank', 'image'):
             key = {'volume': 'source_volid'}.get(self.source,
                                                  f'{self.source}_id')
             volume[key] = getattr(play, f'given_{self.source}')()
@@ -291,6 +292,13 @@ def _is_json(text):
     return True
 
 
+def _weighed(*pairs):
+    """One of some strategies, the one more often than the other."""
+    return strategies.sampled_from([
+        strategy for weight, strategy in pairs for _ in range(weight)
+    ]).flatmap(lambda strategy: strategy)
+
+
 _NAMES = _mostly('image-tier', TYPES)
 CREATES = strategies.builds(
     Create,
@@ -304,26 +312,27 @@ CREATES = strategies.builds(
     image_by=_mostly('id', ['key', 'url']),
     is_admin=_mostly(False, [False, False, True]))
 BACKENDS = strategies.sampled_from(list(worlds.BACKENDS))
-LATER = strategies.one_of(
-    strategies.builds(
-        Retype, new_type=_NAMES,
-        policy=strategies.sampled_from(['never', 'on-demand']),
-        is_admin=_mostly(False, [False, True])),
-    strategies.builds(Migrate, backend=BACKENDS),
-    strategies.builds(SetImage, is_image=strategies.booleans()),
-    strategies.just(Extend()), strategies.just(Transfer()),
-    CREATES)
-FIRST = CREATES | strategies.one_of(
-    CREATES, strategies.just(Restore()),
-    strategies.builds(Group, volume_types=strategies.lists(
-        _NAMES, min_size=1, max_size=2, unique=True).map(tuple)),
-    strategies.builds(
-        Manage, backend=BACKENDS, volume_type=strategies.sampled_from(
-            ['image-tier', 'database', 'plain', 'premium'])),
-    strategies.builds(
+FIRST = _weighed(
+    (12, CREATES),
+    (4, strategies.builds(
         Given, volume_type=strategies.sampled_from(
             ['database', 'premium', 'image-tier', 'plain', 'luks', 'vault']),
-        has_image=strategies.booleans()))
+        has_image=strategies.booleans())),
+    (2, strategies.builds(Group, volume_types=strategies.lists(
+        _NAMES, min_size=1, max_size=2, unique=True).map(tuple))),
+    (1, strategies.just(Restore())),
+    (1, strategies.builds(
+        Manage, backend=BACKENDS, volume_type=strategies.sampled_from(
+            ['image-tier', 'database', 'plain', 'premium']))))
+LATER = _weighed(
+    (4, strategies.builds(
+        Retype, new_type=_NAMES,
+        policy=strategies.sampled_from(['never', 'on-demand']),
+        is_admin=_mostly(False, [False, True]))),
+    (2, strategies.builds(Migrate, backend=BACKENDS)),
+    (2, strategies.builds(SetImage, is_image=strategies.booleans())),
+    (2, CREATES), (1, strategies.just(Transfer())),
+    (1, strategies.just(Extend())))
 STEPS = strategies.tuples(
     FIRST, strategies.lists(LATER, max_size=3)).map(
         lambda steps: (steps[0], *steps[1]))
