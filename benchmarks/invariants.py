@@ -110,8 +110,8 @@ def kind_of(example, problem):
     :param example: Example
     :param problem: a sentence of the judge on it
     """
-    rule, step, *_rest = problem.split()
-    return (f'{rule} {step}, fault {example.fault}, fallback '
+    rule, step, what, *_rest = problem.split()
+    return (f'{rule} {step} {what}, fault {example.fault}, fallback '
             f'{example.world.fallback}')
 
 

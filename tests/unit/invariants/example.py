@@ -79,6 +79,8 @@ def problems_of(cloud, example):
     :returns: list of sentences, each of which begins with its invariant
     """
     cloud.become(example.world)
+    if not example.fault.startswith('tiers'):
+        cloud.learn_zones()  # and with them the tiers
     play = plays.Play(cloud, example.project, example.image)
     if example.image is not None:
         play.image_ref()

@@ -84,10 +84,23 @@ KNOWN = {
     'an id in upper case': named('@@image-tier'),
     'an encrypted image type, breaker open': Example(
         image=Image(volume_type='luks'), fault='breaker'),
+    'an encrypted image type beside the following type': Example(
+        image=Image(volume_type='luks'),
+        steps=(Create(volume_type='image-tier'),)),
     'an image with a key': Example(image=Image(brings_key=True)),
     'a zone without the fallback': Example(
         steps=(Create(source='blank', zone='az2'),)),
     'a restore': Example(steps=(operations.Restore(),)),
+    'a retype to a private tier, by name': Example(
+        steps=(BLANK, Retype(new_type='premium', policy='on-demand'))),
+    'a retype to a private tier, by id': Example(
+        steps=(BLANK, Retype(new_type='@premium', policy='on-demand'))),
+    'an image that the volume was not made from': Example(
+        image=DATABASE, steps=(BLANK, operations.SetImage(), Retype(
+            policy='on-demand'))),
+    'a migration to a private tier': Example(
+        world=World(fallback='none'), fault='glance-500', image=DATABASE,
+        steps=(Given(volume_type='image-tier'), operations.Migrate())),
 }
 
 
@@ -104,6 +117,8 @@ class InvariantsTestCase(testtools.TestCase):
                               in found.items() if problems})
 
     @hypothesis.given(examples.EXAMPLES)
-    @hypothesis.settings(max_examples=150)
+    # To make a failure small takes minutes; the benchmark does it.
+    @hypothesis.settings(max_examples=150, phases=(
+        hypothesis.Phase.reuse, hypothesis.Phase.generate))
     def test_they_hold_for_any_example(self, example):
         self.assertEqual([], examples.problems_of(self.cloud, example))
