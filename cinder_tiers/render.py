@@ -26,6 +26,7 @@ from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import desired
 from cinder_tiers.domain import effects
 from cinder_tiers.domain import escaping
+from cinder_tiers.domain import fallback_rules
 from cinder_tiers.domain import units
 
 PLAN_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Why', 'Effect',
@@ -139,8 +140,6 @@ def backends(catalog: catalogs.Catalog, *, default_conf: str,
     :param secret_uuid: of clusters that name none.
     :returns: {section: {option: value}}, DEFAULT first.
     """
-    default_types = (*catalog.follow_image_types,
-                     *(tier.name for tier in catalog.ours if tier.fallback))
     tiers = [tier for tier in catalog.ours
              if tier.rbd and tier.backend_name is None]
     sections = {'DEFAULT': {}}
@@ -148,8 +147,9 @@ def backends(catalog: catalogs.Catalog, *, default_conf: str,
     if tiers:
         sections['DEFAULT']['enabled_backends'] = ','.join(
             tier.section for tier in tiers)
-    if default_types:
-        sections['DEFAULT']['default_volume_type'] = default_types[0]
+    default_type = fallback_rules.default_type(catalog)
+    if default_type is not None:
+        sections['DEFAULT']['default_volume_type'] = default_type
     for tier in tiers:
         cluster = catalog.clusters[tier.rbd.cluster]
         section = {
@@ -171,6 +171,19 @@ def backend_comments(catalog: catalogs.Catalog) -> str:
         f'# tier {tier.name}: the backend {tier.backend} serves pool '
         f'{tier.rbd.pool} already; keep its section as it is, and add none\n'
         for tier in catalog.ours if tier.rbd and tier.backend_name)
+
+
+def default_type_comments(catalog: catalogs.Catalog) -> str:
+    """Comment lines on why there is no default volume type; else nothing."""
+    if not fallback_rules.has_open_default(catalog):
+        return ''
+    name = printable(catalog.follow_image_types[0])
+    return (f'# default_volume_type = {name} is left out: no tier is the '
+            'fallback, so that blank volumes,\n'
+            '# and those of untagged images, would go to any backend that '
+            'the project may use.\n'
+            '# Keep the default type that you have until a tier with '
+            'fallback: true is applied.\n')
 
 
 def cinder_conf(sections: collections.abc.Mapping[

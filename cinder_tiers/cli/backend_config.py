@@ -35,6 +35,7 @@ rbd_ceph_conf of one that names no conf.
 
 Merge it into cinder.conf by hand: its enabled_backends names the tiers only.
 A tier with rbd and backend has a section already: it is in a comment.
+Without a fallback tier there is no default_volume_type that follows the image.
 
 Example: openstack tier backend-config > tiers.conf
 '''
@@ -68,5 +69,6 @@ Example: openstack tier backend-config > tiers.conf
                     + render.service_comments(catalog,
                                               secret_uuid=secret_uuid)
                     + render.backend_comments(catalog)
+                    + render.default_type_comments(catalog)
                     + render.cinder_conf(sections))
         self.app.stdout.write(text)

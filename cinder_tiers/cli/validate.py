@@ -17,6 +17,7 @@ import collections.abc
 
 from cinder_tiers.cli import arguments
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import fallback_rules
 from cinder_tiers import render
 from cinder_tiers import render_tiers
 from cinder_tiers.tiersfile import reader
@@ -31,7 +32,8 @@ class ValidateCatalog(arguments.CatalogLister):
     Shows all problems with the line of each, what was expected there, and
     what to do. Reads nothing but the file, so that it needs neither a cloud
     nor credentials; whether the clusters have what the file names is for
-    "tier plan" to say. The table is empty when the file is sound.
+    "tier plan" to say. The table is empty when the file is sound. A warning
+    about a sound file goes to standard error, and leaves it sound.
     """
 
     _epilog = '''Exit status: 0 the file is sound; 1 it is not, or it cannot be
@@ -66,6 +68,14 @@ Example: openstack tier validate tiers.yaml -f json
                 self.app.stderr.write(
                     f'{render.printable(path)} is sound; tiers: '
                     f'{len(catalog.tiers)}\n')
+            if fallback_rules.has_open_default(catalog):
+                self.log.warning(
+                    '%s: no tier is the fallback, so blank volumes, and those '
+                    'of untagged images, of a type in follow_image_types (%s) '
+                    'go to any backend that the project may use; do not set '
+                    'such a type as default_volume_type before a tier with '
+                    'fallback: true is applied', render.printable(path),
+                    render.printable(', '.join(catalog.follow_image_types)))
         if len(problems) > MAX_SHOWN:
             self.log.error('%d problems were found, the first %d are shown',
                            len(problems), MAX_SHOWN)

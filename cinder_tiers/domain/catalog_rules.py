@@ -24,6 +24,7 @@ from cinder_tiers.domain import cache_rules
 from cinder_tiers.domain import catalog as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import expectations
+from cinder_tiers.domain import fallback_rules
 from cinder_tiers.domain import host_options
 from cinder_tiers.domain import osd_requirement_rules
 from cinder_tiers.domain import pool_rules
@@ -43,34 +44,12 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
 
     :returns: in the order of the rules; empty for a sound catalog.
     """
-    rules = (_fallback, _names, _tags_within, _tags_across, _priorities,
-             *volume_type_rules.RULES, _clusters, _protection, _pools,
-             pool_rules.check, host_options.check,
+    rules = (fallback_rules.check, _names, _tags_within, _tags_across,
+             _priorities, *volume_type_rules.RULES, _clusters, _protection,
+             _pools, pool_rules.check, host_options.check,
              osd_requirement_rules.check, primary_affinity.check,
              cache_rules.check, _expectations)
     return tuple(problem for rule in rules for problem in rule(catalog))
-
-
-def _fallback(catalog: catalogs.Catalog) -> Problems:
-    names = [tier.name for tier in catalog.tiers if tier.fallback]
-    if names and catalog.without_fallback:
-        yield errors.Problem(
-            where=catalog.source.where(('fallback',)),
-            found=f'fallback: none, but tier {names[0]!r} has fallback: true',
-            expected='one of them', remedy='remove one of them')
-    if not names and catalog.ours and not catalog.without_fallback:
-        yield errors.Problem(
-            where=catalog.source.where(('tiers',)),
-            found='no tier has fallback: true',
-            expected='exactly one, which serves untagged images',
-            remedy='add fallback: true to one tier, or at the top fallback: '
-                   'none, which leaves such volumes to Cinder')
-    for name in names[1:]:
-        yield errors.Problem(
-            where=catalog.source.where(('tiers', name, 'fallback')),
-            found=f'tier {name!r} is a second fall-back beside {names[0]!r}',
-            expected='exactly one fall-back tier',
-            remedy='remove fallback from one of them')
 
 
 def _names(catalog: catalogs.Catalog) -> Problems:

@@ -62,7 +62,11 @@ class Rule(enum.Enum):
     NOT_IN_ZONE = 'the tier has no backend in the availability zone'
     LACKS_FEATURE = 'the volume type of the tier lacks what the volume needs'
     KEY_NEEDED = 'the volume would be created without an encryption key'
-    IMAGE_UNKNOWN = 'the image may name a volume type or bring a key'
+    IMAGE_UNREAD = ('the image, which was not read, may name a volume type or '
+                    'bring an encryption key')
+    IMAGE_REFUSED = 'Glance does not show the image to the project'
+    IMAGE_AMBIGUOUS = 'Glance shows several images of the name'
+    TIERS_UNKNOWN = 'the applied tiers could not be read'
     ACCESS_NEEDED = 'a tag for a tier without access is refused'
     FALLBACK = 'the tier is the fall-back'
     NO_FALLBACK = 'no fall-back tier is applied'
@@ -233,8 +237,21 @@ class Request:
     default_zone: str | None = None
     #: What the volume has already and must keep.
     has: frozenset[Feature] = frozenset()
-    #: What the volume type gives that Cinder takes by itself.
+    #: What the volume type gives that Cinder takes when no tier is chosen.
     cinder_offers: frozenset[Feature] = frozenset()
+    #: Whether the volume has its type for good, as in cinder-scheduler: a
+    #: tier then says where it goes and not what it is.
+    keeps_type: bool = False
+    #: Whether Glance does not show the image to the project, as it will not
+    #: to Cinder.
+    is_refused: bool = False
+    #: Whether that is since several images have the name.
+    is_ambiguous: bool = False
+    #: Whether the image, which could not be read, may name a volume type:
+    #: nothing stronger names one.
+    may_name_type: bool = False
+    #: Whether the image, which could not be read, may bring a key.
+    may_bring_key: bool = False
 
     @property
     def needs(self) -> frozenset[Feature]:

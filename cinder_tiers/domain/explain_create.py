@@ -174,6 +174,10 @@ def _why_cinder_refuses(question: Question, named: _Named | None,
 
 def _image_notes(question: Question) -> tuple[str, ...]:
     image = question.image and question.image.image
+    if question.image and question.image.brings_key:
+        return ('the image holds the data of an encrypted volume; only a '
+                'tier whose volume type is encrypted serves it, which only '
+                'administrators can see',)
     if (image and not question.is_admin and image.visibility == 'shared'
             and image.owner != question.project):
         return ('the project must be a member of the image, see "openstack '

@@ -222,7 +222,8 @@ def list_alternatives(applied: AppliedTypes,
         if tier != decided.tier)
 
 
-_LOST = (decision.Rule.NO_ACCESS, decision.Rule.LOWER_PRIORITY)
+_LOST = (decision.Rule.NO_ACCESS, decision.Rule.LOWER_PRIORITY,
+         decision.Rule.NOT_IN_ZONE, decision.Rule.LACKS_FEATURE)
 #: By these nothing was asked for.
 _NOT_ASKED = (decision.Rule.NO_IMAGE, decision.Rule.FOREIGN_IMAGE)
 
@@ -233,7 +234,8 @@ def _why_not(tier: decision.AppliedTier,
         if reason.tier == tier.name and reason.rule in _LOST:
             values = dataclasses.replace(reason, tier=None)
             return str(values)
-    if decided.verdict is decision.Verdict.UNTOUCHED:
+    if decided.verdict is decision.Verdict.NOT_OURS or (
+            decided.because_of(decision.Rule.FIXED)):
         return f'not considered: {decided.reasons[-1]}'
     if decided.because_of(decision.Rule.ACCESS_NEEDED) and any(
             reason.tier == tier.name for reason in decided.reasons):

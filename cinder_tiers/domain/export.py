@@ -30,6 +30,7 @@ from cinder_tiers.domain import export_osds
 from cinder_tiers.domain import export_pools
 from cinder_tiers.domain import export_types
 from cinder_tiers.domain import extra_specs
+from cinder_tiers.domain import fallback_rules
 from cinder_tiers.domain import inventory
 from cinder_tiers.domain import plan as plans
 from cinder_tiers.domain import state
@@ -329,12 +330,13 @@ def _settle_priorities(draft: _Draft) -> None:
 
 
 def _settle_fallback(draft: _Draft) -> None:
-    fallbacks = [name for name, tier in sorted(draft.tiers.items())
-                 if tier.fallback]
-    for name in fallbacks[1:]:
-        draft.remark(f'it is a fall-back beside {fallbacks[0]}; a catalog '
-                     'has one', tier=name)
-        draft.change(name, fallback=False)
+    """Leaves each availability zone to one fallback tier."""
+    fallbacks = {name: extra_specs.zones(tier.extra_specs)
+                 for name, tier in sorted(draft.tiers.items())
+                 if tier.fallback}
+    for fault in fallback_rules.find_faults(fallbacks):
+        draft.remark(f'fallback is left out: {fault.found}', tier=fault.tier)
+        draft.change(fault.tier, fallback=False)
 
 
 def _with_overflow(catalog: catalogs.Catalog,

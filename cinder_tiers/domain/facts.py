@@ -83,6 +83,8 @@ class KnownImage:
     #: An image of a server that booted from a volume: what is made from it
     #: is made from the snapshot that it names.
     stands_for_snapshot: bool = False
+    #: Whether it holds the data of an encrypted volume.
+    brings_key: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

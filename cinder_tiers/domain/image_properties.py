@@ -13,31 +13,77 @@
 """What the properties of an image mean to Cinder. Hostile text, as tags are.
 """
 
+import collections.abc
 import json
 
 #: Names the volume type of volumes made from the image.
 VOLUME_TYPE = 'cinder_img_volume_type'
 #: Nova's list of the disks of a server that an image was made of.
 BLOCK_DEVICES = 'block_device_mapping'
+#: Id of the key of an image that holds the data of an encrypted volume.
+ENCRYPTION_KEY = 'cinder_encryption_key_id'
+
+# What Cinder converts from JSON text as it reads an image.
+_CONVERTED = (BLOCK_DEVICES, 'mappings')
 
 
-def stands_for_snapshot(block_devices: object) -> bool:
-    """Whether Cinder makes a volume of the image from a snapshot.
+def is_readable(image: collections.abc.Mapping[str, object]) -> bool:
+    """Whether Cinder can read an image at all.
+
+    For one that it cannot read, it goes on as if there were none of its id
+    (cinder/image/glance.py, `_convert_from_string`, 29.0.0).
+
+    :param image: its properties, among others.
+
+    >>> is_readable({'mappings': '{'})
+    False
+    """
+    for name in _CONVERTED:
+        try:
+            _converted(image.get(name))
+        except (ValueError, RecursionError):
+            return False
+    return True
+
+
+def boot_device(block_devices: object,
+                ) -> collections.abc.Mapping[str, object] | None:
+    """The disk of an image that stands for a snapshot, if it has one.
+
+    Cinder makes a volume of such an image from the snapshot that it names.
 
     So it is with an image of a server that booted from a volume (cinder/api/
-    v3/volumes.py, `_get_image_snapshot`, 29.0.0).
+    v3/volumes.py, `_get_image_snapshot`, 29.0.0), from microversion 3.46 on.
 
     :param block_devices: the property `BLOCK_DEVICES`: JSON text or what it
         stands for, or anything else.
 
-    >>> stands_for_snapshot('[{"source_type": "snapshot", "boot_index": 0}]')
-    True
+    >>> boot_device('[{"source_type": "snapshot", "boot_index": 0}]')
+    {'source_type': 'snapshot', 'boot_index': 0}
     """
     try:
-        devices = (json.loads(block_devices)
-                   if isinstance(block_devices, str) else block_devices)
+        devices = _converted(block_devices)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(devices, list) and any(
-        isinstance(device, dict) and device.get('source_type') == 'snapshot'
-        and device.get('boot_index') == 0 for device in devices)
+        return None
+    if not isinstance(devices, list):
+        return None
+    # As Cinder compares: False and 0.0 equal 0.
+    return next((
+        device for device in devices if isinstance(device, dict)
+        and device.get('source_type') == 'snapshot'
+        and device.get('boot_index') == 0), None)
+
+
+def brings_key(key_id: object) -> bool:
+    """Whether a volume of the image needs the key that the image names.
+
+    An empty id is no key (cinder/volume/volume_utils.py,
+    `copy_image_to_volume`, 29.0.0).
+
+    :param key_id: the property `ENCRYPTION_KEY`; None without.
+    """
+    return bool(key_id)
+
+
+def _converted(value: object) -> object:
+    return json.loads(value) if isinstance(value, str) else value

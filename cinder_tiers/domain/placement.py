@@ -22,6 +22,7 @@ import collections.abc
 import types
 
 from cinder_tiers.domain import decision
+from cinder_tiers.domain.decision import Feature
 from cinder_tiers.domain.decision import PlacementDecision
 from cinder_tiers.domain.decision import Reason
 from cinder_tiers.domain.decision import Rule
@@ -40,38 +41,47 @@ _TYPE_RULES = types.MappingProxyType({
 
 def decide(*, tiers: collections.abc.Iterable[decision.AppliedTier],
            request: decision.Request,
-           policy: decision.Policy = DEFAULT_POLICY) -> PlacementDecision:
+           policy: decision.Policy = DEFAULT_POLICY,
+           has_unreadable: bool = False) -> PlacementDecision:
     """The tier that serves a volume.
 
-    A volume whose place is fixed, or whose type was named and does not
-    follow the image, is not ours; else the tier of the highest priority
-    among those that the image's tags ask for and the project may use; else
-    the fall-back tier. Without tiers, or without a fall-back (an apply under
-    way), Cinder alone decides. A project that may not even use the fall-back
-    is refused: any other answer could give it a tier that is not its own.
+    A volume whose type was named and does not follow the image is not ours;
+    one whose place is fixed goes there; else the tier of the highest priority
+    among those that the image's tags ask for, the project may use, have a
+    backend in the availability zone and give what the volume needs; else the
+    fallback tier of the zone. Without such a fallback (an apply under way)
+    no tier is chosen. A project that may not even use the fallback is
+    refused, and so is a volume that would lose its encryption key.
 
     :param tiers: all applied tiers, each name once, in any order. Equal
         priorities are refused by the catalog; here the name that sorts first
         wins, so that the answer never depends on the order.
     :param request: the request.
     :param policy: the operator's choices.
+    :param has_unreadable: whether a volume type says that it is a tier, and
+        is not among `tiers` since it cannot be read.
     :returns: the decision with all its reasons. Never raises for any text in
         its arguments.
     """
     settled = _settled(request)
     if settled is not None:
-        return _untouched(settled)
+        return settled
     ranked = _rank(tiers)
-    if not ranked:
-        return _untouched(Reason(rule=Rule.NO_TIERS))
+    if not ranked and not has_unreadable:
+        return _not_ours(Reason(rule=Rule.NO_TIERS))
+    if _lacks_key(request):
+        return _refused([Reason(rule=Rule.KEY_NEEDED)])
     asked, reasons = _asked_for(ranked, request, policy)
-    usable = [tier for tier in asked if tier.serves(request)]
-    reasons += [Reason(rule=Rule.NO_ACCESS, tier=tier.name)
-                for tier in asked if tier not in usable]
-    if asked[:1] != usable[:1] and (
-            policy.on_no_access is decision.OnNoAccess.REFUSE):
-        reasons.append(Reason(rule=Rule.ACCESS_NEEDED, tier=asked[0].name))
-        return _refused(reasons)
+    obstacles = [_obstacle(tier, request) for tier in asked]
+    reasons += [obstacle for obstacle in obstacles if obstacle is not None]
+    usable = [tier for tier, obstacle in zip(asked, obstacles, strict=True)
+              if obstacle is None]
+    # What the image asks for rather than for the tier that it would get.
+    before = asked[:asked.index(usable[0])] if usable else asked
+    closed = [tier.name for tier in before if not tier.serves(request)]
+    if closed and policy.on_no_access is decision.OnNoAccess.REFUSE:
+        return _refused([*reasons, Reason(rule=Rule.ACCESS_NEEDED,
+                                          tier=closed[0])])
     if not usable:
         return _fall_back(ranked, request, reasons)
     reasons += [Reason(rule=Rule.LOWER_PRIORITY, tier=tier.name,
@@ -81,40 +91,88 @@ def decide(*, tiers: collections.abc.Iterable[decision.AppliedTier],
 
 
 def decide_on_error(*, on_error: decision.OnError,
-                    tiers: collections.abc.Iterable[decision.AppliedTier],
+                    tiers: (collections.abc.Iterable[decision.AppliedTier]
+                            | None),
                     request: decision.Request) -> PlacementDecision:
     """The decision when `decide()` could not be asked, or failed.
 
-    A volume that moves is not sent to the fall-back tier for an error: where
-    an administrator sends it is as good a place.
+    A volume that moves is not sent to the fallback tier for an error: where
+    an administrator sends it is as good a place. Nor does a volume get the
+    type of the fallback tier when the image that was not read may name a
+    volume type of its own, or bring a key that the type would drop. An image
+    that Glance refuses is refused, as Cinder does it: a tenant could make it
+    appear between the two looks at it.
 
     :param on_error: what the operator chose.
-    :param tiers: the applied tiers as far as they are known, in any order.
+    :param tiers: the applied tiers, in any order; None when not even they
+        could be read. Then the backends of private tiers are not known
+        either, and cinder-scheduler, after which nothing keeps a volume from
+        them, refuses.
     :param request: the request, as far as it is known.
     :returns: the decision with its reasons. The first is `Rule.ERROR`, unless
         there was nothing to decide.
     """
     settled = _settled(request)
-    if settled is not None:
-        return _untouched(settled)
+    if settled is not None and (tiers is not None
+                                or settled.verdict is Verdict.NOT_OURS):
+        return settled
+    if request.is_refused and not request.moves:
+        return _refused([Reason(
+            rule=Rule.IMAGE_AMBIGUOUS if request.is_ambiguous
+            else Rule.IMAGE_REFUSED)])
     error = Reason(rule=Rule.ERROR)
     if on_error is decision.OnError.FAIL:
         return _refused([error])
+    if tiers is None:
+        reasons = [error, Reason(rule=Rule.TIERS_UNKNOWN)]
+        return (_refused(reasons) if request.keeps_type
+                else _undecided(reasons))
     if on_error is decision.OnError.PASS or request.moves:
-        return _untouched(error)
-    ranked = _rank(tiers)
-    if not ranked:
-        return _untouched(error, Reason(rule=Rule.NO_TIERS))
-    return _fall_back(ranked, request, [error])
+        return _undecided([error])
+    if request.may_name_type:
+        return _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
+    decided = _fall_back(_rank(tiers), request, [error])
+    if (request.may_bring_key and decided.tier is not None
+            and Feature.ENCRYPTION not in decided.tier.offers):
+        return _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
+    return decided
 
 
-def _settled(request: decision.Request) -> Reason | None:
-    """What leaves nothing to decide, if anything does."""
-    if request.fixed_by is not None:
-        return Reason(rule=Rule.FIXED, found=request.fixed_by.value)
+def _settled(request: decision.Request) -> PlacementDecision | None:
+    """The decision where nothing is left to decide, if so."""
     named = request.named_type
-    if named is not None and not named.follows_image:
-        return Reason(rule=_TYPE_RULES[named.source], found=named.name)
+    is_ours = named is None or named.follows_image
+    if request.fixed_by is not None:
+        reason = Reason(rule=Rule.FIXED, found=request.fixed_by.value)
+        if is_ours and request.fixed_by is not (
+                decision.FixedBy.EXISTING_VOLUME):
+            return _undecided([reason])
+        return _not_ours(reason)
+    if not is_ours:
+        return _not_ours(Reason(rule=_TYPE_RULES[named.source],
+                                found=named.name))
+    return None
+
+
+def _lacks_key(request: decision.Request) -> bool:
+    """Whether a volume that has its type for good has no key for its data."""
+    return request.keeps_type and (
+        Feature.ENCRYPTION in request.needs - request.cinder_offers)
+
+
+def _obstacle(tier: decision.AppliedTier, request: decision.Request,
+              ) -> Reason | None:
+    """Why a tier cannot serve a request; None when it can."""
+    if not tier.serves(request):
+        return Reason(rule=Rule.NO_ACCESS, tier=tier.name)
+    if not tier.is_in_zone(request):
+        return Reason(rule=Rule.NOT_IN_ZONE, tier=tier.name)
+    if request.keeps_type:
+        return None
+    lacking = request.needs - tier.offers
+    if lacking:
+        names = ', '.join(sorted(feature.value for feature in lacking))
+        return Reason(rule=Rule.LACKS_FEATURE, tier=tier.name, wanted=names)
     return None
 
 
@@ -123,8 +181,13 @@ def _rank(tiers: collections.abc.Iterable[decision.AppliedTier],
     return sorted(tiers, key=lambda tier: (-tier.priority, tier.name))
 
 
-def _untouched(*reasons: Reason) -> PlacementDecision:
-    return PlacementDecision(verdict=Verdict.UNTOUCHED, reasons=reasons)
+def _not_ours(*reasons: Reason) -> PlacementDecision:
+    return PlacementDecision(verdict=Verdict.NOT_OURS, reasons=reasons)
+
+
+def _undecided(reasons: list[Reason]) -> PlacementDecision:
+    return PlacementDecision(verdict=Verdict.UNDECIDED,
+                             reasons=tuple(reasons))
 
 
 def _refused(reasons: list[Reason]) -> PlacementDecision:
@@ -164,13 +227,25 @@ def _asked_for(ranked: list[decision.AppliedTier], request: decision.Request,
 
 def _fall_back(ranked: list[decision.AppliedTier], request: decision.Request,
                reasons: list[Reason]) -> PlacementDecision:
-    fallbacks = [tier for tier in ranked if tier.fallback]
+    """The fallback tier, or what becomes of a volume without one."""
+    zone = request.zone or request.default_zone
+    # First those that are restricted to the zone, last those to others.
+    fallbacks = sorted(
+        (tier for tier in ranked if tier.fallback), key=lambda tier: (
+            1 if tier.type_zones is None else
+            0 if zone is None or zone in tier.type_zones else 2))
     if not fallbacks:
         reasons.append(Reason(rule=Rule.NO_FALLBACK))
-        return _untouched(*reasons)
+    is_closed = False
     for tier in fallbacks:
-        if tier.serves(request):
+        obstacle = _obstacle(tier, request)
+        if obstacle is None:
             reasons.append(Reason(rule=Rule.FALLBACK, tier=tier.name))
             return _serve(tier, ranked, reasons)
-        reasons.append(Reason(rule=Rule.NO_ACCESS, tier=tier.name))
-    return _refused(reasons)
+        reasons.append(obstacle)
+        is_closed |= obstacle.rule is Rule.NO_ACCESS
+    if is_closed:
+        return _refused(reasons)
+    if Feature.ENCRYPTION in request.needs - request.cinder_offers:
+        return _refused([*reasons, Reason(rule=Rule.KEY_NEEDED)])
+    return _undecided(reasons)

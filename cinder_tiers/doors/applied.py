@@ -12,9 +12,9 @@
 
 """The applied tiers, read from the volume types in Cinder's database.
 
-Must not know any request: it reads with admin rights, since extra specs and
-private types are not for tenants. Safe under native threads, and under
-eventlet.
+Must not know any request: what it reads is the same for all of them, since
+extra specs and private types are not for tenants. Safe under native threads,
+and under eventlet.
 """
 
 import collections.abc
@@ -22,26 +22,44 @@ import dataclasses
 import threading
 import time
 
+import cachetools
 from cinder import context as cinder_context
-from cinder.db import api as db_api
-from cinder.volume import volume_types
 from oslo_log import log as logging
 
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import extra_specs
 from cinder_tiers.domain import state
 from cinder_tiers.domain import superseded_types
+from cinder_tiers.doors import shared_work
+from cinder_tiers.doors import volume_type_rows
 
 LOG = logging.getLogger(__name__)
 
+_MOST_PROJECTS = 10000
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TierType:
-    """The volume type of a tier."""
+class VolumeType:
+    """A volume type of Cinder, whether it is a tier or not."""
 
     type_id: str
-    extra_specs: collections.abc.Mapping[str, str]
+    name: str
     is_public: bool
+    extra_specs: collections.abc.Mapping[str, str]
+    #: Whether it leaves the choice of the tier to the image.
+    follows_image: bool
+    #: Ids of the projects that have access; None when all may use it.
+    projects: frozenset[str] | None
+    #: What it gives to its volumes.
+    offers: frozenset[decision.Feature] = frozenset()
+
+    def may_use(self, context: cinder_context.RequestContext) -> bool:
+        """Whether Cinder gives it to a request.
+
+        :param context: of the request.
+        """
+        return (self.projects is None or bool(context.is_admin)
+                or context.project_id in self.projects)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,96 +68,132 @@ class AppliedState:
 
     tiers: tuple[decision.AppliedTier, ...] = ()
     #: {name of a tier: its volume type}
-    types: collections.abc.Mapping[str, TierType] = dataclasses.field(
+    types: collections.abc.Mapping[str, VolumeType] = dataclasses.field(
         default_factory=dict)
-    #: Names and ids of the volume types that leave the choice to the image,
-    #: with the projects that may use them; None when all may.
-    following: collections.abc.Mapping[str, frozenset[str] | None] = (
-        dataclasses.field(default_factory=dict))
-    #: {project id: id of the default volume type that was set for it}
-    project_defaults: collections.abc.Mapping[str, str] = dataclasses.field(
+    #: {name or id: volume type} of all types, those that are no tier too.
+    by_ident: collections.abc.Mapping[str, VolumeType] = dataclasses.field(
         default_factory=dict)
+    #: All types with the mark of a tier, also those that were retired, wait
+    #: for their name, or cannot be read: who has no access to one must not
+    #: get its backends.
+    marked: tuple[VolumeType, ...] = ()
     #: One sentence for each volume type of ours that cannot be read; the
     #: other tiers work on without it.
     problems: tuple[str, ...] = ()
+    #: Whether any volume type has an encryption.
+    any_encryption: bool = False
 
-    def named_type(self, source: decision.TypeSource, ident: str | None,
-                   context: cinder_context.RequestContext,
-                   ) -> decision.NamedType | None:
-        """A volume type that somebody named, or None when nobody did.
+    def find(self, ident: str | None) -> VolumeType | None:
+        """A volume type by its exact name or id.
 
-        :param source: who named it.
-        :param ident: its name or id, hostile text.
-        :param context: of the request.
-        :returns: a type that follows the image only if the project may use
-            it; what it may not use, or what does not exist, is for Cinder to
-            refuse.
+        The database may take other spellings for the same name; what a
+        request names is for Cinder to look up.
+
+        :param ident: hostile text.
         """
-        if not ident:
-            return None
-        projects = self.following.get(ident, frozenset())
-        return decision.NamedType(source=source, follows_image=(
-            projects is None or context.project_id in projects
-            or context.is_admin and ident in self.following))
+        return self.by_ident.get(ident)
 
-    def default_of(self, context: cinder_context.RequestContext,
-                   ) -> decision.NamedType | None:
-        """The default volume type that was set for the project, if any."""
-        return self.named_type(
-            decision.TypeSource.PROJECT,
-            self.project_defaults.get(context.project_id), context)
+    @property
+    def following(self) -> frozenset[str]:
+        """Names and ids of the types that leave the choice to the image."""
+        return frozenset(ident for ident, found in self.by_ident.items()
+                         if found.follows_image)
 
-    def without(self, name: str) -> tuple[decision.AppliedTier, ...]:
-        """All tiers but one."""
-        return tuple(tier for tier in self.tiers if tier.name != name)
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Parsed:
+    """What was read of a volume type, and what it means."""
+
+    row: volume_type_rows.TypeRow
+    volume_type: VolumeType
+    #: Set for a type that has the mark of a tier and can be read.
+    tier: decision.AppliedTier | None = None
+    problem: str | None = None
+
+    @property
+    def mark(self) -> str | None:
+        """Name of the tier that it says it is."""
+        return self.row.extra_specs.get(state.NAME) or None
+
+
+def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
+    tier = problem = None
+    try:
+        tier = extra_specs.read_tier(row.extra_specs, projects=row.projects,
+                                     is_encrypted=row.is_encrypted)
+    except ValueError as error:
+        problem = str(error)
+    return _Parsed(row=row, tier=tier, problem=problem, volume_type=VolumeType(
+        type_id=row.type_id, name=row.name, is_public=row.projects is None,
+        extra_specs=row.extra_specs, projects=row.projects,
+        follows_image=extra_specs.follows_image(row.extra_specs),
+        offers=extra_specs.features(row.extra_specs,
+                                    is_encrypted=row.is_encrypted)))
+
+
+def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
+    found = sorted(found, key=lambda one: (one.row.name, one.row.type_id))
+    tiers, types, problems = [], {}, []
+    for one in found:
+        if one.mark is None or superseded_types.is_of_no_tier(
+                one.row.name, one.mark, has_tier=one.mark in types):
+            continue
+        if one.problem is not None:
+            problems.append(one.problem)
+        elif one.mark in types:
+            problems.append(
+                f'volume type {one.row.name!r} says that it is tier '
+                f'{one.mark!r}, as another type does; remove {state.NAME} '
+                'from one of them')
+        else:
+            tiers.append(one.tier)
+            types[one.mark] = one.volume_type
+    return AppliedState(
+        tiers=tuple(tiers), types=types, problems=tuple(problems),
+        # Ids last: that is what Cinder looks for first.
+        by_ident={one.row.name: one.volume_type for one in reversed(found)}
+        | {one.row.type_id: one.volume_type for one in found},
+        marked=tuple(one.volume_type for one in found
+                     if one.mark is not None),
+        any_encryption=any(one.row.is_encrypted for one in found))
+
+
+class TypeReader:
+    """Reads all volume types, and parses those that changed since.
+
+    Not safe for use by several threads at one time.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was read yet."""
+        self._known: dict[str, _Parsed] = {}
+        self._state = AppliedState()
+
+    def read(self, context: cinder_context.RequestContext) -> AppliedState:
+        """All tiers; the very same state as before when nothing changed.
+
+        :param context: any; its rights do not matter.
+        :raises Exception: whatever Cinder's database layer raises.
+        """
+        found = {}
+        for row in volume_type_rows.read_types(context):
+            known = self._known.get(row.type_id)
+            found[row.type_id] = (known if known and known.row == row
+                                  else _parse(row))
+        if len(found) != len(self._known) or any(
+                one is not self._known.get(type_id)
+                for type_id, one in found.items()):
+            self._known, self._state = found, _state_of(found.values())
+        return self._state
 
 
 def read_applied(context: cinder_context.RequestContext) -> AppliedState:
-    """All tiers, in two queries plus one for each private type of ours.
+    """All tiers, in four queries.
 
-    :param context: any; it is raised to admin for the reading.
+    :param context: any; its rights do not matter.
     :raises Exception: whatever Cinder's database layer raises.
     """
-    admin = context.elevated()
-    tiers, types, following, problems = [], {}, {}, []
-    rows = volume_types.get_all_types(admin).values()
-    for row in sorted(rows, key=lambda row: (row['name'], row['id'])):
-        specs = row['extra_specs']
-        if extra_specs.follows_image(specs):
-            projects = _projects(admin, row)
-            following.update({row['name']: projects, row['id']: projects})
-        name = specs.get(state.NAME)
-        if not name or superseded_types.is_of_no_tier(
-                row['name'], name, has_tier=name in types):
-            continue
-        try:
-            tier = extra_specs.read_tier(specs,
-                                         projects=_projects(admin, row))
-        except ValueError as error:
-            problems.append(str(error))
-            continue
-        if tier.name in types:
-            problems.append(f'volume type {row["name"]!r} says that it is '
-                            f'tier {tier.name!r}, as another type does; '
-                            f'remove {state.NAME} from one of them')
-            continue
-        tiers.append(tier)
-        types[tier.name] = TierType(type_id=row['id'], extra_specs=specs,
-                                    is_public=row['is_public'])
-    return AppliedState(
-        tiers=tuple(tiers), types=types, following=following,
-        project_defaults={
-            default.project_id: default.volume_type_id
-            for default in db_api.project_default_volume_type_get(admin)},
-        problems=tuple(problems))
-
-
-def _projects(admin: cinder_context.RequestContext,
-              volume_type: dict) -> frozenset[str] | None:
-    if volume_type['is_public']:
-        return None
-    access = db_api.volume_type_access_get_all(admin, volume_type['id'])
-    return frozenset(row['project_id'] for row in access)
+    return TypeReader().read(context)
 
 
 Read = collections.abc.Callable[
@@ -149,52 +203,62 @@ Read = collections.abc.Callable[
 class AppliedTiers:
     """The applied state, remembered for a short while.
 
-    Who finds it too old reads it anew, one at a time; the others take what
-    is there meanwhile. When it cannot be read, what is remembered serves on.
+    Who finds it too old has a thread read it anew, and goes on with what is
+    there. When it cannot be read, what is remembered serves on.
     """
 
-    def __init__(self, *, read: Read = read_applied,
+    def __init__(self, *, read: Read | None = None,
                  clock: collections.abc.Callable[[], float] = time.monotonic,
-                 ) -> None:
-        """Nothing is remembered yet.
+                 wait_s: float = 5.0,
+                 pauses_s: tuple[float, ...] = (0.1, 0.5)) -> None:
+        """Nothing is remembered yet, and no thread is started.
 
-        :param read: what asks the database.
+        :param read: what asks the database; by default a `TypeReader`.
         :param clock: seconds since any instant.
+        :param wait_s: seconds for which a request waits for a read of
+            another thread at most.
+        :param pauses_s: between tries of the first read.
         """
-        self._read = read
+        self._read = TypeReader().read if read is None else read
         self._clock = clock
+        self._wait_s = wait_s
+        self._pauses_s = pauses_s
         self._lock = threading.Lock()
         self._state: AppliedState | None = None
-        self._read_at = 0.0
+        self._read_at = self._tried_at = 0.0
+        self._tries = 0
+        self._reading = shared_work.SharedWork(
+            'cinder-tiers-applied', self._read_again, clock=clock)
 
     def get(self, context: cinder_context.RequestContext, *,
             ttl_s: float) -> AppliedState:
-        """The state, not older than it may be unless it cannot be read.
+        """The state as it is remembered.
+
+        One that is older than `ttl_s` is read anew for later requests. Only
+        when it is older than twice that and a second, as after an hour
+        without requests, this one waits for it.
 
         :param context: of the request that needs it.
-        :param ttl_s: seconds for which it is remembered.
+        :param ttl_s: seconds for which it is remembered; with 0 each request
+            reads by itself.
         :raises Exception: it was never read, and the database layer raises.
         """
-        state_now = self._state
-        if state_now is None:
+        known = self._state
+        if known is None:
+            return self._read_first(context)
+        if ttl_s == 0:
             with self._lock:
-                return self._state or self._refresh(context)
-        if (self._clock() - self._read_at < ttl_s
-                or not self._lock.acquire(blocking=ttl_s == 0)):
-            return state_now
+                return self._refresh_or_keep(context)
+        if self._clock() - self._tried_at < ttl_s:
+            return known
         try:
-            return self._refresh(context)
-        except Exception as error:  # noqa: BLE001 - see the class
-            # Not asked again before the time is over.
-            self._read_at = self._clock()
-            LOG.warning('The applied tiers could not be read '
-                        '(%(error)s, request %(request)s); those read '
-                        'before serve on.',
-                        {'error': type(error).__name__,
-                         'request': context.request_id})
-            return state_now
-        finally:
-            self._lock.release()
+            reading = self._reading.ask()
+        except RuntimeError:  # no thread can be started
+            with self._lock:
+                return self._refresh_or_keep(context)
+        if self._clock() - self._read_at > 2 * ttl_s + 1:
+            reading.wait(self._wait_s)
+        return self._state
 
     def read_anew(self, context: cinder_context.RequestContext,
                   stale: AppliedState | None = None) -> AppliedState:
@@ -205,18 +269,110 @@ class AppliedTiers:
 
         :param context: of the request that needs it.
         :param stale: a state that is too old; any other will do.
+        :raises TimeoutError: another read has not ended in time.
         :raises Exception: whatever the database layer raises.
         """
+        if not self._lock.acquire(timeout=self._wait_s):
+            raise TimeoutError
+        try:
+            known = self._state
+            if stale is None or known is None or known is stale:
+                return self._refresh(context)
+            return known
+        finally:
+            self._lock.release()
+
+    def _read_first(self, context: cinder_context.RequestContext,
+                    ) -> AppliedState:
+        """Read what was never read; a lost connection alone is no failure."""
+        tries = self._tries
         with self._lock:
-            if stale is not None and self._state is not stale:
+            if self._state is not None:
                 return self._state
+            # Who waited while another tried in vain does so once.
+            for pause_s in self._pauses_s if self._tries == tries else ():
+                try:
+                    return self._refresh(context)
+                except Exception:  # noqa: BLE001 - the last one counts
+                    time.sleep(pause_s)
             return self._refresh(context)
+
+    def _read_again(self) -> None:
+        with self._lock:
+            self._refresh_or_keep(cinder_context.get_admin_context())
+
+    def _refresh_or_keep(self, context: cinder_context.RequestContext,
+                         ) -> AppliedState:
+        try:
+            return self._refresh(context)
+        except Exception as error:  # noqa: BLE001 - see the class
+            # Not asked again before the time is over.
+            self._tried_at = self._clock()
+            LOG.warning('The applied tiers could not be read '
+                        '(%(error)s, request %(request)s); those read '
+                        'before serve on.',
+                        {'error': type(error).__name__,
+                         'request': context.request_id})
+            return self._state
 
     def _refresh(self, context: cinder_context.RequestContext,
                  ) -> AppliedState:
+        self._tries += 1
+        begun_at = self._clock()
         fresh = self._read(context)
         if self._state is None or fresh.problems != self._state.problems:
             for problem in fresh.problems:
                 LOG.warning('Tier left out: %s', problem)
-        self._state, self._read_at = fresh, self._clock()
+        self._state = fresh
+        self._read_at, self._tried_at = begun_at, self._clock()
         return fresh
+
+
+class ProjectDefaults:
+    """The default volume types of projects, each remembered for a while."""
+
+    def __init__(self, *, size: int = _MOST_PROJECTS,
+                 clock: collections.abc.Callable[[], float] = time.monotonic,
+                 ) -> None:
+        """Nothing is remembered yet.
+
+        :param size: projects that are remembered at most.
+        :param clock: seconds since any instant.
+        """
+        self._clock = clock
+        self._lock = threading.Lock()
+        #: {project: (when it was asked, the type's id)}
+        self._known = cachetools.LRUCache(size)
+
+    def type_id_of(self, context: cinder_context.RequestContext,
+                   project_id: str | None, *, ttl_s: float) -> str | None:
+        """The id of the default type that was set for a project, if any.
+
+        While the database does not answer, what is remembered serves on.
+
+        :param context: of the request that needs it.
+        :param project_id: the project.
+        :param ttl_s: seconds for which it is remembered; 0 asks each time.
+        :raises Exception: it was never read, and the database layer raises.
+        """
+        if not project_id:
+            return None
+        with self._lock:
+            known = self._known.get(project_id)
+        now = self._clock()
+        if known is not None and now - known[0] < ttl_s:
+            return known[1]
+        try:
+            found = volume_type_rows.read_default_of(context, project_id)
+        except Exception as error:
+            if known is None:
+                raise
+            LOG.warning('The default volume type of a project could not be '
+                        'read (%(error)s, request %(request)s); the one '
+                        'read before serves on.',
+                        {'error': type(error).__name__,
+                         'request': context.request_id})
+            found = known[1]
+        with self._lock:
+            self._known[project_id] = (now, found)
+        return found

@@ -19,71 +19,133 @@ what is called. Uses `threading` only, which cinder-scheduler turns into green
 threads when it runs under eventlet.
 """
 
+import collections
 import collections.abc
 from concurrent import futures
 import threading
 import typing
 
 Result = typing.TypeVar('Result')
-
-
-class TooManyCalls(Exception):
-    """As many calls as allowed are under way already."""
+_Call = tuple[str, collections.abc.Callable[[], object],
+              'futures.Future[object]']
 
 
 class BoundedCalls:
     """Runs calls in threads of their own, so many at a time.
 
-    A call that nobody waits for any longer cannot be ended from outside: it
+    Further calls wait in a queue that serves one project after the other. One
+    project has at most half of the calls at any time, also while no other
+    waits: a call that hangs cannot be taken back for who comes later. A call
+    whose result is no longer waited for cannot be ended from outside: it
     counts as under way until it returns. Safe for use by many threads.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way = 0
+        self._under_way: collections.Counter[str] = collections.Counter()
+        self._max_calls = 0
+        # Projects in the order in which they are served, each with its calls
+        # in the order in which they came.
+        self._waiting: dict[str, dict[
+            futures.Future, collections.abc.Callable[[], object]]] = {}
 
     @property
     def under_way(self) -> int:
         """Number of calls that have not returned, abandoned ones included."""
-        return self._under_way
+        with self._lock:
+            return self._under_way.total()
+
+    @property
+    def waiting(self) -> int:
+        """Number of calls that have not begun."""
+        with self._lock:
+            return sum(map(len, self._waiting.values()))
 
     def start(self, function: collections.abc.Callable[[], Result], *,
-              max_calls: int) -> 'futures.Future[Result]':
-        """Start a call; its result or error will be in the future.
+              project: str, max_calls: int) -> 'futures.Future[Result]':
+        """Start a call, at once or as soon as one is free.
 
         :param function: what to call.
+        :param project: id of the project for which it is called.
         :param max_calls: number of calls that may be under way, this one
-            included.
-        :raises TooManyCalls: at once, nothing was called.
+            included; at least 1.
+        :returns: its result or error; running once the call has begun.
         :raises RuntimeError: no thread can be started.
         """
-        with self._lock:
-            if self._under_way >= max_calls:
-                raise TooManyCalls(f'{self._under_way} calls are under way, '
-                                   f'at most {max_calls} are allowed')
-            self._under_way += 1
         future: futures.Future[Result] = futures.Future()
-        thread = threading.Thread(target=self._work, args=(function, future),
-                                  name='cinder-tiers-call', daemon=True)
+        with self._lock:
+            self._max_calls = max_calls
+            if not self._may_begin(project):
+                self._waiting.setdefault(project, {})[future] = function
+                return future
+            self._under_way[project] += 1
+        future.set_running_or_notify_cancel()
+        thread = threading.Thread(
+            target=self._work, args=((project, function, future),),
+            name='cinder-tiers-call', daemon=True)
         try:
             thread.start()
         except BaseException:
-            self._leave()
+            with self._lock:
+                self._leave(project)
             raise
         return future
 
-    def _work(self, function: collections.abc.Callable[[], Result],
-              future: 'futures.Future[Result]') -> None:
-        try:
-            result = function()
-        # Also what is no Exception is the waiter's: here nobody sees it.
-        except BaseException as error:  # noqa: BLE001
-            self._leave()
-            future.set_exception(error)
-        else:
-            self._leave()
-            future.set_result(result)
+    def cancel(self, future: futures.Future, *, project: str) -> None:
+        """Do not make a call that has not begun; others are left alone.
 
-    def _leave(self) -> None:
+        :param future: as `start` returned it.
+        :param project: as `start` got it.
+        """
         with self._lock:
-            self._under_way -= 1
+            calls = self._waiting.get(project, {})
+            if calls.pop(future, None) is None:
+                return
+            if not calls:
+                del self._waiting[project]
+        future.cancel()
+
+    def _may_begin(self, project: str) -> bool:
+        return (self._under_way.total() < self._max_calls
+                and self._under_way[project] < max(1, self._max_calls // 2))
+
+    def _work(self, call: _Call) -> None:
+        """Make a call, and those that waited for it to end."""
+        following: _Call | None = call
+        while following is not None:
+            project, function, future = following
+            result = error = None
+            try:
+                result = function()
+            # Also what is no Exception belongs to who waits for the result.
+            except BaseException as caught:  # noqa: BLE001
+                error = caught
+            with self._lock:
+                self._leave(project)
+                following = self._next()
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+    def _leave(self, project: str) -> None:
+        self._under_way[project] -= 1
+        if not self._under_way[project]:
+            del self._under_way[project]
+
+    def _next(self) -> _Call | None:
+        """The call that begins now, if one waits that may."""
+        for project in self._waiting:
+            if self._may_begin(project):
+                break
+        else:
+            return None
+        calls = self._waiting.pop(project)
+        future = next(iter(calls))
+        function = calls.pop(future)
+        if calls:
+            # Its next turn is after that of the others.
+            self._waiting[project] = calls
+        self._under_way[project] += 1
+        future.set_running_or_notify_cancel()
+        return project, function, future

@@ -18,9 +18,12 @@ fails in here ends as a placement by the operator's on_error, never as an
 exception.
 """
 
+import collections.abc
 import dataclasses
 import os
 import time
+import types
+import typing
 
 from cinder import context as cinder_context
 from cinder import exception
@@ -32,13 +35,20 @@ from cinder_tiers import conf
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import placement
 from cinder_tiers.doors import applied as applied_tiers
+from cinder_tiers.doors import backend_zones
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
+from cinder_tiers.doors import metrics
+from cinder_tiers.doors import named_types
 from cinder_tiers.doors import record
+from cinder_tiers.doors import wish as wishes
 
 LOG = logging.getLogger(__name__)
 
 _MOST_PLACEMENTS = 10000
+_ENCRYPTION = frozenset({decision.Feature.ENCRYPTION})
+_NO_ZONES: collections.abc.Mapping[str, frozenset[str]] = (
+    types.MappingProxyType({}))
 
 conf.register(cfg.CONF)
 
@@ -48,58 +58,18 @@ class TierChanged(Exception):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Wish:
-    """A request as a door reads it."""
-
-    context: cinder_context.RequestContext
-    #: Project id of the volume.
-    project: str
-    #: None for a volume that has no id yet.
-    volume_id: str | None = None
-    #: UUID or name of the image; None for a volume not made from one.
-    image_ref: str | None = None
-    #: The type that the request names; None when it names none.
-    named_type: decision.NamedType | None = None
-    fixed_by: decision.FixedBy | None = None
-    #: Whether the volume exists and is to move.
-    moves: bool = False
-
-    def request(self, named_type: decision.NamedType | None = None,
-                facts: glance.ImageFacts | None = None) -> decision.Request:
-        """The wish in the words of `decide()`.
-
-        :param named_type: the type that counts, whoever named it.
-        :param facts: the image, if there is one.
-        """
-        fixed_by = self.fixed_by
-        if facts is not None and facts.stands_for_snapshot:
-            fixed_by = decision.FixedBy.SNAPSHOT
-        return decision.Request(
-            # An administrator who moves a volume does not own it.
-            project=self.project,
-            is_admin=bool(self.context.is_admin) and not self.moves,
-            named_type=named_type or self.named_type, fixed_by=fixed_by,
-            moves=self.moves, image=facts and facts.image)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Placement:
-    """A decision, and where its tier's volume type is."""
-
-    decision: decision.PlacementDecision
-    #: Set when the verdict is TIER.
-    tier_type: applied_tiers.TierType | None = None
-    image_id: str | None = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class _Memory:
     """What was decided as long as the tiers are the same."""
 
     state: applied_tiers.AppliedState
+    zones: collections.abc.Mapping[str, frozenset[str]]
+    tiers: tuple[decision.AppliedTier, ...]
     policy: decision.Policy
-    placements: dict[tuple, tuple[glance.ImageFacts | None, Placement]] = (
-        dataclasses.field(default_factory=dict))
+    #: Seconds of the monotonic clock.
+    made_at: float
+    placements: dict[tuple, tuple[
+        glance.ImageFacts | None, wishes.Placement]] = dataclasses.field(
+            default_factory=dict)
 
 
 class Door:
@@ -107,20 +77,27 @@ class Door:
 
     def __init__(self, name: str, *, applied: applied_tiers.AppliedTiers,
                  known_images: images.Images, recorder: record.Recorder,
-                 ) -> None:
+                 zones: backend_zones.BackendZones | None = None) -> None:
         """A door that knows nothing yet.
 
         :param name: api or scheduler; `NAME_on_error` is its own option.
         :param applied: the tiers.
         :param known_images: the images.
         :param recorder: where decisions are kept.
+        :param zones: the availability zones of backends; None for a door
+            that does not look at them.
         """
         self.name = name
         self._applied = applied
         self._images = known_images
         self._recorder = recorder
+        self._zones = zones
+        #: Volume types as requests name them.
+        self.types = named_types.NamedTypes(
+            get=self.applied, read_anew=applied.read_anew)
         self._options = cfg.CONF[conf.GROUP]
         self._memory: _Memory | None = None
+        self._metrics = metrics.Metrics(name, self._options, look=self._look)
 
     def applied(self, context: cinder_context.RequestContext,
                 ) -> applied_tiers.AppliedState:
@@ -132,24 +109,61 @@ class Door:
         return self._applied.get(
             context, ttl_s=self._options.applied_cache_seconds)
 
-    def place(self, wish: Wish) -> Placement:
+    @property
+    def refuses_retypes(self) -> bool:
+        """Whether members may not retype to a type that follows the image."""
+        return self._options.on_retype == 'refuse'
+
+    def zones_of(self, named: object) -> tuple[str | None, str | None]:
+        """The availability zone of a new volume, as Cinder takes it.
+
+        :param named: what the request names, hostile.
+        :returns: that, and the zone when none is named.
+        """
+        return self._zones.requested(named) if self._zones else (None, None)
+
+    def place(self, wish: wishes.Wish) -> wishes.Placement:
         """Where the volume of a wish goes. Never raises an Exception.
 
         :param wish: the request.
         """
         started = time.monotonic()
         error = None
+        age_s = 0.0
         try:
-            placed = self._decide(wish)
+            placed, age_s = self._decide(wish)
         except Exception as caught:  # noqa: BLE001 - see the module
             error = caught
             placed = self._on_error(wish, error)
         try:
-            self._keep(wish, placed, error, time.monotonic() - started)
+            self._keep(wish, placed, error, age_s,
+                       time.monotonic() - started)
         except Exception:
             LOG.exception('The record of a decision could not be kept '
                           '(request %s).', wish.context.request_id)
         return placed
+
+    def is_usable(self, placed: wishes.Placement,
+                  context: cinder_context.RequestContext) -> bool:
+        """Whether Cinder gives the tier's type to this very request.
+
+        Asked by id and in the tenant's own context: by name, Cinder returns
+        private types that the project may not use (29.0.0). A public type at
+        the scheduler door is used for its extra specs only.
+
+        :param placed: what was decided.
+        :param context: of the request.
+        :raises Exception: whatever Cinder's database layer raises.
+        """
+        tier_type = placed.tier_type
+        if tier_type is None or (tier_type.is_public
+                                 and self.name != 'api'):
+            return True
+        try:
+            volume_types.get_volume_type(context, tier_type.type_id)
+        except exception.VolumeTypeNotFound:
+            return False
+        return True
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until all decisions so far are in the log.
@@ -159,97 +173,134 @@ class Door:
         """
         return self._recorder.wait(timeout_s)
 
-    def _decide(self, wish: Wish) -> Placement:
-        if wish.fixed_by or (wish.named_type
-                             and not wish.named_type.follows_image):
-            return Placement(decision=placement.decide(
-                tiers=(), request=wish.request()))
+    def _decide(self, wish: wishes.Wish) -> tuple[wishes.Placement, float]:
+        """The placement of a wish, and the age of its image in seconds."""
+        if not wish.is_ours:
+            return wishes.Placement(decision=placement.decide(
+                tiers=(), request=wish.request())), 0.0
         state = self.applied(wish.context)
-        facts = None
-        named = wish.named_type
-        if state.tiers:
-            if wish.image_ref:
-                facts = self._images.remembered(
-                    wish.image_ref) or self._images.read(
-                        wish.context, wish.image_ref, self._limits())
-            if named is None and not wish.moves:
-                named = state.named_type(
-                    decision.TypeSource.IMAGE,
-                    facts and facts.volume_type,
-                    wish.context) or state.default_of(wish.context)
+        facts, age_s = None, 0.0
+        if (state.tiers and wish.image_ref is not None
+                and wish.fixed_by is None):
+            facts = self._images.remembered(wish.image_ref,
+                                            wish.context.project_id)
+            if facts is None:
+                answer = self._images.read(wish.context, wish.image_ref,
+                                           self._limits())
+                facts, age_s = answer.facts, answer.age_s
+        named, offers = wish.named_type, wish.type_offers
+        if state.tiers and named is None and not wish.moves:
+            named, offers = self.types.named_by_others(
+                wish.context, facts and facts.volume_type)
+        elif (facts is not None and not wish.moves
+              and self.types.is_encrypted(wish.context, facts.volume_type)):
+            # The request leaves the choice to the image, which chose.
+            if wish.keeps_type:
+                wish = dataclasses.replace(wish, has=wish.has | _ENCRYPTION)
+            else:
+                named = decision.NamedType(source=decision.TypeSource.IMAGE,
+                                           follows_image=False)
         # A tier may be gone, or closed to the project, since it was read.
         for _ in range(3):
-            placed = self._placed(state, wish, named, facts)
-            if self._is_usable(placed.tier_type, wish):
-                return placed
+            placed = self._placed(state, wish, named, offers, facts)
+            if self.is_usable(placed, wish.context):
+                return placed, age_s
             state = self._applied.read_anew(wish.context, state)
         raise TierChanged
 
-    def _on_error(self, wish: Wish, error: Exception) -> Placement:
-        """The operator's choice; Cinder's own placement if that fails too."""
-        chosen = chosen_on_error(self.name, error)
-        request = wish.request()
+    def _on_error(self, wish: wishes.Wish, error: Exception,
+                  ) -> wishes.Placement:
+        """The operator's choice, as far as it drops and opens nothing."""
+        known: dict[str, typing.Any] = {}
+        state = tiers = None
         try:
             state = self.applied(wish.context)
+            tiers = self._tiers_of(state, wish.context)
             if wish.named_type is None and not wish.moves:
-                # What the image names is not known; this is the next word.
-                request = wish.request(state.default_of(wish.context))
-            placed = self._placement(placement.decide_on_error(
-                on_error=chosen, tiers=state.tiers, request=request), state)
-            if self._is_usable(placed.tier_type, wish):
-                return placed
+                named, offers = self.types.named_by_others(wish.context,
+                                                           None)
+                known = {'named_type': named, 'cinder_offers': offers}
+            if wish.image_ref is not None and not wish.keeps_type:
+                known |= {'may_name_type': wish.named_type is None,
+                          'may_bring_key': state.any_encryption,
+                          **_refusal(error)}
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(f'{type(second).__name__} on the way to the '
-                           'fall-back tier')
-        return Placement(decision=placement.decide_on_error(
-            on_error=chosen, tiers=(), request=request))
+                           'fallback tier')
+        chosen = chosen_on_error(self.name, error)
+        # The fallback tier itself may be gone.
+        for found in (tiers, state and ()):
+            placed = self._placement(placement.decide_on_error(
+                on_error=chosen, tiers=found, request=wish.request(**known)),
+                state)
+            try:
+                if self.is_usable(placed, wish.context):
+                    break
+            except Exception as second:  # noqa: BLE001 - see the module
+                error.add_note(f'{type(second).__name__} when the type of '
+                               'the fallback tier was looked up')
+        return placed
 
-    def _placed(self, state: applied_tiers.AppliedState, wish: Wish,
+    def _placed(self, state: applied_tiers.AppliedState, wish: wishes.Wish,
                 named: decision.NamedType | None,
-                facts: glance.ImageFacts | None) -> Placement:
+                offers: frozenset[decision.Feature],
+                facts: glance.ImageFacts | None) -> wishes.Placement:
         """What is decided of a wish, from memory for one that is the same."""
         # Facts by identity, which costs nothing: who reads an image anew
         # makes new ones. To be kept alive, they are remembered, too.
         key = (id(facts), wish.project, wish.context.is_admin, wish.moves,
-               named)
-        memory = self._memory
-        if (memory is None or memory.state is not state
-                or len(memory.placements) >= _MOST_PLACEMENTS):
-            memory = self._memory = _Memory(
-                state=state, policy=conf.policy_of(self._options))
+               named, offers, wish.fixed_by, wish.zone, wish.default_zone,
+               wish.has, wish.keeps_type, wish.takes_boot_snapshots)
+        memory = self._memory_of(state, wish.context)
         known = memory.placements.get(key)
         if known is None:
-            known = memory.placements[key] = (facts, self._placement(
-                placement.decide(tiers=state.tiers,
-                                 request=wish.request(named, facts),
-                                 policy=memory.policy),
-                state, facts))
+            fixed_by = wish.fixed_by
+            if facts and facts.boot_snapshot and wish.takes_boot_snapshots:
+                fixed_by = decision.FixedBy.SNAPSHOT
+            request = wish.request(
+                named_type=named, cinder_offers=offers, fixed_by=fixed_by,
+                image=facts and facts.image)
+            decided = placement.decide(
+                tiers=memory.tiers, request=request, policy=memory.policy,
+                has_unreadable=bool(state.marked))
+            known = memory.placements[key] = (
+                facts, self._placement(decided, state, facts))
         return known[1]
+
+    def _memory_of(self, state: applied_tiers.AppliedState,
+                   context: cinder_context.RequestContext) -> _Memory:
+        zones = self._zones.of(state, context) if self._zones else _NO_ZONES
+        memory, now = self._memory, time.monotonic()
+        if (memory is None or memory.state is not state
+                or memory.zones is not zones
+                # An option may have another value.
+                or now - memory.made_at >= self._options.applied_cache_seconds
+                or len(memory.placements) >= _MOST_PLACEMENTS):
+            memory = self._memory = _Memory(
+                state=state, zones=zones, made_at=now,
+                policy=conf.policy_of(self._options),
+                tiers=self._tiers_of(state, context))
+        return memory
+
+    def _tiers_of(self, state: applied_tiers.AppliedState,
+                  context: cinder_context.RequestContext,
+                  ) -> tuple[decision.AppliedTier, ...]:
+        """The applied tiers, with the zones of their backends."""
+        zones = self._zones.of(state, context) if self._zones else _NO_ZONES
+        if not zones:
+            return state.tiers
+        return tuple(
+            dataclasses.replace(tier, backend_zones=zones.get(tier.name))
+            for tier in state.tiers)
 
     @staticmethod
     def _placement(decided: decision.PlacementDecision,
-                   state: applied_tiers.AppliedState,
-                   facts: glance.ImageFacts | None = None) -> Placement:
-        return Placement(
-            decision=decided, image_id=facts and facts.image_id,
+                   state: applied_tiers.AppliedState | None,
+                   facts: glance.ImageFacts | None = None) -> wishes.Placement:
+        return wishes.Placement(
+            decision=decided, image_id=facts and facts.image_id, state=state,
+            facts=facts,
             tier_type=decided.tier and state.types[decided.tier.name])
-
-    def _is_usable(self, tier_type: applied_tiers.TierType | None,
-                   wish: Wish) -> bool:
-        """Whether Cinder gives the tier's type to this very request.
-
-        Asked by id and in the tenant's own context: by name, Cinder returns
-        private types that the project may not use (29.0.0). A public type at
-        the scheduler door is used for its extra specs only.
-        """
-        if tier_type is None or (tier_type.is_public
-                                 and self.name != 'api'):
-            return True
-        try:
-            volume_types.get_volume_type(wish.context, tier_type.type_id)
-        except exception.VolumeTypeNotFound:
-            return False
-        return True
 
     def _limits(self) -> images.Limits:
         options = self._options
@@ -259,24 +310,41 @@ class Door:
             failures=options.glance_failures,
             retry_s=options.glance_retry_seconds,
             image_ttl_s=options.image_cache_seconds,
-            refusal_ttl_s=options.image_error_cache_seconds)
+            stale_s=options.image_stale_seconds)
 
-    def _keep(self, wish: Wish, placed: Placement, error: Exception | None,
-              seconds: float) -> None:
+    def _keep(self, wish: wishes.Wish, placed: wishes.Placement,
+              error: Exception | None, age_s: float, seconds: float) -> None:
         # The text of another error than of Glance may hold anything.
         is_expected = isinstance(error, glance.ImageUnreadable)
         text = error and '; '.join((
             str(error) if is_expected else type(error).__name__,
             *getattr(error, '__notes__', ())))
-        self._recorder.keep(
-            record.Record(
-                door=self.name, context=wish.context,
-                decision=placed.decision, project=wish.project,
-                volume_id=wish.volume_id, image_id=placed.image_id,
-                volume_type_id=(placed.tier_type
-                                and placed.tier_type.type_id),
-                error=text, seconds=seconds),
-            notify=self._options.notify, bug=None if is_expected else error)
+        kept = record.Record(
+            door=self.name, context=wish.context, decision=placed.decision,
+            project=wish.project, volume_id=wish.volume_id,
+            image_id=placed.image_id, volume_type_id=(
+                placed.tier_type and placed.tier_type.type_id),
+            error=text, error_kind=error and type(error).__name__,
+            seconds=seconds, image_age_s=age_s or None, zone=wish.zone,
+            is_clients_doing=getattr(error, 'caused_by_client', False))
+        self._metrics.observe(kept)
+        self._recorder.keep(kept, notify=self._options.notify,
+                            bug=None if is_expected else error)
+
+    def _look(self) -> metrics.Gauges:
+        """How it is with this door at the moment."""
+        memory = self._memory
+        return metrics.Gauges(
+            is_circuit_open=self._images.breaker_is_open,
+            applied_tiers=len(memory.state.tiers) if memory else 0,
+            applied_problems=len(memory.state.problems) if memory else 0)
+
+
+def _refusal(error: Exception) -> dict[str, bool]:
+    """What an error says of an image, in the words of `decide()`."""
+    if not isinstance(error, glance.ImageRefused):
+        return {}
+    return {'is_refused': error.is_final, 'is_ambiguous': error.is_ambiguous}
 
 
 def chosen_on_error(name: str, error: Exception) -> decision.OnError:
@@ -311,7 +379,8 @@ def of_process(name: str) -> Door:
             name, applied=applied_tiers.AppliedTiers(),
             known_images=images.Images(
                 size=cfg.CONF[conf.GROUP].image_cache_size),
-            recorder=record.Recorder()))
+            recorder=record.Recorder(),
+            zones=backend_zones.BackendZones()))
     return door
 
 

@@ -30,26 +30,40 @@ from cinder_tiers.domain import image_properties
 USER_AGENT = 'cinder-tiers'
 
 _VISIBILITIES = frozenset({'public', 'community', 'shared', 'private'})
-#: Answers that another try gets again for a while.
+#: Answers that do not depend on the token.
 _LASTING = frozenset({403, 404})
+#: Answers that may be others a moment later.
+_PASSING = frozenset({401, 408, 425, 429})
 
 
 class ImageUnreadable(Exception):
     """The tags of an image could not be had; the text is safe to log."""
 
+    #: Whether the request is wrong, and not Glance: any user can cause it, at
+    #: any time, by an id that does not exist.
+    caused_by_client = False
+
 
 class ImageRefused(ImageUnreadable):
-    """Glance answered, and did not show the image to who asked."""
+    """The image is not shown to who asked: Glance works."""
 
-    def __init__(self, text: str, *, is_lasting: bool) -> None:
+    def __init__(self, text: str, *, is_lasting: bool,
+                 is_answer: bool = True, is_final: bool = True,
+                 is_ambiguous: bool = False) -> None:
         """A refusal.
 
         :param text: what is said, safe to log.
-        :param is_lasting: whether the same project is refused for a while: a
-            new token ends an expired one's refusal.
+        :param is_lasting: whether every user of the project is refused: a new
+            token ends an expired one's refusal.
+        :param is_answer: whether Glance was asked at all.
+        :param is_final: whether Cinder is refused as well when it asks next.
+        :param is_ambiguous: whether several images have the name.
         """
         super().__init__(text)
         self.is_lasting = is_lasting
+        self.is_answer = is_answer
+        self.is_final = self.caused_by_client = is_final
+        self.is_ambiguous = is_ambiguous
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,9 +75,17 @@ class ImageFacts:
     #: Property `cinder_img_volume_type`, by which an image names a volume
     #: type of its own; hostile text, as the tags are.
     volume_type: str | None
-    #: Nova's image of a server that booted from a volume: Cinder makes the
-    #: volume from the snapshot that it names.
-    stands_for_snapshot: bool
+    #: Nova's image of a server that booted from a volume: from microversion
+    #: 3.46 on, Cinder makes the volume from the snapshot that it names;
+    #: below, from the image. Any tenant can write it into an image.
+    boot_snapshot: bool
+    #: Id of the snapshot, hostile text; None when it names none.
+    boot_snapshot_id: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether Glance shows it to every project that knows its id."""
+        return self.image.visibility in ('public', 'community')
 
 
 def plain_ref(ref: str) -> tuple[str, bool]:
@@ -82,30 +104,47 @@ def fetch_image(context: cinder_context.RequestContext,
                 ref: str) -> ImageFacts:
     """An image as the user of a request sees it.
 
-    One request through Cinder's own Glance client, with the token,
-    endpoints, TLS options and retries that Cinder uses. The image is read
-    raw: glanceclient's image model would fetch the schema as well.
+    As cinder-api reads an `imageRef` (cinder/api/v3/volumes.py,
+    `_image_uuid_from_ref`, 29.0.0): by the UUID in which it ends, and if there
+    is none or Glance does not show an image of that id, by the whole of it as
+    a name. Through Cinder's own Glance client, with the token, endpoints, TLS
+    options and retries that Cinder uses. The image is read raw: glanceclient's
+    image model would fetch the schema as well.
 
     :param context: of the request.
-    :param ref: UUID or name of the image, or a URL that ends in it, as
-        cinder-api takes an `imageRef`.
+    :param ref: UUID or name of the image, or a URL that ends in its UUID.
     :raises ImageRefused: there is no such image for the user.
     :raises ImageUnreadable: Glance failed, or answered something that is no
         image.
     """
-    ref, is_id = plain_ref(ref)
-    if is_id:
-        return _parse(_get(context, f'/v2/images/{urllib.parse.quote(ref)}'))
+    ident, is_id = plain_ref(ref)
+    if not is_id:
+        return _fetch_by_name(context, ref)
     try:
-        query = urllib.parse.urlencode({'name': ref, 'limit': 2})
+        return _parse(_get(context,
+                           f'/v2/images/{urllib.parse.quote(ident)}'))
+    except ImageRefused as refusal:
+        try:
+            return _fetch_by_name(context, ref)
+        except ImageUnreadable:
+            # No image has the id, whatever is wrong with the name.
+            raise refusal from refusal.__cause__
+
+
+def _fetch_by_name(context: cinder_context.RequestContext,
+                   name: str) -> ImageFacts:
+    try:
+        query = urllib.parse.urlencode({'name': name, 'limit': 2})
     except UnicodeEncodeError as error:
         raise ImageRefused('the name of the image is no text',
-                           is_lasting=False) from error
+                           is_lasting=False, is_answer=False) from error
     found = _get(context, f'/v2/images?{query}')
     images = found.get('images') if isinstance(found, dict) else None
     if not isinstance(images, list) or len(images) != 1:
         raise ImageRefused('Glance does not know exactly one image of the '
-                           'name', is_lasting=False)
+                           'name', is_lasting=False,
+                           is_ambiguous=isinstance(images, list)
+                           and len(images) > 1)
     return _parse(images[0])
 
 
@@ -130,7 +169,8 @@ def _get(context: cinder_context.RequestContext, path: str) -> object:
         # Users can provoke them: none of these may open the breaker.
         if isinstance(status, int) and 400 <= status < 500:
             raise ImageRefused(f'Glance answered {status}',
-                               is_lasting=status in _LASTING) from error
+                               is_lasting=status in _LASTING,
+                               is_final=status not in _PASSING) from error
         raise ImageUnreadable(
             f'Glance call failed: {type(error).__name__}') from error
 
@@ -151,10 +191,19 @@ def _parse(body: object) -> ImageFacts:
     if wrong:
         raise ImageUnreadable('the image that Glance answered has no usable '
                               f'{", ".join(wrong)}')
+    if not image_properties.is_readable(body):
+        raise ImageRefused('Cinder cannot read the properties of the image',
+                           is_lasting=True)
     volume_type = body.get(image_properties.VOLUME_TYPE)
+    boot_device = image_properties.boot_device(
+        body.get(image_properties.BLOCK_DEVICES))
+    snapshot_id = boot_device and boot_device.get('snapshot_id')
     return ImageFacts(
         image_id=body['id'], image=decision.Image(
-            owner=owner, visibility=body['visibility'], tags=frozenset(tags)),
+            owner=owner, visibility=body['visibility'], tags=frozenset(tags),
+            brings_key=image_properties.brings_key(
+                body.get(image_properties.ENCRYPTION_KEY))),
         volume_type=volume_type if isinstance(volume_type, str) else None,
-        stands_for_snapshot=image_properties.stands_for_snapshot(
-            body.get(image_properties.BLOCK_DEVICES)))
+        boot_snapshot=boot_device is not None,
+        boot_snapshot_id=(snapshot_id if isinstance(snapshot_id, str)
+                          else None))

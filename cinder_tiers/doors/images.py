@@ -13,8 +13,9 @@
 """Images, remembered for a while: few calls to Glance, and bounded waits.
 
 One call serves all who ask for an image at one time, and all who ask soon
-after. What one project is refused never becomes the answer of another. Must
-not know what an image is for. Safe under native threads, and under eventlet.
+after. What one project is refused, or sees alone, never becomes the answer of
+another. While Glance fails, the last answer serves on for a while. Must not
+know what an image is for. Safe under native threads, and under eventlet.
 """
 
 import collections.abc
@@ -22,13 +23,14 @@ from concurrent import futures
 import dataclasses
 import threading
 import time
+import uuid
 
-import cachetools
 from cinder import context as cinder_context
 
 from cinder_tiers.doors import bounded_calls
 from cinder_tiers.doors import breaker
 from cinder_tiers.doors import glance
+from cinder_tiers.doors import image_memory
 
 Fetch = collections.abc.Callable[
     [cinder_context.RequestContext, str], glance.ImageFacts]
@@ -43,16 +45,76 @@ class Limits:
     failures: int
     retry_s: float
     image_ttl_s: float
-    refusal_ttl_s: float
+    stale_s: float
 
 
-@dataclasses.dataclass(kw_only=True)
-class _Flight:
-    """A call under way, and who may wait for it."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Answer:
+    """An image, and how old that knowledge is."""
+
+    facts: glance.ImageFacts
+    #: 0.0 unless Glance failed and an older answer serves; then the seconds
+    #: since Glance gave it.
+    age_s: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Question:
+    """Who asks for what."""
 
     context: cinder_context.RequestContext
     project: str
-    future: 'futures.Future[glance.ImageFacts]'
+    ref: str
+    #: The UUID in the reference, if there is one.
+    ident: str | None
+    limits: Limits
+
+    @property
+    def keys(self) -> tuple[image_memory.Key, ...]:
+        """Where an answer may be: what all know by its id, what is its own."""
+        own = (self.ref, self.project)
+        return (own,) if self.ident is None else ((self.ident,), own)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the tenant chose the text that Glance gets to see.
+
+        A name may make Glance fail, which is no other project's affair.
+        """
+        return (self.ident is None
+                or self.ref.lower() != str(uuid.UUID(self.ident)))
+
+    def is_answered_by(self, other: '_Question',
+                       facts: glance.ImageFacts) -> bool:
+        """Whether the answer to another is the one to this, too.
+
+        :param other: a question with the same reference.
+        :param facts: its answer.
+        """
+        return self.project == other.project or (
+            facts.image_id == self.ident and facts.is_open)
+
+    def is_refused_by(self, other: '_Question',
+                      refusal: glance.ImageRefused) -> bool:
+        """Whether the refusal of another is one of this, too.
+
+        :param other: a question with the same reference.
+        :param refusal: its answer.
+        """
+        return self.context is other.context or (
+            refusal.is_lasting and self.project == other.project)
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class _Flight:
+    """A call under way or in the queue, and who may wait for it."""
+
+    question: _Question
+    key: image_memory.Key
+    future: 'futures.Future[glance.ImageFacts] | None' = None
+    #: When the answer is late; None while the call has not begun.
+    due: float | None = None
+    waiters: int = 1
 
 
 class Images:
@@ -63,7 +125,7 @@ class Images:
                  ) -> None:
         """Nothing is remembered yet.
 
-        :param size: images remembered at most, and as many refusals.
+        :param size: images remembered at most.
         :param fetch: what asks Glance; runs in a thread of its own.
         :param clock: seconds since any instant.
         """
@@ -72,25 +134,39 @@ class Images:
         self._lock = threading.Lock()
         self._calls = bounded_calls.BoundedCalls()
         self._breaker = breaker.CircuitBreaker(clock)
-        # Values are (time to live, what is remembered).
-        self._facts = _cache(size, clock)
-        self._refusals = _cache(size, clock)
-        self._flights: dict[tuple[str, ...], _Flight] = {}
+        self._memory = image_memory.ImageMemory(size=size, clock=clock)
+        self._flights: dict[image_memory.Key, _Flight] = {}
+        # Those that have begun and are not late yet.
+        self._begun: list[_Flight] = []
 
-    def remembered(self, ref: str) -> glance.ImageFacts | None:
-        """An image that is remembered by its id, or None.
+    @property
+    def breaker_is_open(self) -> bool:
+        """Whether Glance has failed so often that it is hardly asked."""
+        return self._breaker.is_open
+
+    @property
+    def calls_under_way(self) -> int:
+        """Number of calls to Glance that have not returned."""
+        return self._calls.under_way
+
+    def remembered(self, ref: str, project: str | None = None,
+                   ) -> glance.ImageFacts | None:
+        """An image for which Glance need not be asked, or None.
+
+        The same object as long as what is known of the image is the same.
 
         :param ref: as for `glance.fetch_image`.
+        :param project: id of the project that asks; unless given, only what
+            every project may see is found.
         """
-        # Its get() looks twice.
-        try:
-            with self._lock:
-                return self._facts[(ref,)][1]
-        except KeyError:
-            return None
+        keys: tuple[image_memory.Key, ...] = ((ref,),)
+        if project is not None:
+            keys += ((ref, project),)
+        with self._lock:
+            return self._memory.fresh(keys)
 
     def read(self, context: cinder_context.RequestContext, ref: str,
-             limits: Limits) -> glance.ImageFacts:
+             limits: Limits) -> Answer:
         """An image, from memory or from Glance.
 
         :param context: of the request.
@@ -98,110 +174,187 @@ class Images:
         :param limits: the bounds of this call.
         :raises glance.ImageRefused: it is not shown to the user.
         :raises glance.ImageUnreadable: Glance did not answer in time, failed
-            or is not asked at the moment.
+            or is not asked at the moment, and no older answer is known.
         """
-        deadline = self._clock() + limits.timeout_s
-        project = context.project_id or ''
-        ref, is_id = glance.plain_ref(ref)
-        # A name means to each project what it sees; an id is the same to all.
-        key = (ref,) if is_id else (ref, project)
-        boarded = self._board(context, ref, key, project, limits)
-        if isinstance(boarded, glance.ImageFacts):
-            return boarded
+        ident, is_id = glance.plain_ref(ref)
+        question = _Question(
+            context=context, project=context.project_id or '', ref=ref,
+            ident=ident if is_id else None, limits=limits)
         try:
-            return self._wait(boarded, key, deadline, limits)
-        except glance.ImageRefused as refusal:
-            if boarded.context is context or (
-                    refusal.is_lasting and boarded.project == project):
+            return Answer(facts=self._ask(question), age_s=0.0)
+        except glance.ImageRefused:
+            raise
+        except glance.ImageUnreadable:
+            stale = self._stale(question)
+            if stale is None:
                 raise
-        # Another project was refused, or another token: that says nothing
-        # about ours.
-        key = (ref, project)
-        boarded = self._board(context, ref, key, project, limits)
-        if isinstance(boarded, glance.ImageFacts):
-            return boarded
-        return self._wait(boarded, key, deadline, limits)
+            return stale
 
-    def _board(self, context: cinder_context.RequestContext, ref: str,
-               key: tuple[str, ...], project: str,
-               limits: Limits) -> '_Flight | glance.ImageFacts':
+    def _ask(self, question: _Question) -> glance.ImageFacts:
+        now = self._clock()
+        deadline = now + question.limits.timeout_s
+        # Others do not wait while a tenant's text is looked up as a name.
+        keys = question.keys[-1:] if question.is_private else question.keys
+        while True:
+            boarded = self._board(question, keys, now)
+            if isinstance(boarded, glance.ImageFacts):
+                return boarded
+            facts = self._wait(boarded, question, deadline)
+            if facts is not None:
+                return facts
+            # It was the answer of another project, or of another token: that
+            # says nothing about this one. Each round waits for another call.
+            keys = question.keys[-1:]
+            now = self._clock()
+
+    def _board(self, question: _Question, keys: tuple[image_memory.Key, ...],
+               now: float) -> _Flight | glance.ImageFacts:
         """What is remembered, a call under way, or a new one."""
         with self._lock:
-            found = self._facts.get(key[:1]) or self._facts.get(key)
-            if found is not None:
-                return found[1]
-            refusal = self._refusals.get((ref, project))
-            if refusal is not None:
-                raise glance.ImageRefused(refusal[1], is_lasting=True)
-            if key in self._flights:
-                return self._flights[key]
-            flight = self._take_off(context, ref, key, project, limits)
-        # Out of the lock: a call that has ended already lands at once.
-        flight.future.add_done_callback(
-            lambda _: self._land(flight, ref, key, limits))
-        return flight
+            facts = self._memory.fresh(question.keys)
+            if facts is not None:
+                return facts
+            self._expire(now)
+            for key in reversed(keys):
+                flight = self._flights.get(key)
+                # In the queue, those of another project may have no end.
+                if flight is not None and (
+                        flight.due is not None
+                        or flight.question.project == question.project):
+                    flight.waiters += 1
+                    return flight
+            return self._take_off(
+                question, keys[-1] if keys[0] in self._flights else keys[0],
+                now)
 
-    def _take_off(self, context: cinder_context.RequestContext, ref: str,
-                  key: tuple[str, ...], project: str,
-                  limits: Limits) -> _Flight:
-        if not self._breaker.admits(failures=limits.failures,
-                                    retry_s=limits.retry_s):
+    def _take_off(self, question: _Question, key: image_memory.Key, now: float,
+                  ) -> _Flight:
+        limits = question.limits
+        if not self._breaker.admits(
+                question.project, failures=limits.failures,
+                retry_s=limits.retry_s, is_private=question.is_private):
             raise glance.ImageUnreadable(
                 f'Glance has failed {limits.failures} times or more in a '
                 f'row; it is asked again after {limits.retry_s:g} s')
-        try:
-            future = self._calls.start(lambda: self._fetch(context, ref),
-                                       max_calls=limits.max_calls)
-        except bounded_calls.TooManyCalls as error:
-            raise glance.ImageUnreadable(
-                f'Glance does not answer: {error}') from error
-        flight = self._flights[key] = _Flight(
-            context=context, project=project, future=future)
+        flight = _Flight(question=question, key=key)
+        flight.future = self._calls.start(
+            lambda: self._fly(flight), project=question.project,
+            max_calls=limits.max_calls)
+        if flight.future.running():
+            self._begin(flight, now)
+        self._flights[key] = flight
         return flight
 
-    def _wait(self, flight: _Flight, key: tuple[str, ...], deadline: float,
-              limits: Limits) -> glance.ImageFacts:
+    def _begin(self, flight: _Flight, now: float) -> None:
+        flight.due = now + flight.question.limits.timeout_s
+        self._begun.append(flight)
+
+    def _fly(self, flight: _Flight) -> glance.ImageFacts:
+        """The call, in its own thread."""
+        question = flight.question
+        with self._lock:
+            if flight.due is None:
+                # While it was in the queue, another may have asked the same.
+                facts = self._memory.fresh(question.keys)
+                if facts is not None:
+                    self._forget(flight)
+                    return facts
+                self._begin(flight, self._clock())
         try:
-            return flight.future.result(max(0.0, deadline - self._clock()))
+            facts = self._fetch(question.context, question.ref)
+        except BaseException as error:
+            with self._lock:
+                self._land(flight, error)
+            raise
+        with self._lock:
+            self._land(flight, None)
+            # Also what comes late.
+            return self._memory.keep(
+                question.keys, facts,
+                is_by_id=facts.image_id == question.ident,
+                fresh_s=question.limits.image_ttl_s,
+                stale_s=question.limits.stale_s)
+
+    def _wait(self, flight: _Flight, question: _Question, deadline: float,
+              ) -> glance.ImageFacts | None:
+        """What a call brings; None when it says nothing about a question."""
+        limits = question.limits
+        try:
+            facts = flight.future.result(max(0.0, deadline - self._clock()))
         except TimeoutError as error:
-            if not flight.future.done():
-                self._give_up(flight, key)
+            if not self._give_up(flight, deadline):
+                raise glance.ImageUnreadable(
+                    f'no call to Glance was free within {limits.timeout_s:g} '
+                    f's, at most {limits.max_calls} are allowed') from error
             raise glance.ImageUnreadable(
                 f'Glance did not answer within {limits.timeout_s:g} s'
             ) from error
+        except glance.ImageRefused as refusal:
+            if question.is_refused_by(flight.question, refusal):
+                raise
+            return None
+        return (facts if question.is_answered_by(flight.question, facts)
+                else None)
 
-    def _give_up(self, flight: _Flight, key: tuple[str, ...]) -> None:
-        """Nobody boards it from now on; counted once as a failure."""
+    def _give_up(self, flight: _Flight, deadline: float) -> bool:
+        """A waiter has gone.
+
+        :returns: whether the call has begun; if not, it is not made for want
+            of others who wait.
+        """
         with self._lock:
-            if self._flights.get(key) is flight:
-                del self._flights[key]
-                self._breaker.failed()
+            flight.waiters -= 1
+            self._expire(max(deadline, self._clock()))
+            if flight.due is not None:
+                return True
+            if flight.waiters:
+                return False
+            self._forget(flight)
+        self._calls.cancel(flight.future, project=flight.question.project)
+        return False
 
-    def _land(self, flight: _Flight, ref: str, key: tuple[str, ...],
-              limits: Limits) -> None:
-        """Remember how a call ended; late ones, too."""
+    def _expire(self, now: float) -> None:
+        """Calls that Glance did not answer in time have failed.
+
+        Who asks from now on does not wait for them, and what they bring once
+        they return says nothing of Glance any more.
+        """
+        for flight in [late for late in self._begun if late.due <= now]:
+            self._begun.remove(flight)
+            self._forget(flight)
+            self._breaker.failed(flight.question.project,
+                                 is_private=flight.question.is_private)
+
+    def _forget(self, flight: _Flight) -> None:
+        if self._flights.get(flight.key) is flight:
+            del self._flights[flight.key]
+
+    def _land(self, flight: _Flight, error: BaseException | None) -> None:
+        """Note how a call ended."""
+        question = flight.question
+        self._expire(self._clock())
+        if isinstance(error, glance.ImageRefused) and error.is_lasting:
+            # It may be deleted, or closed to the project.
+            self._memory.drop(question.keys)
+        if flight not in self._begun:
+            return
+        self._begun.remove(flight)
+        self._forget(flight)
+        if error is None or (isinstance(error, glance.ImageRefused)
+                             and error.is_answer):
+            self._breaker.succeeded(question.project)
+        elif (isinstance(error, glance.ImageUnreadable)
+              and not isinstance(error, glance.ImageRefused)):
+            self._breaker.failed(question.project,
+                                 is_private=question.is_private)
+
+    def _stale(self, question: _Question) -> Answer | None:
+        """The last answer, if it is not too old.
+
+        It is one for an id: those for a name are not kept for that.
+        """
         with self._lock:
-            is_late = self._flights.get(key) is not flight
-            if not is_late:
-                del self._flights[key]
-            error = flight.future.exception()
-            if error is None:
-                self._breaker.succeeded()
-                facts = flight.future.result()
-                # Its id names it to all, whoever asked.
-                self._facts[(ref,) if ref == facts.image_id else key] = (
-                    limits.image_ttl_s, facts)
-            elif isinstance(error, glance.ImageRefused):
-                self._breaker.succeeded()
-                if error.is_lasting:
-                    self._refusals[(ref, flight.project)] = (
-                        limits.refusal_ttl_s, str(error))
-            elif (isinstance(error, glance.ImageUnreadable)
-                  and not is_late):
-                self._breaker.failed()
-
-
-def _cache(size: int, clock: collections.abc.Callable[[], float],
-           ) -> 'cachetools.TLRUCache[object, tuple[float, object]]':
-    return cachetools.TLRUCache(
-        size, ttu=lambda _, value, now: now + value[0], timer=clock)
+            last = self._memory.last(question.keys)
+        if last is None or last[1] >= question.limits.stale_s:
+            return None
+        return Answer(facts=last[0], age_s=last[1])

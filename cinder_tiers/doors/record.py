@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 EVENT_TYPE = 'tiers.decision'
 #: The first number changes when a reader must change.
-VERSION = '1.0'
+VERSION = '2.0'
 #: Notifications that wait at most; more are dropped.
 QUEUE_SIZE = 1000
 
@@ -61,6 +61,16 @@ class Record:
     error: str | None
     #: Seconds that the door took.
     seconds: float
+    #: Name of the class of the error.
+    error_kind: str | None = None
+    #: Whether the client caused the error, as by an unknown image: nothing
+    #: that an operator could mend.
+    is_clients_doing: bool = False
+    #: Seconds since Glance told what was decided by; None when that is not
+    #: older than it may be.
+    image_age_s: float | None = None
+    #: Availability zone that the request names: hostile text.
+    zone: str | None = None
 
     @property
     def payload(self) -> dict[str, object]:
@@ -79,9 +89,13 @@ class Record:
             'user_id': self.context.user_id,
             'volume_id': self.volume_id,
             'image_id': self.image_id,
+            'image_age_seconds': (None if self.image_age_s is None
+                                  else round(self.image_age_s, 3)),
+            'zone': self._known_zone,
             'reasons': [{'rule': reason.rule.name.lower(), **reason.values}
                         for reason in decided.reasons],
             'error': self.error,
+            'client_error': self.is_clients_doing,
             'seconds': round(self.seconds, 6),
         }
 
@@ -89,15 +103,32 @@ class Record:
     def is_worth_keeping(self) -> bool:
         """Whether there was something to decide."""
         reasons = self.decision.reasons
-        return not (self.decision.verdict is decision.Verdict.UNTOUCHED
+        return not (self.decision.verdict is decision.Verdict.NOT_OURS
                     and len(reasons) == 1 and reasons[0].rule in _NOT_OURS)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is a matter for the operator."""
+        return not self.is_clients_doing and (
+            self.error is not None
+            or self.decision.because_of(decision.Rule.ERROR))
+
+    @property
+    def _known_zone(self) -> str | None:
+        """The zone in the words of the tier, so never as a tenant wrote it."""
+        tier = self.decision.tier
+        zones = frozenset() if tier is None else (
+            (tier.type_zones or frozenset())
+            | (tier.backend_zones or frozenset()))
+        return self.zone if self.zone in zones else None
 
 
 class Recorder:
     """Writes records; never keeps a request waiting, never fails it.
 
     A line costs as much as the whole decision, so it is written by a thread
-    of its own, some milliseconds later; one of an error at once. Another
+    of its own, some milliseconds later; one of an error at once, unless the
+    client caused it, who could cause many. Another
     thread sends the notifications, since a message bus that is down would
     hold up all that comes after (oslo.messaging tries for ever).
     """
@@ -124,7 +155,7 @@ class Recorder:
         """
         if not record.is_worth_keeping:
             return
-        if record.error or not self._writer.leave((record, notify)):
+        if record.is_error or not self._writer.leave((record, notify)):
             self._write_and_send((record, notify), bug)
 
     def wait(self, timeout_s: float) -> bool:
@@ -144,7 +175,7 @@ class Recorder:
             user_id=context.user_id, project_id=context.project_id,
             request_id=context.request_id, is_admin=False, overwrite=False)
         payload = record.payload
-        LOG.log(logging.ERROR if record.error else logging.INFO, '%s %s',
+        LOG.log(logging.ERROR if record.is_error else logging.INFO, '%s %s',
                 EVENT_TYPE, json.dumps(payload), exc_info=bug, context=plain)
         if notify and rpc.initialized() and rpc.utils.notifications_enabled(
                 cfg.CONF) and not self._sender.leave((plain, payload)):

@@ -270,8 +270,10 @@ def parse_image(found: object) -> facts.KnownImage:
     return facts.KnownImage(
         image_id=found.id, name=found.name,
         type_ref=type_ref if isinstance(type_ref, str) else None,
-        stands_for_snapshot=image_properties.stands_for_snapshot(
-            properties.get(image_properties.BLOCK_DEVICES)),
+        stands_for_snapshot=image_properties.boot_device(
+            properties.get(image_properties.BLOCK_DEVICES)) is not None,
+        brings_key=image_properties.brings_key(
+            properties.get(image_properties.ENCRYPTION_KEY)),
         image=decision.Image(
             owner=found.owner, visibility=found.visibility,
             tags=frozenset(found.tags or ())))

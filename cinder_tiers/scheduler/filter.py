@@ -27,7 +27,9 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain import decision
 from cinder_tiers.doors import door
-from cinder_tiers.scheduler import matching
+from cinder_tiers.doors import matching
+from cinder_tiers.doors import wish as wishes_of_doors
+from cinder_tiers.scheduler import guard
 from cinder_tiers.scheduler import wishes
 
 LOG = logging.getLogger(__name__)
@@ -79,28 +81,76 @@ class TierFilter(filters.BaseBackendFilter):
         # only an admin can reset.
         try:
             _remember(filter_properties['context'], None)
+            retype = wishes.read_retype(filter_properties)
+            if retype is not None:
+                state = door.of_process('scheduler').applied(retype.context)
+                return backends if guard.may_retype(retype, state) else []
             wish = wishes.read_wish(filter_properties)
-            if wish is None:
+            if wish is not None:
+                return self._keep(backends, wish)
+            if not filter_properties.get('resource_type'):
                 return backends
-            return self._keep(backends, wish)
-        except Exception as error:
-            context = filter_properties.get('context')
-            on_error = door.chosen_on_error('scheduler', error)
-            LOG.exception(
-                'TierFilter failed (request %(request)s); on_error = '
-                '%(on_error)s applies.',
-                {'request': getattr(context, 'request_id', None),
-                 'on_error': on_error.value})
-            return [] if on_error is decision.OnError.FAIL else backends
+            return self._keep_unbound(backends, filter_properties)
+        except Exception as error:  # noqa: BLE001 - logged there
+            return self._on_failure(backends, filter_properties, error)
 
     @staticmethod
-    def _keep(backends: list, wish: door.Wish) -> list:
+    def _keep(backends: list, wish: wishes_of_doors.Wish) -> list:
         placed = door.of_process('scheduler').place(wish)
         verdict = placed.decision.verdict
         specs = placed.tier_type and placed.tier_type.extra_specs
         _remember(wish.context, specs)
-        if verdict is decision.Verdict.REFUSED:
-            return []
-        if verdict is decision.Verdict.UNTOUCHED:
+        if verdict is decision.Verdict.TIER:
+            return matching.matcher_of(specs).keep(backends)
+        if verdict is decision.Verdict.NOT_OURS:
             return backends
-        return matching.matcher_of(specs).keep(backends)
+        if verdict is decision.Verdict.UNDECIDED and placed.state is not None:
+            return guard.keep_permitted(backends, wish, placed.state)
+        return []
+
+    @staticmethod
+    def _keep_unbound(backends: list, filter_properties: dict) -> list:
+        if wishes.follows_image(filter_properties):
+            return backends
+        wish = wishes.read_unbound(filter_properties)
+        if wish is None:
+            return backends
+        state = door.of_process('scheduler').applied(wish.context)
+        return guard.keep_permitted(backends, wish, state)
+
+    @staticmethod
+    def _on_failure(backends: list, filter_properties: dict,
+                    error: Exception) -> list:
+        """What is left when our own code fails.
+
+        Cinder places what has a type of its own. What leaves the choice to
+        the image could go to the backends of private tiers as well.
+        """
+        context = filter_properties.get('context')
+        kept = backends
+        if door.chosen_on_error('scheduler', error) is decision.OnError.FAIL:
+            kept = []
+        else:
+            try:
+                kept = _without_private(backends, filter_properties)
+            except Exception as second:  # noqa: BLE001
+                error.add_note(f'{type(second).__name__} when the backends '
+                               'of private tiers were looked for')
+                kept = []
+        LOG.error('TierFilter failed (request %(request)s); %(kept)d of '
+                  '%(all)d backends are left.',
+                  {'request': getattr(context, 'request_id', None),
+                   'kept': len(kept), 'all': len(backends)}, exc_info=error)
+        return kept
+
+
+def _without_private(backends: list, filter_properties: dict) -> list:
+    """The backends for a request of which no tier can be chosen."""
+    if filter_properties.get('resource_type') and not (
+            wishes.follows_image(filter_properties)
+            or wishes.read_unbound(filter_properties)):
+        return backends
+    context = filter_properties['context']
+    state = door.of_process('scheduler').applied(context)
+    return guard.keep_permitted(
+        backends, wishes.read_bare(filter_properties), state)

@@ -26,8 +26,8 @@ from oslo_log import log as logging
 from cinder_tiers import conf
 from cinder_tiers.domain import state
 from cinder_tiers.doors import door
+from cinder_tiers.doors import matching
 from cinder_tiers.scheduler import filter as tier_filter
-from cinder_tiers.scheduler import matching
 
 LOG = logging.getLogger(__name__)
 
@@ -62,8 +62,8 @@ class TierWeigher(weights.BaseHostWeigher):
         :param weighed_obj_list: WeighedHost objects.
         :param weight_properties: of the request, as FilterScheduler fills
             them in.
-        :returns: as many weights; none where nothing overflows, by which
-            Cinder leaves all weights as they are.
+        :returns: as many weights; none where there is nothing to rank, by
+            which Cinder leaves all weights as they are.
         """
         # As in TierFilter: nothing may leave here.
         try:
@@ -96,8 +96,8 @@ class TierWeigher(weights.BaseHostWeigher):
         other = applied.types.get(name)
         if other is None or name == specs[state.NAME]:
             return []
-        backends = [one.obj for one in weighed]
-        overflow = set(map(id, matching.matcher_of(
-            other.extra_specs).keep(backends)))
-        return [0.0 if id(backend) in overflow else 1.0
-                for backend in backends]
+        overflows = matching.matcher_of(other.extra_specs).verdicts(weighed)
+        # Cinder's own work for the weights of one weigher takes longer.
+        if all(overflows) or not any(overflows):
+            return []
+        return [0.0 if is_overflow else 1.0 for is_overflow in overflows]

@@ -23,14 +23,13 @@ The properties of a request come in many forms (traced in Cinder 29.0.0):
 * extend, manage, snapshot: the same, on a volume that stays where it is.
 """
 
-import collections.abc
-
 from cinder.db import api as db_api
-from cinder import exception
 
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import extra_specs
-from cinder_tiers.doors import door
+from cinder_tiers.doors import image_metadata
+from cinder_tiers.doors import matching
+from cinder_tiers.doors import wish
 
 #: {key of a request spec: what it fixes the place of a new volume by}
 _FIXED_BY = {
@@ -44,22 +43,20 @@ _FIXED_BY = {
 }
 _FOLLOWS_IMAGE = decision.NamedType(source=decision.TypeSource.REQUEST,
                                     follows_image=True)
+_ENCRYPTED = frozenset({decision.Feature.ENCRYPTION})
 _CREATES = (None, 'create_volume')
 _MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
 
 
-def read_wish(filter_properties: dict) -> door.Wish | None:
+def read_wish(filter_properties: dict) -> wish.Wish | None:
     """The wish of a request, or None for one that leaves no choice.
 
     :param filter_properties: as FilterScheduler fills them in.
     :raises Exception: whatever Cinder's database layer raises.
     """
-    volume_type = filter_properties.get('resource_type') or {}
     named = None
-    if volume_type:
-        # Without a default, some of Cinder's objects would load the specs.
-        if not extra_specs.follows_image(
-                volume_type.get('extra_specs', None) or {}):
+    if filter_properties.get('resource_type'):
+        if not follows_image(filter_properties):
             return None
         named = _FOLLOWS_IMAGE
     spec = filter_properties.get('request_spec') or {}
@@ -67,33 +64,115 @@ def read_wish(filter_properties: dict) -> door.Wish | None:
     volume_id = spec.get('volume_id')
     operation = spec.get('operation')
     properties = spec.get('volume_properties') or {}
-    project = properties.get('project_id') or context.project_id or ''
+    common = {'context': context, 'named_type': named, 'keeps_type': True,
+              'project': (properties.get('project_id') or context.project_id
+                          or ''),
+              'zone': _zone(spec, properties)}
     if operation == 'create_group' or (spec.get('group_id')
                                        and not volume_id):
         if named is None:
             return None
         # Its volumes go where it is: as for a volume without an image.
-        return door.Wish(context=context, project=project, named_type=named)
+        return wish.Wish(**common)
     if not volume_id:
         return None
     moves = operation in _MOVES and named is not None
     image_ref = fixed_by = None
     snapshot_id = spec.get('snapshot_id')
     if moves:
-        image_ref = _image_of(db_api.volume_glance_metadata_get, context,
-                              volume_id)
+        image_ref = image_metadata.image_of(
+            db_api.volume_glance_metadata_get, context, volume_id)
     elif operation not in _CREATES:
         return None
     elif snapshot_id and not spec.get('resource_backend'):
         # Cinder's snapshot_same_host is off: any backend may take it.
-        image_ref = _image_of(db_api.volume_snapshot_glance_metadata_get,
-                              context, snapshot_id)
+        image_ref = image_metadata.image_of(
+            db_api.volume_snapshot_glance_metadata_get, context, snapshot_id)
     else:
         image_ref = spec.get('image_id')
         fixed_by = _fixed_by(spec)
-    return door.Wish(context=context, project=project, volume_id=volume_id,
-                     named_type=named, moves=moves, image_ref=image_ref,
-                     fixed_by=fixed_by)
+    return wish.Wish(
+        **common, volume_id=volume_id, moves=moves, image_ref=image_ref,
+        fixed_by=fixed_by, type_offers=(
+            _ENCRYPTED if properties.get('encryption_key_id')
+            else frozenset()))
+
+
+def read_unbound(filter_properties: dict) -> wish.Wish | None:
+    """A request whose type asks nothing of a backend, or None for another.
+
+    Cinder makes such a type itself, the public `__DEFAULT__`. To Cinder every
+    backend will do, those of private tiers too. A copy lies where its source
+    is.
+
+    :param filter_properties: as FilterScheduler fills them in; of a type that
+        does not follow the image.
+    """
+    specs = filter_properties['resource_type'].get('extra_specs', None) or {}
+    if ('volume_backend_name' in specs
+            or matching.matcher_of(specs).names_capabilities):
+        return None
+    spec = filter_properties.get('request_spec') or {}
+    operation = spec.get('operation')
+    if spec.get('resource_backend') or (
+            operation not in (*_CREATES, 'create_group', 'retype_volume')):
+        return None
+    return read_bare(filter_properties)
+
+
+def read_bare(filter_properties: dict) -> wish.Wish:
+    """Who asks, and for which project.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    """
+    spec = filter_properties.get('request_spec') or {}
+    context = filter_properties['context']
+    properties = spec.get('volume_properties') or {}
+    return wish.Wish(
+        context=context, volume_id=spec.get('volume_id'),
+        moves=spec.get('operation') in _MOVES,
+        project=properties.get('project_id') or context.project_id or '')
+
+
+def follows_image(filter_properties: dict) -> bool:
+    """Whether a request has a volume type that follows the image.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    """
+    # Without a default, some of Cinder's objects would load the specs.
+    return extra_specs.follows_image((
+        filter_properties.get('resource_type') or {}).get(
+            'extra_specs', None) or {})
+
+
+def read_retype(filter_properties: dict) -> wish.Retype | None:
+    """A retype to a private volume type, or None for any other request.
+
+    Cinder looks the new type up with an administrator's rights (volume/api.py,
+    `retype`, 29.0.0), so that access to it is for a door to check.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    """
+    spec = filter_properties.get('request_spec') or {}
+    if spec.get('operation') != 'retype_volume':
+        return None
+    volume_type = filter_properties.get('resource_type') or {}
+    if volume_type.get('is_public', True):
+        return None
+    context = filter_properties['context']
+    properties = spec.get('volume_properties') or {}
+    return wish.Retype(
+        context=context, type_id=volume_type.get('id'),
+        project=properties.get('project_id') or context.project_id or '')
+
+
+def _zone(spec: dict, properties: dict) -> str | None:
+    """The zone to which Cinder sends a volume, unless it may be any of many.
+    """
+    zones = spec.get('availability_zones') or []
+    if zones:
+        return zones[0] if len(zones) == 1 else None
+    return properties.get('availability_zone')
 
 
 def _fixed_by(spec: dict) -> decision.FixedBy | None:
@@ -101,14 +180,3 @@ def _fixed_by(spec: dict) -> decision.FixedBy | None:
         if spec.get(key):
             return _FIXED_BY[key]
     return None
-
-
-def _image_of(read_metadata: collections.abc.Callable, context: object,
-              ident: str) -> str | None:
-    """Id of the image from which an existing volume or snapshot was made."""
-    try:
-        rows = read_metadata(context.elevated(), ident)
-    except exception.GlanceMetadataNotFound:
-        return None
-    return next((row['value'] for row in rows if row['key'] == 'image_id'),
-                None)

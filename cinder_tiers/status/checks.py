@@ -19,15 +19,17 @@ import collections.abc
 
 from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
-from oslo_utils import uuidutils
 
 from cinder_tiers import conf
+from cinder_tiers.domain import fallback_rules
 from cinder_tiers.doors import applied
 from cinder_tiers.status import paste
 
 SUCCESS = upgradecheck.Code.SUCCESS
 WARNING = upgradecheck.Code.WARNING
 FAILURE = upgradecheck.Code.FAILURE
+
+_NO_TYPE = 'the follow_image_types of the tiers file'
 
 
 def result(*, failures: collections.abc.Sequence[str] = (),
@@ -77,14 +79,11 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
     """
     if not state.tiers and not state.problems:
         return result(otherwise='no tier is applied')
-    warnings = []
-    fallbacks = sorted(tier.name for tier in state.tiers if tier.fallback)
-    if len(fallbacks) != 1:
-        warnings.append(
-            f'{len(fallbacks)} tiers are the fall-back '
-            f'({", ".join(fallbacks) or "none"}), expected one; run '
-            '"openstack tier plan".')
-    if not state.following:
+    fallbacks = {tier.name: tier.type_zones for tier in sorted(
+        state.tiers, key=lambda tier: tier.name) if tier.fallback}
+    warnings = [f'{fault.found}; run "openstack tier plan".'
+                for fault in fallback_rules.find_faults(fallbacks)]
+    if not _following(state):
         warnings.append(
             'No volume type leaves the choice to the image, so tags count '
             'only for requests without a type; see follow_image_types of '
@@ -104,7 +103,30 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
                             '"openstack tier plan".')
     return result(
         failures=[f'A tier is left out: {one}.' for one in state.problems],
-        warnings=warnings, otherwise=f'tiers: {len(state.tiers)}')
+        warnings=warnings,
+        otherwise=f'tiers: {len(state.tiers)}, of which the fallback: '
+                  f'{", ".join(fallbacks) or "none"}')
+
+
+def default_type(state: applied.AppliedState, *,
+                 default_type: str | None) -> upgradecheck.Result:
+    """Whether volumes of Cinder's default type have a tier to go to.
+
+    :param state: the applied tiers.
+    :param default_type: the option default_volume_type.
+    """
+    found = state.find(default_type)
+    if found is None or not found.follows_image or any(
+            tier.fallback for tier in state.tiers):
+        return result()
+    text = (f'default_volume_type is {default_type}, which leaves the choice '
+            'to the image, but no applied tier is the fallback, so blank '
+            'volumes, and those of untagged images, go to any backend that '
+            'their project may use; apply a tier with fallback: true, or set '
+            'a default_volume_type that names a backend.')
+    # Without tiers Cinder alone places all volumes, as it may be wanted while
+    # the first tier is not applied.
+    return result(failures=[text]) if state.tiers else result(warnings=[text])
 
 
 def scheduler(state: applied.AppliedState, *,
@@ -113,12 +135,24 @@ def scheduler(state: applied.AppliedState, *,
               ) -> upgradecheck.Result:
     """Whether the scheduler door is open.
 
+    The API door alone keeps no project off the backends of a private tier: a
+    volume whose type names no backend goes to any that has room.
+
     :param state: the applied tiers.
     :param filters: the option scheduler_default_filters.
     :param weighers: the option scheduler_default_weighers.
     """
-    warnings = []
-    if state.tiers and 'TierFilter' not in filters:
+    failures, warnings = [], []
+    private = sorted(tier.name for tier in state.tiers
+                     if tier.projects is not None)
+    if private and 'TierFilter' not in filters:
+        failures.append(
+            f'Tiers are private ({", ".join(private)}), but '
+            'scheduler_default_filters has no TierFilter (found '
+            f'{",".join(filters)}), and nothing else keeps volumes without a '
+            'tier off their backends; append it on every host with '
+            'cinder-scheduler (it does no harm on the others).')
+    elif state.tiers and 'TierFilter' not in filters:
         warnings.append(
             'Tiers are applied, but scheduler_default_filters has no '
             f'TierFilter (found {",".join(filters)}); append it, unless '
@@ -130,7 +164,7 @@ def scheduler(state: applied.AppliedState, *,
             'scheduler_default_weighers has no TierWeigher (found '
             f'{",".join(weighers)}), so nothing prefers their own backends; '
             'append it, unless cinder-scheduler does not run on this host.')
-    return result(warnings=warnings)
+    return result(failures=failures, warnings=warnings)
 
 
 def api(state: applied.AppliedState, *, file: str, door: paste.Door,
@@ -152,18 +186,17 @@ def api(state: applied.AppliedState, *, file: str, door: paste.Door,
             f'has paste.filter_factory = {paste.FACTORY}; put it right '
             'before the application, or else quota, QoS and access are not '
             'those of the tier.'])
-    if default_type not in state.following:
+    found = state.find(default_type)
+    if found is None or not found.follows_image:
         return result(warnings=[
             f'default_volume_type is {default_type}, which does not leave '
             'the choice to the image, so tags do not count for clients that '
             'send the default type, such as Horizon; expected one of '
-            f'{_names(state)}.'])
+            f'{", ".join(_following(state)) or _NO_TYPE}.'])
     return result()
 
 
-def _names(state: applied.AppliedState) -> str:
+def _following(state: applied.AppliedState) -> list[str]:
     # Names and ids are keys alike; the ids are of no use to a person.
-    return ', '.join(sorted(
-        name for name in state.following
-        if not uuidutils.is_uuid_like(name))) or (
-            'the follow_image_types of the tiers file')
+    return sorted({found.name for found in state.by_ident.values()
+                   if found.follows_image})

@@ -88,6 +88,12 @@ class Checks(upgradecheck.UpgradeCommands):
             self._state, filters=self._conf.scheduler_default_filters,
             weighers=self._conf.scheduler_default_weighers)
 
+    def _check_default_type(self) -> upgradecheck.Result:
+        if isinstance(self._state, str):
+            return checks.result(warnings=['The applied tiers are unknown.'])
+        return checks.default_type(
+            self._state, default_type=self._conf.default_volume_type)
+
     def _check_api(self) -> upgradecheck.Result:
         file = self._conf.find_file(self._conf.api_paste_config)
         if file is None:
@@ -111,6 +117,7 @@ class Checks(upgradecheck.UpgradeCommands):
         ('Applied tiers', _check_tiers),
         ('Scheduler door', _check_scheduler),
         ('API door', _check_api),
+        ('Default volume type', _check_default_type),
     )
 
 

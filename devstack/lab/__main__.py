@@ -49,6 +49,7 @@ EPILOG = f"""examples:
   openstack tier plan
   devstack/lab.sh logs cinder-volume -n 50
   devstack/lab.sh restart cinder-api cinder-scheduler
+  devstack/lab.sh up --threads native  run Cinder without eventlet from now on
   devstack/lab.sh second-ceph up     another cluster, for tiers of its own
   devstack/lab.sh debian-image       a Debian guest with cloud-init
   devstack/lab.sh destroy            leave nothing behind
@@ -112,7 +113,12 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(run=run)
         return sub
 
-    verb("up", _up, "start what does not run; set it up at the first time")
+    sub = verb("up", _up, "start what does not run; set it up at the first "
+               "time")
+    sub.add_argument("--threads", choices=lab_layout.THREADS,
+                     help="of Cinder's services, as by "
+                     "OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the "
+                     "choice, which is eventlet at first")
     sub = verb("restart", _restart, "restart services, for example after a "
                "change of configuration or code, and wait until they answer")
     sub.add_argument("service", nargs="+", help="as status shows it")
@@ -147,6 +153,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
     with _exclusive(_prepared(root)) as layout:
+        if options.threads:
+            layout.choose_threads(options.threads)
         up.up(layout, _say)
     return 0
 

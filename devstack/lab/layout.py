@@ -56,6 +56,9 @@ DESCRIPTION = "lab.json"
 #: Folders that a lab can be emptied but for.
 DOWNLOADS = ("cache", "venv")
 
+#: How Cinder's services may run their threads; the first is Cinder's default.
+THREADS = ("eventlet", "native")
+
 _PASSWORDS = ("admin", "member", "database", "messaging", "service")
 
 
@@ -159,6 +162,26 @@ class Layout:
     def cinder_api_paste(self) -> pathlib.Path:
         """Cinder's own api-paste.ini, with the API door in it."""
         return self.etc / "cinder-api-paste.ini"
+
+    @property
+    def threads(self) -> str:
+        """How Cinder's services run their threads, one of THREADS."""
+        try:
+            return self._threads_file.read_text().strip()
+        except FileNotFoundError:
+            return THREADS[0]
+
+    def choose_threads(self, threads: str) -> None:
+        """Have Cinder's services run so from their next start.
+
+        :param threads: one of THREADS.
+        """
+        write_private(self._threads_file, f"{threads}\n")
+
+    @property
+    def _threads_file(self) -> pathlib.Path:
+        # Not in the description: who works on the lab has that one locked.
+        return self.root / "cinder-threads"
 
     @property
     def guest_image(self) -> pathlib.Path:

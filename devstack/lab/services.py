@@ -124,6 +124,7 @@ def api_program(layout: lab_layout.Layout,
             f"OS_{service.upper()}_CONFIG_DIR": str(_folder(layout, service)),
             # neutron would want a file for its plug-in, too
             "OS_NEUTRON_CONFIG_FILES": "neutron.conf",
+            **_threads(layout, service),
             **_version([*_files(layout, service), *paste]),
         },
         argv=("/usr/bin/uwsgi", "--plugin", "http,python3", "--virtualenv",
@@ -170,6 +171,7 @@ def worker_programs(layout: lab_layout.Layout, names: Iterable[str],
                    name.partition("-")[0])
         programs.append(lab_supervisor.Program(
             name=name, environment={"CEPH_CONF": str(layout.ceph_conf),
+                                    **_threads(layout, service),
                                     **_version(_files(layout, service))},
             # nova-compute outlives SIGTERM for minutes, and goes on taking
             # requests from its queue
@@ -307,6 +309,13 @@ def _version(files: Iterable[pathlib.Path]) -> dict[str, str]:
         # the name, too: it is what decides which of two files wins
         digest.update(f"{file.name}\n{file.read_text()}\0".encode())
     return {"CINDER_TIERS_LAB_CONFIGURATION": digest.hexdigest()[:16]}
+
+
+def _threads(layout: lab_layout.Layout, service: str) -> dict[str, str]:
+    """Return the variable by which Cinder runs with native threads."""
+    if service == "cinder" and layout.threads == "native":
+        return {"OS_CINDER_DISABLE_EVENTLET_PATCHING": "1"}
+    return {}
 
 
 def _folder(layout: lab_layout.Layout, service: str) -> pathlib.Path:

@@ -64,7 +64,7 @@ def settings(layout_venv: pathlib.Path, *, doors: str, glance: str | None,
         lines["DEFAULT"].append(f"glance_api_servers = {glance}")
     if is_cold:
         lines["cinder_tiers"] += ["image_cache_seconds = 0",
-                                  "image_error_cache_seconds = 0",
+                                  "image_stale_seconds = 0",
                                   "glance_failures = 1000000"]
     return "".join(
         f"[{section}]\n" + "".join(f"{line}\n" for line in content)

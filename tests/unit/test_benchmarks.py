@@ -82,6 +82,24 @@ class DoorCostTestCase(BenchmarkTestCase):
         self.assertGreater(float(row.split()[-1]), 0)
 
 
+class AppliedReadTestCase(BenchmarkTestCase):
+
+    def test_each_step_is_compared_with_cinder_itself(self):
+        _heading, *rows = self.run_it(
+            'applied_read', '--types', '3', '--access', '2', '--defaults',
+            '4', '--rounds', '2')
+        found = json.loads(self.file.read_text('utf-8'))
+        self.assertEqual(
+            ["Cinder's own", 'first read', 'later read', 'after a change',
+             'default type'], list(found))
+        self.assertEqual([(name, '2') for name in found], [
+            (row[:15].strip(), str(len(found[row[:15].strip()])))
+            for row in rows])
+        self.assertEqual('1.0000', rows[0].split()[-1])
+        for values in found.values():
+            self.assertGreater(min(values), 0)
+
+
 class GlanceCallsTestCase(BenchmarkTestCase):
 
     def test_both_doors_ask_as_often_as_they_should(self):

@@ -58,10 +58,14 @@ class ConfTestCase(testtools.TestCase):
             'glance_failures': 3,
             'glance_retry_seconds': 10.0,
             'image_cache_seconds': 10.0,
-            'image_error_cache_seconds': 2.0,
+            'image_stale_seconds': 3600.0,
             'image_cache_size': 10000,
             'applied_cache_seconds': 5.0,
-            'notify': True}, dict(self.group.items()))
+            'zones_cache_seconds': 60.0,
+            'notify': True,
+             'on_retype': 'tier',
+            'metrics_directory': None,
+            'metrics_interval_seconds': 15.0}, dict(self.group.items()))
 
     def test_registering_twice_is_harmless(self):
         conf.register(self.conf)
@@ -90,15 +94,17 @@ class ConfTestCase(testtools.TestCase):
         ('glance_timeout', 0), ('glance_timeout', 601),
         ('glance_max_calls', 0), ('glance_failures', 0),
         ('glance_retry_seconds', 0), ('image_cache_seconds', -1),
-        ('image_error_cache_seconds', -1), ('image_cache_size', 0),
-        ('applied_cache_seconds', -1), ('notify', 'perhaps'))
+        ('image_stale_seconds', -1), ('image_cache_size', 0),
+        ('applied_cache_seconds', -1), ('zones_cache_seconds', 0),
+        ('notify', 'perhaps'),
+        ('metrics_interval_seconds', 0.9))
     @ddt.unpack
     def test_a_value_that_cannot_work_is_refused(self, option, value):
         self.assertRaises(ValueError, self.conf.set_override, option, value,
                           group=conf.GROUP)
 
     def test_memory_can_be_switched_off(self):
-        self.configure(image_cache_seconds=0, image_error_cache_seconds=0,
+        self.configure(image_cache_seconds=0, image_stale_seconds=0,
                        applied_cache_seconds=0)
         self.assertEqual(0.0, self.group.image_cache_seconds)
 
@@ -113,5 +119,6 @@ class ConfTestCase(testtools.TestCase):
         rows = re.findall(r'^ {3}\* - ``(\w+)``\n {5}- (.+)$',
                           DOCUMENTATION.read_text(), flags=re.M)
         self.assertEqual(
-            [(name, 'as ``on_error``' if value is None else f'``{value}``')
+            [(name, f'``{value}``' if value is not None
+              else 'as ``on_error``' if 'on_error' in name else 'unset')
              for name, value in self.group.items()], rows)

@@ -100,6 +100,25 @@ class BackendConfigTestCase(testtools.TestCase):
         self.assertEqual('general', json.loads(
             ran.stdout)['DEFAULT']['default_volume_type'])
 
+    def test_without_a_fallback_no_default_follows_the_image(self):
+        path = edited(self, ('    fallback: true', ''),
+                      ('version: 1', 'version: 1\nfallback: none'))
+        ran = shell.openstack('tier', 'backend-config', '--catalog', path)
+        self.assertNotIn('\ndefault_volume_type', ran.stdout)
+        self.assertIn('# default_volume_type = image-tier is left out: no '
+                      'tier is the fallback', ran.stdout)
+        self.assertIn('\nenabled_backends = tier-database,', ran.stdout)
+
+    def test_the_default_is_the_fallback_of_all_other_zones(self):
+        path = edited(
+            self, ('follow_image_types: [image-tier]', ''),
+            ('tags: [database]', 'fallback: true\n    extra_specs: '
+             '{"RESKEY:availability_zones": north}\n    tags: [database]'))
+        ran = shell.openstack('tier', 'backend-config', '-f', 'json',
+                              '--catalog', path)
+        self.assertEqual('general', json.loads(
+            ran.stdout)['DEFAULT']['default_volume_type'])
+
     def test_a_backend_that_exists_gets_no_second_section(self):
         path = edited(self, ('      pool: tier-general', '      pool: vols'),
                       ('    fallback: true', '    fallback: true\n'

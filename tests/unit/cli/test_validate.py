@@ -64,6 +64,21 @@ class ValidateTestCase(testtools.TestCase):
         self.assertEqual((0, '', ''), (ran.status, ran.stdout.strip(),
                                        ran.stderr))
 
+    @ddt.data(
+        (('    fallback: true', ''),
+         ('version: 1', 'version: 1\nfallback: none')),
+        # Nothing is applied, so that there is no fallback either.
+        (('    rbd:\n', '    take_over: false\n    rbd:\n'),))
+    def test_a_following_type_without_a_fallback_is_told(self, changes):
+        path = test_commands.edited(self, *changes)
+        ran = shell.openstack('tier', 'validate', path, '-f', 'json')
+        self.assertEqual((0, []), (ran.status, json.loads(ran.stdout)))
+        self.assertIn(
+            'of a type in follow_image_types (image-tier) go to any backend '
+            'that the project may use; do not set such a type as '
+            'default_volume_type before a tier with fallback: true is '
+            'applied', ran.stderr)
+
     @ddt.data(('--catalog', test_commands.SAMPLE), ())
     def test_the_file_may_be_named_as_for_the_other_verbs(self, arguments):
         ran = shell.openstack(

@@ -53,9 +53,39 @@ class CatalogRulesTestCase(testtools.TestCase):
 
     def test_two_fall_backs_are_one_too_many(self):
         self.assertEqual(
-            ["tier 'b' is a second fall-back beside 'a'"],
+            ["tier 'b' is a second fallback beside 'a', and neither is "
+             'restricted to availability zones'],
             found(given.tier('a', fallback=True),
                   given.tier('b', fallback=True)))
+
+    def fallbacks(self, **zones):
+        """Problems of fallback tiers restricted to zones."""
+        return found(*(given.other_tier(
+            name, fallback=True, extra_specs={} if text is None else {
+                'RESKEY:availability_zones': text})
+            for name, text in zones.items()))
+
+    @ddt.data({'a': 'north', 'b': 'south'},
+              {'a': 'north, west', 'b': 'south,east'},
+              # It serves the zones that the others do not.
+              {'a': 'north', 'b': None}, {'a': None, 'b': 'north'},
+              {'a': 'north', 'b': None, 'c': 'south'}, {'a': 'north'})
+    def test_each_zone_may_have_a_fallback(self, zones):
+        self.assertEqual([], self.fallbacks(**zones))
+
+    @ddt.data(
+        ({'a': 'north,south', 'b': 'west, south ', 'c': 'west'},
+         ["tiers 'a' and 'b' are both the fallback in availability zone "
+          'south']),
+        ({'a': None, 'b': 'north', 'c': None},
+         ["tier 'c' is a second fallback beside 'a', and neither is "
+          'restricted to availability zones']),
+        ({'a': ' ,'},
+         ["fallback tier 'a' is restricted to no availability zone at all "
+          '(RESKEY:availability_zones names none)']))
+    @ddt.unpack
+    def test_a_zone_has_one_fallback(self, zones, expected):
+        self.assertEqual(expected, self.fallbacks(**zones))
 
     @ddt.data(('db', 'DB '), ('cafe\u0301', 'CAF\xc9'))
     @ddt.unpack

@@ -336,9 +336,27 @@ class ExportTestCase(testtools.TestCase):
             ['update volume type b', 'update volume type c'],
             sorted(text.partition(':')[0] for text in exported.leftover))
         said = ' '.join(one.text for one in exported.remarks)
-        for part in ('the tag db', 'its priority is 3', 'a fall-back beside '
-                     'a', "unknown tier 'gone'"):
+        for part in ('the tag db', 'its priority is 3',
+                     "a second fallback beside 'a'", "unknown tier 'gone'"):
             self.assertIn(part, said)
+
+    def test_a_fallback_of_each_zone_comes_back(self):
+        def fallback(name, zones):
+            return volume_type(name, 'lvm', specs={
+                'tiers:name': name, 'tiers:fallback': '<is> True',
+                'RESKEY:availability_zones': zones})
+
+        exported = export.export(cloud(
+            fallback('north', 'n1,n2'), fallback('south', 's'),
+            fallback('west', 'w,s')))
+        self.assertEqual(
+            {'north': True, 'south': True, 'west': False},
+            {tier.name: tier.fallback for tier in exported.catalog.tiers})
+        self.assertEqual(
+            ["fallback is left out: tiers 'south' and 'west' are both the "
+             'fallback in availability zone s'],
+            [one.text for one in exported.remarks if 'fallback' in one.text])
+        self.assertEqual(1, len(exported.leftover))
 
     def test_tiers_without_a_fall_back_are_sound(self):
         exported = export.export(cloud(

@@ -69,3 +69,39 @@ class ExtraSpecsTestCase(testtools.TestCase):
 
     def test_a_type_that_says_nothing_does_not_follow_the_image(self):
         self.assertFalse(extra_specs.follows_image({}))
+
+    @ddt.data(
+        ({}, False, set()), ({}, True, {decision.Feature.ENCRYPTION}),
+        ({'multiattach': '<is> True'}, False,
+         {decision.Feature.MULTIATTACH}),
+        ({'multiattach': '<is> true'}, False, set()),
+        ({'multiattach': 'True'}, False, set()),
+        ({'replication_enabled': '<is> true'}, False,
+         {decision.Feature.REPLICATION}),
+        ({'replication_enabled': 'True'}, False, set()),
+        ({'replication_enabled': '<is> True x'}, False, set()),
+        ({'replication_enabled': '<is> False'}, False, set()),
+        ({'replication_enabled': None, 'multiattach': None}, False, set()),
+        ({'multiattach': '<is> True', 'replication_enabled': '<is> 1'}, True,
+         set(decision.Feature)))
+    @ddt.unpack
+    def test_a_type_gives_what_cinder_takes_it_to_give(self, specs, encrypted,
+                                                       offers):
+        self.assertEqual(offers, extra_specs.features(
+            specs, is_encrypted=encrypted))
+        self.assertEqual(offers, extra_specs.read_tier(
+            {'tiers:name': 'general', **specs}, projects=None,
+            is_encrypted=encrypted).offers)
+
+    @ddt.data(('az1', {'az1'}), ('az1,az2', {'az1', 'az2'}),
+              (' az1 , az 2,', {'az1', 'az 2'}), ('', set()), (',', set()),
+              (None, set()), (' ', {''}))
+    @ddt.unpack
+    def test_a_type_may_be_restricted_to_zones(self, value, zones):
+        specs = {'tiers:name': 'general', 'RESKEY:availability_zones': value}
+        self.assertEqual(zones, extra_specs.zones(specs))
+        self.assertEqual(zones, extra_specs.read_tier(
+            specs, projects=None).type_zones)
+
+    def test_a_type_that_names_no_zone_is_for_all(self):
+        self.assertIsNone(extra_specs.zones({}))

@@ -28,7 +28,7 @@ from cinder_tiers.domain import placement
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'placement'
 
 CASE_KEYS = {'when', 'tiers', 'policy', 'request', 'image', 'on_error',
-             'then', 'overflow', 'because'}
+             'has_unreadable', 'then', 'overflow', 'because'}
 
 
 class Case(dict):
@@ -49,12 +49,20 @@ def load_cases():
     return found
 
 
+def features(names):
+    return frozenset(map(decision.Feature, names))
+
+
 def tiers_of(case):
+    """The applied tiers; None when they could not be read."""
+    if case['tiers'] is None:
+        return None
     return [
         decision.AppliedTier(name=name, **{
             **tier, 'tags': frozenset(tier.get('tags', [])),
-            'projects': (frozenset(tier['projects'])
-                         if 'projects' in tier else None)})
+            'offers': features(tier.get('offers', [])),
+            **{key: frozenset(tier[key]) if key in tier else None
+               for key in ('projects', 'type_zones', 'backend_zones')}})
         for name, tier in case['tiers'].items()]
 
 
@@ -71,13 +79,16 @@ def request_of(case):
     if 'named_type' in fields:
         named = fields['named_type']
         fields['named_type'] = decision.NamedType(**{
-            **named, 'source': decision.TypeSource(named['source'])})
+            **named, 'source': decision.TypeSource(named['source']),
+            'offers': features(named.get('offers', []))})
+    for key in ('has', 'cinder_offers'):
+        fields[key] = features(fields.get(key, []))
     if 'fixed_by' in fields:
         fields['fixed_by'] = decision.FixedBy(fields['fixed_by'])
     if 'image' in case:
         image = {'owner': 'us', 'visibility': 'private', **case['image']}
         fields['image'] = decision.Image(**{
-            **image, 'tags': frozenset(image['tags'])})
+            **image, 'tags': frozenset(image.get('tags', []))})
     return decision.Request(**fields)
 
 
@@ -88,7 +99,8 @@ def answer(case, tiers):
             on_error=decision.OnError(case['on_error']), tiers=tiers,
             request=request_of(case))
     return placement.decide(tiers=tiers, request=request_of(case),
-                            policy=policy_of(case))
+                            policy=policy_of(case),
+                            has_unreadable=case.get('has_unreadable', False))
 
 
 @ddt.ddt
@@ -98,7 +110,9 @@ class CasesTestCase(testtools.TestCase):
     def test(self, case):
         self.assertEqual(set(), case.keys() - CASE_KEYS)
         expected = f"{case['then']}: {'; '.join(case['because'])}"
-        for tiers in itertools.permutations(tiers_of(case)):
+        found = tiers_of(case)
+        for tiers in (itertools.permutations(found) if found is not None
+                      else [None]):
             decided = answer(case, tiers)
             self.assertEqual(expected, str(decided))
             self.assertEqual(case.get('overflow'), decided.overflow
@@ -130,6 +144,10 @@ class SpecificationTestCase(testtools.TestCase):
         self.assert_all_seen(decision.OnError, [
             decision.OnError(case['on_error']) for case in load_cases()
             if 'on_error' in case])
+
+    def test_every_feature_has_a_case(self):
+        self.assert_all_seen(decision.Feature, itertools.chain.from_iterable(
+            request_of(case).needs for case in load_cases()))
 
     def test_everything_that_fixes_a_place_has_a_case(self):
         self.assert_all_seen(decision.FixedBy, [

@@ -37,6 +37,10 @@ PRINTABLE = strategies.text(
     min_size=1, max_size=8)
 VISIBILITIES = strategies.sampled_from(
     ('public', 'community', 'shared', 'private'))
+ZONES = strategies.sampled_from(('az1', 'az2'))
+SELDOM_ZONES = strategies.none() | strategies.none() | (
+    strategies.frozensets(ZONES))
+FEATURES = strategies.frozensets(strategies.sampled_from(decision.Feature))
 SELDOM = strategies.integers(0, 7).map(lambda number: number == 7)
 #: What a tenant types: hostile, or a tag of a tier in one of its spellings.
 TYPED_TAGS = strategies.frozensets(
@@ -52,7 +56,9 @@ def tiers(names=PRINTABLE):
         priority=strategies.integers(-3, 3), fallback=strategies.booleans(),
         overflow=strategies.none() | names,
         projects=strategies.none() | strategies.frozensets(
-            strategies.sampled_from(PROJECTS))),
+            strategies.sampled_from(PROJECTS)),
+        offers=FEATURES, type_zones=SELDOM_ZONES,
+        backend_zones=SELDOM_ZONES),
         max_size=6, unique_by=lambda tier: tier.name).flatmap(link_overflows)
 
 
@@ -75,6 +81,11 @@ def requests(visibilities=VISIBILITIES, type_names=PRINTABLE):
     return strategies.builds(
         decision.Request, project=owners | HOSTILE,
         is_admin=SELDOM, moves=strategies.booleans(),
+        zone=strategies.none() | ZONES, default_zone=strategies.none() | ZONES,
+        has=SELDOM.flatmap(lambda has: FEATURES if has
+                           else strategies.just(frozenset())),
+        cinder_offers=FEATURES, keeps_type=strategies.booleans(),
+        may_name_type=SELDOM, may_bring_key=SELDOM,
         fixed_by=SELDOM.flatmap(
             lambda is_fixed: strategies.sampled_from(decision.FixedBy)
             if is_fixed else strategies.none()),
@@ -91,7 +102,7 @@ def requests(visibilities=VISIBILITIES, type_names=PRINTABLE):
 def images(owners, visibilities):
     return strategies.builds(
         decision.Image, owner=strategies.none() | owners,
-        visibility=visibilities, tags=TYPED_TAGS)
+        visibility=visibilities, tags=TYPED_TAGS, brings_key=SELDOM)
 
 
 POLICIES = strategies.builds(
@@ -213,7 +224,8 @@ class AlwaysTestCase(testtools.TestCase):
                                    policy=policy)
         usable = [tier.priority for tier in found
                   if tier.tags & asked_by(request, policy)
-                  and tier.serves(request)]
+                  and tier.serves(request) and tier.is_in_zone(request)
+                  and (request.keeps_type or request.needs <= tier.offers)]
         if decided.tier is not None:
             self.assertTrue(decided.tier.priority == max(usable) if usable
                             else decided.tier.fallback)
@@ -237,7 +249,45 @@ class AlwaysTestCase(testtools.TestCase):
                                    policy=policy)
         named = request.named_type
         if request.fixed_by or named and not named.follows_image:
-            self.assertIs(decision.Verdict.UNTOUCHED, decided.verdict)
+            self.assertIn(decided.verdict, (decision.Verdict.NOT_OURS,
+                                            decision.Verdict.UNDECIDED))
+        if named and not named.follows_image:
+            self.assertIs(decision.Verdict.NOT_OURS, decided.verdict)
+
+    @given(tiers(), requests(), POLICIES, ON_ERRORS)
+    def test_no_key_is_dropped(self, found, request, policy, on_error):
+        """What needs a key is encrypted, or refused, or not ours."""
+        decided = placement.decide(tiers=found, request=request,
+                                   policy=policy, has_unreadable=True)
+        encryption = decision.Feature.ENCRYPTION
+        if encryption not in request.needs or request.fixed_by:
+            return
+        if decided.verdict is decision.Verdict.UNDECIDED or (
+                decided.tier is not None and request.keeps_type):
+            self.assertIn(encryption, request.cinder_offers)
+        elif decided.tier is not None:
+            self.assertIn(encryption, decided.tier.offers)
+
+    @given(tiers(), requests(), POLICIES, ON_ERRORS)
+    def test_a_tier_has_a_backend_in_the_zone(
+            self, found, request, policy, on_error):
+        for decided in both_decisions(found, request, policy, on_error):
+            if decided.tier is not None:
+                self.assertTrue(decided.tier.is_in_zone(request))
+
+    @given(requests(), ON_ERRORS)
+    def test_without_tiers_cinder_scheduler_places_nothing_that_is_ours(
+            self, request, on_error):
+        request = dataclasses.replace(request, keeps_type=True)
+        decided = placement.decide_on_error(
+            tiers=None, request=request, on_error=on_error)
+        named = request.named_type
+        if named is None or named.follows_image:
+            self.assertIn(decided.verdict, (
+                decision.Verdict.REFUSED, decision.Verdict.NOT_OURS))
+            self.assertEqual(
+                decided.verdict is decision.Verdict.NOT_OURS,
+                request.fixed_by is decision.FixedBy.EXISTING_VOLUME)
 
     @given(tiers(), requests(), POLICIES)
     def test_every_tier_has_at_most_one_reason_to_lose(

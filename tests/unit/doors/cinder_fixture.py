@@ -246,6 +246,12 @@ class Scheduler(fixtures.Fixture):
             self.admin, name, specs, is_public=projects is None,
             projects=projects)['id']
 
+    def add_encryption(self, type_id):
+        """Volumes of a type are encrypted from now on."""
+        db_api.volume_type_encryption_create(self.admin, type_id, {
+            'provider': 'luks', 'control_location': 'front-end',
+            'cipher': 'aes-xts-plain64', 'key_size': 256})
+
     def delete_type(self, ident):
         """A volume type is no more."""
         volume_types.destroy(self.admin, ident)

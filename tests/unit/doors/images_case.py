@@ -18,6 +18,7 @@ does not pass by itself, but for who waits.
 
 import threading
 import time
+import uuid
 
 from cinder import context
 import testtools
@@ -28,13 +29,18 @@ from cinder_tiers.doors import images
 
 IDENT = 'c0ffee00-0000-4000-8000-000000000000'
 LIMITS = {'timeout_s': 20.0, 'max_calls': 16, 'failures': 3, 'retry_s': 10.0,
-          'image_ttl_s': 30.0, 'refusal_ttl_s': 2.0}
+          'image_ttl_s': 30.0, 'stale_s': 3600.0}
 
 
 class Glance:
-    """Answers what it is told, when it may."""
+    """Answers what it is told, when it may.
+
+    `answers` is {context, project or reference: facts or an error}, `takes`
+    is called before each answer.
+    """
 
     def __init__(self):
+        self.takes = lambda: None
         self.calls = []
         self.answers = {}
         self.go = threading.Event()
@@ -46,6 +52,7 @@ class Glance:
         go = self.go
         self.asked.release()
         go.wait(60)
+        self.takes()
         answer = self.answers.get(
             user, self.answers.get(user.project_id, self.answers.get(ref)))
         if isinstance(answer, Exception):
@@ -53,10 +60,15 @@ class Glance:
         return answer or facts(ref)
 
 
-def facts(ref):
+def facts(ref, visibility='public', *tags):
     return glance.ImageFacts(
-        image_id=ref, volume_type=None, stands_for_snapshot=False,
-        image=decision.Image(owner=None, visibility='public'))
+        image_id=ref, volume_type=None, boot_snapshot=False,
+        image=decision.Image(owner=None, visibility=visibility,
+                             tags=frozenset(tags)))
+
+
+def private(ref):
+    return facts(ref, 'private')
 
 
 def user(project='us'):
@@ -80,6 +92,11 @@ class ImagesTestCase(testtools.TestCase):
 
     def read(self, ref=IDENT, project='us', who=None, **limits):
         """What one reader gets: facts, or the error."""
+        found = self.answer(ref, project, who, **limits)
+        return found.facts if isinstance(found, images.Answer) else found
+
+    def answer(self, ref=IDENT, project='us', who=None, **limits):
+        """What one reader gets: an answer, or the error."""
         try:
             return self.images.read(who or user(project), ref,
                                     images.Limits(**{**LIMITS, **limits}))
@@ -99,6 +116,14 @@ class ImagesTestCase(testtools.TestCase):
         self.assertIsInstance(error, glance.ImageUnreadable)
         self.assertEqual(calls, len(self.glance.calls))
         return error
+
+    def open_for_all(self):
+        """Let two projects find Glance down; it is so from now on."""
+        down = glance.ImageUnreadable('down')
+        self.glance.answers.update(us=down, them=down, others=down)
+        for project in ('us', 'them', 'us'):
+            self.assertIs(down, self.read(str(uuid.uuid4()), project))
+        self.assertTrue(self.images.breaker_is_open)
 
     def board(self, number, **reading):
         """Start readers; a function that waits for what they get."""

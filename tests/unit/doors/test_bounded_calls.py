@@ -33,12 +33,17 @@ def tick():
         ticks.append(1)
         time.sleep(0.01)
 eventlet.spawn(tick)
-print(calls.start(lambda: 'result', max_calls=1).result(5))
+def start(function):
+    return calls.start(function, project='p', max_calls=1)
+print(start(lambda: 'result').result(5))
+hung = start(lambda: time.sleep(1))
 try:
-    calls.start(lambda: time.sleep(5), max_calls=1).result(0.3)
+    hung.result(0.3)
 except TimeoutError:
     print('timeout')
-print(calls.under_way)
+queued = start(lambda: 'queued')
+print(calls.under_way, calls.waiting)
+print(queued.result(5))
 print('others ran' if len(ticks) > 5 else 'others were blocked')
 '''
 
@@ -54,65 +59,148 @@ class BoundedCallsTestCase(testtools.TestCase):
     def hang(self):
         self.released.wait(60)
 
+    def start(self, function, project='us', max_calls=1):
+        return self.calls.start(function, project=project,
+                                max_calls=max_calls)
+
+    def assert_counts(self, under_way, waiting):
+        self.assertEqual((under_way, waiting),
+                         (self.calls.under_way, self.calls.waiting))
+
     def test_the_result_comes_back(self):
-        self.assertEqual(5, self.calls.start(lambda: 5,
-                                             max_calls=1).result(5))
-        self.assertEqual(0, self.calls.under_way)
+        self.assertEqual(5, self.start(lambda: 5).result(5))
+        self.assert_counts(0, 0)
 
     def test_an_error_comes_back(self):
-        future = self.calls.start(lambda: 1 // 0, max_calls=1)
+        future = self.start(lambda: 1 // 0)
         self.assertRaises(ZeroDivisionError, future.result, 5)
-        self.assertEqual(0, self.calls.under_way)
+        self.assert_counts(0, 0)
 
     def test_also_what_is_no_exception_comes_back(self):
         """Whoever waits must not wait for ever."""
-        future = self.calls.start(sys.exit, max_calls=1)
+        future = self.start(sys.exit)
         self.assertIsInstance(future.exception(5), SystemExit)
-        self.assertEqual(0, self.calls.under_way)
+        self.assert_counts(0, 0)
 
     def test_who_starts_a_call_does_not_wait_for_it(self):
         started = time.monotonic()
-        self.calls.start(self.hang, max_calls=1)
+        futures = [self.start(self.hang) for _ in range(2)]
         self.assertThat(time.monotonic() - started,
                         testtools.matchers.LessThan(5))
-        self.assertEqual(1, self.calls.under_way)
+        self.assert_counts(1, 1)
+        self.assertEqual([True, False],
+                         [future.running() for future in futures])
 
     def test_an_abandoned_call_keeps_its_place_until_it_returns(self):
-        hung = self.calls.start(self.hang, max_calls=1)
-        error = self.assertRaises(
-            bounded_calls.TooManyCalls, self.calls.start, lambda: 5,
-            max_calls=1)
-        self.assertIn('at most 1', str(error))
+        self.start(self.hang)
+        further = self.start(lambda: 5)
+        self.assertRaises(TimeoutError, further.result, 0.2)
         self.released.set()
-        hung.result(10)
-        self.assertEqual(5, self.calls.start(lambda: 5,
-                                             max_calls=1).result(5))
+        self.assertEqual(5, further.result(10))
+        self.assert_counts(0, 0)
 
-    def test_who_is_refused_takes_no_place(self):
-        self.calls.start(self.hang, max_calls=1)
-        for _ in range(3):
-            self.assertRaises(bounded_calls.TooManyCalls, self.calls.start,
-                              self.hang, max_calls=1)
-        self.assertEqual(1, self.calls.under_way)
+    def test_a_call_that_fails_makes_room_for_the_next(self):
+        def fail():
+            self.hang()
+            raise ZeroDivisionError
 
-    def test_of_many_at_once_no_more_run_than_are_allowed(self):
-        refused = []
+        futures = [self.start(fail) for _ in range(3)]
+        self.released.set()
+        for future in futures:
+            self.assertIsInstance(future.exception(10), ZeroDivisionError)
+        self.assert_counts(0, 0)
 
-        def start():
-            try:
-                self.calls.start(self.hang, max_calls=16)
-            except bounded_calls.TooManyCalls as error:
-                refused.append(error)
+    def test_a_call_that_is_cancelled_in_the_queue_is_not_made(self):
+        made = []
+        self.start(self.hang)
+        first, second, third = (
+            self.start(lambda number=number: made.append(number))
+            for number in range(3))
+        self.calls.cancel(second, project='us')
+        self.assertTrue(second.cancelled())
+        self.assert_counts(1, 2)
+        self.released.set()
+        third.result(10)
+        self.assertEqual([0, 2], made)
 
-        threads = [threading.Thread(target=start) for _ in range(64)]
+    def test_a_call_that_has_begun_is_not_cancelled(self):
+        begun = self.start(self.hang)
+        self.calls.cancel(begun, project='us')
+        self.assert_counts(1, 0)
+        self.released.set()
+        self.assertIsNone(begun.result(10))
+
+    def test_the_queue_forgets_what_is_cancelled(self):
+        """While Glance hangs, requests come and go without end."""
+        hung = self.start(self.hang)
+        for number in range(100):
+            project = f'p{number % 7}'
+            self.calls.cancel(self.start(self.hang, project),
+                              project=project)
+        self.assert_counts(1, 0)
+        self.released.set()
+        self.assertIsNone(hung.result(10))
+
+    def test_the_queue_serves_one_project_after_the_other(self):
+        served = []
+        self.start(self.hang, 'before')
+        futures = [
+            self.start(lambda project=project: served.append(project),
+                       project) for project in 'aaaabbc']
+        self.released.set()
+        for future in futures:
+            future.result(10)
+        self.assertEqual(list('abcabaa'), served)
+
+    def test_one_project_has_half_of_the_calls(self):
+        """What it lets hang leaves the other half to the others."""
+        for _ in range(40):
+            self.start(self.hang, 'slow', max_calls=16)
+        self.assert_counts(8, 32)
+        self.assertEqual(5, self.start(lambda: 5, max_calls=16).result(10))
+        for _ in range(40):
+            self.start(self.hang, max_calls=16)
+        self.assert_counts(16, 64)
+
+    def test_one_project_has_one_call_at_least(self):
+        for max_calls in (1, 2, 3):
+            calls = bounded_calls.BoundedCalls()
+            for _ in range(4):
+                calls.start(self.hang, project='us', max_calls=max_calls)
+            self.assertEqual(1, calls.under_way)
+
+    def test_all_of_many_at_once_are_made_no_more_than_allowed_at_a_time(
+            self):
+        lock, now, most, futures = threading.Lock(), [0], [0], []
+
+        def work():
+            with lock:
+                now[0] += 1
+                most[0] = max(most[0], now[0])
+            time.sleep(0.002)
+            with lock:
+                now[0] -= 1
+            return 1
+
+        def start(number):
+            for turn in range(20):
+                future = self.start(work, f'p{(number + turn) % 5}', 6)
+                with lock:
+                    futures.append(future)
+
+        threads = [threading.Thread(target=start, args=(number,))
+                   for number in range(16)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(30)
-        self.assertEqual((16, 48), (self.calls.under_way, len(refused)))
+        self.assertEqual(320, sum(future.result(30) for future in futures))
+        self.assertEqual(6, most[0])
+        self.assert_counts(0, 0)
 
-    def test_under_eventlet_nobody_else_is_blocked(self):
+    def test_under_eventlet_no_other_is_blocked(self):
         done = subprocess.run([sys.executable, '-W', 'ignore', '-c', GREEN],
                               capture_output=True, text=True, timeout=60)
-        self.assertEqual(['result', 'timeout', '1', 'others ran'],
-                         done.stdout.splitlines(), done.stderr)
+        self.assertEqual(
+            ['result', 'timeout', '1 1', 'queued', 'others ran'],
+            done.stdout.splitlines(), done.stderr)

@@ -16,6 +16,7 @@ Where a failure must be provoked, the part that fails is a parameter.
 """
 
 import itertools
+import json
 import subprocess
 import sys
 import time
@@ -32,6 +33,7 @@ from cinder_tiers.doors import door
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 from cinder_tiers.doors import record
+from cinder_tiers.doors import wish as wishes
 from tests.unit.doors import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
@@ -106,8 +108,8 @@ class DoorTestCase(testtools.TestCase):
             recorder=recorder or record.Recorder())
 
     def wish(self, user=None, **wish):
-        return door.Wish(**{'context': user or self.cinder.user(),
-                            'project': PROJECT, **wish})
+        return wishes.Wish(**{'context': user or self.cinder.user(),
+                              'project': PROJECT, **wish})
 
     def assert_placed(self, tier, placed, *rules):
         """The verdict is this tier and its type, and these rules are why."""
@@ -140,19 +142,27 @@ class PlaceTestCase(DoorTestCase):
         self.assert_placed('general', placed, decision.Rule.NO_IMAGE)
         self.assertIsNone(placed.image_id)
 
-    @ddt.data({'named_type': EXPLICIT},
-              *({'fixed_by': fixed} for fixed in decision.FixedBy))
-    def test_what_is_not_ours_asks_nobody(self, wish):
+    def test_what_is_not_ours_needs_no_service(self):
         broken = self.door(read=fail_with(ZeroDivisionError()),
                            fetch=fail_with(ZeroDivisionError()))
-        self.assert_verdict('untouched', broken.place(self.wish(
-            image_ref=self.glance.add_image('db'), **wish)))
+        self.assert_verdict('not_ours', broken.place(self.wish(
+            image_ref=self.glance.add_image('db'), named_type=EXPLICIT)))
+        self.assertNotIn('ERROR', self.log.output)
+
+    @ddt.data(*decision.FixedBy)
+    def test_what_has_a_place_needs_no_image(self, fixed_by):
+        broken = self.door(fetch=fail_with(ZeroDivisionError()))
+        placed = broken.place(self.wish(
+            image_ref=self.glance.add_image('db'), fixed_by=fixed_by,
+            named_type=FOLLOWS))
+        self.assertIn(placed.decision.verdict, (
+            decision.Verdict.UNDECIDED, decision.Verdict.NOT_OURS))
         self.assertNotIn('ERROR', self.log.output)
 
     def test_without_tiers_glance_is_not_asked(self):
         for ident in self.types.values():
             volume_types.destroy(self.cinder.admin, ident)
-        self.assert_verdict('untouched', self.door().place(
+        self.assert_verdict('not_ours', self.door().place(
             self.wish(image_ref=self.glance.add_image('db'))),
             decision.Rule.NO_TIERS)
         self.assertEqual([], self.glance.requests)
@@ -170,12 +180,12 @@ class PlaceTestCase(DoorTestCase):
         if rule is None:
             self.assert_placed(tier, placed)
         else:
-            self.assert_verdict('untouched', placed, rule)
+            self.assert_verdict('not_ours', placed, rule)
 
     def test_the_default_type_of_the_project(self):
         self.cinder.set_project_default(self.cinder.add_type('plain'))
         wish = self.wish(image_ref=self.glance.add_image('db'))
-        self.assert_verdict('untouched', self.door().place(wish),
+        self.assert_verdict('not_ours', self.door().place(wish),
                             decision.Rule.PROJECT_TYPE)
         self.cinder.set_project_default(self.cinder.add_type(
             'follow', tiers_follow_image='<is> True'))
@@ -188,10 +198,14 @@ class PlaceTestCase(DoorTestCase):
                 'db', cinder_img_volume_type='plain'))))
 
     def test_the_image_of_a_server_with_a_volume_is_a_snapshot(self):
-        image = self.glance.add_image('db', block_device_mapping=[
-            {'source_type': 'snapshot', 'boot_index': 0}])
-        self.assert_verdict('untouched', self.door().place(
-            self.wish(image_ref=image)), decision.Rule.FIXED)
+        image = self.glance.add_image('db', block_device_mapping=json.dumps(
+            [{'source_type': 'snapshot', 'boot_index': 0,
+              'snapshot_id': 'x'}]))
+        self.assert_verdict('undecided', self.door().place(self.wish(
+            image_ref=image, takes_boot_snapshots=True)),
+            decision.Rule.FIXED)
+        self.assert_placed('database', self.door().place(
+            self.wish(image_ref=image)))
 
     @ddt.data('http://host/', '')
     def test_an_image_is_asked_for_once(self, start):
@@ -215,26 +229,46 @@ class PlaceTestCase(DoorTestCase):
 @ddt.ddt
 class OnErrorTestCase(DoorTestCase):
 
-    def place(self, name='api', **parts):
+    def place(self, name='api', named_type=FOLLOWS, **parts):
         failing = {'fetch': fail_with(glance.ImageUnreadable('down'))}
         return self.door(name, **{**failing, **parts}).place(
-            self.wish(image_ref=self.glance.add_image('db')))
+            self.wish(image_ref=self.glance.add_image('db'),
+                      named_type=named_type, keeps_type=name == 'scheduler'))
 
     @ddt.data('api', 'scheduler')
     def test_each_choice(self, name):
         self.assert_placed('general', self.place(name), decision.Rule.ERROR)
         self.configure(on_error='pass')
-        self.assert_verdict('untouched', self.place(name),
+        self.assert_verdict('undecided', self.place(name),
                             decision.Rule.ERROR)
         self.configure(on_error='fail')
         self.assert_verdict('refused', self.place(name), decision.Rule.ERROR)
+
+    def test_an_image_that_was_not_read_may_name_a_type(self):
+        self.assert_verdict('undecided', self.place(named_type=None),
+                            decision.Rule.IMAGE_UNREAD)
+
+    def test_an_image_that_was_not_read_may_bring_a_key(self):
+        self.cinder.add_encryption(self.cinder.add_type('luks'))
+        self.assert_verdict('undecided', self.place(),
+                            decision.Rule.IMAGE_UNREAD)
+        self.assert_placed('general', self.place('scheduler'))
+
+    @ddt.data('fallback', 'pass')
+    def test_an_image_that_is_refused_is_refused(self, on_error):
+        self.configure(on_error=on_error)
+        refusing = fail_with(glance.ImageRefused('404', is_lasting=True))
+        for named in (None, FOLLOWS):
+            self.assert_verdict(
+                'refused', self.place(named_type=named, fetch=refusing),
+                decision.Rule.IMAGE_REFUSED)
 
     @ddt.data(('api', 'scheduler'), ('scheduler', 'api'))
     @ddt.unpack
     def test_each_door_may_have_its_own(self, name, other):
         self.configure(**{f'{name}_on_error': 'fail', 'on_error': 'pass'})
         self.assert_verdict('refused', self.place(name))
-        self.assert_verdict('untouched', self.place(other))
+        self.assert_verdict('undecided', self.place(other))
 
     def test_a_wrong_word_in_the_file_is_told_and_falls_back(self):
         self.cinder.conf.load_raw_values(group='cinder_tiers',
@@ -247,15 +281,17 @@ class OnErrorTestCase(DoorTestCase):
         """Only the image could have changed that."""
         self.configure(on_error=on_error)
         self.cinder.set_project_default(self.cinder.add_type('plain'))
-        self.assert_verdict('untouched', self.place(),
+        self.assert_verdict('not_ours', self.place(named_type=None),
                             decision.Rule.PROJECT_TYPE)
 
-    @ddt.data(('fallback', 'untouched'), ('pass', 'untouched'),
-              ('fail', 'refused'))
+    @ddt.data(('api', 'fallback', 'undecided'), ('api', 'pass', 'undecided'),
+              ('api', 'fail', 'refused'), ('scheduler', 'fail', 'refused'),
+              ('scheduler', 'fallback', 'refused'),
+              ('scheduler', 'pass', 'refused'))
     @ddt.unpack
-    def test_the_tiers_cannot_be_read(self, on_error, verdict):
+    def test_the_tiers_cannot_be_read(self, name, on_error, verdict):
         self.configure(on_error=on_error)
-        placed = self.place(read=fail_with(ZeroDivisionError()))
+        placed = self.place(name, read=fail_with(ZeroDivisionError()))
         self.assert_verdict(verdict, placed, decision.Rule.ERROR)
 
     def test_a_private_fall_back(self):
@@ -315,7 +351,7 @@ class TierChangedTestCase(DoorTestCase):
 
         self.configure(applied_cache_seconds=1000)
         return self.door(name, read=read).place(
-            self.wish(user, image_ref=self.image))
+            self.wish(user, image_ref=self.image, named_type=FOLLOWS))
 
     def test_a_tier_is_gone(self):
         volume_types.destroy(self.cinder.admin, self.types['database'])
@@ -349,13 +385,13 @@ class TierChangedTestCase(DoorTestCase):
     def test_all_tiers_are_gone(self):
         for ident in self.types.values():
             volume_types.destroy(self.cinder.admin, ident)
-        self.assert_verdict('untouched', self.place(1),
+        self.assert_verdict('not_ours', self.place(1),
                             decision.Rule.NO_TIERS)
 
     def test_all_tiers_are_gone_and_nobody_notices(self):
         for ident in self.types.values():
             volume_types.destroy(self.cinder.admin, ident)
-        self.assert_verdict('untouched', self.place(1000),
+        self.assert_verdict('undecided', self.place(1000),
                             decision.Rule.ERROR)
 
 

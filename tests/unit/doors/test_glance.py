@@ -49,12 +49,14 @@ class GlanceTestCase(testtools.TestCase):
     def assert_refused(self, ref, is_lasting):
         error = self.assertRaises(glance.ImageRefused, self.fetch, ref)
         self.assertIs(is_lasting, error.is_lasting)
+        self.assertTrue(error.caused_by_client)
         return error
 
     def assert_unreadable(self, ref):
         """Glance failed: it did not refuse the image."""
         error = self.assertRaises(glance.ImageUnreadable, self.fetch, ref)
         self.assertNotIsInstance(error, glance.ImageRefused)
+        self.assertFalse(error.caused_by_client)
         return error
 
 
@@ -69,7 +71,7 @@ class ByIdTestCase(GlanceTestCase):
                 image_id=ident, image=decision.Image(
                     owner='o', visibility='public',
                     tags=frozenset({'db', HOSTILE})),
-                volume_type=None, stands_for_snapshot=False),
+                volume_type=None, boot_snapshot=False),
             self.fetch(ident))
 
     def test_one_request_with_the_token_of_the_user(self):
@@ -160,18 +162,32 @@ class ByIdTestCase(GlanceTestCase):
             cinder_img_volume_type=value).volume_type)
 
     @ddt.data([BOOT], json.dumps([BOOT]),
-              json.dumps([{'source_type': 'blank'}, BOOT]))
+              json.dumps([{'source_type': 'blank'}, BOOT]),
+              json.dumps([{**BOOT, 'boot_index': False}]),
+              json.dumps([{**BOOT, 'boot_index': -0.0}]))
     def test_an_image_that_stands_for_a_snapshot(self, mapping):
         self.assertTrue(self.fetch_with(
-            block_device_mapping=mapping).stands_for_snapshot)
+            block_device_mapping=mapping).boot_snapshot)
 
-    @ddt.data('', '[]', '{}', 'garbage', 'null', '7', '[7]', '[null]', '[[]]',
-              '[' * 100000, '9' * 100000, 7, None, BOOT,
+    @ddt.data('[]', '{}', 'null', '7', '[7]', '[null]', '[[]]', 7, None, BOOT,
               [{**BOOT, 'boot_index': 1}], [{**BOOT, 'boot_index': '0'}],
               [{**BOOT, 'source_type': 'image'}], [{'boot_index': 0}])
     def test_an_image_that_does_not(self, mapping):
         self.assertFalse(self.fetch_with(
-            block_device_mapping=mapping).stands_for_snapshot)
+            block_device_mapping=mapping).boot_snapshot)
+
+    @ddt.data('', 'garbage', '[' * 100000, '9' * 100000)
+    def test_an_image_that_cinder_cannot_read(self, text):
+        """It is the tenant's text, and no failure of Glance."""
+        for name in ('block_device_mapping', 'mappings'):
+            self.assert_refused(self.glance.add_image(**{name: text}),
+                                is_lasting=True)
+
+    @ddt.data(('c0ffee', True), (7, True), ('', False), (None, False))
+    @ddt.unpack
+    def test_an_image_that_brings_a_key(self, key_id, expected):
+        self.assertIs(expected, self.fetch_with(
+            cinder_encryption_key_id=key_id).image.brings_key)
 
     def test_no_text_of_an_image_is_logged(self):
         ident = self.glance.add_image(HOSTILE, 'tag-of-the-image')
@@ -229,8 +245,43 @@ class ByNameTestCase(GlanceTestCase):
 
     def test_a_name_that_is_no_text(self):
         """JSON can hold what no URL can: Glance is not to blame."""
-        self.assert_refused('\ud800', is_lasting=False)
+        self.assertFalse(self.assert_refused(
+            '\ud800', is_lasting=False).is_answer)
         self.assertEqual([], self.glance.requests)
+
+
+@ddt.ddt
+class NamedLikeAnIdTestCase(GlanceTestCase):
+
+    @ddt.data(400, 401, 403, 404, 413)
+    def test_what_is_not_shown_by_its_id_is_a_name(self, status):
+        ident = self.glance.answer(status)
+        image = self.glance.add_image('db', name=ident)
+        self.assertEqual(image, self.fetch(ident).image_id)
+        self.assertEqual(2, len(self.glance.requests))
+
+    def test_the_name_is_the_whole_of_the_reference(self):
+        self.glance.add_image('db', name=IDENT)
+        image = self.glance.add_image('db', name=f'a/{IDENT}')
+        self.assertEqual(image, self.fetch(f'a/{IDENT}').image_id)
+
+    def test_an_id_goes_before_a_name(self):
+        image = self.glance.add_image('db')
+        self.glance.add_image('db', name=image)
+        self.assertEqual(image, self.fetch(image).image_id)
+        self.assertEqual(1, len(self.glance.requests))
+
+    def test_an_id_that_glance_fails_to_show_is_no_name(self):
+        ident = self.glance.answer(500)
+        self.glance.add_image('db', name=ident)
+        self.assert_unreadable(ident)
+
+    @ddt.data(500, 404, {'images': None})
+    def test_without_such_a_name_the_id_is_refused(self, listing):
+        """No failure of Glance: the odd name is the tenant's."""
+        self.glance.listing = listing
+        error = self.assert_refused(f'\u202e/{IDENT}', is_lasting=True)
+        self.assertEqual('Glance answered 404', str(error))
 
 
 @ddt.ddt

@@ -21,6 +21,7 @@ from cinder_tiers.doors import images
 from tests.unit.doors import images_case
 from tests.unit.doors.images_case import facts
 from tests.unit.doors.images_case import IDENT
+from tests.unit.doors.images_case import private
 from tests.unit.doors.images_case import refused
 
 
@@ -62,6 +63,60 @@ class CacheTestCase(images_case.ImagesTestCase):
         self.assert_reads(1, project='them')
         self.assert_reads(1, ref=f'http://host/images/{IDENT}')
 
+    def test_a_private_image_is_that_of_the_project_that_sees_it(self):
+        """Another project may have an image of that name."""
+        self.glance.answers['us'] = private(IDENT)
+        theirs = self.glance.answers['them'] = facts(str(uuid.uuid4()))
+        self.assert_reads(1)
+        self.assertIsNone(self.images.remembered(IDENT))
+        self.assertIsNone(self.images.remembered(IDENT, 'them'))
+        self.assertEqual(theirs, self.assert_reads(2, project='them'))
+        self.assertEqual(private(IDENT), self.assert_reads(2))
+        self.assertEqual(private(IDENT), self.images.remembered(IDENT, 'us'))
+
+    def test_nor_do_those_who_wait_at_that_time_get_it(self):
+        self.glance.answers['us'] = private(IDENT)
+        go = self.hold()
+        ours = self.board(4)
+        self.wait_for_call()
+        theirs = self.board(4, project='them')
+        go()
+        self.assertEqual(([private(IDENT)] * 4, [facts(IDENT)] * 4),
+                         (ours(), theirs()))
+        self.assertEqual([('us', IDENT), ('them', IDENT)], self.glance.calls)
+
+    def test_an_image_named_like_an_id_is_that_of_the_project(self):
+        other = str(uuid.uuid4())
+        self.glance.answers['us'] = facts(other)
+        for _ in range(2):
+            self.assertEqual(facts(other), self.assert_reads(1))
+        self.assertIsNone(self.images.remembered(IDENT))
+        self.assertEqual(facts(IDENT), self.assert_reads(2, project='them'))
+
+    def test_an_image_named_like_a_url_is_not_one_named_like_its_id(self):
+        """The name is the whole of the reference."""
+        url, first, second = f'a/{IDENT}', str(uuid.uuid4()), str(uuid.uuid4())
+        self.glance.answers.update({url: facts(first), IDENT: facts(second)})
+        go = self.hold()
+        landed = [self.board(4, ref=url), self.board(4, ref=IDENT)]
+        self.wait_for_call()
+        go()
+        self.assertEqual([[facts(first)] * 4, [facts(second)] * 4],
+                         [land() for land in landed])
+        for _ in range(2):
+            self.assertEqual(facts(first), self.assert_reads(2, ref=url))
+            self.assertEqual(facts(second), self.assert_reads(2))
+
+    def test_what_is_the_same_again_is_the_same_object(self):
+        """The doors remember by it."""
+        first = self.assert_reads(1)
+        self.now += 30
+        self.assertIs(first, self.assert_reads(2))
+        self.assertIs(first, self.images.remembered(IDENT))
+        self.glance.answers[IDENT] = facts(IDENT, 'public', 'new')
+        self.now += 30
+        self.assertEqual({'new'}, self.assert_reads(3).image.tags)
+
     def test_a_name_is_what_the_project_sees(self):
         mine = self.glance.answers['us'] = facts(str(uuid.uuid4()))
         theirs = self.glance.answers['them'] = facts(str(uuid.uuid4()))
@@ -95,13 +150,16 @@ class CacheTestCase(images_case.ImagesTestCase):
         self.assertEqual(3, sum(self.images.remembered(ref) is not None
                                 for ref in refs))
 
-    def test_no_more_refusals_are_remembered_than_allowed(self):
-        self.images = images.Images(size=3, fetch=self.glance)
-        self.glance.answers['us'] = refused()
+    def test_nor_for_the_case_that_glance_fails(self):
+        self.images = images.Images(size=3, fetch=self.glance,
+                                    clock=lambda: self.now)
         refs = [str(uuid.uuid4()) for _ in range(10)]
-        for ref in refs * 2:
+        for ref in refs:
             self.read(ref)
-        self.assertEqual(20, len(self.glance.calls))
+        self.now += 30
+        self.glance.answers['us'] = glance.ImageUnreadable('down')
+        self.assertEqual(3, sum(
+            isinstance(self.read(ref), glance.ImageFacts) for ref in refs))
 
     def test_an_error_is_not_remembered(self):
         self.glance.answers[IDENT] = glance.ImageUnreadable('down')
@@ -122,25 +180,27 @@ class RefusalTestCase(images_case.ImagesTestCase):
         super().setUp()
         self.glance.answers['them'] = refused()
 
-    def test_it_is_remembered_for_its_own_time(self):
-        self.assert_fails(1, project='them')
-        self.now += 1.999
-        error = self.assert_fails(1, project='them')
-        self.assertIsInstance(error, glance.ImageRefused)
-        self.now += 0.001
-        self.assert_fails(2, project='them')
+    def test_it_is_not_remembered(self):
+        """The next try may be after the image was shared or created."""
+        for calls in (1, 2, 3):
+            error = self.assert_fails(calls, project='them')
+            self.assertIsInstance(error, glance.ImageRefused)
+            self.assertTrue(error.caused_by_client)
+        self.glance.answers.clear()
+        self.assert_reads(4, project='them')
 
     def test_it_is_that_of_one_project(self):
         self.assert_fails(1, project='them')
         self.assert_reads(2)
-        # Cinder refuses the image itself; its tags are no secret of ours.
-        self.assert_reads(2, project='them')
 
-    def test_that_of_an_expired_token_is_not_remembered(self):
-        self.glance.answers['them'] = refused(is_lasting=False)
-        self.assert_fails(1, project='them')
-        self.glance.answers.clear()
-        self.assert_reads(2, project='them')
+    def test_those_of_the_project_at_that_time_share_it(self):
+        go = self.hold()
+        land = self.board(32, project='them')
+        self.wait_for_call()
+        go()
+        for error in land():
+            self.assertIsInstance(error, glance.ImageRefused)
+        self.assertEqual(1, len(self.glance.calls))
 
     def test_it_does_not_reach_another_project_in_the_same_call(self):
         go = self.hold()

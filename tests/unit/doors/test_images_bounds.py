@@ -48,11 +48,11 @@ def fetch(user, ref):
     calls.append(ref)
     time.sleep(60 if ref == 'hang' else 0.2)
     return glance.ImageFacts(
-        image_id='id-' + ref, volume_type=None, stands_for_snapshot=False,
+        image_id='id-' + ref, volume_type=None, boot_snapshot=False,
         image=decision.Image(owner=None, visibility='public'))
 known = images.Images(size=10, fetch=fetch)
 limits = images.Limits(timeout_s=1, max_calls=16, failures=3, retry_s=9,
-                       image_ttl_s=30, refusal_ttl_s=2)
+                       image_ttl_s=30, stale_s=0)
 user = context.RequestContext(user_id='user', project_id='p', is_admin=False)
 ticks = []
 def tick():
@@ -62,7 +62,7 @@ def tick():
 eventlet.spawn(tick)
 def read(ref):
     try:
-        return known.read(user, ref, limits).image_id
+        return known.read(user, ref, limits).facts.image_id
     except glance.ImageUnreadable as error:
         return str(error)
 def many(ref):
@@ -129,117 +129,11 @@ class BoundTestCase(images_case.ImagesTestCase):
         self.settle(lambda: self.images.remembered(IDENT))
         self.assert_reads(1)
 
-    def test_a_late_refusal_is_remembered(self):
-        self.glance.answers[IDENT] = refused()
-        go = self.hold()
-        self.assert_fails(1, timeout_s=0.1)
-        go()
-        self.settle(lambda: isinstance(self.read(timeout_s=0.1),
-                                       glance.ImageRefused))
-
-    def test_no_more_calls_than_allowed_are_under_way(self):
-        go = self.hold()
-        for calls in (1, 2):
-            self.assert_fails(calls, str(uuid.uuid4()), timeout_s=0.1,
-                              max_calls=2)
-        error = self.assert_at_once(self.assert_fails, 2, max_calls=2)
-        self.assertIn('at most 2 are allowed', str(error))
-        go()
-        self.settle(lambda: isinstance(self.read(max_calls=2),
-                                       glance.ImageFacts))
-
     def test_what_is_remembered_needs_no_call(self):
         self.assert_reads(1)
         self.hold()
         self.assert_fails(2, str(uuid.uuid4()), timeout_s=0.1, max_calls=1)
         self.assert_reads(2, max_calls=1)
-
-
-class BreakerTestCase(images_case.ImagesTestCase):
-
-    def fail(self, error):
-        """Glance fails with this for every image from now on."""
-        self.glance.answers['us'] = error
-
-    def open(self):
-        self.fail(glance.ImageUnreadable('down'))
-        for calls in (1, 2, 3):
-            self.assert_fails(calls)
-
-    def test_after_three_failures_glance_is_left_alone(self):
-        self.open()
-        for _ in range(5):
-            error = self.assert_fails(3, str(uuid.uuid4()))
-            self.assertIn('asked again after 10 s', str(error))
-
-    def test_what_is_remembered_serves_meanwhile(self):
-        other = str(uuid.uuid4())
-        self.read(other)
-        self.glance.calls.clear()
-        self.open()
-        self.assert_reads(3, other)
-
-    def test_after_a_while_one_call_shows_whether_it_is_back(self):
-        self.open()
-        self.now += 10
-        self.assert_fails(4)
-        self.assert_fails(4)
-        self.now += 10
-        self.glance.answers.clear()
-        self.assert_reads(5)
-        self.assert_reads(6, str(uuid.uuid4()))
-
-    def test_only_one_of_many_shows_it(self):
-        self.open()
-        self.now += 10
-        go = self.hold()
-        land = self.board(1)
-        self.settle(lambda: len(self.glance.calls) == 4)
-        for _ in range(8):
-            self.assert_fails(4, str(uuid.uuid4()))
-        go()
-        land()
-        self.assertEqual(4, len(self.glance.calls))
-
-    def test_timeouts_are_failures_and_a_late_answer_ends_them(self):
-        go = self.hold()
-        refs = [str(uuid.uuid4()) for _ in range(3)]
-        for calls, ref in enumerate(refs, 1):
-            self.assert_fails(calls, ref, timeout_s=0.1)
-        self.assert_fails(3)
-        go()
-        self.settle(lambda: all(map(self.images.remembered, refs)))
-        self.assert_reads(4)
-
-    def test_a_hung_call_counts_once_for_all_who_waited(self):
-        self.hold()
-        self.board(16, timeout_s=0.1)()
-        self.assertEqual(1, len(self.glance.calls))
-        self.glance.go = threading.Event()
-        self.glance.go.set()
-        self.assert_reads(2)
-
-    def test_a_refusal_is_no_failure(self):
-        for is_lasting in (True, False):
-            self.fail(refused(is_lasting))
-            for _ in range(5):
-                self.assert_fails(len(self.glance.calls) + 1,
-                                  str(uuid.uuid4()))
-
-    def test_a_refusal_shows_that_glance_is_back(self):
-        self.open()
-        self.now += 10
-        self.fail(refused())
-        self.assert_fails(4)
-        self.assert_fails(5, str(uuid.uuid4()))
-
-    def test_an_error_of_ours_is_no_failure_of_glance(self):
-        """Or one user's image could take the tags of all others away."""
-        self.fail(RecursionError())
-        for _ in range(5):
-            self.assertRaises(RecursionError, self.read, str(uuid.uuid4()))
-        self.glance.answers.clear()
-        self.assert_reads(6)
 
 
 class ManyThreadsTestCase(images_case.ImagesTestCase):
@@ -295,7 +189,7 @@ class ImagesOverHttpTestCase(testtools.TestCase):
     def read(self, ref, timeout_s=20.0):
         return self.images.read(
             self.cinder.user(), ref,
-            images.Limits(**{**LIMITS, 'timeout_s': timeout_s}))
+            images.Limits(**{**LIMITS, 'timeout_s': timeout_s})).facts
 
     def test_one_request_when_cold_and_none_when_warm(self):
         ref = self.glance.add_image('db')

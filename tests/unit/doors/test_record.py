@@ -13,9 +13,12 @@
 
 """The record of a decision: what is logged, what is sent, what never is."""
 
+import dataclasses
 import json
+import logging
 import queue
 import socket
+import threading
 import time
 
 from cinder import context as cinder_context
@@ -44,6 +47,18 @@ def decide(*tags, tiers=TIERS, **request):
                            tags=frozenset(tags)) if tags else None
     return placement.decide(tiers=tiers, request=decision.Request(
         project=PROJECT, image=image, **request))
+
+
+def undecided(rule):
+    return decision.PlacementDecision(
+        verdict=decision.Verdict.UNDECIDED,
+        reasons=(decision.Reason(rule=rule),))
+
+
+def not_ours(rule):
+    return decision.PlacementDecision(
+        verdict=decision.Verdict.NOT_OURS,
+        reasons=(decision.Reason(rule=rule),))
 
 
 def record_of(decided, **values):
@@ -76,7 +91,7 @@ class LineTestCase(testtools.TestCase):
         level, words, text = line.split(' ', 2)
         self.assertEqual(('INFO', 'tiers.decision'), (level, words))
         self.assertEqual({
-            'version': '1.0',
+            'version': '2.0',
             'text': 'tier database: a tag of the image asks for the tier '
                     '(tier=database, found=database); another tier may take '
                     'the volume when this one has no room (tier=database, '
@@ -91,11 +106,14 @@ class LineTestCase(testtools.TestCase):
             'user_id': 'user',
             'volume_id': 'volume',
             'image_id': 'image',
+            'image_age_seconds': None,
+            'zone': None,
             'reasons': [
                 {'rule': 'tag', 'tier': 'database', 'found': 'database'},
                 {'rule': 'overflow', 'tier': 'database',
                  'found': 'general'}],
             'error': None,
+            'client_error': False,
             'seconds': 0.012346,
         }, json.loads(text))
 
@@ -104,6 +122,45 @@ class LineTestCase(testtools.TestCase):
         level, _, text = line.split(' ', 2)
         self.assertEqual('ERROR', level)
         self.assertEqual('Glance answered 404', json.loads(text)['error'])
+
+    def test_an_error_that_the_client_caused_is_none_of_the_operator(self):
+        recorder = record.Recorder()
+        for _ in range(50):
+            recorder.keep(record_of(
+                undecided(decision.Rule.ERROR), error='Glance answered 404',
+                is_clients_doing=True), notify=False)
+        self.assertTrue(recorder.wait(30))
+        lines = self.log.output.splitlines()
+        self.assertEqual(50, len(lines))
+        for line in lines:
+            level, _, text = line.split(' ', 2)
+            self.assertEqual('INFO', level)
+            self.assertEqual(
+                ('Glance answered 404', True),
+                (json.loads(text)['error'], json.loads(text)['client_error']))
+
+    def test_a_client_that_causes_errors_does_not_wait_for_the_log(self):
+        held = threading.Event()
+        self.addCleanup(held.set)
+        handler, = logging.getLogger().handlers
+        handler.addFilter(lambda line: held.wait(60))
+        recorder = record.Recorder()
+        requests = threading.Thread(target=lambda: [
+            recorder.keep(record_of(decide(), error='Glance answered 404',
+                                    is_clients_doing=True), notify=False)
+            for _ in range(50)])
+        requests.start()
+        requests.join(10)
+        self.assertFalse(requests.is_alive())
+        self.assertEqual('', self.log.output)
+        held.set()
+        self.assertTrue(recorder.wait(30))
+        self.assertEqual(50, len(self.log.output.splitlines()))
+
+    def test_the_age_of_an_old_answer_is_told(self):
+        line, = self.keep(record_of(decide(), image_age_s=61.23456))
+        self.assertEqual(61.235, json.loads(
+            line.split(' ', 2)[2])['image_age_seconds'])
 
     def test_a_bug_is_logged_with_its_way(self):
         try:
@@ -116,18 +173,39 @@ class LineTestCase(testtools.TestCase):
         self.assertIn('Traceback (most recent call last):', lines)
 
     def test_where_there_was_nothing_to_decide_nothing_is_kept(self):
-        explicit = decision.NamedType(source=decision.TypeSource.REQUEST,
-                                      follows_image=False)
-        for nothing in (decide(tiers=()), decide(named_type=explicit),
-                        decide(fixed_by=decision.FixedBy.GROUP)):
-            self.assertEqual([], self.keep(record_of(nothing)))
+        for rule in (decision.Rule.FIXED, decision.Rule.EXPLICIT_TYPE,
+                     decision.Rule.NO_TIERS):
+            self.assertEqual([], self.keep(record_of(not_ours(rule))), rule)
 
     def test_what_the_image_or_the_project_decided_is_kept(self):
-        for number, source in enumerate((decision.TypeSource.IMAGE,
-                                         decision.TypeSource.PROJECT), 1):
-            lines = self.keep(record_of(decide(named_type=decision.NamedType(
-                source=source, follows_image=False))))
+        for number, rule in enumerate((decision.Rule.IMAGE_TYPE,
+                                       decision.Rule.PROJECT_TYPE), 1):
+            lines = self.keep(record_of(not_ours(rule)))
             self.assertEqual(number, len(lines))
+
+    def test_what_no_tier_was_chosen_for_is_kept_whatever_the_rule(self):
+        for number, rule in enumerate(decision.Rule, 1):
+            lines = self.keep(record_of(undecided(rule)))
+            self.assertEqual(number, len(lines))
+            level, _, text = lines[-1].split(' ', 2)
+            self.assertEqual(
+                ('ERROR' if rule is decision.Rule.ERROR else 'INFO',
+                 'undecided'), (level, json.loads(text)['verdict']))
+
+    def test_a_zone_is_named_as_the_tier_knows_it(self):
+        for zones in ({'type_zones': frozenset({'az1'})},
+                      {'backend_zones': frozenset({'az1', 'az2'})}):
+            decided = decide(tiers=[dataclasses.replace(
+                TIERS[1], **zones)])
+            self.assertEqual('az1', record_of(
+                decided, zone='az1').payload['zone'])
+            self.assertIsNone(record_of(
+                decided, zone='text of a tenant').payload['zone'])
+
+    def test_a_zone_that_no_tier_knows_is_not_repeated(self):
+        for decided in (decide(), undecided(decision.Rule.NO_FALLBACK)):
+            self.assertIsNone(record_of(
+                decided, zone='text of a tenant').payload['zone'])
 
     def test_no_token_is_in_it(self):
         self.assertNotIn('token-of-user', self.keep(record_of(decide()))[0])
@@ -200,7 +278,7 @@ class NotificationTestCase(CinderTestCase):
         self.assertEqual(('cinder-tiers.scheduler', 'tiers.decision'),
                          (publisher, event))
         self.assertEqual(self.logged(), [payload])
-        self.assertEqual(('1.0', volume.id),
+        self.assertEqual(('2.0', volume.id),
                          (payload['version'], payload['volume_id']))
         self.assertEqual(
             ('user', PROJECT, payload['request_id']),

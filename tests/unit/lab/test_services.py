@@ -28,7 +28,8 @@ volume_backend_name = tier-a
 """
 
 
-class CinderFilesTest(testtools.TestCase):
+class ServicesTestCase(testtools.TestCase):
+    """A lab whose services do not run."""
 
     def setUp(self):
         super().setUp()
@@ -39,6 +40,9 @@ class CinderFilesTest(testtools.TestCase):
         (self.layout.etc / "cinder.conf").write_text("[DEFAULT]\n")
         self.layout.cinder_backends.write_text(BACKENDS)
         self.layout.cinder_api_paste.write_text("")
+
+
+class CinderFilesTest(ServicesTestCase):
 
     def override(self, name, text):
         (self.layout.cinder_overrides / name).write_text(text)
@@ -100,3 +104,43 @@ class CinderFilesTest(testtools.TestCase):
         self.assertEqual(["cinder-volume.cinder-tiers-lab@tier-b",
                           "cinder-volume.cinder-tiers-lab@full"],
                          services.queues(self.layout, "cinder-volume"))
+
+
+class ThreadsTest(ServicesTestCase):
+    """Cinder's services run with native threads when the lab is told so."""
+
+    VARIABLE = "OS_CINDER_DISABLE_EVENTLET_PATCHING"
+
+    def programs(self):
+        return [services.api_program(self.layout, "cinder"),
+                *services.worker_programs(
+                    self.layout, ["cinder-scheduler", "cinder-volume"])]
+
+    def values(self):
+        return [program.environment.get(self.VARIABLE)
+                for program in self.programs()]
+
+    def test_eventlet_is_the_first_choice(self):
+        self.assertEqual("eventlet", self.layout.threads)
+        self.assertEqual([None] * 3, self.values())
+
+    def test_another_choice_starts_all_of_cinder_anew(self):
+        before = self.programs()
+        self.layout.choose_threads("native")
+        self.assertEqual(["1"] * 3, self.values())
+        for old, new in zip(before, self.programs(), strict=True):
+            self.assertNotEqual(old, new)
+        self.layout.choose_threads("eventlet")
+        self.assertEqual(before, self.programs())
+
+    def test_the_choice_outlives_another_start(self):
+        self.layout.choose_threads("native")
+        self.layout = lab_layout.load_or_create(self.layout.root, {})
+        self.assertEqual(["1"] * 3, self.values())
+
+    def test_other_services_are_left_as_they_are(self):
+        (self.layout.etc / "nova.conf").write_text("")
+        before = services.worker_programs(self.layout, ["nova-scheduler"])
+        self.layout.choose_threads("native")
+        self.assertEqual(before, services.worker_programs(
+            self.layout, ["nova-scheduler"]))

@@ -163,7 +163,7 @@ class FaultsTestCase(TierSmallTestCase):
         self.assertIn('IndexError', self.log.output)
 
     def test_tiers_that_cannot_be_read(self):
-        self.execute('DROP TABLE default_volume_types')
+        self.execute('DROP TABLE encryption')
         self.assertEqual([self.big], self.hosts(1, self.add_small()))
         self.assertEqual(1, len(self.lines('ERROR TierWeigher failed')))
 

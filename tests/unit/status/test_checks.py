@@ -48,10 +48,16 @@ OPEN = STOCK_PASTE.replace(
 
 def state(*tiers, following=('image-tier',), problems=()):
     return applied.AppliedState(
-        tiers=tiers, problems=problems, following=dict.fromkeys(following),
-        types={tier.name: applied.TierType(
-            type_id=tier.name, extra_specs={}, is_public=True)
-            for tier in tiers})
+        tiers=tiers, problems=problems,
+        by_ident={ident: volume_type(name, follows_image=True)
+                  for name in following for ident in (name, f'id-{name}')},
+        types={tier.name: volume_type(tier.name) for tier in tiers})
+
+
+def volume_type(name, *, follows_image=False):
+    return applied.VolumeType(
+        type_id=f'id-{name}', name=name, is_public=True, extra_specs={},
+        follows_image=follows_image, projects=None)
 
 
 def tier(name, *tags, **fields):
@@ -59,6 +65,9 @@ def tier(name, *tags, **fields):
 
 
 GENERAL = tier('general', fallback=True)
+NORTH = tier('north', fallback=True, type_zones=frozenset(['n', 'nw']))
+SOUTH = tier('south', fallback=True, type_zones=frozenset(['s']))
+PRIVATE = tier('vip', 'vip', projects=frozenset(['p']))
 NONE = applied.AppliedState()
 
 
@@ -101,15 +110,27 @@ class TiersTestCase(ChecksTestCase):
             GENERAL, tier('database', 'db', priority=5,
                           overflow='general'))))
 
+    @ddt.data([GENERAL, NORTH], [NORTH, SOUTH])
+    def test_each_zone_may_have_a_fallback(self, tiers):
+        self.assert_result(
+            checks.SUCCESS, ', '.join(sorted(one.name for one in tiers)),
+            checks.tiers(state(*tiers)))
+
+    def test_no_fallback_may_be_what_the_catalog_says(self):
+        self.assert_result(checks.SUCCESS, 'the fallback: none',
+                           checks.tiers(state(tier('a', 'a'))))
+
     def test_a_tier_that_cannot_be_read(self):
         self.assert_result(
             checks.FAILURE, 'A tier is left out: priority is x.',
             checks.tiers(state(GENERAL, problems=['priority is x'])))
 
     @ddt.data(
-        ((tier('a', 'a'),), '0 tiers are the fall-back (none)'),
         ((GENERAL, tier('b', fallback=True)),
-         '2 tiers are the fall-back (b, general)'),
+         "tier 'general' is a second fallback beside 'b'"),
+        ((NORTH, tier('b', fallback=True, type_zones=frozenset(['n']))),
+         "tiers 'b' and 'north' are both the fallback in availability zone "
+         'n; run'),
         ((GENERAL, tier('a', 'a', priority=7), tier('b', 'b', priority=7)),
          'Tiers a and b both have priority 7'),
         ((GENERAL, tier('a', 'a', overflow='gone')),
@@ -135,6 +156,9 @@ class SchedulerTestCase(ChecksTestCase):
         (NONE, STOCK, [], checks.SUCCESS, ''),
         (state(GENERAL), [*STOCK, 'TierFilter'], [], checks.SUCCESS, ''),
         (state(GENERAL), STOCK, [], checks.WARNING, 'has no TierFilter'),
+        (state(GENERAL, PRIVATE), STOCK, [], checks.FAILURE,
+         'Tiers are private (vip), but'),
+        (state(PRIVATE), [*STOCK, 'TierFilter'], [], checks.SUCCESS, ''),
         (state(tier('a', overflow='b')), ['TierFilter'], ['CapacityWeigher'],
          checks.WARNING, 'overflow (a)'),
         (state(tier('a', overflow='b')), ['TierFilter'], ['TierWeigher'],
@@ -187,10 +211,17 @@ class ApiTestCase(ChecksTestCase):
             checks.WARNING, f'default_volume_type is {default_type}',
             self.check(OPEN, state(GENERAL), default_type=default_type))
 
-    def test_ids_are_not_proposed_as_the_default_type(self):
+    def test_names_are_proposed_as_the_default_type(self):
         result = self.check(OPEN, state(GENERAL, following=(
             'image-tier', '6f5902ac-2378-4a23-bdc5-7b5e1ab30e5a')), 'x')
-        self.assert_result(checks.WARNING, 'one of image-tier.', result)
+        self.assert_result(
+            checks.WARNING,
+            'one of 6f5902ac-2378-4a23-bdc5-7b5e1ab30e5a, image-tier.',
+            result)
+
+    def test_the_default_type_may_be_an_id(self):
+        self.assert_result(checks.SUCCESS, '', self.check(
+            OPEN, state(GENERAL), default_type='id-image-tier'))
 
     @ddt.data('', 'x', '[a]\nb', STOCK_PASTE.replace('/v3:', '/v2:'),
               STOCK_PASTE.replace('[composite:openstack_volume_api_v3]',
@@ -199,3 +230,22 @@ class ApiTestCase(ChecksTestCase):
         error = self.assertRaises(ValueError, paste.find_door, text,
                                   strategy='keystone', is_limited=True)
         self.assertNotEqual('', str(error))
+
+
+@ddt.ddt
+class DefaultTypeTestCase(ChecksTestCase):
+
+    @ddt.data(
+        (state(GENERAL), 'image-tier', checks.SUCCESS, ''),
+        (state(NORTH), 'image-tier', checks.SUCCESS, ''),
+        (state(tier('a', 'a')), 'general', checks.SUCCESS, ''),
+        (state(tier('a', 'a')), None, checks.SUCCESS, ''),
+        (state(tier('a', 'a')), 'image-tier', checks.FAILURE,
+         'no applied tier is the fallback'),
+        (state(tier('a', 'a')), 'id-image-tier', checks.FAILURE, ''),
+        (state(), 'image-tier', checks.WARNING,
+         'set a default_volume_type that names a backend'))
+    @ddt.unpack
+    def test_a_type_that_follows_the_image(self, tiers, name, code, found):
+        self.assert_result(code, found, checks.default_type(
+            tiers, default_type=name))

@@ -93,7 +93,8 @@ class CommandTestCase(testtools.TestCase):
         done = self.check('--json')
         codes, details = self.codes(done)
         self.assertEqual((0, {'Options': 0, 'Applied tiers': 0,
-                              'Scheduler door': 0, 'API door': 0}),
+                              'Scheduler door': 0, 'API door': 0,
+                              'Default volume type': 0}),
                          (done.returncode, codes), details)
         self.assertIn('tiers: 2', details)
 
@@ -104,7 +105,8 @@ class CommandTestCase(testtools.TestCase):
         done = self.check('--json')
         codes, details = self.codes(done)
         self.assertEqual((1, {'Options': 0, 'Applied tiers': 0,
-                              'Scheduler door': 1, 'API door': 1}),
+                              'Scheduler door': 1, 'API door': 1,
+                              'Default volume type': 0}),
                          (done.returncode, codes), details)
 
     def test_wrong_and_unknown_options(self):
@@ -124,7 +126,8 @@ class CommandTestCase(testtools.TestCase):
         done = self.check('--json')
         codes, details = self.codes(done)
         self.assertEqual((1, {'Options': 0, 'Applied tiers': 1,
-                              'Scheduler door': 1, 'API door': 1}),
+                              'Scheduler door': 1, 'API door': 1,
+                              'Default volume type': 1}),
                          (done.returncode, codes), details)
         self.assertIn('unable to open database file', details)
 

@@ -19,11 +19,12 @@ some values; then ours raises the same.
 """
 
 from cinder.scheduler.filters import capabilities_filter
+from cinder.scheduler import weights
 import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from cinder_tiers.scheduler import matching
+from cinder_tiers.doors import matching
 from tests.unit.doors import cinder_fixture
 
 # Few names and values, so that specs and capabilities often meet.
@@ -70,6 +71,11 @@ def passes(matcher, backend):
     return bool(matcher.keep([backend]))
 
 
+def verdicts(matcher, *backends):
+    return matcher.verdicts([weights.WeighedHost(backend, 0.0)
+                             for backend in backends])
+
+
 def cinder_passes(backend, extra_specs):
     return capabilities_filter.CapabilitiesFilter().backend_passes(
         backend, {'resource_type': {'extra_specs': extra_specs}})
@@ -83,8 +89,11 @@ def add_backend(capabilities):
 class MatcherTestCase(testtools.TestCase):
 
     def assert_same(self, matcher, backend, extra_specs):
-        self.assertEqual(outcome(cinder_passes, backend, extra_specs),
-                         outcome(passes, matcher, backend),
+        """Asked by a filter, and by a weigher, which may be the first."""
+        expected = outcome(cinder_passes, backend, extra_specs)
+        if isinstance(expected, bool):
+            self.assertEqual([expected], verdicts(matcher, backend))
+        self.assertEqual(expected, outcome(passes, matcher, backend),
                          (extra_specs, backend.capabilities))
 
     @thorough
@@ -189,6 +198,13 @@ class BackendNameTestCase(testtools.TestCase):
     def test_one_that_has_just_become_own_is_kept_if_it_is_the_only_one(self):
         renamed = self.backend('own', attribute='other')
         self.assertEqual([renamed], self.matcher.keep([renamed, self.other]))
+
+    def test_a_weigher_is_told_of_each(self):
+        new = self.backend('new')
+        for backends in ((self.other, self.own, self.other),
+                         (self.own, new, self.other)):
+            self.assertEqual([one is self.own for one in backends],
+                             verdicts(self.matcher, *backends))
 
     def test_a_name_never_seen_is_looked_at(self):
         self.assertEqual([self.own],

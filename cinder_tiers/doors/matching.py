@@ -50,6 +50,16 @@ class Matcher:
         self._by_strings: dict[object, bool] = {}
         self._by_values: dict[object, bool] = {}
 
+    @property
+    def names_capabilities(self) -> bool:
+        """Whether the extra specs ask anything of a backend."""
+        return self._values is not None
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The capabilities on which a verdict depends; None for all."""
+        return self._names if self._remembers else None
+
     def keep(self, backends: list) -> list:
         """The backends that may serve a volume of the type, in order.
 
@@ -75,6 +85,29 @@ class Matcher:
         except (AttributeError, KeyError, TypeError):
             return self._judge_all(backends)
 
+    def verdicts(self, weighed: list) -> list[bool]:
+        """Of each backend whether it may serve a volume of the type.
+
+        For a weigher, so of the backends that all filters let through.
+
+        :param weighed: WeighedHost objects of Cinder's scheduler.
+        :raises Exception: whatever Cinder's matching raises.
+        """
+        known, values = self._by_strings, self._values
+        try:
+            if self._names == _BACKEND_NAME:
+                # A name that is new may lag behind, as in `_of_backend_name`:
+                # the backend keeps its old rank for as long.
+                return [known[one.obj.volume_backend_name]
+                        for one in weighed]
+            if values is not None:
+                return [known[values(one.obj.capabilities.data)]
+                        for one in weighed]
+        except (AttributeError, KeyError, TypeError):
+            # One is not known yet, or not by its strings.
+            return [self._judge(one.obj) for one in weighed]
+        return [True] * len(weighed)
+
     def _of_backend_name(self, backends: list) -> list:
         """As `keep` where nothing but the name of the backend is asked for.
 
@@ -87,9 +120,15 @@ class Matcher:
         """
         known = self._by_strings
         name, = _BACKEND_NAME
-        return [backend for backend in backends
-                if known[backend.volume_backend_name]
-                and known[backend.capabilities.data[name]]]
+        kept = [backend for backend in backends
+                if known[backend.volume_backend_name]]
+        # There are few names: to look each of them up costs less than to
+        # look up that of each backend.
+        names = {backend.capabilities.data[name] for backend in kept}
+        if all([known[one] for one in names]):
+            return kept
+        return [backend for backend in kept
+                if known[backend.capabilities.data[name]]]
 
     def _judge_all(self, backends: list) -> list:
         return [backend for backend in backends if self._judge(backend)]
@@ -135,7 +174,7 @@ def _capability_names(extra_specs: collections.abc.Mapping[str, str],
     return tuple(sorted(names))
 
 
-@functools.lru_cache(maxsize=1000)
+@functools.lru_cache(maxsize=10000)
 def _matcher_of(items: tuple[tuple[str, str], ...]) -> Matcher:
     return Matcher(dict(items))
 

@@ -1,0 +1,175 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""POST volumes: a volume gets the volume type of its tier.
+"""
+
+import collections.abc
+import typing
+
+from cinder.api import microversions
+from cinder import exception
+from cinder import objects
+
+from cinder_tiers.api import outcome
+from cinder_tiers.api import request as requests
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import door
+from cinder_tiers.doors import wish
+
+PATH = 'volumes'
+
+
+def schemas() -> collections.abc.Iterable[requests.Schema]:
+    """Those of Cinder's own function."""
+    # Its modules load only where Cinder's objects are registered.
+    from cinder.api.v3 import volumes
+
+    return requests.schemas_of(volumes.VolumeController.create)
+
+
+def steer(request: requests.ApiRequest) -> outcome.Outcome:
+    """Set the volume type of a create that leaves it to the image.
+
+    Which keys count is Cinder's rule (cinder/api/v3/volumes.py, `create`,
+    26.0.0 to 29.0.0): those that it does not read, such as source_replica,
+    and an empty backup_id, mean nothing.
+
+    :param request: the create.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    volume = request.document['volume']
+    context = request.context
+    api = door.of_process('api')
+    ident = volume.get('volume_type')
+    named = api.types.named(context, ident) if ident else None
+    if named is not None and not named.follows_image:
+        return outcome.PASS
+    group_id = volume.get('group_id')
+    if group_id is None:
+        group_id = volume.get('consistencygroup_id')
+    source = _source_of(context, volume)
+    if source is not None:
+        return _like_source(volume, request, source, named,
+                            in_group=group_id is not None)
+    if group_id is not None and named is None:
+        return outcome.PASS  # Cinder wants a type in a group
+    zone, default_zone = api.zones_of(volume.get('availability_zone'))
+    image_ref = volume.get('image_id' if 'image_id' in volume
+                           else 'imageRef')
+    placed = api.place(wish.Wish(
+        context=context, project=context.project_id or '',
+        image_ref=image_ref,
+        named_type=named, zone=zone, default_zone=default_zone,
+        type_offers=named.offers if named else frozenset(),
+        takes_boot_snapshots=request.version.matches(
+            microversions.SUPPORT_NOVA_IMAGE)))
+    if placed.decision.verdict is decision.Verdict.REFUSED:
+        return outcome.refuse(placed.decision, image_ref=image_ref)
+    if group_id is not None:
+        return _in_group(request, volume, group_id, placed)
+    if placed.facts is not None and placed.tier_type is None:
+        return _as_image_says(request, volume, placed)
+    if placed.tier_type is None:
+        return outcome.PASS
+    return _with(request, volume, volume_type=placed.tier_type.type_id,
+                 placed=placed)
+
+
+def _with(request: requests.ApiRequest, volume: dict, *,
+          volume_type: str | None, placed: wish.Placement | None = None,
+          ) -> outcome.Outcome:
+    return outcome.Outcome(placed=placed, document={
+        **request.document, 'volume': {**volume, 'volume_type': volume_type}})
+
+
+def _source_of(context: typing.Any, volume: dict,
+               ) -> collections.abc.Callable[[], typing.Any] | None:
+    """What finds the volume or the snapshot of which a volume is made."""
+    for key, kind in (('snapshot_id', objects.Snapshot),
+                      ('source_volid', objects.Volume)):
+        ident = volume.get(key)
+        if ident is not None:
+            return lambda: kind.get_by_id(context, ident)
+    return None
+
+
+def _like_source(volume: dict, request: requests.ApiRequest,
+                 source: collections.abc.Callable[[], typing.Any],
+                 named: decision.NamedType | None, *,
+                 in_group: bool) -> outcome.Outcome:
+    """A copy stays with its source, and has the type of that.
+
+    With a type that follows the image it would lie there without the QoS and
+    the quota of the tier.
+    """
+    if named is None:
+        return outcome.PASS
+    if not in_group:
+        return _with(request, volume, volume_type=None)
+    try:
+        type_id = source().volume_type_id
+    except exception.NotFound:
+        return outcome.PASS
+    return _with(request, volume, volume_type=type_id)
+
+
+def _as_image_says(request: requests.ApiRequest, volume: dict,
+                   placed: wish.Placement) -> outcome.Outcome:
+    """Write down by what no tier was chosen.
+
+    Its owner may change the image before Cinder looks at it, so that the
+    volume would end with a type that follows the image, and on no tier.
+    """
+    decided, facts = placed.decision, placed.facts
+    if decided.because_of(decision.Rule.IMAGE_TYPE):
+        return _with(request, volume, volume_type=facts.volume_type)
+    if not decided.because_of(decision.Rule.FIXED):
+        return outcome.PASS
+    try:
+        snapshot = objects.Snapshot.get_by_id(request.context,
+                                              facts.boot_snapshot_id)
+    except exception.NotFound:
+        return outcome.snapshot_not_found(facts.boot_snapshot_id)
+    return _with(request, volume, volume_type=snapshot.volume_type_id)
+
+
+def _in_group(request: requests.ApiRequest, volume: dict, group_id: str,
+              placed: wish.Placement) -> outcome.Outcome:
+    """A volume goes where its group is, and has a type of the group."""
+    try:
+        group = objects.Group.get_by_id(request.context, group_id)
+    except exception.NotFound:
+        return outcome.PASS
+    state = placed.state
+    if state is None:
+        return outcome.PASS
+    members = {one.id for one in group.volume_types}
+    named = door.of_process('api').types.find(request.context,
+                                             volume['volume_type'])
+    if named is None or named.type_id in members:
+        return outcome.PASS
+    wanted = placed.tier_type
+    if wanted is None or wanted.type_id not in members:
+        needs_key = decision.Feature.ENCRYPTION in (
+            placed.tier_type.offers if placed.tier_type else ())
+        wanted = next((
+            state.types[tier.name]
+            for tier in sorted(state.tiers, key=lambda one: (
+                not one.fallback, -one.priority, one.name))
+            if state.types[tier.name].type_id in members
+            and state.types[tier.name].may_use(request.context)
+            and (not needs_key
+                 or decision.Feature.ENCRYPTION in tier.offers)), None)
+    if wanted is None:
+        return outcome.PASS
+    return _with(request, volume, volume_type=wanted.type_id)

@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""POST groups: a group is made of the types of tiers.
+"""
+
+import collections.abc
+
+from cinder.api.schemas import consistencygroups
+from cinder.api.schemas import groups
+
+from cinder_tiers.api import outcome
+from cinder_tiers.api import request as requests
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import door
+from cinder_tiers.doors import named_types
+from cinder_tiers.doors import wish
+
+PATH = 'groups'
+#: The same in the API of old, whose types are one text.
+CONSISTENCY_PATH = 'consistencygroups'
+
+
+def schemas() -> collections.abc.Iterable[requests.Schema]:
+    """Cinder's own."""
+    return ((None, None, groups.create),)
+
+
+def consistency_schemas() -> collections.abc.Iterable[requests.Schema]:
+    """Cinder's own."""
+    return ((None, None, consistencygroups.create),)
+
+
+def steer(request: requests.ApiRequest) -> outcome.Outcome:
+    """Put the fallback tier's type for types that follow the image.
+
+    Volumes of a group go where it is, and have one of its types: what leaves
+    the choice to their images chooses nothing.
+
+    :param request: the create.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    group = request.document['group']
+    return _steer(request, 'group', group['volume_types'], list)
+
+
+def steer_consistency(request: requests.ApiRequest) -> outcome.Outcome:
+    """The same for a consistency group.
+
+    :param request: the create.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    group = request.document['consistencygroup']
+    if not isinstance(group['volume_types'], str):
+        return outcome.PASS
+    return _steer(request, 'consistencygroup',
+                  group['volume_types'].rstrip(',').split(','), ','.join)
+
+
+def _steer(request: requests.ApiRequest, key: str, idents: list[str],
+           join: collections.abc.Callable) -> outcome.Outcome:
+    group = request.document[key]
+    context = request.context
+    api = door.of_process('api')
+    types, placed = [], None
+    for ident in idents:
+        # As Cinder does it (group/api.py, `create`): so it finds private ones.
+        found = api.types.find(context.elevated(), ident)
+        if found is not None and named_types.is_closed(
+                found, context, context.project_id):
+            return outcome.type_not_found(found.type_id)
+        if found is None or not (found.follows_image
+                                 and found.may_use(context)):
+            types.append(ident)
+            continue
+        zone, default_zone = api.zones_of(group.get('availability_zone'))
+        placed = api.place(wish.Wish(
+            context=context, project=context.project_id or '', zone=zone,
+            default_zone=default_zone, named_type=decision.NamedType(
+                source=decision.TypeSource.REQUEST, follows_image=True,
+                offers=found.offers), type_offers=found.offers))
+        if placed.decision.verdict is decision.Verdict.REFUSED:
+            return outcome.refuse(placed.decision)
+        types.append(placed.tier_type.type_id if placed.tier_type else ident)
+    if types == idents:
+        return outcome.PASS
+    # One type only once.
+    return outcome.Outcome(placed=placed, document={
+        key: {**group, 'volume_types': join(dict.fromkeys(types))}})

@@ -1,0 +1,112 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the API door does with a request.
+"""
+
+import dataclasses
+import json
+import typing
+
+from cinder.api.openstack import wsgi
+from cinder import exception
+import webob
+import webob.exc
+
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import wish
+
+_NO_ACCESS = (
+    'A tag of the image asks for a storage tier that this project may not '
+    'use. Create the volume from an image without the tag, or ask the '
+    'administrator of the cloud for access to the tier.')
+_NO_TIER = (
+    'No storage tier serves this project. Name a volume type, or ask the '
+    'administrator of the cloud for access to a tier.')
+_ERROR = (
+    'The storage tier of the volume could not be told, as a service that '
+    'knows it did not answer. Try again later, or name a volume type.')
+_KEY_NEEDED = (
+    'The data of the volume is encrypted, and its storage tier has no '
+    'encryption, so that the key would be lost. Name an encrypted volume '
+    'type.')
+#: In the words of Cinder (cinder/api/v3/volumes.py, `_image_uuid_from_ref`).
+_IMAGE_REFUSED = ('Invalid image identifier or unable to access requested '
+                  'image.')
+_IMAGE_AMBIGUOUS = ("Multiple matches found for '%s', use an ID to be more "
+                    'specific.')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What becomes of a request; by default it passes on as it came."""
+
+    #: What is answered in place of Cinder.
+    answer: wsgi.Fault | webob.Response | None = None
+    #: Another body with which the request goes on.
+    document: dict[str, typing.Any] | None = None
+    #: The decision by which the body was changed: the volume type of its
+    #: tier may be gone before Cinder looks it up.
+    placed: wish.Placement | None = None
+
+    @property
+    def data(self) -> bytes:
+        """The other body."""
+        return json.dumps(self.document).encode()
+
+
+PASS = Outcome()
+
+
+def refuse(decided: decision.PlacementDecision, *,
+           image_ref: str | None = None) -> Outcome:
+    """The refusal in Cinder's own form; names no tier, which may be private.
+
+    :param decided: a decision whose verdict is REFUSED.
+    :param image_ref: the image, as the request names it.
+    """
+    rule = decision.Rule
+    if decided.because_of(rule.IMAGE_REFUSED):
+        fault = webob.exc.HTTPBadRequest(explanation=_IMAGE_REFUSED)
+    elif decided.because_of(rule.IMAGE_AMBIGUOUS):
+        fault = webob.exc.HTTPConflict(
+            explanation=_IMAGE_AMBIGUOUS % image_ref)
+    elif decided.because_of(rule.KEY_NEEDED):
+        fault = webob.exc.HTTPBadRequest(explanation=_KEY_NEEDED)
+    elif decided.because_of(rule.ERROR) and (
+            not decided.because_of(rule.NO_ACCESS)):
+        fault = webob.exc.HTTPServiceUnavailable(explanation=_ERROR)
+    else:
+        fault = webob.exc.HTTPForbidden(explanation=(
+            _NO_ACCESS if decided.because_of(rule.ACCESS_NEEDED)
+            else _NO_TIER))
+    return Outcome(answer=wsgi.Fault(fault))
+
+
+def type_not_found(type_id: str) -> Outcome:
+    """What Cinder answers of a type to which a project has no access.
+
+    :param type_id: id of the volume type.
+    """
+    error = exception.VolumeTypeNotFound(volume_type_id=type_id)
+    return Outcome(answer=wsgi.Fault(
+        webob.exc.HTTPNotFound(explanation=error.msg)))
+
+
+def snapshot_not_found(snapshot_id: str | None) -> Outcome:
+    """What Cinder answers of an image that names a snapshot that is not there.
+
+    :param snapshot_id: the id, hostile text.
+    """
+    return Outcome(answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=(
+        f'Nova specific image is found, but boot volume snapshot '
+        f'id:{snapshot_id} not found.'))))

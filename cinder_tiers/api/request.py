@@ -1,0 +1,179 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A request to cinder-api, read as Cinder reads it.
+
+The method, the version, the JSON and the schema are told by Cinder's own
+classes, so that what Cinder accepts and what it refuses is the same here in
+each of its releases. Must not know what a request is for.
+"""
+
+import collections.abc
+import dataclasses
+import functools
+import inspect
+import re
+import typing
+
+from cinder.api.openstack import api_version_request
+from cinder.api.openstack import wsgi
+from cinder.api.validation import validators
+from cinder import context as cinder_context
+from cinder import exception
+import webob
+
+from cinder_tiers.api import body
+
+_CONTENT_TYPES = frozenset({'application/json',
+                            'application/vnd.openstack.volume+json'})
+#: Below /v3, with or without the project, and the format that Routes adds.
+#: The line feed is what the `$` of Routes lets pass.
+_PATH = r'(?:/[^/]+)?/{}(?:\.json)?/?\n?'
+
+#: Lowest and highest version of the API, None for any, and the JSON schema.
+Schema = tuple[str | None, str | None, dict]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ApiRequest:
+    """A request that Cinder would accept."""
+
+    context: cinder_context.RequestContext
+    environ: body.Environ
+    version: api_version_request.APIVersionRequest
+    #: The body, which fits the schema of the version.
+    document: dict[str, typing.Any]
+    #: The body as it came.
+    data: bytes
+    #: Id in the path; None for a request without one.
+    ident: str | None
+
+
+def path_pattern(path: str) -> re.Pattern[str]:
+    """What the path of an operation looks like below /v3.
+
+    :param path: such as `volumes` or `volumes/{id}/action`.
+    """
+    return re.compile(_PATH.format(
+        re.escape(path).replace(r'\{id\}', '(?P<id>[^/]+)')))
+
+
+def method_of(environ: body.Environ) -> str:
+    """The method of a request as Routes, which Cinder uses, takes it.
+
+    A query may name another one than the request line
+    (routes/middleware.py, `use_method_override`).
+
+    :param environ: of a WSGI request.
+    """
+    if '_method' in environ.get('QUERY_STRING', ''):
+        named = webob.Request(environ.copy()).GET.get('_method')
+        if named:
+            return named.upper()
+    return environ.get('REQUEST_METHOD', '')
+
+
+def is_json(environ: body.Environ) -> bool:
+    """Whether Cinder reads a body as JSON.
+
+    :param environ: of a WSGI request.
+    """
+    content_type = environ.get('CONTENT_TYPE') or ''
+    return content_type.partition(';')[0].strip().lower() in _CONTENT_TYPES
+
+
+def version_of(environ: body.Environ,
+               ) -> api_version_request.APIVersionRequest | None:
+    """The version of Cinder's API that a request asks for.
+
+    :param environ: of a WSGI request.
+    :returns: None when Cinder refuses it; it has an answer of its own.
+    """
+    # It keeps attributes in the environ.
+    request = wsgi.Request(environ.copy())
+    try:
+        request.set_api_version_request('')
+    # Some of Cinder's errors, and those of a header of a wrong shape.
+    except Exception:  # noqa: BLE001
+        return None
+    return request.api_version_request
+
+
+def read(environ: body.Environ, *, ident: str | None,
+         schemas: collections.abc.Callable[
+             [], collections.abc.Iterable[Schema]]) -> ApiRequest | None:
+    """A request, or None for one that Cinder refuses.
+
+    :param environ: of a WSGI request; its body stays there to be read.
+    :param ident: the id in its path.
+    :param schemas: what gives the schemas of the operation.
+    """
+    version = version_of(environ)
+    if version is None:
+        return None
+    data = body.read_body(environ)
+    if data is None:
+        return None
+    try:
+        document = wsgi.JSONDeserializer().deserialize(data)['body']
+        for lowest, highest, schema in schemas():
+            if version.matches(_version(lowest), _version(highest)):
+                _validator(_Frozen(schema)).validate(document)
+    # Nested too deep, or of a shape that Cinder's own checks do not expect.
+    except (exception.MalformedRequestBody, exception.ValidationError,
+            RecursionError, TypeError, AttributeError, ValueError):
+        return None
+    return ApiRequest(context=environ['cinder.context'], environ=environ,
+                      version=version, document=document, data=data,
+                      ident=ident)
+
+
+def schemas_of(function: collections.abc.Callable,
+               ) -> collections.abc.Iterator[Schema]:
+    """The schemas with which Cinder decorated a function of its API.
+
+    Each decorator keeps its schema and the versions for which it holds
+    (cinder/api/validation/__init__.py, `schema`).
+
+    :param function: such as VolumeController.create.
+    """
+    while True:
+        names = inspect.getclosurevars(function).nonlocals
+        if 'request_body_schema' in names:
+            yield (names['min_version'], names['max_version'],
+                   names['request_body_schema'])
+        if not hasattr(function, '__wrapped__'):
+            return
+        function = function.__wrapped__
+
+
+@functools.lru_cache
+def _version(text: str | None) -> api_version_request.APIVersionRequest:
+    return api_version_request.APIVersionRequest(text)
+
+
+class _Frozen:
+    """A schema that is the same as itself, whatever is in it."""
+
+    def __init__(self, schema: dict) -> None:
+        self.schema = schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Frozen) and self.schema is other.schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+
+@functools.lru_cache
+def _validator(frozen: _Frozen) -> validators._SchemaValidator:
+    return validators._SchemaValidator(frozen.schema)

@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""POST backups/{id}/restore: a backup is restored to a volume of a tier.
+"""
+
+import collections.abc
+import json
+import time
+import typing
+
+from cinder.api.openstack import wsgi
+from cinder.api.schemas import backups
+from cinder import exception
+from cinder import objects
+from cinder.objects import fields
+from cinder.policies import backups as policy
+import webob
+import webob.exc
+
+from cinder_tiers.api import outcome
+from cinder_tiers.api import request as requests
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import door
+from cinder_tiers.doors import wish
+
+PATH = 'backups/{id}/restore'
+#: As Cinder writes it, and as long as it waits from look to look
+#: (cinder/backup/api.py, `restore`).
+_DESCRIPTION = 'auto-created_from_restore_from_backup'
+_PAUSE_S = 1.0
+
+
+def schemas() -> collections.abc.Iterable[requests.Schema]:
+    """Cinder's own."""
+    return ((None, None, backups.restore),)
+
+
+def steer(request: requests.ApiRequest,
+          application: collections.abc.Callable) -> outcome.Outcome:
+    """Restore to a volume that is made first, with the type of its tier.
+
+    A restore that names no volume has Cinder make one, of the default type;
+    no key of the request says another.
+
+    :param request: the restore.
+    :param application: Cinder's API.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    restore = request.document['restore']
+    if restore is None or restore.get('volume_id') is not None:
+        return outcome.PASS
+    context = request.context
+    try:
+        backup = objects.Backup.get_by_id(context, request.ident)
+    except exception.NotFound:
+        return outcome.PASS
+    # What Cinder refuses must not leave a volume behind.
+    if (backup.status != fields.BackupStatus.AVAILABLE or not backup.size
+            or not context.authorize(policy.RESTORE_POLICY,
+                                     target_obj=backup, fatal=False)):
+        return outcome.PASS
+    api = door.of_process('api')
+    zone, default_zone = api.zones_of(None)
+    placed = api.place(wish.Wish(
+        context=context, project=context.project_id or '', zone=zone,
+        default_zone=default_zone))
+    if placed.decision.verdict is decision.Verdict.REFUSED:
+        return outcome.refuse(placed.decision)
+    if placed.tier_type is None:
+        return outcome.PASS
+    answer = _create(request, application, {
+        'size': backup.size, 'volume_type': placed.tier_type.type_id,
+        'name': (f'restore_backup_{request.ident}'
+                 if restore.get('name') is None else restore['name']),
+        'description': _DESCRIPTION})
+    if answer.status_int != webob.exc.HTTPAccepted.code:
+        return outcome.Outcome(answer=answer)
+    volume_id = answer.json['volume']['id']
+    if _status_when_made(context, volume_id) == 'error':
+        return outcome.Outcome(answer=wsgi.Fault(webob.exc.HTTPBadRequest(
+            explanation=f'Invalid volume: Error while creating volume '
+                        f'{volume_id} for restoring backup '
+                        f'{request.ident}.')))
+    return outcome.Outcome(document={
+        'restore': {**restore, 'volume_id': volume_id}})
+
+
+def _create(request: requests.ApiRequest,
+            application: collections.abc.Callable,
+            volume: dict[str, typing.Any]) -> webob.Response:
+    """Ask Cinder for a volume in the name of who asks for the restore."""
+    environ = request.environ.copy()
+    environ['QUERY_STRING'] = ''
+    made = webob.Request(environ)
+    made.method = 'POST'
+    made.path_info = f'/{request.context.project_id}/volumes'
+    made.body = json.dumps({'volume': volume}).encode()
+    return made.get_response(application)
+
+
+def _status_when_made(context: typing.Any, volume_id: str) -> str:
+    """Status of a volume that is no longer being created."""
+    while True:
+        status = objects.Volume.get_by_id(context, volume_id).status
+        if status != 'creating':
+            return status
+        time.sleep(_PAUSE_S)

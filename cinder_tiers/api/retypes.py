@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""POST volumes/{id}/action, os-retype: a volume is not retyped off its tier.
+"""
+
+import collections.abc
+
+from cinder.api.openstack import wsgi
+from cinder.api.schemas import volume_actions
+from cinder.db import api as db_api
+from cinder import exception
+from cinder import objects
+import webob.exc
+
+from cinder_tiers.api import outcome
+from cinder_tiers.api import request as requests
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import door
+from cinder_tiers.doors import image_metadata
+from cinder_tiers.doors import named_types
+from cinder_tiers.doors import wish
+
+PATH = 'volumes/{id}/action'
+_ACTION = 'os-retype'
+_NOT_CHOSEN = (
+    'No storage tier could be chosen for the volume, so that it keeps its '
+    'volume type. Name a volume type that does not follow the image.')
+_NOT_ALLOWED = (
+    'Volumes are not retyped to a volume type that follows the image in this '
+    'cloud. Name another volume type.')
+
+
+def schemas() -> collections.abc.Iterable[requests.Schema]:
+    """Cinder's own."""
+    return ((None, None, volume_actions.retype),)
+
+
+def steer(request: requests.ApiRequest) -> outcome.Outcome:
+    """Give a volume the type of its tier in place of one without a tier.
+
+    With a type that follows the image a volume would stay where it is, and
+    lose the QoS and the quota of the tier.
+
+    :param request: the retype.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    context = request.context
+    ident = request.document[_ACTION]['new_type']
+    api = door.of_process('api')
+    # As Cinder does it (volume/api.py, `retype`): so it finds private types.
+    found = api.types.find(context.elevated(), ident)
+    if found is None:
+        return outcome.PASS
+    try:
+        volume = objects.Volume.get_by_id(context, request.ident)
+    except exception.NotFound:
+        return outcome.PASS
+    if named_types.is_closed(found, context, volume.project_id):
+        return outcome.type_not_found(found.type_id)
+    if not found.follows_image:
+        return outcome.PASS
+    if not context.is_admin and api.refuses_retypes:
+        return outcome.Outcome(answer=wsgi.Fault(
+            webob.exc.HTTPForbidden(explanation=_NOT_ALLOWED)))
+    placed = api.place(wish.Wish(
+        context=context, project=volume.project_id, volume_id=volume.id,
+        image_ref=image_metadata.image_of(
+            db_api.volume_glance_metadata_get, context, volume.id),
+        named_type=decision.NamedType(
+            source=decision.TypeSource.REQUEST, follows_image=True,
+            offers=found.offers),
+        moves=True, zone=volume.availability_zone, type_offers=found.offers,
+        has=(frozenset({decision.Feature.ENCRYPTION})
+             if volume.encryption_key_id else frozenset())))
+    if placed.decision.verdict is decision.Verdict.REFUSED:
+        return outcome.refuse(placed.decision)
+    if placed.tier_type is not None:
+        return outcome.Outcome(placed=placed, document={_ACTION: {
+            **request.document[_ACTION],
+            'new_type': placed.tier_type.type_id}})
+    # An administrator may have volumes without a tier.
+    if context.is_admin or (
+            placed.decision.verdict is decision.Verdict.NOT_OURS):
+        return outcome.PASS
+    return outcome.Outcome(answer=wsgi.Fault(
+        webob.exc.HTTPBadRequest(explanation=_NOT_CHOSEN)))

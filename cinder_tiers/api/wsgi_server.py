@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether the WSGI server of cinder-api runs the threads of the API door.
+
+Must not know what the threads are for.
+"""
+
+import sys
+
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+
+def warn_without_threads() -> bool:
+    """Log a warning when threads stand still between requests.
+
+    uWSGI before 2.0.28 keeps Python's lock while it waits for a request,
+    unless `enable-threads` or `threads` is set: 2.0.21 lets a thread run only
+    while a request is served.
+
+    :returns: whether they do.
+    """
+    # uWSGI has it made before it loads an application.
+    uwsgi = sys.modules.get('uwsgi')
+    if uwsgi is None or getattr(uwsgi, 'has_threads', True):
+        return False
+    LOG.warning(
+        'uWSGI runs without threads, and the filter of cinder-tiers needs '
+        'them: its threads, which ask Glance and read the tiers, stand still '
+        'between requests. Add "enable-threads = true" to the section '
+        '[uwsgi] of the configuration of cinder-api, and restart it.')
+    return True

@@ -1,0 +1,314 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""In which availability zones each tier has backends.
+
+Cinder's scheduler knows the pools and what they can do, its database knows
+the zones of their services. A thread of its own asks both, so no request
+waits: until it has an answer, the zones are not known. Must not know any
+rule of placement.
+"""
+
+import collections
+import collections.abc
+import dataclasses
+import threading
+import time
+import types
+
+from cinder.common import constants
+from cinder import context as cinder_context
+from cinder import objects
+from cinder.scheduler import rpcapi
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from cinder_tiers import conf
+from cinder_tiers.doors import applied
+from cinder_tiers.doors import in_background
+from cinder_tiers.doors import matching
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds for which a pool counts that the scheduler reports no more, since
+#: its backend is down or disabled, and an answer that cannot be renewed.
+KEPT_S = 600.0
+
+#: {name of a tier: zones in which it has backends}
+Zones = collections.abc.Mapping[str, frozenset[str]]
+_NOT_KNOWN: Zones = types.MappingProxyType({})
+
+
+class PoolsMissing(Exception):
+    """The scheduler does not know the pools of a service that is up."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Task:
+    """What is left to the thread."""
+
+    state: applied.AppliedState
+    #: Of the request that came upon it.
+    request_id: str | None
+    #: Whether services and scheduler are to be asked, too.
+    asks: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Report:
+    """What the scheduler said last of a pool, as a `Matcher` reads it."""
+
+    backend: str
+    seen_at: float
+    capabilities: collections.UserDict
+
+    @property
+    def volume_backend_name(self) -> object:
+        return self.capabilities.data.get('volume_backend_name')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Answer:
+    """The zones of the tiers of one state."""
+
+    state: applied.AppliedState | None = None
+    zones: Zones = dataclasses.field(default_factory=lambda: _NOT_KNOWN)
+    #: Instant after which the zones count as not known.
+    until: float = float('-inf')
+
+    def covers(self, name: str, state: applied.AppliedState) -> bool:
+        """Whether a tier of another state is the same in this one."""
+        here, there = self.state.types.get(name), state.types.get(name)
+        return (here is not None and there is not None
+                and here.extra_specs == there.extra_specs)
+
+
+class BackendZones:
+    """The zones of the backends of all tiers, asked for in the background.
+
+    Safe for use by many threads.
+    """
+
+    def __init__(self, *, clock: collections.abc.Callable[[], float] = (
+            time.monotonic)) -> None:
+        """Nothing is asked before the first request.
+
+        :param clock: seconds since any instant.
+        """
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._due = float('-inf')
+        self._answer = _Answer()
+        #: Names of all zones of volume services; None when not known.
+        self._names: frozenset[str] | None = None
+        self._background = in_background.InBackground(
+            'cinder-tiers-zones', self._work, queue_size=1)
+        # What follows is the thread's own.
+        self._reports: dict[str, _Report] = {}
+        self._zones_of: dict[str, frozenset[str]] = {}
+        self._until = float('-inf')
+        self._has_failed = False
+
+    def of(self, state: applied.AppliedState,
+           context: cinder_context.RequestContext) -> Zones:
+        """The zones in which each tier has backends, as far as known.
+
+        :param state: the tiers.
+        :param context: of the request.
+        :returns: {name of a tier: names of zones}, the same object for as
+            long as nothing changes; a tier that is missing is not known, and
+            none is where all volume services are in one zone.
+        """
+        now = self._clock()
+        answer = self._answer
+        if now >= self._due:
+            self._ask(state, context, now)
+        if now >= answer.until:
+            return _NOT_KNOWN
+        if answer.state is not state:
+            answer = self._carry_over(answer, state, context)
+        return answer.zones
+
+    def requested(self, named: object) -> tuple[str | None, str | None]:
+        """The zone of a new volume, as Cinder's API will choose it.
+
+        :param named: what the request names, hostile; None when it names
+            none.
+        :returns: the zone, or None when none is named or Cinder refuses it;
+            and the zone of a volume for which none is named.
+        """
+        options = cfg.CONF
+        default = (options.default_availability_zone
+                   or options.storage_availability_zone)
+        if named is None:
+            return None, default
+        names = self._names
+        if isinstance(named, str) and (
+                names is None or named in names
+                or named == options.storage_availability_zone):
+            return named, default
+        if options.allow_availability_zone_fallback:
+            return default, default
+        return None, default
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until all that was left to the thread so far is done.
+
+        :param timeout_s: seconds to wait at most.
+        :returns: whether it is.
+        """
+        return self._background.wait(timeout_s)
+
+    def _ask(self, state: applied.AppliedState,
+             context: cinder_context.RequestContext, now: float) -> None:
+        with self._lock:
+            if now < self._due:
+                return  # another request was faster
+            self._due = now + cfg.CONF[conf.GROUP].zones_cache_seconds
+        self._leave(state, context, asks=True)
+
+    def _leave(self, state: applied.AppliedState,
+               context: cinder_context.RequestContext, *, asks: bool) -> None:
+        # While the thread waits for a scheduler that is away, no more than
+        # one task waits for the thread.
+        try:
+            self._background.leave(_Task(
+                state=state, request_id=context.request_id, asks=asks))
+        except RuntimeError:
+            LOG.warning('No thread can be started to ask for the '
+                        'availability zones of backends (request %s).',
+                        context.request_id)
+
+    def _carry_over(self, answer: _Answer, state: applied.AppliedState,
+                    context: cinder_context.RequestContext) -> _Answer:
+        """The answer for tiers that were read anew: most are the same."""
+        zones = {name: zones for name, zones in answer.zones.items()
+                 if answer.covers(name, state)}
+        carried = dataclasses.replace(
+            answer, state=state, zones=_same(answer.zones, zones))
+        with self._lock:
+            if self._answer is answer:
+                self._answer = carried
+        if not all(answer.covers(name, state) for name in state.types):
+            self._leave(state, context, asks=False)
+        return carried
+
+    def _work(self, task: _Task) -> None:
+        if task.asks:
+            # Neither the rights nor the token of who happened to ask.
+            admin = cinder_context.RequestContext(
+                user_id=None, project_id=None, is_admin=True,
+                request_id=task.request_id, overwrite=False)
+            try:
+                self._renew(admin)
+                self._has_failed = False
+            except Exception as error:  # noqa: BLE001 - what is known serves
+                if not self._has_failed:
+                    LOG.warning(
+                        'The availability zones of backends could not be '
+                        'asked for (%(error)s, request %(request)s); what '
+                        'was known of them counts for %(seconds)d seconds '
+                        'from when it was.',
+                        {'error': type(error).__name__, 'seconds': KEPT_S,
+                         'request': task.request_id})
+                self._has_failed = True
+        zones = (self._match(task.state) if self._clock() < self._until
+                 else _NOT_KNOWN)
+        with self._lock:
+            self._answer = _Answer(
+                state=task.state, until=self._until,
+                zones=_same(self._answer.zones, zones))
+
+    def _renew(self, admin: cinder_context.RequestContext) -> None:
+        """Ask the database for the services, the scheduler for the pools.
+
+        :raises PoolsMissing: there are some of which nothing was ever said.
+        :raises Exception: whatever the database layer or the RPC raises.
+        """
+        # Those that are down or disabled, too, as Cinder lists its zones.
+        services = objects.ServiceList.get_all_by_topic(
+            admin, constants.VOLUME_TOPIC).objects
+        found = collections.defaultdict(set)
+        for service in services:
+            # Of a cluster or a host: the names of pools begin with it.
+            found[service.service_topic_queue].add(service.availability_zone)
+        self._names = frozenset(zone for zones in found.values()
+                                for zone in zones)
+        if len(self._names) < 2:
+            # Whatever Cinder does, the zone makes no difference.
+            self._reports, self._until = {}, float('-inf')
+            return
+        self._zones_of = {backend: frozenset(zones)
+                          for backend, zones in found.items()}
+        pools = rpcapi.SchedulerAPI().get_pools(admin)
+        now = self._clock()
+        self._reports.update((pool['name'], _Report(
+            backend=pool['name'].partition('#')[0], seen_at=now,
+            capabilities=collections.UserDict(pool['capabilities'])))
+            for pool in pools)
+        self._reports = {
+            name: report for name, report in self._reports.items()
+            if now - report.seen_at < KEPT_S
+            and report.backend in self._zones_of}
+        reported = {report.backend for report in self._reports.values()}
+        # A scheduler that has just started waits for reports itself.
+        if any(service.is_up and not service.disabled and not service.frozen
+               and service.service_topic_queue not in reported
+               for service in services):
+            raise PoolsMissing
+        self._until = now + KEPT_S
+
+    def _match(self, state: applied.AppliedState) -> Zones:
+        """The zones of each tier that has any backend."""
+        matchers = {name: matching.matcher_of(volume_type.extra_specs)
+                    for name, volume_type in state.types.items()}
+        names = [matcher.names for matcher in matchers.values()]
+        if None not in names:
+            names = sorted({name for some in names for name in some})
+        # Thousands of pools say the same of what any type names.
+        reports = list({
+            (self._zones_of[report.backend], _distinction(report, names)):
+            report for report in self._reports.values()}.values())
+        zones = {}
+        for name, matcher in matchers.items():
+            try:
+                kept = matcher.keep(reports)
+            except Exception:  # noqa: BLE001, S112 - Cinder's matching
+                # Some extra specs it cannot read: the doors log it on use.
+                continue
+            found = frozenset().union(*(self._zones_of[report.backend]
+                                        for report in kept))
+            # With no backend anywhere the zone is not what is wrong.
+            if found:
+                zones[name] = found
+        return zones
+
+
+def _same(old: Zones, new: Zones) -> Zones:
+    """The old object for an equal one: who remembers by it goes on."""
+    return old if old == new else new
+
+
+def _distinction(report: _Report, names: list) -> collections.abc.Hashable:
+    """What sets a report apart from others of the same zones.
+
+    :param names: of the capabilities that matter; None among them stands
+        for all.
+    """
+    get = report.capabilities.data.get
+    if None not in names:
+        values = tuple([get(name) for name in names])
+        # 1 and True are equal, but not to Cinder.
+        if all(isinstance(value, str | int | float | None)
+               for value in values):
+            return values, tuple(map(type, values))
+    return id(report)

@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The image from which a volume or a snapshot that exists was made.
+"""
+
+import collections.abc
+import typing
+
+from cinder import exception
+
+
+def image_of(read_metadata: collections.abc.Callable,
+             context: typing.Any, ident: str) -> str | None:
+    """Id of the image, as Cinder stored it with the volume.
+
+    A member may write another id there (os-set_image_metadata). It gains
+    nothing by that: it chooses among the tiers that its project may use, as
+    it does when it creates a volume, and of the images of others those count
+    that count for a create.
+
+    :param read_metadata: the function of Cinder's database layer for the
+        kind of thing.
+    :param context: of the request.
+    :param ident: of the volume or the snapshot.
+    :returns: None when it was not made from an image.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    try:
+        rows = read_metadata(context.elevated(), ident)
+    except exception.GlanceMetadataNotFound:
+        return None
+    return next((row['value'] for row in rows if row['key'] == 'image_id'),
+                None)

@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Volume types as requests, images and projects name them.
+
+Must not know any rule of placement.
+"""
+
+import collections.abc
+
+from cinder import context as cinder_context
+from cinder import exception
+from cinder.volume import volume_types
+from oslo_config import cfg
+
+from cinder_tiers import conf
+from cinder_tiers.domain import decision
+from cinder_tiers.domain import state
+from cinder_tiers.doors import applied
+
+Get = collections.abc.Callable[
+    [cinder_context.RequestContext], applied.AppliedState]
+ReadAnew = collections.abc.Callable[
+    [cinder_context.RequestContext, applied.AppliedState],
+    applied.AppliedState]
+
+
+def is_closed(volume_type: applied.VolumeType,
+              context: cinder_context.RequestContext,
+              project: str | None) -> bool:
+    """Whether a volume type is of a private tier that is not for a volume.
+
+    :param volume_type: any.
+    :param context: of who asks.
+    :param project: id of the project of the volume.
+    """
+    return (volume_type.projects is not None and not context.is_admin
+            and project not in volume_type.projects
+            and bool(volume_type.extra_specs.get(state.NAME)))
+
+
+class NamedTypes:
+    """Finds volume types as Cinder does, mostly from memory."""
+
+    def __init__(self, *, get: Get, read_anew: ReadAnew) -> None:
+        """Nothing is remembered of projects yet.
+
+        :param get: gives the applied state as it is remembered.
+        :param read_anew: gives it as it is now.
+        """
+        self._get = get
+        self._read_anew = read_anew
+        self._defaults = applied.ProjectDefaults()
+
+    def named(self, context: cinder_context.RequestContext, ident: str, *,
+              source: decision.TypeSource = decision.TypeSource.REQUEST,
+              ) -> decision.NamedType:
+        """A volume type that was named, as Cinder takes the name.
+
+        :param context: of the request; Cinder looks the type up with it.
+        :param ident: name or id of the type, hostile text.
+        :param source: who named it.
+        :returns: a type that follows the image only if the project may use
+            it; what it may not use, or what does not exist, is for Cinder to
+            refuse.
+        :raises Exception: whatever Cinder's database layer raises.
+        """
+        found = self.find(context, ident)
+        if found is None or not (found.follows_image
+                                 and found.may_use(context)):
+            return decision.NamedType(source=source, follows_image=False)
+        return decision.NamedType(source=source, follows_image=True,
+                                  offers=found.offers)
+
+    def find(self, context: cinder_context.RequestContext, ident: str,
+             ) -> applied.VolumeType | None:
+        """The volume type that Cinder takes for a name or an id.
+
+        A database may take names for equal that differ by case or by blanks
+        at their end, so what is not known to the letter is Cinder's to find.
+
+        :param context: of the request.
+        :param ident: name or id, hostile text.
+        :returns: None when Cinder does not find one either.
+        :raises Exception: whatever Cinder's database layer raises.
+        """
+        state = self._get(context)
+        found = state.find(ident)
+        if found is not None:
+            return found
+        try:
+            type_id = volume_types.get_by_name_or_id(context, ident)['id']
+        except (exception.VolumeTypeNotFound,
+                exception.VolumeTypeNotFoundByName,
+                exception.InvalidVolumeType):
+            return None
+        # One that is newer than what is remembered.
+        return state.find(type_id) or (
+            self._read_anew(context, state).find(type_id))
+
+    def is_encrypted(self, context: cinder_context.RequestContext,
+                     ident: str | None) -> bool:
+        """Whether a name is of an encrypted type that follows no image.
+
+        :param context: of the request.
+        :param ident: name or id, hostile text; None for no name.
+        :raises Exception: whatever Cinder's database layer raises.
+        """
+        found = self.find(context, ident) if ident else None
+        return (found is not None and not found.follows_image
+                and decision.Feature.ENCRYPTION in found.offers)
+
+    def named_by_others(self, context: cinder_context.RequestContext,
+                        image_type: str | None,
+                        ) -> tuple[decision.NamedType | None,
+                                   frozenset[decision.Feature]]:
+        """The type of a request that names none, in Cinder's order.
+
+        :param context: of the request.
+        :param image_type: what the image names, hostile text; None when it
+            names none.
+        :returns: what the image or the project names, if one does, and what
+            the type gives that Cinder takes.
+        :raises Exception: whatever Cinder's database layer raises.
+        """
+        source, ident = decision.TypeSource.IMAGE, image_type
+        if not ident:
+            source = decision.TypeSource.PROJECT
+            ident = self._defaults.type_id_of(
+                context, context.project_id,
+                ttl_s=cfg.CONF[conf.GROUP].applied_cache_seconds)
+        if ident:
+            named = self.named(context, ident, source=source)
+            return named, named.offers
+        default = self._get(context).find(cfg.CONF.default_volume_type or '')
+        return None, default.offers if default else frozenset()

@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A file that each process of a host has in one directory.
+
+Written for a reader that may come at any time, such as the textfile collector
+of node_exporter. Must not know what is in the file. The directory belongs to
+the operator: only files of the exact name are ever replaced or removed, and
+no symbolic link is followed.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import stat
+import time
+
+_SUFFIX = '.prom'
+#: While it is written; the textfile collector reads `*.prom` only.
+_UNFINISHED = '.tmp'
+#: The start of a process is known to a hundredth of a second, and a clock may
+#: be set right by a little.
+_TOLERANCE_S = 5.0
+
+
+class ProcessFile:
+    """The file of this process, and those of the ones before it."""
+
+    def __init__(self, directory: str, name: str) -> None:
+        """Nothing is written yet.
+
+        :param directory: where; it is not made.
+        :param name: first part of the file's name, which the id of the
+            process follows. Processes of one name remove each other's files
+            once they have ended.
+        """
+        self._directory = pathlib.Path(directory)
+        self._path = self._directory / f'{name}-{os.getpid()}{_SUFFIX}'
+        self._names = re.compile(
+            rf'{re.escape(name)}-([1-9][0-9]{{0,8}}){re.escape(_SUFFIX)}'
+            rf'(?:{re.escape(_UNFINISHED)})?')
+
+    def is_there(self) -> bool:
+        """Whether the file exists."""
+        try:
+            return stat.S_ISREG(self._path.lstat().st_mode)
+        except OSError:
+            return False
+
+    def replace(self, data: bytes) -> None:
+        """Write the file; a reader sees the old one or the new one.
+
+        :param data: all of it.
+        :raises OSError: the directory is missing or cannot be written.
+        """
+        unfinished = self._path.with_name(self._path.name + _UNFINISHED)
+        # Of a process that had the same id and was killed.
+        unfinished.unlink(missing_ok=True)
+        try:
+            # A link that was made meanwhile is not opened.
+            descriptor = os.open(
+                unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(descriptor, 'wb') as file:
+                file.write(data)
+                # For another user to read, whatever the umask of Cinder is.
+                os.fchmod(descriptor, 0o644)
+            unfinished.replace(self._path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+            raise
+
+    def remove_those_of_ended(self) -> None:
+        """Remove the files of processes that have ended.
+
+        :raises OSError: the directory is missing or cannot be read.
+        """
+        with os.scandir(self._directory) as entries:
+            for entry in entries:
+                match = self._names.fullmatch(entry.name)
+                # Another process may be the faster, or another user's file
+                # may have our name.
+                with contextlib.suppress(OSError):
+                    if (match and entry.is_file(follow_symlinks=False)
+                            and _has_ended(int(match[1]), entry.stat(
+                                follow_symlinks=False).st_mtime)):
+                        os.unlink(entry.path)
+
+
+def _has_ended(pid: int, written_at: float) -> bool:
+    """Whether the process that wrote a file has ended.
+
+    :param pid: its id, which another process may have by now.
+    :param written_at: when it wrote, in seconds since the epoch.
+    """
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    # It runs, and is another user's.
+    except PermissionError:
+        pass
+    started_at = _started_at(pid)
+    return started_at is not None and started_at > written_at + _TOLERANCE_S
+
+
+def _started_at(pid: int) -> float | None:
+    """When a process started; None where the kernel does not say."""
+    try:
+        fields = pathlib.Path(f'/proc/{pid}/stat').read_bytes()
+        # proc(5): the name, in brackets, may hold anything; field 22 is the
+        # start in ticks since the machine was booted.
+        ticks = int(fields.rpartition(b')')[2].split()[19])
+        booted_at = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
+    return booted_at + ticks / os.sysconf('SC_CLK_TCK')

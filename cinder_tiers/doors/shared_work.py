@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Work that a thread of its own does once for all who ask for it meanwhile.
+
+Must not know what the work is. Safe under native threads, and under eventlet.
+"""
+
+import collections.abc
+import dataclasses
+import threading
+import time
+
+from cinder_tiers.doors import in_background
+
+Clock = collections.abc.Callable[[], float]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Turn:
+    """The work, done one time."""
+
+    clock: Clock
+    asked_at: float
+    done: threading.Event = dataclasses.field(default_factory=threading.Event)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until it is done.
+
+        :param timeout_s: seconds since it was first asked for; who comes
+            later waits for what is left of them.
+        :returns: whether it is done.
+        """
+        return self.done.wait(
+            max(0.0, self.asked_at + timeout_s - self.clock()))
+
+
+class SharedWork:
+    """Work for which many ask at one time, and a thread that does it."""
+
+    def __init__(self, name: str, work: collections.abc.Callable[[], None],
+                 *, clock: Clock = time.monotonic) -> None:
+        """No thread is started before the work is asked for.
+
+        :param name: of the thread.
+        :param work: what to do; what it raises is logged.
+        :param clock: seconds since any instant.
+        """
+        self._work = work
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._turn: Turn | None = None
+        self._background = in_background.InBackground(
+            name, self._do, queue_size=1)
+
+    def ask(self) -> Turn:
+        """Have it done soon, or share what is under way.
+
+        :raises RuntimeError: no thread can be started.
+        """
+        with self._lock:
+            if self._turn is None:
+                turn = Turn(clock=self._clock, asked_at=self._clock())
+                self._background.leave(turn)
+                self._turn = turn
+            return self._turn
+
+    def _do(self, turn: Turn) -> None:
+        try:
+            self._work()
+        finally:
+            with self._lock:
+                self._turn = None
+            turn.done.set()

@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a door asks, and what it gets: values, without any rule.
+"""
+
+import dataclasses
+import typing
+
+from cinder import context as cinder_context
+
+from cinder_tiers.domain import decision
+from cinder_tiers.doors import applied as applied_tiers
+from cinder_tiers.doors import glance
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Wish:
+    """A request as a door reads it."""
+
+    context: cinder_context.RequestContext
+    #: Project id of the volume.
+    project: str
+    #: None for a volume that has no id yet.
+    volume_id: str | None = None
+    #: UUID or name of the image; None for a volume not made from one.
+    image_ref: str | None = None
+    #: The type that the request names; None when it names none.
+    named_type: decision.NamedType | None = None
+    fixed_by: decision.FixedBy | None = None
+    #: Whether the volume exists and is to move.
+    moves: bool = False
+    #: Availability zone that the request names, and the one without a name.
+    zone: str | None = None
+    default_zone: str | None = None
+    #: What the volume has already and must keep.
+    has: frozenset[decision.Feature] = frozenset()
+    #: What the type gives that the volume has, for one that keeps its type.
+    type_offers: frozenset[decision.Feature] = frozenset()
+    #: Whether the volume has its type for good: at the scheduler door.
+    keeps_type: bool = False
+    #: Whether Cinder, for this version of its API, makes a volume from the
+    #: snapshot that an image of Nova names, and not from the image.
+    takes_boot_snapshots: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether no type is named, or one that follows the image."""
+        return self.named_type is None or self.named_type.follows_image
+
+    def request(self, **known: typing.Any) -> decision.Request:
+        """The wish in the words of `decide()`.
+
+        :param known: fields that are known better than from the wish.
+        """
+        return decision.Request(**{
+            'project': self.project,
+            # An administrator who moves a volume does not own it.
+            'is_admin': bool(self.context.is_admin) and not self.moves,
+            'named_type': self.named_type, 'fixed_by': self.fixed_by,
+            'moves': self.moves, 'zone': self.zone,
+            'default_zone': self.default_zone, 'has': self.has,
+            'keeps_type': self.keeps_type, 'cinder_offers': self.type_offers,
+            **known})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Placement:
+    """A decision, and where its tier's volume type is."""
+
+    decision: decision.PlacementDecision
+    #: Set when the verdict is TIER.
+    tier_type: applied_tiers.VolumeType | None = None
+    image_id: str | None = None
+    #: The image, as it was when it was read.
+    facts: glance.ImageFacts | None = None
+    #: From what it was decided; None when the tiers could not be read.
+    state: applied_tiers.AppliedState | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Retype:
+    """A volume that is to get a private volume type."""
+
+    context: cinder_context.RequestContext
+    #: Project id of the volume.
+    project: str
+    type_id: str | None

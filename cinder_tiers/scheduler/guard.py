@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Keeps projects off the backends of private tiers where no tier was chosen.
+
+A type that follows the image names no backend, so that to Cinder every
+backend will do. Must not know why no tier was chosen.
+"""
+
+from cinder_tiers.doors import applied
+from cinder_tiers.doors import matching
+from cinder_tiers.doors import wish as wishes
+
+
+def keep_permitted(backends: list, wish: wishes.Wish,
+                   state: applied.AppliedState) -> list:
+    """The backends that do not serve only tiers closed to a project.
+
+    A backend that serves no tier is for all; so is one that serves, beside a
+    private tier, another tier that the project may use. The backends of a
+    tier that was retired or cannot be read count as well.
+
+    :param backends: BackendState objects of Cinder's scheduler.
+    :param wish: the request.
+    :param state: the applied tiers.
+    """
+    if wish.context.is_admin and not wish.moves:
+        return backends
+    closed: set[int] = set()
+    opened: set[int] = set()
+    for volume_type in state.marked:
+        matcher = matching.matcher_of(volume_type.extra_specs)
+        # One that names no backend claims none.
+        if not matcher.names_capabilities:
+            continue
+        is_open = (volume_type.projects is None
+                   or wish.project in volume_type.projects)
+        try:
+            served = matcher.keep(backends)
+        # With extra specs that Cinder cannot match no volume is ever made.
+        except Exception:  # noqa: BLE001, S112
+            continue
+        (opened if is_open else closed).update(map(id, served))
+    closed -= opened
+    return [backend for backend in backends if id(backend) not in closed]
+
+
+def may_retype(retype: wishes.Retype, state: applied.AppliedState) -> bool:
+    """Whether a volume may get the private type of a tier.
+
+    :param retype: the request.
+    :param state: the applied tiers.
+    :returns: also for a type of no tier, which is Cinder's to judge.
+    """
+    if retype.context.is_admin:
+        return True
+    return all(retype.project in (volume_type.projects or ())
+               for volume_type in state.marked
+               if volume_type.type_id == retype.type_id
+               and volume_type.projects is not None)

@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where volumes land when backends are in several availability zones.
+
+With a real cinder-scheduler, of which TierFilter itself asks what pools there
+are, over oslo.messaging's fake driver.
+"""
+
+from cinder.common import constants
+from cinder import objects
+from cinder.objects import base
+from cinder import rpc
+import oslo_messaging as messaging
+
+from cinder_tiers.doors import door
+from tests.unit.scheduler import scheduler_case
+
+
+class ZonesTestCase(scheduler_case.SchedulerTestCase):
+    """Tier database in zone nova only, the fallback tier in az2, too."""
+
+    def setUp(self):
+        super().setUp()
+        self.apply_tiers()
+        self.general_2 = self.add_backend_in_az2(
+            'general-2', volume_backend_name='tier-general',
+            free_capacity_gb=20)
+        server = rpc.get_server(
+            messaging.Target(topic=constants.SCHEDULER_TOPIC,
+                             server='scheduler'),
+            [self.cinder.manager], base.CinderObjectSerializer())
+        server.start()
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stop)
+        self.image = self.glance.add_image('database')
+        self.learn_zones()
+
+    def add_backend_in_az2(self, name, **capabilities):
+        self.cinder.add_backend(name, **capabilities)
+        service = objects.Service.get_by_args(
+            self.cinder.admin, f'node@{name}', 'cinder-volume')
+        service.availability_zone = 'az2'
+        service.save()
+        pool = capabilities.get('volume_backend_name', name)
+        return f'node@{name}#{pool}'
+
+    def learn_zones(self):
+        """Let the door of this process know the zones of all backends."""
+        # What a new process does not know yet is learnt by its first request.
+        self.cinder.create_volume(volume_type=self.follow)
+        self.assertTrue(door.of_process('scheduler')._zones.wait(60))
+
+    def create(self, zone, image=None, volume_type=None):
+        """The volume of a request that names a zone."""
+        volume = self.cinder.add_volume(
+            volume_type=volume_type or self.follow)
+        volume.availability_zone = zone
+        volume.save()
+        image = self.image if image is None else image
+        spec = self.cinder.request_spec(volume, image_id=image)
+        spec.volume_properties.availability_zone = zone
+        spec.availability_zones = [zone]
+        self.cinder.manager.create_volume(
+            self.cinder.user(), volume, image_id=image, request_spec=spec,
+            filter_properties={})
+        volume.refresh()
+        return volume.status, volume.host
+
+    def test_a_tier_that_is_in_the_zone(self):
+        self.assertEqual(('creating', self.database), self.create('nova'))
+
+    def test_a_tier_that_is_not_in_the_zone_is_passed_over(self):
+        self.assertEqual(('creating', self.general_2), self.create('az2'))
+        record = self.records()[-1]
+        self.assertEqual('general', record['tier'])
+        self.assertIn({'rule': 'not_in_zone', 'tier': 'database'},
+                      record['reasons'])
+
+    def test_without_a_tier_in_the_zone_cinder_places_the_volume(self):
+        self.cinder.delete_type(self.general_type)
+        self.assertEqual(('creating', self.general_2), self.create('az2'))
+        self.assertEqual('undecided', self.records()[-1]['verdict'])
+
+    def test_the_fallback_tier_of_the_zone_comes_first(self):
+        cold = self.add_backend_in_az2('cold-2', free_capacity_gb=5)
+        self.cinder.add_type('cold', **{
+            'volume_backend_name': 'cold-2', 'tiers_name': 'cold',
+            'tiers_fallback': '<is> True',
+            'RESKEY:availability_zones': 'az2'})
+        self.assertEqual(('creating', cold), self.create('az2'))
+        self.assertEqual(('creating', self.database), self.create('nova'))
+
+    def test_a_zone_without_any_backend(self):
+        self.assertEqual(('error', None), self.create('az9'))
