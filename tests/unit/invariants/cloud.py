@@ -47,6 +47,7 @@ from cinder.db import api as db_api  # noqa: E402
 from cinder.scheduler import manager  # noqa: E402
 
 from cinder_tiers.doors import door  # noqa: E402
+from cinder_tiers.doors import in_background  # noqa: E402
 from tests.unit.api import api_fixture  # noqa: E402
 from tests.unit.doors import cinder_fixture  # noqa: E402
 from tests.unit.invariants import services  # noqa: E402
@@ -134,6 +135,8 @@ class Cloud(fixtures.Fixture):
         :param has_doors: False for Cinder alone
         """
         self.repair()
+        door.forget()
+        _end_threads()
         self.bus.failures.clear()
         self.world = world
         self.glance.forget()
@@ -153,7 +156,6 @@ class Cloud(fixtures.Fixture):
             on_no_access=world.on_no_access, trust_tags_of=world.trust,
             applied_cache_seconds=0, glance_timeout=5.0, glance_failures=3,
             glance_retry_seconds=10.0)
-        door.forget()
         for name in world.backends:
             self._report(name)
         self.ids = {row['name']: row['id'] for row in
@@ -296,6 +298,26 @@ class Cloud(fixtures.Fixture):
         """{id: group} of all groups there are."""
         return {group.id: group for group in
                 objects.GroupList.get_all(self.admin)}
+
+
+class _End(threading.Event):
+    """What a thread of a door would set, and ends of."""
+
+    def set(self):
+        raise SystemExit
+
+
+def _end_threads():
+    """Let the threads of doors that are forgotten end.
+
+    In a process there are no more than its doors have; here they would be of
+    as many doors as there are examples, and read a database that changes.
+    """
+    for thread in threading.enumerate():
+        owner = getattr(getattr(thread, '_target', None), '__self__', None)
+        if isinstance(owner, in_background.InBackground):
+            owner._queue.put(_End())
+            thread.join(30)
 
 
 def _is_by_a_door(frame):

@@ -168,7 +168,7 @@ class Judge:
         if then is not None and then.volume_type == now.volume_type:
             return False
         servers = [one for one in self._servers(now.host)
-                   if _is_readable(one)]
+                   if _is_applied(one)]
         if not servers:
             return False
         if then is not None and then.host == now.host and any(
@@ -199,7 +199,7 @@ class Judge:
             image is not None and image.brings_key)
         zone = worlds.BACKENDS[worlds.backend_of(now.host)][1]
         usable = [one for one in self._types.values()
-                  if _is_tier(one) and _is_readable(one)
+                  if _is_tier(one) and _is_applied(one)
                   and _may_use(one, now.project)
                   and (one.encrypted or not needs_key) and any(
                       _matches(one, backend)
@@ -295,8 +295,10 @@ def _asks_for(image, one):
         tag.strip().casefold() for tag in image.tags}
 
 
-def _is_readable(one):
-    return one.specs.get('tiers:priority', '0').isdigit()
+def _is_applied(one):
+    """Whether new volumes may get the type of a tier."""
+    return (one.specs.get('tiers:priority', '0').isdigit()
+            and ' - retired ' not in one.name)
 
 
 def _name(project):
