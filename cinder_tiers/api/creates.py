@@ -74,7 +74,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         takes_boot_snapshots=request.version.matches(
             microversions.SUPPORT_NOVA_IMAGE)))
     if placed.decision.verdict is decision.Verdict.REFUSED:
-        return outcome.refuse(placed.decision, image_ref=image_ref)
+        return outcome.refuse(placed.decision)
     if group_id is not None:
         return _in_group(request, volume, group_id, placed)
     if placed.facts is not None and placed.tier_type is None:

@@ -72,12 +72,12 @@ class TierMiddleware:
         """Serve one request (PEP 3333)."""
         for is_last in (*(False,) * (_MOST_TRIES - 1), True):
             before = dict(environ)
-            chosen, original = self._steer(environ)
+            chosen, original, changed = self._steer(environ)
             if chosen.answer is not None:
                 return chosen.answer(environ, start_response)
-            if chosen.document is None:
+            if changed is None:
                 return self._application(environ, start_response)
-            body.replace_body(environ, chosen.data)
+            body.replace_body(environ, changed)
             status, headers, answer = webob.Request(environ).call_application(
                 self._application)
             if (is_last or not status.startswith('404')
@@ -107,13 +107,13 @@ class TierMiddleware:
             return False
 
     def _steer(self, environ: body.Environ,
-               ) -> tuple[outcome.Outcome, bytes]:
-        """What becomes of a request, and its body as it came."""
+               ) -> tuple[outcome.Outcome, bytes, bytes | None]:
+        """What becomes of a request, its body as it came, and another one."""
         # What fails in here must not fail a request: Cinder gets it as it
         # is, and the scheduler door decides.
         try:
             if environ.get('cinder.context') is None:
-                return outcome.PASS, b''
+                return outcome.PASS, b'', None
             for pattern, schemas, steer in self._operations:
                 match = pattern.fullmatch(environ.get('PATH_INFO') or '')
                 if match is None:
@@ -126,13 +126,14 @@ class TierMiddleware:
                     schemas=schemas)
                 if request is None:
                     break
-                return steer(request), request.data
+                chosen = steer(request)
+                return chosen, request.data, chosen.data
         except Exception:
             LOG.exception(
                 'The API door failed (request %s); the request goes on as it '
                 'came.', getattr(environ.get('cinder.context'), 'request_id',
                                  None))
-        return outcome.PASS, b''
+        return outcome.PASS, b'', None
 
 
 def filter_factory(global_conf: dict, **local_conf: str,

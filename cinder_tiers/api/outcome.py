@@ -42,8 +42,6 @@ _KEY_NEEDED = (
 #: In the words of Cinder (cinder/api/v3/volumes.py, `_image_uuid_from_ref`).
 _IMAGE_REFUSED = ('Invalid image identifier or unable to access requested '
                   'image.')
-_IMAGE_AMBIGUOUS = ("Multiple matches found for '%s', use an ID to be more "
-                    'specific.')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,27 +57,24 @@ class Outcome:
     placed: wish.Placement | None = None
 
     @property
-    def data(self) -> bytes:
-        """The other body."""
+    def data(self) -> bytes | None:
+        """The other body, if there is one."""
+        if self.document is None:
+            return None
         return json.dumps(self.document).encode()
 
 
 PASS = Outcome()
 
 
-def refuse(decided: decision.PlacementDecision, *,
-           image_ref: str | None = None) -> Outcome:
+def refuse(decided: decision.PlacementDecision) -> Outcome:
     """The refusal in Cinder's own form; names no tier, which may be private.
 
     :param decided: a decision whose verdict is REFUSED.
-    :param image_ref: the image, as the request names it.
     """
     rule = decision.Rule
     if decided.because_of(rule.IMAGE_REFUSED):
         fault = webob.exc.HTTPBadRequest(explanation=_IMAGE_REFUSED)
-    elif decided.because_of(rule.IMAGE_AMBIGUOUS):
-        fault = webob.exc.HTTPConflict(
-            explanation=_IMAGE_AMBIGUOUS % image_ref)
     elif decided.because_of(rule.KEY_NEEDED):
         fault = webob.exc.HTTPBadRequest(explanation=_KEY_NEEDED)
     elif decided.because_of(rule.ERROR) and (

@@ -76,7 +76,10 @@ def method_of(environ: body.Environ) -> str:
     :param environ: of a WSGI request.
     """
     if '_method' in environ.get('QUERY_STRING', ''):
-        named = webob.Request(environ.copy()).GET.get('_method')
+        try:
+            named = webob.Request(environ.copy()).GET.get('_method')
+        except UnicodeDecodeError:
+            named = None
         if named:
             return named.upper()
     return environ.get('REQUEST_METHOD', '')

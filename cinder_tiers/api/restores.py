@@ -64,11 +64,9 @@ def steer(request: requests.ApiRequest,
         backup = objects.Backup.get_by_id(context, request.ident)
     except exception.NotFound:
         return outcome.PASS
-    # What Cinder refuses must not leave a volume behind.
-    if (backup.status != fields.BackupStatus.AVAILABLE or not backup.size
-            or not context.authorize(policy.RESTORE_POLICY,
-                                     target_obj=backup, fatal=False)):
-        return outcome.PASS
+    refusal = _refusal(context, backup)
+    if refusal is not None:
+        return outcome.Outcome(answer=wsgi.Fault(refusal))
     api = door.of_process('api')
     zone, default_zone = api.zones_of(None)
     placed = api.place(wish.Wish(
@@ -93,6 +91,26 @@ def steer(request: requests.ApiRequest,
                         f'{request.ident}.')))
     return outcome.Outcome(document={
         'restore': {**restore, 'volume_id': volume_id}})
+
+
+def _refusal(context: typing.Any, backup: objects.Backup,
+             ) -> webob.exc.HTTPException | None:
+    """What Cinder refuses, which must not leave a volume behind.
+
+    Said in its words rather than left to it: a backup may become available
+    between the two looks at it.
+    """
+    try:
+        context.authorize(policy.RESTORE_POLICY, target_obj=backup)
+    except exception.PolicyNotAuthorized as error:
+        return webob.exc.HTTPForbidden(explanation=error.msg)
+    reason = None
+    if backup.status != fields.BackupStatus.AVAILABLE:
+        reason = 'Backup status must be available'
+    elif not backup.size:
+        reason = 'Backup to be restored has invalid size'
+    return reason and webob.exc.HTTPBadRequest(
+        explanation=exception.InvalidBackup(reason=reason).msg)
 
 
 def _create(request: requests.ApiRequest,

@@ -65,7 +65,6 @@ class Rule(enum.Enum):
     IMAGE_UNREAD = ('the image, which was not read, may name a volume type or '
                     'bring an encryption key')
     IMAGE_REFUSED = 'Glance does not show the image to the project'
-    IMAGE_AMBIGUOUS = 'Glance shows several images of the name'
     TIERS_UNKNOWN = 'the applied tiers could not be read'
     ACCESS_NEEDED = 'a tag for a tier without access is refused'
     FALLBACK = 'the tier is the fall-back'
@@ -245,8 +244,6 @@ class Request:
     #: Whether Glance does not show the image to the project, as it will not
     #: to Cinder.
     is_refused: bool = False
-    #: Whether that is since several images have the name.
-    is_ambiguous: bool = False
     #: Whether the image, which could not be read, may name a volume type:
     #: nothing stronger names one.
     may_name_type: bool = False

@@ -99,9 +99,11 @@ def decide_on_error(*, on_error: decision.OnError,
     A volume that moves is not sent to the fallback tier for an error: where
     an administrator sends it is as good a place. Nor does a volume get the
     type of the fallback tier when the image that was not read may name a
-    volume type of its own, or bring a key that the type would drop. An image
-    that Glance refuses is refused, as Cinder does it: a tenant could make it
-    appear between the two looks at it.
+    volume type of its own, or bring a key that the type would drop. For an
+    image that Glance refuses it does: Cinder is refused as well, unless the
+    tenant makes the image appear between the two looks at it, and then it
+    must not end without a tier. Where a key may be dropped by that, the
+    request is refused.
 
     :param on_error: what the operator chose.
     :param tiers: the applied tiers, in any order; None when not even they
@@ -109,18 +111,15 @@ def decide_on_error(*, on_error: decision.OnError,
         either, and cinder-scheduler, after which nothing keeps a volume from
         them, refuses.
     :param request: the request, as far as it is known.
-    :returns: the decision with its reasons. The first is `Rule.ERROR`, unless
-        there was nothing to decide.
+    :returns: the decision with its reasons. The first is `Rule.ERROR` or
+        `Rule.IMAGE_REFUSED`, unless there was nothing to decide.
     """
     settled = _settled(request)
     if settled is not None and (tiers is not None
                                 or settled.verdict is Verdict.NOT_OURS):
         return settled
-    if request.is_refused and not request.moves:
-        return _refused([Reason(
-            rule=Rule.IMAGE_AMBIGUOUS if request.is_ambiguous
-            else Rule.IMAGE_REFUSED)])
-    error = Reason(rule=Rule.ERROR)
+    is_refused = request.is_refused and not request.moves
+    error = Reason(rule=Rule.IMAGE_REFUSED if is_refused else Rule.ERROR)
     if on_error is decision.OnError.FAIL:
         return _refused([error])
     if tiers is None:
@@ -129,12 +128,13 @@ def decide_on_error(*, on_error: decision.OnError,
                 else _undecided(reasons))
     if on_error is decision.OnError.PASS or request.moves:
         return _undecided([error])
-    if request.may_name_type:
+    if request.may_name_type and not is_refused:
         return _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
     decided = _fall_back(_rank(tiers), request, [error])
     if (request.may_bring_key and decided.tier is not None
             and Feature.ENCRYPTION not in decided.tier.offers):
-        return _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
+        return _refused([error]) if is_refused else _undecided(
+            [error, Reason(rule=Rule.IMAGE_UNREAD)])
     return decided
 
 

@@ -223,7 +223,7 @@ class Door:
             if wish.image_ref is not None and not wish.keeps_type:
                 known |= {'may_name_type': wish.named_type is None,
                           'may_bring_key': state.any_encryption,
-                          **_refusal(error)}
+                          'is_refused': getattr(error, 'is_final', False)}
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(f'{type(second).__name__} on the way to the '
                            'fallback tier')
@@ -338,13 +338,6 @@ class Door:
             is_circuit_open=self._images.breaker_is_open,
             applied_tiers=len(memory.state.tiers) if memory else 0,
             applied_problems=len(memory.state.problems) if memory else 0)
-
-
-def _refusal(error: Exception) -> dict[str, bool]:
-    """What an error says of an image, in the words of `decide()`."""
-    if not isinstance(error, glance.ImageRefused):
-        return {}
-    return {'is_refused': error.is_final, 'is_ambiguous': error.is_ambiguous}
 
 
 def chosen_on_error(name: str, error: Exception) -> decision.OnError:

@@ -48,8 +48,7 @@ class ImageRefused(ImageUnreadable):
     """The image is not shown to who asked: Glance works."""
 
     def __init__(self, text: str, *, is_lasting: bool,
-                 is_answer: bool = True, is_final: bool = True,
-                 is_ambiguous: bool = False) -> None:
+                 is_answer: bool = True, is_final: bool = True) -> None:
         """A refusal.
 
         :param text: what is said, safe to log.
@@ -57,13 +56,11 @@ class ImageRefused(ImageUnreadable):
             token ends an expired one's refusal.
         :param is_answer: whether Glance was asked at all.
         :param is_final: whether Cinder is refused as well when it asks next.
-        :param is_ambiguous: whether several images have the name.
         """
         super().__init__(text)
         self.is_lasting = is_lasting
         self.is_answer = is_answer
         self.is_final = self.caused_by_client = is_final
-        self.is_ambiguous = is_ambiguous
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -142,9 +139,7 @@ def _fetch_by_name(context: cinder_context.RequestContext,
     images = found.get('images') if isinstance(found, dict) else None
     if not isinstance(images, list) or len(images) != 1:
         raise ImageRefused('Glance does not know exactly one image of the '
-                           'name', is_lasting=False,
-                           is_ambiguous=isinstance(images, list)
-                           and len(images) > 1)
+                           'name', is_lasting=False)
     return _parse(images[0])
 
 

@@ -125,7 +125,7 @@ class Matcher:
         # There are few names: to look each of them up costs less than to
         # look up that of each backend.
         names = {backend.capabilities.data[name] for backend in kept}
-        if all([known[one] for one in names]):
+        if all(known[one] for one in names):
             return kept
         return [backend for backend in kept
                 if known[backend.capabilities.data[name]]]

@@ -27,8 +27,8 @@ from cinder.db import api as db_api
 
 from cinder_tiers.domain import decision
 from cinder_tiers.domain import extra_specs
+from cinder_tiers.domain import state
 from cinder_tiers.doors import image_metadata
-from cinder_tiers.doors import matching
 from cinder_tiers.doors import wish
 
 #: {key of a request spec: what it fixes the place of a new volume by}
@@ -44,6 +44,10 @@ _FIXED_BY = {
 _FOLLOWS_IMAGE = decision.NamedType(source=decision.TypeSource.REQUEST,
                                     follows_image=True)
 _ENCRYPTED = frozenset({decision.Feature.ENCRYPTION})
+#: Extra specs by which an operator says where volumes of a type lie.
+_BACKEND_NAMES = frozenset({
+    'volume_backend_name', 'capabilities:volume_backend_name', 'pool_name',
+    'capabilities:pool_name'})
 _CREATES = (None, 'create_volume')
 _MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
 
@@ -99,18 +103,17 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
 
 
 def read_unbound(filter_properties: dict) -> wish.Wish | None:
-    """A request whose type asks nothing of a backend, or None for another.
+    """A request whose type names no backend, or None for another.
 
     Cinder makes such a type itself, the public `__DEFAULT__`. To Cinder every
-    backend will do, those of private tiers too. A copy lies where its source
-    is.
+    backend will do that has the capabilities which the type asks for, those
+    of private tiers too. A copy lies where its source is.
 
     :param filter_properties: as FilterScheduler fills them in; of a type that
         does not follow the image.
     """
     specs = filter_properties['resource_type'].get('extra_specs', None) or {}
-    if ('volume_backend_name' in specs
-            or matching.matcher_of(specs).names_capabilities):
+    if state.NAME in specs or not _BACKEND_NAMES.isdisjoint(specs):
         return None
     spec = filter_properties.get('request_spec') or {}
     operation = spec.get('operation')

@@ -254,14 +254,18 @@ class OnErrorTestCase(DoorTestCase):
                             decision.Rule.IMAGE_UNREAD)
         self.assert_placed('general', self.place('scheduler'))
 
-    @ddt.data('fallback', 'pass')
-    def test_an_image_that_is_refused_is_refused(self, on_error):
-        self.configure(on_error=on_error)
+    @ddt.data(None, FOLLOWS)
+    def test_an_image_that_is_refused_brings_no_type(self, named):
+        """Cinder will refuse it, unless it appears at this very moment."""
         refusing = fail_with(glance.ImageRefused('404', is_lasting=True))
-        for named in (None, FOLLOWS):
-            self.assert_verdict(
-                'refused', self.place(named_type=named, fetch=refusing),
-                decision.Rule.IMAGE_REFUSED)
+        self.assert_placed(
+            'general', self.place(named_type=named, fetch=refusing),
+            decision.Rule.IMAGE_REFUSED)
+        self.cinder.add_encryption(self.cinder.add_type('luks'))
+        self.assert_verdict(
+            'refused', self.place(named_type=named, fetch=refusing),
+            decision.Rule.IMAGE_REFUSED)
+        self.assertNotIn('ERROR', self.log.output)
 
     @ddt.data(('api', 'scheduler'), ('scheduler', 'api'))
     @ddt.unpack
