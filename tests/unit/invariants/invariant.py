@@ -220,7 +220,7 @@ class Judge:
         image = self._play.image
         if then is not None or now.has_key or image is None or (
                 not isinstance(step, operations.Create)
-                or step.source != 'image' or now.is_of_source
+                or now.image_id is None or now.is_of_source
                 or not now.host or now.status.startswith('error')):
             return False
         named = self._type_of(image.volume_type, project)
