@@ -374,7 +374,9 @@ def of_process(name: str) -> Door:
             known_images=images.Images(
                 size=cfg.CONF[conf.GROUP].image_cache_size),
             recorder=record.Recorder(),
-            zones=backend_zones.BackendZones()))
+            # cinder-scheduler is whom it asks, and has other things to do.
+            zones=backend_zones.BackendZones(
+                first_wait_s=1.0 if name == 'api' else 0.0)))
     return door
 
 
