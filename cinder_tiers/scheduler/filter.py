@@ -81,10 +81,8 @@ class TierFilter(filters.BaseBackendFilter):
         # only an admin can reset.
         try:
             _remember(filter_properties['context'], None)
-            retype = wishes.read_retype(filter_properties)
-            if retype is not None:
-                state = door.of_process('scheduler').applied(retype.context)
-                return backends if guard.may_retype(retype, state) else []
+            if not _may_retype(filter_properties):
+                return []
             wish = wishes.read_wish(filter_properties)
             if wish is not None:
                 return self._keep(backends, wish)
@@ -144,8 +142,16 @@ class TierFilter(filters.BaseBackendFilter):
         return kept
 
 
+def _may_retype(filter_properties: dict) -> bool:
+    retype = wishes.read_retype(filter_properties)
+    return retype is None or guard.may_retype(
+        retype, door.of_process('scheduler').applied(retype.context))
+
+
 def _without_private(backends: list, filter_properties: dict) -> list:
     """The backends for a request of which no tier can be chosen."""
+    if not _may_retype(filter_properties):
+        return []
     if filter_properties.get('resource_type') and not (
             wishes.follows_image(filter_properties)
             or wishes.read_unbound(filter_properties)):

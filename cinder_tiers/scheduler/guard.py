@@ -59,10 +59,7 @@ def may_retype(retype: wishes.Retype, state: applied.AppliedState) -> bool:
 
     :param retype: the request.
     :param state: the applied tiers.
-    :returns: also for a type of no tier, which is Cinder's to judge.
     """
-    if retype.context.is_admin:
-        return True
     return all(retype.project in (volume_type.projects or ())
                for volume_type in state.marked
                if volume_type.type_id == retype.type_id

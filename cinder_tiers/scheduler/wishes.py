@@ -149,10 +149,11 @@ def follows_image(filter_properties: dict) -> bool:
 
 
 def read_retype(filter_properties: dict) -> wish.Retype | None:
-    """A retype to a private volume type, or None for any other request.
+    """A member's retype to a private tier's type, or None for any other.
 
     Cinder looks the new type up with an administrator's rights (volume/api.py,
-    `retype`, 29.0.0), so that access to it is for a door to check.
+    `retype`, 29.0.0). What its API refuses to a project without access is the
+    quota of the type, and access may be taken away meanwhile.
 
     :param filter_properties: as FilterScheduler fills them in.
     """
@@ -160,9 +161,12 @@ def read_retype(filter_properties: dict) -> wish.Retype | None:
     if spec.get('operation') != 'retype_volume':
         return None
     volume_type = filter_properties.get('resource_type') or {}
-    if volume_type.get('is_public', True):
+    specs = volume_type.get('extra_specs', None) or {}
+    if volume_type.get('is_public', True) or state.NAME not in specs:
         return None
     context = filter_properties['context']
+    if context.is_admin:
+        return None
     properties = spec.get('volume_properties') or {}
     return wish.Retype(
         context=context, type_id=volume_type.get('id'),

@@ -46,10 +46,10 @@ class GlanceTestCase(testtools.TestCase):
     def fetch_with(self, **properties):
         return self.fetch(self.glance.add_image('db', **properties))
 
-    def assert_refused(self, ref, is_lasting):
+    def assert_refused(self, ref, is_lasting, *, is_final=True):
         error = self.assertRaises(glance.ImageRefused, self.fetch, ref)
-        self.assertIs(is_lasting, error.is_lasting)
-        self.assertTrue(error.caused_by_client)
+        self.assertEqual((is_lasting, is_final, is_final), (
+            error.is_lasting, error.is_final, error.caused_by_client))
         return error
 
     def assert_unreadable(self, ref):
@@ -107,12 +107,16 @@ class ByIdTestCase(GlanceTestCase):
     def test_an_image_that_nobody_owns(self):
         self.assertIsNone(self.fetch_with(owner=None).image.owner)
 
-    @ddt.data((400, False), (401, False), (403, True), (404, True),
-              (413, False))
+    @ddt.data((400, False), (403, True), (404, True), (413, False))
     @ddt.unpack
     def test_a_refusal(self, status, is_lasting):
         """Also what a user can provoke: it must open no circuit breaker."""
         self.assert_refused(self.glance.answer(status), is_lasting)
+
+    def test_an_expired_token_is_not_what_cinder_is_refused_for(self):
+        """Nor is the request wrong: Cinder may renew it."""
+        self.assert_refused(self.glance.answer(401), is_lasting=False,
+                            is_final=False)
 
     @ddt.data(429, 500, 502, 503)
     def test_a_failure(self, status):

@@ -139,6 +139,19 @@ class Cloud(fixtures.Fixture):
                              'on-demand')
         return self._volume(volume)
 
+    def schedule_retype(self, volume, volume_type, user):
+        """As `retype`, of which cinder-api has found nothing wrong."""
+        volume.update({'status': 'retyping', 'previous_status': 'available'})
+        volume.save()
+        self._volumes.scheduler_rpcapi.retype(
+            user, volume, filter_properties={}, request_spec={
+                'volume_properties': volume, 'volume_id': volume.id,
+                'volume_type': objects.VolumeType.get_by_name_or_id(
+                    self.admin, volume_type),
+                'migration_policy': 'on-demand', 'quota_reservations': [],
+                'old_reservations': [], 'availability_zones': ['nova']})
+        return self._volume(volume)
+
     def extend(self, volume, new_size):
         """Extend a volume, to so many GiB."""
         self._volumes.extend(self.admin, volume, new_size)

@@ -46,7 +46,7 @@ class SchedulerTestCase(testtools.TestCase):
                                            tiers_follow_image='<is> True')
 
     def apply_tiers(self):
-        """Tier database for the tag database, fall-back tier general."""
+        """Tier database for the tag database, fallback tier general."""
         self.database_type = self.cinder.add_type(
             'database', volume_backend_name='tier-database',
             tiers_name='database', tiers_tags='database',
@@ -56,12 +56,12 @@ class SchedulerTestCase(testtools.TestCase):
             tiers_name='general', tiers_fallback='<is> True')
 
     def add_premium(self, *projects):
-        """Tier premium for the tag premium; its backend has much room.
+        """Tier premium for the tag premium; no backend has more room.
 
         :param projects: ids of the projects that may use it
         """
         self.premium = self.cinder.add_backend(
-            'tier-premium', free_capacity_gb=99, total_capacity_gb=1000)
+            'tier-premium', free_capacity_gb=900, total_capacity_gb=1000)
         self.premium_type = self.cinder.add_type(
             'premium', projects=list(projects), tiers_name='premium',
             volume_backend_name='tier-premium', tiers_tags='premium',

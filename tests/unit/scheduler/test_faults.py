@@ -77,11 +77,15 @@ class FaultsTestCase(scheduler_case.SchedulerTestCase):
 @ddt.ddt
 class GlanceTestCase(FaultsTestCase):
 
-    @ddt.data(401, 403, 404, 500, 503, '<html>', '', '[]', '"image"', {})
-    def test_without_an_image_the_fall_back_tier_takes_it(self, answer):
+    @ddt.data((403, 'INFO'), (404, 'INFO'), (401, 'ERROR'), (500, 'ERROR'),
+              (503, 'ERROR'), ('<html>', 'ERROR'), ('', 'ERROR'),
+              ('[]', 'ERROR'), ('"image"', 'ERROR'), ({}, 'ERROR'))
+    @ddt.unpack
+    def test_without_an_image_the_fallback_tier_takes_it(self, answer, level):
+        """What any tenant can cause at any time is no error of the cloud."""
         self.assert_image_lands_on(self.general, self.glance.answer(answer))
         line, = self.lines('tiers.decision')
-        self.assertTrue(line.startswith('ERROR'), line)
+        self.assertEqual(level, line.partition(' ')[0])
         record = self.record()
         self.assertEqual(['error', 'fallback'],
                          [reason['rule'] for reason in record['reasons']])
@@ -227,24 +231,24 @@ class ManyAtOnceTestCase(FaultsTestCase):
 
 
 class DatabaseTestCase(FaultsTestCase):
-    """Cinder's database lacks a table that nobody but us needs here."""
+    """Cinder's database lacks a table that only the doors read here."""
 
     def take_away(self):
-        self.execute('ALTER TABLE default_volume_types RENAME TO away')
+        self.execute('ALTER TABLE encryption RENAME TO away')
 
     def bring_back(self):
-        self.execute('ALTER TABLE away RENAME TO default_volume_types')
+        self.execute('ALTER TABLE away RENAME TO encryption')
 
-    def test_before_the_tiers_were_ever_read_cinder_alone_decides(self):
+    def test_before_the_tiers_were_ever_read_a_volume_is_refused(self):
+        """Which backends are those of private tiers is not known either."""
         self.take_away()
         image = self.glance.add_image('database')
-        for options in ({}, {'on_error': 'pass'}):
-            self.configure(**options)
-            self.assert_image_lands_on(self.plain, image)
-        self.configure(on_error='fail')
-        self.assert_refused(volume_type=self.follow, image_id=image)
+        for choice in ('fallback', 'pass', 'fail'):
+            self.configure(on_error=choice)
+            self.assert_refused(volume_type=self.follow, image_id=image)
         for record in self.records():
             self.assertIn('Error', record['error'])
+            self.assertEqual('refused', record['verdict'])
         self.bring_back()
         self.assert_image_lands_on(self.database, image)
 
@@ -266,19 +270,31 @@ class DatabaseTestCase(FaultsTestCase):
         self.assert_lands_on(self.database, volume_type=self.database_type)
         self.assertEqual([], self.lines('ERROR'))
 
+    def test_unless_it_asks_nothing_of_a_backend(self):
+        any_type = self.cinder.add_type('any')
+        self.take_away()
+        self.assert_refused(volume_type=any_type)
+        self.bring_back()
+        self.assert_lands_on(self.plain, volume_type=any_type)
+
 
 @ddt.ddt
 class OurCodeTestCase(FaultsTestCase):
 
     @ddt.data('fallback', 'pass')
     def test_specs_that_cinder_cannot_match_leave_it_to_cinder(self, choice):
+        """Among the backends that the project may use."""
         self.configure(on_error=choice)
+        self.add_premium(OTHER_PROJECT)
         self.add_odd_tier()
         self.assert_image_lands_on(self.plain, self.glance.add_image('odd'))
         line, = self.lines('ERROR TierFilter failed')
-        self.assertRegex(line, r'\(request req-[0-9a-f-]+\); on_error = '
-                         rf'{choice} applies\.$')
+        self.assertRegex(line, r'\(request req-[0-9a-f-]+\); 3 of 4 backends '
+                         r'are left\.$')
         self.assertIn('IndexError', self.log.output)
+        self.assert_image_lands_on(
+            self.premium, self.glance.add_image('odd', visibility='public'),
+            project=OTHER_PROJECT)
 
     def test_unless_on_error_is_fail(self):
         self.configure(on_error='pass', scheduler_on_error='fail')
@@ -286,20 +302,30 @@ class OurCodeTestCase(FaultsTestCase):
         self.assert_refused(volume_type=self.follow,
                             image_id=self.glance.add_image('odd'))
 
-    @ddt.data('on_error', 'scheduler_on_error', 'trust_tags_of',
-              'glance_timeout', 'image_cache_size', 'applied_cache_seconds',
-              'notify')
-    def test_a_value_in_cinder_conf_that_cannot_be_read(self, option):
+    def write_wrong(self, option):
         """oslo.config says so only when the option is used."""
         self.cinder.conf.conf.clear_override(option, group='cinder_tiers')
         self.cinder.conf.load_raw_values(group='cinder_tiers',
                                          **{option: 'wrong'})
+
+    @ddt.data('on_error', 'scheduler_on_error', 'trust_tags_of',
+              'glance_timeout', 'notify')
+    def test_a_value_in_cinder_conf_that_cannot_be_read(self, option):
+        self.write_wrong(option)
         self.add_odd_tier()
         for answer in (self.glance.add_image('odd'), self.glance.answer(500)):
             volume = self.create_from(answer)
             self.assertEqual('creating', volume.status)
 
+    @ddt.data('image_cache_size', 'applied_cache_seconds')
+    def test_one_without_which_the_tiers_cannot_be_read(self, option):
+        self.write_wrong(option)
+        self.assert_refused(volume_type=self.follow)
+        self.assertIn('ConfigFileValueError', self.log.output)
+        self.assert_lands_on(self.database, volume_type=self.database_type)
+
     def test_requests_in_a_form_that_cinder_does_not_have(self):
+        """Who asks for what is not known, nor what a project may use."""
         context = self.cinder.user()
         follow = {'extra_specs': {'tiers:follow_image': '<is> True'}}
         for properties in (
@@ -311,11 +337,8 @@ class OurCodeTestCase(FaultsTestCase):
                 {'context': context, 'resource_type': follow,
                  'request_spec': {'volume_id': 5, 'image_id': 5,
                                   'volume_properties': 'none'}}):
-            self.assertEqual(
-                ['backend'], tier_filter.TierFilter().filter_all(
-                    ['backend'], properties), properties)
-            self.configure(on_error='fail')
-            self.assertEqual(
-                [], tier_filter.TierFilter().filter_all(
-                    ['backend'], properties), properties)
-            self.configure(on_error='fallback')
+            for choice in ('fallback', 'pass', 'fail'):
+                self.configure(on_error=choice)
+                self.assertEqual(
+                    [], tier_filter.TierFilter().filter_all(
+                        ['backend'], properties), properties)

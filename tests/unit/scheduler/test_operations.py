@@ -124,7 +124,7 @@ class MigrateTestCase(OperationsTestCase):
         volume = self.add_volume('database')
         self.forget_image()
         self.assert_can_move(volume, self.plain)
-        self.assertEqual('untouched', self.records()[-1]['verdict'])
+        self.assertEqual('undecided', self.records()[-1]['verdict'])
 
     def test_unless_on_error_is_fail(self):
         volume = self.add_volume('database')
@@ -256,11 +256,12 @@ class GroupTestCase(OperationsTestCase):
                              volume_backend_name='plain')
         self.assert_group_lands_on(self.general, self.follow)
 
-    def test_without_a_fall_back_tier_it_is_left_to_cinder(self):
+    def test_without_a_fallback_tier_cinder_chooses_among_the_permitted(self):
         volume_types.destroy(self.cinder.admin, self.general_type)
-        group = self.cloud.create_group(self.follow)
-        self.assertEqual('available', group.status)
-        self.assertIn(group.host, (self.plain, self.premium))
+        for project, backend in ((PROJECT, self.premium),
+                                 (OTHER_PROJECT, self.plain)):
+            self.assert_group_lands_on(backend, self.follow,
+                                       user=self.cinder.user(project))
 
     def test_a_group_can_be_made_from_another_one_wherever_that_is(self):
         group = self.assert_group_lands_on(self.database, self.database_type)

@@ -20,9 +20,11 @@ from cinder.common import constants
 from cinder import objects
 from cinder.objects import base
 from cinder import rpc
+from cinder.volume import volume_types
 import oslo_messaging as messaging
 
 from cinder_tiers.doors import door
+from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import scheduler_case
 
 
@@ -90,6 +92,34 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
         self.cinder.delete_type(self.general_type)
         self.assertEqual(('creating', self.general_2), self.create('az2'))
         self.assertEqual('undecided', self.records()[-1]['verdict'])
+
+    def test_nor_is_it_the_backend_of_a_private_tier(self):
+        self.cinder.delete_type(self.general_type)
+        premium_2 = self.add_backend_in_az2(
+            'premium-2', volume_backend_name='tier-premium',
+            free_capacity_gb=900, total_capacity_gb=1000)
+        self.add_premium(cinder_fixture.OTHER_PROJECT)
+        self.assertEqual(('creating', self.general_2), self.create('az2'))
+        volume_types.add_volume_type_access(
+            self.cinder.admin, self.premium_type, cinder_fixture.PROJECT)
+        self.assertEqual(('creating', premium_2), self.create('az2'))
+
+    def test_a_private_tier_is_in_the_zone_only_for_who_has_access(self):
+        premium_2 = self.add_backend_in_az2(
+            'premium-2', volume_backend_name='tier-premium',
+            free_capacity_gb=900, total_capacity_gb=1000)
+        self.add_premium(cinder_fixture.OTHER_PROJECT)
+        image = self.glance.add_image('premium')
+        self.assertEqual(('creating', self.general_2),
+                         self.create('az2', image))
+        volume_types.add_volume_type_access(
+            self.cinder.admin, self.premium_type, cinder_fixture.PROJECT)
+        self.assertEqual(('creating', premium_2), self.create('az2', image))
+
+    def test_a_type_that_names_no_backend_is_left_to_cinder(self):
+        any_type = self.cinder.add_type('any')
+        self.assertEqual(('creating', self.general_2),
+                         self.create('az2', volume_type=any_type))
 
     def test_the_fallback_tier_of_the_zone_comes_first(self):
         cold = self.add_backend_in_az2('cold-2', free_capacity_gb=5)
