@@ -273,6 +273,21 @@ class Attempts:
                 imageRef=self._things["limited"]))
         return self.complete(found)
 
+    def transfer(self):
+        """A project that may use the private tier gives a volume away."""
+        other, tenant = self.world.other, self.tenant
+        made = other.create(imageRef=other.image(PRIVATE))
+        other.settled(made.volume)
+        offer = other.ask("POST", f"/{other.project}/os-volume-transfer",
+                          body={"transfer": {"volume_id": made.volume}})
+        offer.raise_for_status()
+        offer = offer.json()["transfer"]
+        answer = tenant.ask(
+            "POST", f"/{tenant.project}/os-volume-transfer/{offer['id']}"
+            "/accept", body={"accept": {"auth_key": offer["auth_key"]}})
+        return [bypasses.Outcome(http_status=answer.status_code,
+                                 text=answer.text)]
+
     def key_of_image(self):
         """D5: the image is encrypted, the tier is not."""
         return self.complete([self.tenant.create(imageRef=self.tenant.image(

@@ -80,13 +80,14 @@ class World:
             tempfile.TemporaryDirectory()))
         stack.enter_context(self.cloud.no_limit())
         self._make_tiers()
-        stack.enter_context(self.cloud.as_it_was())
         for backend in (f"tier-{bypasses.PRIVATE}", bypasses.FAR):
             stack.callback(self._forget, "cinder-volume",
                            f"cinder-tiers-lab@{backend}")
+        stack.enter_context(self.cloud.as_it_was())
         self.cloud.configure_cinder(self._settings())
         self._start_backup()
         self.tenant = bypasses.Tenant(self.environment)
+        self.other = bypasses.Tenant(self.environment, lab.OTHER)
         self.admin = bypasses.Tenant(self.environment, lab.ADMIN)
         self.types = {one["name"]: one["id"] for one in self.admin.ask(
             "GET", f"/{self.admin.project}/types?is_public=None").json()[
@@ -230,8 +231,15 @@ class World:
                 body={"delete": {"delete-volumes": True}})
         self._wait_until_gone("groups")
         self.remove_volumes()
-        for image in self.tenant.images:
-            self.tenant.ask("DELETE", f"/images/{image}", service="image")
+        for owner in (self.tenant, self.other):
+            for image in owner.images:
+                self._remove_image(owner, image)
+
+    def _remove_image(self, owner: bypasses.Tenant, image: str):
+        """Delete an image; Ceph may know of its clones for a moment more."""
+        self.wait_while(lambda: owner.ask(
+            "DELETE", f"/images/{image}", service="image").status_code
+            not in (204, 404))
 
     def remove_volumes(self):
         """Delete the volumes that the tenant has made; wait for their end."""

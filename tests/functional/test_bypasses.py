@@ -42,6 +42,7 @@ _STEPS = {
     "cold_images": bypass_steps.Attempts.cold_images,
     "image_appears": bypass_steps.Attempts.image_appears,
     "other_zone": bypass_steps.Attempts.other_zone,
+    "transfer": bypass_steps.Attempts.transfer,
     "key_of_image": bypass_steps.Attempts.key_of_image,
     "type_without_glance":
         bypass_steps.Attempts.type_of_image_without_glance,
@@ -99,6 +100,8 @@ class BypassesTest(testtools.TestCase):
 
     def test_nothing_is_on_a_private_tier_where_no_tier_is_decided(self):
         for outcome in self.without_fallback:
+            self.assertEqual((202, "available"), (
+                outcome.http_status, outcome.status), outcome)
             self.assertNotEqual(bypasses.PRIVATE, outcome.pool, outcome)
 
     def test_an_image_that_has_changed_meanwhile_sheds_no_type(self):
@@ -120,6 +123,10 @@ class BypassesTest(testtools.TestCase):
         for outcome in self.steps["groups"]:
             self.assert_holds(outcome)
 
+    def test_a_volume_of_a_private_tier_cannot_be_accepted(self):
+        for outcome in self.steps["transfer"]:
+            self.assertTrue(outcome.is_refused, outcome)
+
     def test_many_cold_images_are_all_followed(self):
         for outcome in self.steps["cold_images"]:
             self.assert_holds(outcome, LIMITED)
@@ -140,7 +147,8 @@ class BypassesTest(testtools.TestCase):
 
     def test_an_image_with_a_key_makes_no_volume_without(self):
         for outcome in self.steps["key_of_image"]:
-            self.assertTrue(outcome.is_refused or outcome.encrypted, outcome)
+            self.assertTrue(outcome.is_refused or outcome.encrypted
+                            or outcome.pool is None, outcome)
 
     def test_an_image_keeps_its_type_when_glance_fails_for_the_doors(self):
         for outcome in self.steps["type_without_glance"]:
