@@ -29,6 +29,12 @@ class Of(str):
     __slots__ = ()
 
 
+class Below(str):
+    """A path below that of the tenant's project."""
+
+    __slots__ = ()
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Case:
     """One create.
@@ -133,13 +139,13 @@ def _requests():
     for method in ("GET", "PUT", "PATCH", "DELETE", "OPTIONS", "OTHER"):
         # Routes, which Cinder uses, takes it for the method
         found[f"method_{method}"] = Case(request={
-            "method": method, "path": Of("volumes?_method=POST")},
+            "method": method, "path": Below("volumes?_method=POST")},
             wanted=LIMITED)
     for query in ("?a=1;_method=POST", "?_method=GET&_method=post"):
         found[f"query_{query}"] = Case(request={
-            "method": "PUT", "path": Of(f"volumes{query}")}, wanted=LIMITED)
+            "method": "PUT", "path": Below(f"volumes{query}")}, wanted=LIMITED)
     for path in ("volumes.json", "volumes%0a", "%76olumes", "/volumes"):
-        found[f"path_{path}"] = Case(request={"path": Of(path)},
+        found[f"path_{path}"] = Case(request={"path": Below(path)},
                                      wanted=LIMITED)
     found["path_without_project"] = Case(request={"path": "/volumes"},
                                          wanted=LIMITED)

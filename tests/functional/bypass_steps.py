@@ -89,8 +89,9 @@ class Attempts:
         """A value of a case, when what it names is there."""
         if isinstance(value, dict):
             return {key: self.of(one) for key, one in value.items()}
-        return (self._things.get(value, f"/{self.tenant.project}/{value}")
-                if isinstance(value, Of) else value)
+        if isinstance(value, bypass_cases.Below):
+            return f"/{self.tenant.project}/{value}"
+        return self._things[value] if isinstance(value, Of) else value
 
     def complete(self, outcomes):
         return self.tenant.complete(outcomes, self._limits)
