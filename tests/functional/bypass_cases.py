@@ -104,8 +104,8 @@ def _types():
         found[f"private_type_{name}"] = Case(request={"volume_type": name})
         found[f"private_type_of_image_{name}"] = Case(image=(
             (), {"cinder_img_volume_type": name}))
-    # Cinder makes this type, public and without any backend, in each cloud
-    for name in ("__DEFAULT__", "__default__ "):
+    # Cinder makes such a type, public and without any backend, in each cloud
+    for name in ("__DEFAULT__", "__default__ ", bypasses.UNBOUND):
         found[f"type_without_backend_{name}"] = Case(
             request={"volume_type": name}, names_no_tier=True)
     found["type_without_backend_of_image"] = Case(
@@ -144,6 +144,10 @@ def _requests():
     for query in ("?a=1;_method=POST", "?_method=GET&_method=post"):
         found[f"query_{query}"] = Case(request={
             "method": "PUT", "path": Below(f"volumes{query}")}, wanted=LIMITED)
+    # in these no text can be read; to Routes they are a POST
+    for query in ("?_method=%ff", "?a=%ff&b=_method"):
+        found[f"query_{query}"] = Case(request={
+            "path": Below(f"volumes{query}")}, wanted=LIMITED)
     for path in ("volumes.json", "volumes%0a", "%76olumes", "/volumes"):
         found[f"path_{path}"] = Case(request={"path": Below(path)},
                                      wanted=LIMITED)

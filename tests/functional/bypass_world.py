@@ -89,6 +89,7 @@ class World:
         self.tenant = bypasses.Tenant(self.environment)
         self.other = bypasses.Tenant(self.environment, lab.OTHER)
         self.admin = bypasses.Tenant(self.environment, lab.ADMIN)
+        self._make_unbound_type()
         self.types = {one["name"]: one["id"] for one in self.admin.ask(
             "GET", f"/{self.admin.project}/types?is_public=None").json()[
                 "volume_types"]}
@@ -168,6 +169,15 @@ class World:
         self.cloud.run(str(root / "venv/bin/cinder-manage"), "--config-file",
                        str(root / "etc/cinder.conf"), "service", "remove",
                        binary, host)
+
+    def _make_unbound_type(self):
+        path = f"/{self.admin.project}/types"
+        made = self.admin.ask("POST", path, body={"volume_type": {
+            "name": bypasses.UNBOUND,
+            "extra_specs": {"multiattach": "<is> True"}}})
+        made.raise_for_status()
+        self._stack.callback(self.admin.ask, "DELETE",
+                             f"{path}/{made.json()['volume_type']['id']}")
 
     def _make_group_type(self) -> str:
         path = f"/{self.admin.project}/group_types"

@@ -33,6 +33,8 @@ LIMITED = "functional-limited"
 FAR = "functional-far"
 FAR_ZONE = "functional-zone"
 FOLLOWS = "image-tier"
+#: A public type that wants a capability, and no backend by its name.
+UNBOUND = "functional-unbound"
 #: {volume type of a tier that the tenant may use: (pool, limit)}
 TIERS = {"database": ("tier-database", None),
          "archive": ("tier-archive", None),
