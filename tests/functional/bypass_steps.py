@@ -148,16 +148,12 @@ class Attempts:
 
     def without_fallback(self):
         """D3: nothing says where such volumes go."""
-        self.world.set_fallback(False)
-        try:
-            return self.complete([self.tenant.create(**request)
-                                  for request in (
-                {}, {"volume_type": "image-tier"},
-                {"imageRef": self._things["plain"]},
-                {"imageRef": self._things["private"]}) * 2])
-        finally:
-            self.world.remove_volumes()
-            self.world.set_fallback(True)
+        with self.world.no_fallback():
+            return self.complete([
+                self.tenant.create(**request) for request in (
+                    {}, {"volume_type": "image-tier"},
+                    {"imageRef": self._things["plain"]},
+                    {"imageRef": self._things["private"]}) * 2])
 
     def image_changed(self, name, value):
         """The image lost a property since a door read it."""

@@ -189,15 +189,21 @@ class World:
         self._stack.callback(self.remove_resources)
         return ident
 
-    def set_fallback(self, on: bool):
-        """Have a tier that serves what asks for none, or have none."""
+    @contextlib.contextmanager
+    def no_fallback(self):
+        """Have no tier that serves what asks for none."""
         path = (f"/{self.admin.project}/types/{self.types['general']}"
                 "/extra_specs")
-        answer = (self.admin.ask("POST", path, body={"extra_specs": {
-            "tiers:fallback": "<is> True"}}) if on else
-            self.admin.ask("DELETE", f"{path}/tiers:fallback"))
-        answer.raise_for_status()
-        lab.wait_until_tiers_are_known()
+        self.admin.ask(
+            "DELETE", f"{path}/tiers:fallback").raise_for_status()
+        try:
+            lab.wait_until_tiers_are_known()
+            yield
+        finally:
+            # Cinder would not change it while the type has a volume
+            self.admin.ask("POST", path, body={"extra_specs": {
+                "tiers:fallback": "<is> True"}}).raise_for_status()
+            lab.wait_until_tiers_are_known()
 
     @contextlib.contextmanager
     def glance_failing(self):
