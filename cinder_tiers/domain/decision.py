@@ -256,6 +256,9 @@ class Request:
         needs = self.has
         if self.named_type is not None:
             needs |= self.named_type.offers
+        else:
+            # What Cinder alone would encrypt is encrypted.
+            needs |= self.cinder_offers & {Feature.ENCRYPTION}
         if self.image is not None and self.image.brings_key:
             needs |= {Feature.ENCRYPTION}
         return needs

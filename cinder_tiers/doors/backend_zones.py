@@ -14,7 +14,8 @@
 
 Cinder's scheduler knows the pools and what they can do, its database knows
 the zones of their services. A thread of its own asks both, so no request
-waits: until it has an answer, the zones are not known. Must not know any
+waits but the first ones of a process, for a moment; until there is an answer,
+the zones are not known. Must not know any
 rule of placement.
 """
 
@@ -99,14 +100,18 @@ class BackendZones:
     """
 
     def __init__(self, *, clock: collections.abc.Callable[[], float] = (
-            time.monotonic)) -> None:
+            time.monotonic), first_wait_s: float = 0.0) -> None:
         """Nothing is asked before the first request.
 
         :param clock: seconds since any instant.
+        :param first_wait_s: seconds for which requests wait at most for the
+            first answer, counted from the first of them.
         """
         self._clock = clock
+        self._first_wait_s = first_wait_s
         self._lock = threading.Lock()
-        self._due = float('-inf')
+        self._due = self._first_until = float('-inf')
+        self._has_answered = False
         self._answer = _Answer()
         #: Names of all zones of volume services; None when not known.
         self._names: frozenset[str] | None = None
@@ -129,9 +134,12 @@ class BackendZones:
             none is where all volume services are in one zone.
         """
         now = self._clock()
-        answer = self._answer
         if now >= self._due:
             self._ask(state, context, now)
+        # Before the first answer a volume may be sent where no backend is.
+        if not self._has_answered and now < self._first_until:
+            self.wait(self._first_until - now)
+        answer = self._answer
         if now >= answer.until:
             return _NOT_KNOWN
         if answer.state is not state:
@@ -173,6 +181,8 @@ class BackendZones:
         with self._lock:
             if now < self._due:
                 return  # another request was faster
+            if self._due == float('-inf'):
+                self._first_until = now + self._first_wait_s
             self._due = now + cfg.CONF[conf.GROUP].zones_cache_seconds
         self._leave(state, context, asks=True)
 
@@ -211,6 +221,7 @@ class BackendZones:
             try:
                 self._renew(admin)
                 self._has_failed = False
+                self._has_answered = True
             except Exception as error:  # noqa: BLE001 - what is known serves
                 if not self._has_failed:
                     LOG.warning(

@@ -66,7 +66,7 @@ class _Memory:
     tiers: tuple[decision.AppliedTier, ...]
     policy: decision.Policy
     #: Seconds of the monotonic clock.
-    made_at: float
+    renewed_at: float
     placements: dict[tuple, tuple[
         glance.ImageFacts | None, wishes.Placement]] = dataclasses.field(
             default_factory=dict)
@@ -274,10 +274,11 @@ class Door:
         if (memory is None or memory.state is not state
                 or memory.zones is not zones
                 # An option may have another value.
-                or now - memory.made_at >= self._options.applied_cache_seconds
+                or now >= memory.renewed_at
                 or len(memory.placements) >= _MOST_PLACEMENTS):
             memory = self._memory = _Memory(
-                state=state, zones=zones, made_at=now,
+                state=state, zones=zones,
+                renewed_at=now + self._options.applied_cache_seconds,
                 policy=conf.policy_of(self._options),
                 tiers=self._tiers_of(state, context))
         return memory
@@ -373,7 +374,9 @@ def of_process(name: str) -> Door:
             known_images=images.Images(
                 size=cfg.CONF[conf.GROUP].image_cache_size),
             recorder=record.Recorder(),
-            zones=backend_zones.BackendZones()))
+            # cinder-scheduler is whom it asks, and has other things to do.
+            zones=backend_zones.BackendZones(
+                first_wait_s=1.0 if name == 'api' else 0.0)))
     return door
 
 

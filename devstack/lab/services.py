@@ -135,6 +135,10 @@ def api_program(layout: lab_layout.Layout,
               "--enable-threads", "--lazy-apps", "--need-app",
               "--die-on-term", "--no-orphans", "--disable-logging",
               "--http-chunked-input", "--buffer-size", "65535",
+              # Glance's client sends chunks of 1 MiB, uWSGI takes less than
+              # that by default, and waits 4 s; Cinder may read a slow disk.
+              "--chunked-input-limit", "2097152",
+              "--chunked-input-timeout", "60",
               # uWSGI's socket has no keep-alive, but does not say so
               "--add-header", "Connection: close", *arguments))
 

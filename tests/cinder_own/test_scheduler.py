@@ -20,10 +20,12 @@ is loaded; took_part.py counts afterwards in how many tests they had a say.
 """
 
 import logging
+import os
 import pathlib
 import unittest
 
-# First of all: it makes threads green, as the command cinder-scheduler does.
+# First of all: it makes threads green, as the command cinder-scheduler does,
+# unless the environment says not to.
 from cinder.tests import unit  # noqa: F401
 
 import cinder  # noqa: H306
@@ -33,6 +35,7 @@ from cinder.scheduler import weights
 from cinder.tests.unit.scheduler import fakes
 from cinder.tests.unit.scheduler import helpers
 from cinder.tests.unit import test
+from eventlet import patcher
 from oslo_config import cfg
 
 import cinder_tiers
@@ -116,6 +119,10 @@ class DefaultListsTestCase(test.TestCase):
         self.assert_has_ours(
             fakes.FakeHostManager(), 'AvailabilityZoneFilter',
             'CapabilitiesFilter', 'CapacityFilter')
+
+    def test_threads_are_those_that_were_asked_for(self):
+        native = 'OS_CINDER_DISABLE_EVENTLET_PATCHING' in os.environ
+        self.assertNotEqual(native, patcher.is_monkey_patched('thread'))
 
     def test_ours_come_from_the_installed_wheel(self):
         self.assertEqual(pathlib.Path(cinder.__file__).parents[1],

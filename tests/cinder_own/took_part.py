@@ -39,6 +39,9 @@ OUR_TROUBLE = re.compile(r' (?:WARNING|ERROR|CRITICAL) \[cinder_tiers\b.*')
 def read_logs(repository_url):
     """The logs of Cinder's tests in the last run: {id of a test: text}.
 
+    A run that was combined of two has each test twice, and so has the answer;
+    the id of the other one ends with " again".
+
     :param repository_url: path of the folder that holds .stestr/
     :raises stestr.repository.abstract.RepositoryNotFound: there is none
     :raises KeyError: it holds no run
@@ -47,7 +50,10 @@ def read_logs(repository_url):
 
     def add(test):
         if test['id'].startswith('cinder.'):
-            logs[test['id']] = '\n'.join(
+            name = test['id']
+            while name in logs:
+                name += ' again'
+            logs[name] = '\n'.join(
                 detail.as_text() for name, detail in test['details'].items()
                 if name.startswith('pythonlogging'))
 

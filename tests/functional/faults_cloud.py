@@ -192,7 +192,7 @@ class Cloud:
             "/volumes/detail?all_tenants=1&limit=1000")
         answer.raise_for_status()
         return {volume["id"]: volume for volume in answer.json()["volumes"]
-                if volume["name"].startswith(prefix)}
+                if (volume["name"] or "").startswith(prefix)}
 
     def pools(self) -> dict[str, str]:
         """{volume id: the pool that holds its RBD image}, asked of Ceph."""

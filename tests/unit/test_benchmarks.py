@@ -226,6 +226,15 @@ class HostileCatalogsTestCase(BenchmarkTestCase):
                            found['a number of base 60']['ratio'])
 
 
+class InvariantsTestCase(BenchmarkTestCase):
+
+    def test_so_many_examples_are_tried(self):
+        *_, last = self.run_it('invariants', '--examples', '5', '--seed', '1')
+        self.assertIn('no counterexample', last)
+        found = json.loads(self.file.read_text('utf-8'))
+        self.assertEqual((5, {}), (found['examples'], found['broken']))
+
+
 class SelfComparisonTestCase(BenchmarkTestCase):
 
     def test_intervals_that_cover_the_pooled_mean_are_counted(self):

@@ -120,6 +120,12 @@ class AnswerTestCase(ZonesTestCase):
         state = applied.read_applied(self.cinder.admin)
         self.assertEqual({}, self.of(state))
 
+    def test_but_those_before_the_first_answer_may(self):
+        self.add_second_zone()
+        state = applied.read_applied(self.cinder.admin)
+        waiting = backend_zones.BackendZones(first_wait_s=60.0)
+        self.assertEqual(AS_ADDED, waiting.of(state, self.user))
+
     def test_it_is_the_same_object_while_nothing_changes(self):
         self.add_second_zone()
         self.look()

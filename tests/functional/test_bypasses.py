@@ -1,0 +1,155 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""No way around the doors, for a tenant with the public API alone.
+
+The world is made and all is tried once, for the class; each test looks at
+the outcome of an attempt. What must hold: no project is on the backend of a
+private tier that it may not use, and a volume on a tier has the tier's type.
+"""
+
+import contextlib
+
+import ddt
+import testtools
+
+from tests.functional import bypass_cases
+from tests.functional import bypass_steps
+from tests.functional import bypass_world
+from tests.functional import bypasses
+
+LIMITED = bypasses.LIMITED
+_STEPS = {
+    "image_that_named_a_snapshot": lambda attempts: attempts.image_changed(
+        "block_device_mapping", bypass_cases.Of("boot devices")),
+    "image_that_named_a_type": lambda attempts: attempts.image_changed(
+        "cinder_img_volume_type", "archive"),
+    "image_that_changes": bypass_steps.Attempts.image_changes,
+    "metadata_private": lambda attempts: attempts.image_of_metadata(
+        bypasses.PRIVATE),
+    "metadata_archive": lambda attempts: attempts.image_of_metadata(
+        "archive"),
+    "restores": bypass_steps.Attempts.restores,
+    "groups": bypass_steps.Attempts.groups,
+    "cold_images": bypass_steps.Attempts.cold_images,
+    "image_appears": bypass_steps.Attempts.image_appears,
+    "other_zone": bypass_steps.Attempts.other_zone,
+    "transfer": bypass_steps.Attempts.transfer,
+    "key_of_image": bypass_steps.Attempts.key_of_image,
+    "type_without_glance":
+        bypass_steps.Attempts.type_of_image_without_glance,
+}
+
+
+@ddt.ddt
+class BypassesTest(testtools.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with contextlib.ExitStack() as stack:
+            world = bypass_world.World(stack)
+            attempts = bypass_steps.Attempts(world)
+            attempts.make_images()
+            # while no volume keeps the types from being changed
+            cls.without_fallback = attempts.without_fallback()
+            attempts.make_source()
+            cls.creates = attempts.all_creates()
+            cls.retypes = attempts.all_retypes()
+            logs = world.cloud.log_sizes()
+            attempts.unknown_images()
+            cls.errors = world.errors_logged(logs)
+            cls.steps = {name: step(attempts)
+                         for name, step in _STEPS.items()}
+
+    def assert_holds(self, outcome, wanted=None):
+        """Refused, or where and what the tenant may have.
+
+        :param wanted: volume type that it must have; None: that of a tier.
+        """
+        if outcome.volume is None:
+            self.assertTrue(outcome.is_refused, outcome)
+            return
+        self.assertNotEqual(bypasses.PRIVATE, outcome.pool, outcome)
+        self.assertIn(outcome.volume_type,
+                      [wanted] if wanted else bypasses.TIERS, outcome)
+        self.assertEqual(
+            ("available", *bypasses.TIERS[outcome.volume_type]),
+            (outcome.status, outcome.pool, outcome.limit), outcome)
+
+    @ddt.data(*bypass_cases.CREATES)
+    def test_create(self, name):
+        case = bypass_cases.CREATES[name]
+        outcome = self.creates[name]
+        if case.names_no_tier:
+            self.assertNotEqual(bypasses.PRIVATE, outcome.pool, outcome)
+        else:
+            self.assert_holds(outcome, case.wanted)
+
+    @ddt.data(*bypass_steps.RETYPES)
+    def test_retype(self, name):
+        self.assert_holds(self.retypes[name], LIMITED)
+
+    def test_nothing_is_on_a_private_tier_where_no_tier_is_decided(self):
+        for outcome in self.without_fallback:
+            self.assertEqual((202, "available"), (
+                outcome.http_status, outcome.status), outcome)
+            self.assertNotEqual(bypasses.PRIVATE, outcome.pool, outcome)
+
+    def test_an_image_that_has_changed_meanwhile_sheds_no_type(self):
+        for name in ("image_that_named_a_snapshot",
+                     "image_that_named_a_type", "image_that_changes"):
+            for outcome in self.steps[name]:
+                self.assert_holds(outcome)
+
+    def test_image_metadata_that_a_member_writes_sheds_no_type(self):
+        for name in ("metadata_private", "metadata_archive"):
+            for outcome in self.steps[name]:
+                self.assert_holds(outcome)
+
+    def test_a_restored_backup_is_on_a_tier(self):
+        for outcome in self.steps["restores"]:
+            self.assert_holds(outcome)
+
+    def test_a_volume_of_a_group_is_on_a_tier(self):
+        for outcome in self.steps["groups"]:
+            self.assert_holds(outcome)
+
+    def test_a_volume_of_a_private_tier_cannot_be_accepted(self):
+        for outcome in self.steps["transfer"]:
+            self.assertTrue(outcome.is_refused, outcome)
+
+    def test_many_cold_images_are_all_followed(self):
+        for outcome in self.steps["cold_images"]:
+            self.assert_holds(outcome, LIMITED)
+
+    def test_an_image_that_appears_is_followed(self):
+        before, after = self.steps["image_appears"]
+        self.assertEqual((400, None), (before.http_status, before.volume))
+        self.assert_holds(after, LIMITED)
+
+    def test_an_unknown_image_is_no_error_of_the_doors(self):
+        self.assertEqual([], self.errors)
+
+    def test_a_zone_without_tiers_serves_as_cinder_alone_would(self):
+        for outcome in self.steps["other_zone"]:
+            self.assertEqual((202, "available"), (
+                outcome.http_status, outcome.status), outcome)
+            self.assertNotEqual(bypasses.PRIVATE, outcome.pool, outcome)
+
+    def test_an_image_with_a_key_makes_no_volume_without(self):
+        for outcome in self.steps["key_of_image"]:
+            self.assertTrue(outcome.is_refused or outcome.encrypted
+                            or outcome.pool is None, outcome)
+
+    def test_an_image_keeps_its_type_when_glance_fails_for_the_doors(self):
+        for outcome in self.steps["type_without_glance"]:
+            self.assert_holds(outcome, "archive")

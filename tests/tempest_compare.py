@@ -1,0 +1,165 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Compares the last stestr runs of two folders, for tests/tempest.sh.
+
+Prints what passed, failed and was skipped in each, and each failure. The exit
+status is 1 when a test that did not fail in the first run fails in the second,
+or did not run there. One folder alone is compared with the known failures.
+Run it with a Python that has stestr and PyYAML.
+"""
+
+import argparse
+import collections
+import dataclasses
+import pathlib
+import sys
+
+import yaml
+
+import tally
+
+LONGEST_MESSAGE = 400
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Run:
+    """The last run of a folder.
+
+    :param name: of the folder
+    :param outcomes: {name of a test: passed, failed or skipped}
+    :param messages: {name of a test that failed: why, in a line}
+    """
+
+    name: str
+    outcomes: dict[str, str]
+    messages: dict[str, str]
+
+    def names(self, outcome: str) -> set[str]:
+        """The tests with an outcome."""
+        return {test for test, found in self.outcomes.items()
+                if found == outcome}
+
+
+def name_of(test: dict) -> str:
+    """The name of a test without the attributes that Tempest adds.
+
+    :param test: see ``tally.tests_of``
+    """
+    return test['id'].partition('[')[0]
+
+
+def message_of(test: dict) -> str:
+    """Why a test failed: the last lines of its traceback, as one.
+
+    :param test: see ``tally.tests_of``
+    """
+    text = '\n'.join(
+        content.as_text().strip()
+        for name, content in sorted(test['details'].items())
+        if name.startswith(('traceback', 'reason')))
+    # What was raised is not indented, and may go on for some lines.
+    lines = [line.strip() for line in text.splitlines()]
+    raised = [number for number, line in enumerate(lines)
+              if line.partition(':')[0].endswith(
+                  ('Error', 'Exception', 'Mismatch', 'NotFound', 'Forbidden',
+                   'BadRequest', 'Conflict', 'Fault', 'Unauthorized'))]
+    last = lines[raised[-1]:] if raised else lines[-1:]
+    return ' '.join(last)[:LONGEST_MESSAGE] or test['status']
+
+
+def read(folder: pathlib.Path) -> Run:
+    """The last run of a folder; a run without tests when it has none.
+
+    :param folder: that holds .stestr/
+    """
+    latest = tally.latest_run(str(folder))
+    tests = ([] if latest == tally.NO_RUN
+             else tally.tests_of(str(folder), latest))
+    return Run(
+        name=folder.name,
+        outcomes={name_of(test): tally.OUTCOMES[test['status']]
+                  for test in tests},
+        messages={name_of(test): message_of(test) for test in tests
+                  if tally.OUTCOMES[test['status']] == 'failed'})
+
+
+def worse(before: Run | None, after: Run, known: dict[str, str]) -> set[str]:
+    """The tests that tell against a run.
+
+    :param before: what it is compared with
+    :param known: {name of a test that fails: cause}; it matters only where
+        there is nothing to compare
+    """
+    if before is None:
+        return after.names('failed') - set(known)
+    return (after.names('failed') - before.names('failed')
+            | before.names('passed') - after.names('passed'))
+
+
+def report(runs: list[Run], known: dict[str, str]) -> list[str]:
+    """Lines with the counts of runs, and what failed in them.
+
+    :param runs: one, or two that are compared
+    :param known: {name of a test that fails: cause}
+    """
+    lines = [f'{"doors":8}{"passed":>8}{"failed":>8}{"skipped":>8}']
+    for run in runs:
+        counts = collections.Counter(run.outcomes.values())
+        lines.append(f'{run.name:8}' + ''.join(
+            f'{counts[outcome]:8}'
+            for outcome in ('passed', 'failed', 'skipped')))
+    for test in sorted(set().union(*(run.messages for run in runs))):
+        where = [run.name for run in runs if test in run.messages]
+        lines.append(f'\nfailed, doors {" and ".join(where)}: {test}')
+        if test in known:
+            lines.append(f'  known: {known[test]}')
+        lines += [f'  {run.name}: {run.messages[test]}' for run in runs
+                  if test in run.messages]
+    for test in sorted(set(known) & set.intersection(
+            *(run.names('passed') for run in runs))):
+        lines.append(f'\nknown to fail, and passed: {test}')
+    return lines
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0])
+    arguments.add_argument('--known', type=pathlib.Path, required=True,
+                           help='YAML file: {name of a test: cause}')
+    arguments.add_argument('folders', type=pathlib.Path, nargs='+',
+                           metavar='folder', help='one or two')
+    options = arguments.parse_args()
+    if len(options.folders) > 2:
+        arguments.error('more than two folders')
+    known = yaml.safe_load(options.known.read_text()) or {}
+    runs = [read(folder) for folder in options.folders]
+    for line in report(runs, known):
+        print(line)
+    empty = [run.name for run in runs if not run.names('passed')]
+    if empty:
+        print(f'\nno test passed, doors {" and ".join(empty)}')
+        return 1
+    before = runs[0] if len(runs) == 2 else None
+    found = worse(before, runs[-1], known)
+    for test in sorted(found):
+        print(f'\nworse, doors {runs[-1].name}: {test}: '
+              f'{runs[-1].outcomes.get(test, "did not run")}')
+    if not found:
+        print(f'\ndoors {runs[-1].name}: '
+              + ('every test that passes without the doors passes' if before
+                 else 'no failure that is not known'))
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

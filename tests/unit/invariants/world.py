@@ -1,0 +1,183 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Clouds in which the invariants are tried.
+
+A `World` is a few plain values; from them come the volume types, as apply
+would have left them, and the backends. Must not know what a door does with
+any of it.
+"""
+
+import dataclasses
+
+from hypothesis import strategies
+
+#: {backend: (name by which types ask for it, availability zone, free GiB)}.
+#: The private tier's have the most room: without us they take all.
+BACKENDS = {
+    'plain': ('plain', 'nova', 90),
+    'plain-2': ('plain', 'az2', 90),
+    'database': ('tier-database', 'nova', 50),
+    'general': ('tier-general', 'nova', 50),
+    'general-2': ('tier-general-2', 'az2', 50),
+    'vault': ('tier-vault', 'nova', 50),
+    'premium': ('tier-premium', 'nova', 99),
+    'premium-2': ('tier-premium', 'az2', 99),
+}
+TAGS = ('database', 'premium', 'vault')
+FOLLOW = {'tiers:follow_image': '<is> True'}
+#: What each cloud has: types that follow the image, and types that do not.
+FOLLOWING = ('image-tier', 'image-private', 'image-multi', 'image-luks')
+EXPLICIT = ('plain', 'luks')
+#: Ids of `World.projects`; `entitled` may use the private tiers.
+ENTITLED = 'e' * 32
+OTHER = 'd' * 32
+ADMIN = 'a' * 32
+
+
+def host_of(backend):
+    """The host that Cinder writes for volumes on a backend."""
+    return f'node@{backend}#{BACKENDS[backend][0]}'
+
+
+def backend_of(host):
+    """The backend of such a host."""
+    return host.partition('@')[2].partition('#')[0]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VolumeType:
+    """A volume type as it is in Cinder's database."""
+
+    name: str
+    specs: dict
+    #: Projects that may use it; None when all may.
+    projects: tuple[str, ...] | None = None
+    encrypted: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class World:
+    """What the operator has set up."""
+
+    #: general, private, unreadable, zones (one in each) or none.
+    fallback: str = 'general'
+    #: private, unreadable, retired or none.
+    premium: str = 'private'
+    #: The tier that overflows to the backend of general, or none.
+    overflow: str = 'none'
+    #: Whether there is a tier whose volumes are encrypted.
+    vault: bool = False
+    #: Whether there are backends that no tier asks for.
+    plain: bool = True
+    #: Cinder's default_volume_type.
+    default: str = 'image-tier'
+    #: Default type of both projects, or none.
+    project_default: str = 'none'
+    #: Whether names compare as in MariaDB: without case or trailing blanks.
+    folds_case: bool = False
+    snapshot_same_host: bool = True
+    #: Options of the doors.
+    on_error: str = 'fallback'
+    on_no_access: str = 'fallback'
+    trust: str = 'own_and_public'
+
+    @property
+    def stored(self):
+        """What of it is in the database."""
+        return dataclasses.replace(
+            self, default='', snapshot_same_host=True, on_error='',
+            on_no_access='', trust='')
+
+    @property
+    def backends(self):
+        """Names of the backends that are up."""
+        return [name for name in BACKENDS if (
+            self.plain or not name.startswith('plain')) and (
+                name != 'general-2' or self.fallback == 'zones')]
+
+    def types(self):
+        """All volume types."""
+        def named(name):
+            return {'volume_backend_name': name}
+
+        found = [
+            VolumeType(name='image-tier', specs=FOLLOW),
+            VolumeType(name='image-private', specs=FOLLOW,
+                       projects=(OTHER,)),
+            VolumeType(name='image-multi', specs={
+                **FOLLOW, 'multiattach': '<is> True'}),
+            VolumeType(name='image-luks', specs=FOLLOW, encrypted=True),
+            VolumeType(name='plain', specs=named('plain')),
+            VolumeType(name='luks', encrypted=True, specs=named(
+                '<or> plain <or> tier-general')),
+            VolumeType(name='database', specs={
+                **self._reach('database'), 'tiers:name': 'database',
+                'tiers:tags': 'database', 'tiers:priority': '20'})]
+        if self.vault:
+            found.append(VolumeType(name='vault', encrypted=True, specs={
+                **named('tier-vault'), 'tiers:name': 'vault',
+                'tiers:tags': 'vault', 'tiers:priority': '10'}))
+        return [*found, *self._premium(), *self._fallbacks()]
+
+    def _reach(self, tier):
+        if self.overflow != tier:
+            return {'volume_backend_name': f'tier-{tier}'}
+        return {'volume_backend_name': f'<or> tier-{tier} <or> tier-general',
+                'tiers:overflow': 'general'}
+
+    def _premium(self):
+        if self.premium == 'none':
+            return []
+        name = 'premium'
+        if self.premium == 'retired':
+            name = 'premium - retired 1'
+        return [VolumeType(name=name, projects=(ENTITLED,), specs={
+            **self._reach('premium'), 'tiers:name': 'premium',
+            'tiers:tags': 'premium', 'tiers:priority': (
+                '3O' if self.premium == 'unreadable' else '30')})]
+
+    def _fallbacks(self):
+        if self.fallback == 'none':
+            return []
+        specs = {'volume_backend_name': 'tier-general',
+                 'tiers:name': 'general', 'tiers:fallback': '<is> True'}
+        if self.fallback == 'unreadable':
+            specs['tiers:priority'] = 'O'
+        found = [VolumeType(name='general', specs=specs, projects=(
+            (ENTITLED,) if self.fallback == 'private' else None))]
+        if self.fallback == 'zones':
+            found.append(VolumeType(name='general-2', specs={
+                **specs, 'volume_backend_name': 'tier-general-2',
+                'tiers:name': 'general-2',
+                'RESKEY:availability_zones': 'az2'}))
+        return found
+
+
+def _mostly(usual, *others):
+    return strategies.sampled_from([usual] * (len(others) + 1) + [*others])
+
+
+WORLDS = strategies.builds(
+    World,
+    fallback=_mostly('general', 'none', 'private', 'unreadable', 'zones'),
+    premium=_mostly('private', 'unreadable', 'retired', 'none'),
+    overflow=_mostly('none', 'database', 'premium'),
+    vault=strategies.booleans(), plain=_mostly(True, False),
+    default=_mostly('image-tier', 'plain', 'luks', 'image-private',
+                    'image-multi', 'image-luks'),
+    project_default=_mostly('none', 'none', 'image-tier', 'plain', 'luks'),
+    folds_case=strategies.booleans(),
+    snapshot_same_host=_mostly(True, False),
+    on_error=_mostly('fallback', 'pass', 'fail'),
+    on_no_access=_mostly('fallback', 'refuse'),
+    trust=_mostly('own_and_public', 'own', 'all'))

@@ -1,0 +1,169 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The passes of Tempest with and without the doors are compared by test."""
+
+import configparser
+import pathlib
+import subprocess
+import sys
+
+import ddt
+import fixtures
+import testtools
+
+from tests import tempest_conf
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+COMPARE = TOP / 'tests' / 'tempest_compare.py'
+
+PASSES = 'pass'
+FAILS = "raise OSError('no space')"
+SKIPPED = "self.skipTest('no')"
+SAMPLE = '''
+import unittest
+
+
+class SampleTestCase(unittest.TestCase):
+
+    def id(self):
+        return super().id() + '[id-2f3a,smoke]'
+
+'''
+NAME = 'test_sample.SampleTestCase.test_'
+
+
+class CompareTestCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.known = self.folder / 'known.yaml'
+        self.known.write_text('{}')
+
+    def have(self, doors, **tests):
+        """Run tests; their results are in a folder of this name."""
+        folder = self.folder / doors
+        folder.mkdir()
+        folder.joinpath('.stestr.conf').write_text('[DEFAULT]\ntest_path=./\n')
+        folder.joinpath('test_sample.py').write_text(SAMPLE + ''.join(
+            f'    def test_{name}(self):\n        {body}\n'
+            for name, body in tests.items()))
+        subprocess.run([sys.executable, '-m', 'stestr', 'run', '--serial'],
+                       cwd=folder, capture_output=True)
+
+    def compare(self, *doors):
+        """Compare; return the exit status and the lines."""
+        done = subprocess.run(
+            [sys.executable, str(COMPARE), '--known', str(self.known), *doors],
+            cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual('', done.stderr)
+        return done.returncode, [line for line in done.stdout.splitlines()
+                                 if line]
+
+    def test_a_failure_of_both_passes_is_listed_and_is_not_worse(self):
+        self.have('off', a=PASSES, b=FAILS, c=SKIPPED)
+        self.have('on', a=PASSES, b=FAILS, c=SKIPPED)
+        status, lines = self.compare('off', 'on')
+        self.assertEqual(0, status)
+        self.assertEqual(['doors     passed  failed skipped',
+                          'off            1       1       1',
+                          'on             1       1       1'], lines[:3])
+        self.assertEqual([f'failed, doors off and on: {NAME}b',
+                          '  off: OSError: no space',
+                          '  on: OSError: no space'], lines[3:6])
+
+    def test_a_failure_only_with_the_doors_is_worse(self):
+        self.have('off', a=PASSES, b=PASSES)
+        self.have('on', a=PASSES, b=FAILS)
+        status, lines = self.compare('off', 'on')
+        self.assertEqual(1, status)
+        self.assertEqual(f'worse, doors on: {NAME}b: failed', lines[-1])
+
+    def test_a_known_failure_only_with_the_doors_is_worse_all_the_same(self):
+        self.known.write_text(f'{NAME}b: some cause')
+        self.have('off', a=PASSES, b=PASSES)
+        self.have('on', a=PASSES, b=FAILS)
+        self.assertEqual(1, self.compare('off', 'on')[0])
+
+    def test_a_test_that_the_doors_kept_from_running_is_worse(self):
+        self.have('off', a=PASSES, b=PASSES, c=PASSES)
+        self.have('on', a=PASSES, c=SKIPPED)
+        status, lines = self.compare('off', 'on')
+        self.assertEqual(1, status)
+        self.assertEqual([f'worse, doors on: {NAME}b: did not run',
+                          f'worse, doors on: {NAME}c: skipped'], lines[-2:])
+
+    def test_a_failure_only_without_the_doors_is_not_worse(self):
+        self.have('off', a=PASSES, b=FAILS)
+        self.have('on', a=PASSES, b=PASSES)
+        self.assertEqual(0, self.compare('off', 'on')[0])
+
+    def test_one_pass_may_have_known_failures_and_names_their_cause(self):
+        self.have('on', a=PASSES, b=FAILS)
+        self.assertEqual(1, self.compare('on')[0])
+        self.known.write_text(f'{NAME}b: some cause')
+        status, lines = self.compare('on')
+        self.assertEqual(0, status)
+        self.assertIn('  known: some cause', lines)
+
+    def test_a_known_failure_that_passes_is_told(self):
+        self.known.write_text(f'{NAME}a: some cause')
+        self.have('on', a=PASSES)
+        self.assertIn(f'known to fail, and passed: {NAME}a',
+                      self.compare('on')[1])
+
+    def test_a_pass_in_which_nothing_passed_proves_nothing(self):
+        self.have('off', a=FAILS)
+        self.have('on', a=FAILS)
+        status, lines = self.compare('off', 'on')
+        self.assertEqual(1, status)
+        self.assertEqual('no test passed, doors off and on', lines[-1])
+        self.folder.joinpath('empty').mkdir()
+        self.assertEqual(1, self.compare('empty')[0])
+
+
+class ConfTestCase(testtools.TestCase):
+
+    def test_only_the_owner_can_read_the_configuration(self):
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        path = folder / 'tempest.conf'
+        path.write_text('of an earlier run, which anyone could read')
+        path.chmod(0o644)
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read_dict({'auth': {'admin_password': '%(x)s%'}})
+        tempest_conf.write_private(path, parser)
+        self.assertEqual(0o600, path.stat().st_mode & 0o777)
+        found = configparser.ConfigParser(interpolation=None)
+        found.read(path)
+        self.assertEqual('%(x)s%', found['auth']['admin_password'])
+
+
+@ddt.ddt
+class ScriptTestCase(testtools.TestCase):
+
+    def run_it(self, *arguments):
+        return subprocess.run(
+            [str(TOP / 'tests' / 'tempest.sh'), *arguments],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+    def test_help_has_an_example(self):
+        done = self.run_it('--help')
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
+        self.assertIn('examples:\n  devstack/lab.sh up', done.stdout)
+
+    @ddt.data(('--doors', 'ajar'), ('--doors',), ('--concurrency', '0'),
+              ('--dors', 'on'))
+    def test_a_wrong_argument_is_refused_before_anything_is_done(self, words):
+        done = self.run_it(*words)
+        self.assertEqual((2, ''), (done.returncode, done.stdout))
+        self.assertIn(words[-1], done.stderr)
