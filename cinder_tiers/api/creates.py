@@ -154,8 +154,8 @@ def _in_group(request: requests.ApiRequest, volume: dict, group_id: str,
     if state is None:
         return outcome.PASS
     members = {one.id for one in group.volume_types}
-    named = door.of_process('api').types.find(request.context,
-                                             volume['volume_type'])
+    named = door.of_process('api').types.find(
+        request.context, volume['volume_type'])
     if named is None or named.type_id in members:
         return outcome.PASS
     wanted = placed.tier_type

@@ -38,7 +38,7 @@ _FOR_SCHEDULER = frozenset((
     "Glance frozen", "token revoked", "tiers changed",
     *(f"Glance {said}, to the doors only" for said in (
         "answers 401", "answers 404", "answers 500", "answers garbage",
-        "never answers"))))
+        "never answers", "answers late"))))
 _SIDES = {"both": "both", "scheduler": "scheduler only"}
 
 

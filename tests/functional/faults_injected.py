@@ -30,7 +30,7 @@ from tests.functional import glance_proxy
 DOORS_AGENT = "cinder-tiers"
 ALL_KINDS = frozenset(faults_load.KINDS)
 #: What the proxy can answer to the doors.
-ANSWERS = (401, 403, 404, 500, "garbage", "silence")
+ANSWERS = (401, 403, 404, 500, "garbage", "silence", "late")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -152,8 +152,8 @@ def _restarts(scene: Scene) -> Iterator[None]:
 
 
 def _answers(fault: int | str, *, only_doors: bool) -> Fault:
-    said = {"garbage": "answers garbage", "silence": "never answers"}.get(
-        fault, f"answers {fault}")
+    said = {"garbage": "answers garbage", "silence": "never answers",
+            "late": "answers late"}.get(fault, f"answers {fault}")
     return Fault(
         name=f"Glance {said}" + (", to the doors only" if only_doors else ""),
         inject=lambda scene: _answered(

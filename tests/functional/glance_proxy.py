@@ -29,6 +29,8 @@ import urllib.parse
 _HOP_BY_HOP = frozenset((
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
     "te", "trailer", "transfer-encoding", "upgrade"))
+#: Seconds, more than the doors wait (glance_timeout).
+LATE_S = 6.0
 #: Whole responses, of which none is an image: other JSON, a page of some
 #: other server, an image whose values are of wrong types, half an image, no
 #: text at all, no HTTP at all.
@@ -86,7 +88,8 @@ class GlanceProxy:
 
         :param fault: an HTTP status; ``garbage``, for answers that are none,
             one of :data:`GARBAGE` after the other; ``silence``, for none
-            before :meth:`heal`.
+            before :meth:`heal`; ``late``, for the right answer after
+            :data:`LATE_S`.
         :param only_agent: the User-Agent to which that is done; None for
             each.
         """
@@ -134,6 +137,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(garbage)
             elif fault == "silence":
                 healed.wait()
+            elif fault == "late":
+                healed.wait(LATE_S)
+                self._pass_on(body)
             else:
                 self._send(fault, {"Content-Type": "text/plain"},
                            b"" if self.command == "HEAD" else b"a fault\n")

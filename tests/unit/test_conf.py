@@ -63,7 +63,7 @@ class ConfTestCase(testtools.TestCase):
             'applied_cache_seconds': 5.0,
             'zones_cache_seconds': 60.0,
             'notify': True,
-             'on_retype': 'tier',
+            'on_retype': 'tier',
             'metrics_directory': None,
             'metrics_interval_seconds': 15.0}, dict(self.group.items()))
 
