@@ -21,6 +21,7 @@ import dataclasses
 import functools
 import json
 import pathlib
+import queue
 import re
 import sys
 import threading
@@ -126,10 +127,15 @@ class SchedulerQueue:
     def __init__(self):
         self.arrived = threading.Event()
         self.request_spec = None
+        #: Ids of the types that volumes are to get.
+        self.new_types = queue.Queue()
 
     def create_volume(self, context, volume, request_spec, **others):
         self.request_spec = request_spec
         self.arrived.set()
+
+    def retype(self, context, volume, request_spec, **others):
+        self.new_types.put(request_spec['volume_type']['id'])
 
 
 class Api(fixtures.Fixture):
@@ -232,15 +238,15 @@ class Api(fixtures.Fixture):
                 'general', tiers_name='general', tiers_fallback='<is> True')}
 
     def take_messages(self):
-        """Take the next create off the queue of cinder-scheduler."""
-        queue = SchedulerQueue()
+        """Take what is cast to cinder-scheduler from now on."""
+        casts = SchedulerQueue()
         server = rpc.get_server(
             oslo_messaging.Target(topic='cinder-scheduler', server='here'),
-            [queue], serializer=objects.base.CinderObjectSerializer())
+            [casts], serializer=objects.base.CinderObjectSerializer())
         server.start()
         self.addCleanup(server.wait)
         self.addCleanup(server.stop)
-        return queue
+        return casts
 
 
 class ApiTestCase(testtools.TestCase):
