@@ -14,9 +14,14 @@
 
 As cinder-scheduler does under OS_CINDER_DISABLE_EVENTLET_PATCHING. Unsaid,
 the first import that needs oslo.service would choose eventlet and patch the
-threads of this process.
+threads of this process. And as cinder-api does, all objects are known before
+any module of its API is loaded.
 """
 
 from cinder import monkey_patch
 
 monkey_patch.patch(backend='threading')
+
+from cinder import objects  # noqa: E402
+
+objects.register_all()

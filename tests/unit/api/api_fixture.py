@@ -21,6 +21,7 @@ import dataclasses
 import functools
 import json
 import pathlib
+import queue
 import re
 import sys
 import threading
@@ -126,10 +127,15 @@ class SchedulerQueue:
     def __init__(self):
         self.arrived = threading.Event()
         self.request_spec = None
+        #: Ids of the types that volumes are to get.
+        self.new_types = queue.Queue()
 
     def create_volume(self, context, volume, request_spec, **others):
         self.request_spec = request_spec
         self.arrived.set()
+
+    def retype(self, context, volume, request_spec, **others):
+        self.new_types.put(request_spec['volume_type']['id'])
 
 
 class Api(fixtures.Fixture):
@@ -187,18 +193,43 @@ class Api(fixtures.Fixture):
         :param has_door: False for Cinder alone
         :param volume: further keys of the volume
         """
+        return self.post(
+            'volumes', {'volume': {'size': 1, **volume}}, project=project,
+            roles=roles, version=version, has_door=has_door)
+
+    def post(self, path, document, *, project=PROJECT, **request):
+        """Send JSON; the answer.
+
+        :param path: below that of the project
+        :param document: the body
+        :param project: id of the project of who asks
+        :param request: as for `request`
+        """
         return self.request(
-            f'/v3/{project}/volumes', project=project, roles=roles,
-            version=version, has_door=has_door,
+            f'/v3/{project}/{path}', project=project,
             content_type='application/json',
-            body=json.dumps({'volume': {'size': 1, **volume}}).encode())
+            body=json.dumps(document).encode(), **request)
 
     def row(self, volume_id):
         """The volume in Cinder's database."""
         return objects.Volume.get_by_id(self.cinder.admin, volume_id)
 
+    def add_volume(self, volume_type, *, project=PROJECT, **values):
+        """A volume of 1 GiB that is available; it.
+
+        :param volume_type: id of its type
+        :param project: id of its project
+        :param values: further columns
+        """
+        volume = objects.Volume(context=self.cinder.admin, **{
+            'size': 1, 'status': 'available', 'user_id': 'user',
+            'project_id': project, 'availability_zone': 'nova',
+            'volume_type_id': volume_type, 'host': 'node@ssd#ssd', **values})
+        volume.create()
+        return volume
+
     def add_tiers(self):
-        """A tier for the tag database and a fall-back; {name: type id}."""
+        """A tier for the tag database and a fallback; {name: type id}."""
         return {
             'database': self.cinder.add_type(
                 'database', tiers_name='database', tiers_tags='database',
@@ -207,15 +238,15 @@ class Api(fixtures.Fixture):
                 'general', tiers_name='general', tiers_fallback='<is> True')}
 
     def take_messages(self):
-        """Take the next create off the queue of cinder-scheduler."""
-        queue = SchedulerQueue()
+        """Take what is cast to cinder-scheduler from now on."""
+        casts = SchedulerQueue()
         server = rpc.get_server(
             oslo_messaging.Target(topic='cinder-scheduler', server='here'),
-            [queue], serializer=objects.base.CinderObjectSerializer())
+            [casts], serializer=objects.base.CinderObjectSerializer())
         server.start()
         self.addCleanup(server.wait)
         self.addCleanup(server.stop)
-        return queue
+        return casts
 
 
 class ApiTestCase(testtools.TestCase):

@@ -12,11 +12,14 @@
 
 """What follows from the type of a tier, by Cinder's own rules."""
 
+import sqlite3
+
 from cinder.db import api as db_api
 from cinder import objects
 from cinder.volume import qos_specs
 from cinder.volume import volume_types
 import ddt
+import sqlalchemy
 
 from tests.unit.api import api_fixture
 
@@ -121,11 +124,17 @@ class AccessTestCase(AnswersTestCase):
         self.assert_type('plain', imageRef=self.image)
 
     def test_a_tier_that_is_deleted_after_the_door(self):
-        """Cinder answers 404 to the type; alone it would create a volume."""
+        """Cinder answers 404 to the type, and the request is decided anew."""
+        self.api.configure(applied_cache_seconds=1000)
         api_fixture.MEANWHILE.append(
             lambda: self.cinder.delete_type(self.types['premium']))
-        self.assert_type('plain', imageRef=self.image)
+        self.assert_type('database', imageRef=self.image)
         self.assertEqual([], api_fixture.MEANWHILE)
+
+    def test_a_tier_that_is_closed_after_the_door(self):
+        api_fixture.MEANWHILE.append(
+            lambda: volume_types.remove_volume_type_access(
+                self.cinder.admin, self.types['premium'], PROJECT))
         self.assert_type('database', imageRef=self.image)
 
     def test_what_else_is_not_found_is_cinders_answer(self):
@@ -146,13 +155,24 @@ class OnErrorTestCase(AnswersTestCase):
         self.api.configure(glance_failures=1, glance_retry_seconds=1000)
         self.api.create(imageRef=self.glance.answer(500))
 
-    def drop_table(self, name):
-        with self.cinder.engine.begin() as connection:
-            connection.exec_driver_sql(f'DROP TABLE {name}')
+    def break_table(self, name):
+        """The doors cannot read a table any more; Cinder can.
+
+        Each of its own queries asks when rows were created.
+        """
+        @sqlalchemy.event.listens_for(self.cinder.engine,
+                                      'before_cursor_execute')
+        def executes(connection, cursor, statement, *others):
+            if (f'FROM {name}' in statement
+                    and 'created_at' not in statement):
+                raise sqlite3.OperationalError('disk I/O error')
 
     def test_glance_is_down_for_the_door(self):
+        """An image that was not read may name a type of its own."""
         self.break_glance()
-        self.assert_type('general', imageRef=self.image)
+        self.assert_type('plain', imageRef=self.image)
+        self.assert_type('general', imageRef=self.image,
+                         volume_type='image-tier')
         self.assert_type('general')
         self.assert_type('plain', imageRef=self.image, volume_type='plain')
 
@@ -188,22 +208,30 @@ class OnErrorTestCase(AnswersTestCase):
     def test_the_tiers_cannot_be_read(self, on_error):
         """They never could; another type goes on as it is, however."""
         self.api.configure(on_error=on_error)
-        # Ours to read, but not Cinder's for who names a type.
-        self.drop_table('default_volume_types')
+        self.break_table('volume_types')
         self.assert_type('plain', volume_type='plain', imageRef=self.image)
         if on_error == 'fail':
             self.assert_refused(503, 'serviceUnavailable')
         else:
-            self.assertEqual(500, self.assert_as_cinder_alone().status)
-            self.assert_type('image-tier', volume_type='image-tier')
+            self.assert_type('plain', imageRef=self.image)
+            self.assert_type('plain')
 
     @ddt.data('fallback', 'pass', 'fail')
     def test_what_is_remembered_of_them_serves_on(self, on_error):
         self.api.configure(on_error=on_error)
         self.assert_type('database', imageRef=self.image)
-        self.drop_table('default_volume_types')
+        self.break_table('volume_types')
         self.assert_type('database', imageRef=self.image)
         self.assert_type('general', volume_type='image-tier')
+
+    @ddt.data('fallback', 'pass', 'fail')
+    def test_so_does_the_default_type_of_the_project(self, on_error):
+        self.api.configure(on_error=on_error)
+        self.cinder.set_project_default(self.types['plain'])
+        self.assert_type('plain', imageRef=self.image)
+        self.break_table('default_volume_types')
+        self.assert_type('plain', imageRef=self.image)
+        self.assert_type('plain')
 
 
 class TypeTestCase(api_fixture.ApiTestCase):

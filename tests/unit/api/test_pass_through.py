@@ -10,13 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What is not a create of ours reaches Cinder byte for byte.
+"""A create that leaves no type to the image reaches Cinder byte for byte.
 
-The door is in front of an application that remembers what it receives.
+What Cinder accepts is told by its schema of the version.
 """
 
 import json
 
+from cinder.api.schemas import volumes
+from cinder.api.validation import validators
 import ddt
 from hypothesis import example
 from hypothesis import given
@@ -25,6 +27,7 @@ from hypothesis import strategies
 from cinder_tiers import api
 from cinder_tiers.api import body as request_body
 from tests.unit.api import api_fixture
+from tests.unit.api import pass_through_case
 from tests.unit.api import streams
 
 CREATES = ('/volumes', f'/{api_fixture.PROJECT}/volumes', '/volumes.json',
@@ -36,16 +39,21 @@ JSON_TYPES = ('application/json', 'application/json; charset=utf-8',
               'application/vnd.openstack.volume+json')
 OTHER_TYPES = (None, '', 'text/plain', 'application/xml', 'json',
                'multipart/form-data', ';application/json')
-FIXED = ('source_volid', 'source_replica', 'snapshot_id', 'group_id',
-         'consistencygroup_id')
-TEXTS = ('volume_type', 'image_id', 'imageRef', 'backup_id', *FIXED)
+VERSIONS = (None, '3.0', '3.12', '3.13', '3.46', '3.47', '3.52', '3.53',
+            '3.71')
+UUID = 'c0ffee00-0000-4000-8000-000000000000'
+UUIDS = ('source_volid', 'snapshot_id', 'consistencygroup_id')
+#: Keys that say that the place of a volume is not for an image to choose.
+FIXED = (*UUIDS, 'group_id')
+#: What Cinder does not read, at least not in its first version.
+IGNORED = ('source_replica', 'backup_id', 'cgsnapshot_id')
 
 LEAVES = (strategies.none() | strategies.booleans() | strategies.integers()
           | strategies.floats() | strategies.text(max_size=9))
 VALUES = strategies.recursive(LEAVES, lambda children: strategies.lists(
     children, max_size=3) | strategies.dictionaries(
         strategies.text(max_size=5), children, max_size=3), max_leaves=8)
-#: Mostly what can be a volume of ours.
+#: Mostly what Cinder may accept.
 VOLUMES = strategies.dictionaries(
     strategies.text(max_size=5) | strategies.sampled_from(
         ('size', 'name', 'metadata')), VALUES, max_size=4).flatmap(
@@ -53,8 +61,9 @@ VOLUMES = strategies.dictionaries(
         'volume_type': strategies.sampled_from(
             (None, '', 'image-tier', 'general', 'x')) | VALUES,
         'imageRef': strategies.sampled_from((None, '', 'x' * 256)) | LEAVES,
-        **dict.fromkeys(FIXED, strategies.none() | LEAVES)}).map(
-            lambda ours: {**others, **ours}))
+        **dict.fromkeys((*FIXED, *IGNORED), strategies.sampled_from(
+            (None, UUID)) | LEAVES)}).map(
+                lambda known: {**others, **known}))
 DOCUMENTS = VALUES | strategies.builds(
     lambda volume, others: {**others, 'volume': volume}, VOLUMES | VALUES,
     strategies.dictionaries(strategies.text(max_size=5), VALUES, max_size=2))
@@ -64,56 +73,29 @@ BODIES = strategies.binary(max_size=99) | strategies.builds(
     DOCUMENTS, strategies.booleans())
 
 
+def check(document, version):
+    """Raise an exception unless Cinder accepts this as a create."""
+    minor = int(version.partition('.')[2])
+    validators._SchemaValidator(next(schema for lowest, schema in (
+        (53, volumes.create_volume_v353), (47, volumes.create_volume_v347),
+        (13, volumes.create_volume_v313), (0, volumes.create))
+        if minor >= lowest)).validate(document)
+
+
 @ddt.ddt
-class PassThroughTestCase(api_fixture.ApiTestCase):
+class CreatesPassThroughTestCase(pass_through_case.PassThroughTestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.context = self.cinder.user()
-
-    def environ(self, stream, *, method='POST', path='/volumes',
-                content_type='application/json', length=None,
-                is_terminated=False, has_context=True):
-        environ = {
-            'REQUEST_METHOD': method, 'PATH_INFO': path, 'SCRIPT_NAME': '/v3',
-            'CONTENT_TYPE': content_type, 'CONTENT_LENGTH': length,
-            'HTTP_X_ANY': 'any', 'wsgi.input': stream,
-            'wsgi.version': (1, 0), 'wsgi.input_terminated': is_terminated,
-            'cinder.context': self.context if has_context else None}
-        if is_terminated:
-            environ['HTTP_TRANSFER_ENCODING'] = 'chunked'
-        return {key: value for key, value in environ.items()
-                if value is not None}
-
-    def send(self, environ, way=streams.at_once):
-        """What an application behind the door receives."""
-        recorder = streams.Recorder(way)
-        answers = []
-        result = api.filter_factory({})(recorder)(
-            environ, lambda *answer: answers.append(answer))
-        self.assertEqual(([b'answer'], [('200 OK', [])]), (result, answers))
-        return recorder
-
-    def assert_untouched(self, pieces, way=streams.at_once, error=None,
-                         **said):
-        """The same bytes, the same error and the same environ arrive."""
-        environ = self.environ(streams.Stream(*pieces, error=error), **said)
-        before = environ.copy()
-        recorder = self.send(environ, way)
-        self.assertEqual((b''.join(pieces), error),
-                         (recorder.body, recorder.error))
-        before['wsgi.input'] = recorder.environ['wsgi.input']
-        self.assertEqual(before, recorder.environ)
-
-    def assert_steered(self, data, is_terminated=False):
+    def assert_steered(self, data, is_terminated=False, version=None,
+                       name='general'):
         """All of the JSON is the same but the type, which is a tier's."""
         environ = self.environ(
             streams.Stream(data[:7], data[7:]), is_terminated=is_terminated,
-            length=None if is_terminated else str(len(data)))
+            length=None if is_terminated else str(len(data)),
+            version=version)
         before = environ.copy()
         recorder = self.send(environ)
         received, sent = json.loads(recorder.body), json.loads(data)
-        self.assertEqual(self.types['general'],
+        self.assertEqual(self.types.get(name),
                          received['volume'].pop('volume_type'))
         sent['volume'].pop('volume_type', None)
         # repr: a NaN is not equal to itself.
@@ -123,40 +105,50 @@ class PassThroughTestCase(api_fixture.ApiTestCase):
                        'CONTENT_LENGTH': str(len(recorder.body))})
         self.assertEqual(before, recorder.environ)
 
-    def is_ours(self, data):
-        """Whether a body leaves the type to us."""
+    def follows_image(self, data, version=None):
+        """The volume, if Cinder accepts it and its type is for us to set."""
         try:
-            volume = json.loads(data.decode())['volume']
-        except (ValueError, LookupError, TypeError, RecursionError):
-            return False
-        if not isinstance(volume, dict):
-            return False
-        texts = [volume.get(key) for key in TEXTS]
-        image = volume.get('image_id' if 'image_id' in volume
-                           else 'imageRef')
-        return (all(isinstance(text, str | None) for text in texts)
-                and volume.get('volume_type') in (
-                    None, '', 'image-tier', self.follow)
-                and all(volume.get(key) is None for key in FIXED)
-                and (image is None or 0 < len(image) < 256))
+            document = json.loads(data.decode())
+            check(document, version or '3.0')
+        # Of whatever kind: then it is not accepted.
+        except Exception:  # noqa: BLE001
+            return None
+        volume = document['volume']
+        return volume if volume.get('volume_type') in (
+            None, '', 'image-tier', self.follow) else None
 
-    @given(BODIES, strategies.booleans())
-    def test_a_create_is_steered_or_passes(self, data, is_terminated):
-        if self.is_ours(data):
-            self.assert_steered(data, is_terminated)
+    def assert_right(self, data, version, is_terminated):
+        """Steered or untouched, as Cinder reads it."""
+        volume = self.follows_image(data, version)
+        keys = {key for key in FIXED if volume and volume.get(key) is not None}
+        if volume is not None and not keys:
+            self.assert_steered(data, is_terminated, version)
+        elif volume and volume.get('volume_type') and keys <= {
+                'source_volid', 'snapshot_id'}:
+            self.assert_steered(data, is_terminated, version, name=None)
         else:
             self.assert_untouched(
                 [data[:5], data[5:]], is_terminated=is_terminated,
+                version=version,
                 length=None if is_terminated else str(len(data)))
 
-    @given(VOLUMES)
-    @example({'metadata': {'a': float('nan'), 'b': 10 ** 4000}})
-    @example({'name': '\ud800', '': [], '\x00': {'volume_type': 'x'}})
-    def test_most_volumes_of_the_tests_are_ours(self, volume):
+    @given(BODIES, strategies.sampled_from(VERSIONS), strategies.booleans())
+    def test_a_create_is_steered_or_passes(self, data, version,
+                                           is_terminated):
+        self.assert_right(data, version, is_terminated)
+
+    @given(strategies.dictionaries(
+        strategies.text(max_size=5).map('x{}'.format), VALUES, max_size=4),
+        strategies.dictionaries(strategies.sampled_from(
+            (*IGNORED, 'image_id', 'imageRef')), strategies.none(),
+            max_size=4))
+    @example({'x': {'a': float('nan'), 'b': 10 ** 4000}}, {})
+    @example({'name': '\ud800', '': [], '\x00': {'volume_type': 'x'}}, {})
+    def test_what_cinder_does_not_know_stays(self, others, nothing):
         data = json.dumps({'volume': {
-            **volume, 'volume_type': 'image-tier', 'imageRef': None,
+            **others, **nothing, 'volume_type': 'image-tier',
             **dict.fromkeys(FIXED)}}).encode()
-        self.assertTrue(self.is_ours(data))
+        self.assertIsNotNone(self.follows_image(data))
         self.assert_steered(data)
 
     @given(strategies.binary(max_size=99), strategies.text(max_size=9),
@@ -197,14 +189,18 @@ class PassThroughTestCase(api_fixture.ApiTestCase):
         b'{"volume": {}}{}', b'[{"volume": {}}]', b'"volume"', b'null',
         b'{"volume": ["volume_type"]}', b'{"volume": {"volume_type": NaN}}',
         b'{"volume": {}, "volume": 7}', b"{'volume': {}}",
-        b'{"volume": {"imageRef": ""}}', b'{"volume": {"image_id": ""}}',
+        b'{"volume": {"size": NaN}}', b'{"volume": {}, "x": 1}',
         b'{"volume": {"imageRef": "%s"}}' % (b'x' * 256),
         b'{"volume": {"image_id": "%s"}}' % (b'0' * 32 + b'-' * 999),
-        *(b'{"volume": {"%s": %s}}' % (key.encode(), value) for key in TEXTS
+        *(b'{"volume": {"%s": %s}}' % (key.encode(), value)
+          for key in ('volume_type', 'image_id', 'imageRef', *UUIDS)
           for value in (b'7', b'true', b'[]', b'{}', b'["image-tier"]',
-                        b'[' * 99999)))
-    def test_a_body_that_is_none_of_ours_passes(self, data):
-        self.assertFalse(self.is_ours(data))
+                        b'[' * 99999)),
+        *(b'{"volume": {"group_id": %s}}' % value
+          for value in (b'7', b'true', b'[]', b'{}', b'""')))
+    def test_a_body_that_cinder_refuses_passes(self, data):
+        self.assertIsNone(self.follows_image(
+            data.replace(b'"group_id"', b'"source_volid"')))
         self.assert_untouched([data], length=str(len(data)))
         self.assert_untouched([data[:1], data[1:]], is_terminated=True)
 
@@ -212,14 +208,27 @@ class PassThroughTestCase(api_fixture.ApiTestCase):
         b'{"volume": {}}', b' {"volume":\n{"volume_type": ""}}\r\n ',
         b'{"volume": 7, "volume": {}}',
         b'{"volume": {"volume_type": "x", "volume_type": null}}',
-        b'{"volume": {"size": NaN, "x": Infinity, "y": -Infinity}}',
-        b'{"volume": {"size": ' + b'9' * 4000 + b', "x": 1e999}}',
-        b'{"volume": {"name": "\\ud800\\u0000"}, "x": {"volume_type": 1}}',
-        b'{"volume": {"x": ' + b'[' * 300 + b']' * 300 + b'}}')
-    def test_a_strange_body_of_ours_keeps_all_else(self, data):
-        self.assertTrue(self.is_ours(data))
+        b'{"volume": {"size": 7, "x": Infinity, "y": -Infinity}}',
+        b'{"volume": {"x": ' + b'9' * 4000 + b', "y": 1e999}}',
+        b'{"volume": {"x": "\\ud800\\u0000", "y": {"volume_type": 1}}}',
+        b'{"volume": {"x": ' + b'[' * 300 + b']' * 300 + b'}}',
+        b'{"volume": {"imageRef": ""}}', b'{"volume": {"image_id": ""}}',
+        b'{"volume": {"imageRef": "x"}, "OS-SCH-HNT:scheduler_hints": {}}',
+        *(b'{"volume": {"%s": %s}}' % (key.encode(), value)
+          for key in IGNORED for value in (
+              b'7', b'0', b'true', b'false', b'[]', b'{}', b'""', b'"x"')))
+    def test_a_strange_body_that_cinder_accepts_keeps_all_else(self, data):
+        self.assertIsNotNone(self.follows_image(data))
         self.assert_steered(data)
         self.assert_steered(data, is_terminated=True)
+
+    @ddt.data(*VERSIONS)
+    def test_which_keys_count_depends_on_the_version(self, version):
+        for key in (*UUIDS, *IGNORED, 'group_id', 'unknown', 'image_id'):
+            for value in (UUID, None, '', 'x', 0, False, [], {}):
+                for named in ({}, {'volume_type': 'image-tier'}):
+                    self.assert_right(json.dumps({'volume': {
+                        key: value, **named}}).encode(), version, False)
 
     def test_a_body_that_says_what_is_not_so_passes(self):
         data = b'{"volume": {"size": 1}}'

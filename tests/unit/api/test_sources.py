@@ -12,6 +12,8 @@
 
 """Volumes made from what exists already, whose place is Cinder's to tell."""
 
+import json
+
 from cinder import objects
 from cinder.volume import group_types
 import ddt
@@ -57,21 +59,41 @@ class SourcesTestCase(api_fixture.ApiTestCase):
     def test_so_does_a_volume_from_a_snapshot(self):
         self.assert_type('ssd', snapshot_id=self.add_snapshot())
 
-    @ddt.data('source_volid', 'snapshot_id', 'group_id',
-              'consistencygroup_id')
-    def test_with_a_type_that_follows_the_image_cinder_decides(self, key):
-        ident = {'source_volid': self.volume.id,
-                 'snapshot_id': self.add_snapshot()}.get(key)
-        self.assert_as_cinder_alone(
-            version='3.71', volume_type='image-tier',
-            **{key: ident or self.add_group(self.follow)})
+    @ddt.data('3.0', '3.71')
+    def test_so_they_do_with_a_type_that_follows_the_image(self, version):
+        """With that type they would lie there without its QoS and quota."""
+        for follow in ('image-tier', self.follow):
+            self.assert_type('ssd', source_volid=self.volume.id,
+                             volume_type=follow, version=version)
+            row = self.assert_type('ssd', snapshot_id=self.add_snapshot(),
+                                   volume_type=follow, version=version)
+            self.assertIsNotNone(row.snapshot_id)
+
+    def test_a_copy_of_a_volume_of_a_group_in_that_group(self):
+        """Cinder wants a type there."""
+        group = self.add_group(self.ssd)
+        for key, ident in (('source_volid', self.volume.id),
+                           ('snapshot_id', self.add_snapshot())):
+            row = self.assert_type('ssd', version='3.13', group_id=group,
+                                   volume_type='image-tier', **{key: ident})
+            self.assertEqual(group, row.group_id)
 
     @ddt.data('source_volid', 'snapshot_id', 'group_id',
-              'consistencygroup_id', 'source_replica')
+              'consistencygroup_id')
     def test_what_does_not_exist_is_refused_by_cinder(self, key):
         for value in (self.image, '', 'x', 7):
-            self.assert_as_cinder_alone(
-                version='3.13', imageRef=self.image, **{key: value})
+            for follow in ({}, {'volume_type': 'image-tier'}):
+                answer = self.assert_as_cinder_alone(
+                    version='3.13', imageRef=self.image, **{key: value},
+                    **follow)
+                self.assertIn(answer.status, (400, 404))
+
+    @ddt.data('x', '', 7, None)
+    def test_what_cinder_does_not_read_means_nothing(self, value):
+        """It would be refused from 3.53 on."""
+        for key in ('source_replica', 'cgsnapshot_id'):
+            self.assert_type('database', version='3.52', imageRef=self.image,
+                             **{key: value})
 
     def test_in_a_group_cinder_wants_a_type(self):
         group = self.add_group(self.ssd)
@@ -92,12 +114,34 @@ class SourcesTestCase(api_fixture.ApiTestCase):
                                backup_id=backup.id)
         self.assertEqual('creating', row.status)
 
-    def test_the_image_of_a_server_with_a_volume_is_its_snapshot(self):
+    def add_server_image(self, snapshot, **properties):
+        """What Nova makes of a server with a volume, as Glance tells it."""
+        return self.glance.add_image(
+            'database', block_device_mapping=json.dumps([
+                {'source_type': 'snapshot', 'boot_index': 0,
+                 'snapshot_id': snapshot}]), **properties)
+
+    @ddt.data({}, {'volume_type': None}, {'volume_type': 'image-tier'})
+    def test_the_image_of_a_server_with_a_volume_is_its_snapshot(self, named):
         snapshot = self.add_snapshot()
-        image = self.glance.add_image('database', block_device_mapping=[
-            {'source_type': 'snapshot', 'boot_index': 0,
-             'snapshot_id': snapshot}])
-        row = self.assert_type('ssd', imageRef=image, version='3.46')
-        self.assertEqual(snapshot, row.snapshot_id)
-        # An older client gets what Cinder alone gave it.
-        self.assert_type('plain', imageRef=image, version='3.45')
+        image = self.add_server_image(snapshot)
+        for version in ('3.46', '3.71'):
+            row = self.assert_type('ssd', imageRef=image, version=version,
+                                   **named)
+            self.assertEqual(snapshot, row.snapshot_id)
+
+    @ddt.data(None, '3.0', '3.45')
+    def test_to_an_older_client_it_is_an_image(self, version):
+        image = self.add_server_image(self.add_snapshot())
+        for named in ({}, {'volume_type': 'image-tier'}):
+            row = self.assert_type('database', imageRef=image,
+                                   version=version, **named)
+            self.assertIsNone(row.snapshot_id)
+
+    def test_a_snapshot_that_is_not_there(self):
+        for snapshot in ('c0ffee00-0000-4000-8000-000000000000', 'x', None):
+            image = self.add_server_image(snapshot)
+            for version in ('3.45', '3.46'):
+                answer = self.assert_as_cinder_alone(imageRef=image,
+                                                     version=version)
+                self.assertEqual(404, answer.status)
