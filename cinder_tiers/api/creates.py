@@ -158,18 +158,15 @@ def _in_group(request: requests.ApiRequest, volume: dict, group_id: str,
         request.context, volume['volume_type'])
     if named is None or named.type_id in members:
         return outcome.PASS
-    wanted = placed.tier_type
-    if wanted is None or wanted.type_id not in members:
-        needs_key = decision.Feature.ENCRYPTION in (
-            placed.tier_type.offers if placed.tier_type else ())
-        wanted = next((
-            state.types[tier.name]
-            for tier in sorted(state.tiers, key=lambda one: (
-                not one.fallback, -one.priority, one.name))
-            if state.types[tier.name].type_id in members
-            and state.types[tier.name].may_use(request.context)
-            and (not needs_key
-                 or decision.Feature.ENCRYPTION in tier.offers)), None)
-    if wanted is None:
-        return outcome.PASS
-    return _with(request, volume, volume_type=wanted.type_id)
+    brings_key = placed.facts is not None and placed.facts.image.brings_key
+    others = [state.types[tier.name] for tier in sorted(
+        state.tiers, key=lambda one: (not one.fallback, -one.priority,
+                                      one.name))]
+    for wanted in (placed.tier_type, *others):
+        if (wanted is not None and wanted.type_id in members
+                and wanted.may_use(request.context)
+                and (not brings_key
+                     or decision.Feature.ENCRYPTION in wanted.offers)):
+            return _with(request, volume, volume_type=wanted.type_id)
+    # Cinder wants a type of the group, and says so.
+    return outcome.PASS
