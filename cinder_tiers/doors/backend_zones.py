@@ -168,6 +168,15 @@ class BackendZones:
             return default, default
         return None, default
 
+    def learn(self, timeout_s: float) -> bool:
+        """Wait for the first answer, where one without it led nowhere.
+
+        :param timeout_s: seconds to wait at most.
+        :returns: whether it came just now.
+        """
+        return (not self._has_answered and self.wait(timeout_s)
+                and self._has_answered)
+
     def wait(self, timeout_s: float) -> bool:
         """Wait until all that was left to the thread so far is done.
 

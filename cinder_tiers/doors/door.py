@@ -122,6 +122,15 @@ class Door:
         """
         return self._zones.requested(named) if self._zones else (None, None)
 
+    def learns_zones(self) -> bool:
+        """Whether the zones of backends are known only now.
+
+        For a request that a tier without a backend in its zone was given: it
+        is worth asking again. Waits a second at most, and only in a process
+        that has just started.
+        """
+        return self._zones is not None and self._zones.learn(1.0)
+
     def place(self, wish: wishes.Wish) -> wishes.Placement:
         """Where the volume of a wish goes. Never raises an Exception.
 

@@ -94,12 +94,16 @@ class TierFilter(filters.BaseBackendFilter):
 
     @staticmethod
     def _keep(backends: list, wish: wishes_of_doors.Wish) -> list:
-        placed = door.of_process('scheduler').place(wish)
+        scheduler = door.of_process('scheduler')
+        placed = scheduler.place(wish)
         verdict = placed.decision.verdict
         specs = placed.tier_type and placed.tier_type.extra_specs
         _remember(wish.context, specs)
         if verdict is decision.Verdict.TIER:
-            return matching.matcher_of(specs).keep(backends)
+            kept = matching.matcher_of(specs).keep(backends)
+            if kept or not backends or not scheduler.learns_zones():
+                return kept
+            return TierFilter._keep(backends, wish)
         if verdict is decision.Verdict.NOT_OURS:
             return backends
         if verdict is decision.Verdict.UNDECIDED and placed.state is not None:

@@ -88,6 +88,10 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
         self.assertIn({'rule': 'not_in_zone', 'tier': 'database'},
                       record['reasons'])
 
+    def test_so_it_is_by_a_process_that_has_just_started(self):
+        door.forget()
+        self.assertEqual(('creating', self.general_2), self.create('az2'))
+
     def test_without_a_tier_in_the_zone_cinder_places_the_volume(self):
         self.cinder.delete_type(self.general_type)
         self.assertEqual(('creating', self.general_2), self.create('az2'))
