@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Those of test_bypasses, and ways around that take long to try.
+
+With a backup service of their own, another availability zone, and a Glance
+that fails for the doors only; some minutes, so that they are no part of the
+functional tests. With the lab up:
+``python -m testtools.run tests.functional.bypasses_long``.
+"""
+
+from tests.functional import bypass_steps
+from tests.functional import bypasses
+from tests.functional import test_bypasses
+
+LIMITED = bypasses.LIMITED
+
+
+class MoreBypassesTest(test_bypasses.BypassesTest):
+
+    STEPS = {
+        **test_bypasses.STEPS,
+        "image_that_changes": bypass_steps.Attempts.image_changes,
+        "metadata_archive": lambda attempts: attempts.image_of_metadata(
+            "archive"),
+        "restores": bypass_steps.Attempts.restores,
+        "cold_images": bypass_steps.Attempts.cold_images,
+        "other_zone": bypass_steps.Attempts.other_zone,
+        "type_without_glance":
+            bypass_steps.Attempts.type_of_image_without_glance,
+    }
+
+    def test_an_image_that_changes_all_the_time_sheds_no_type(self):
+        for outcome in self.steps["image_that_changes"]:
+            self.assert_holds(outcome)
+
+    def test_image_metadata_of_another_tier_sheds_no_type(self):
+        for outcome in self.steps["metadata_archive"]:
+            self.assert_holds(outcome)
+
+    def test_a_restored_backup_is_on_a_tier(self):
+        for outcome in self.steps["restores"]:
+            self.assert_holds(outcome)
+
+    def test_many_cold_images_are_all_followed(self):
+        for outcome in self.steps["cold_images"]:
+            self.assert_holds(outcome, LIMITED)
+
+    def test_a_zone_without_tiers_serves_as_cinder_alone_would(self):
+        for outcome in self.steps["other_zone"]:
+            self.assertEqual((202, "available"), (
+                outcome.http_status, outcome.status), outcome)
+            self.assertNotEqual(bypasses.PRIVATE, outcome.pool, outcome)
+
+    def test_an_image_keeps_its_type_when_glance_fails_for_the_doors(self):
+        for outcome in self.steps["type_without_glance"]:
+            self.assert_holds(outcome, "archive")
