@@ -201,12 +201,12 @@ class Door:
         if state.tiers and named is None and not wish.moves:
             named, offers = self.types.named_by_others(
                 wish.context, facts and facts.volume_type)
-        elif (facts is not None and not wish.moves
-              and self.types.is_encrypted(wish.context, facts.volume_type)):
+        elif facts is not None and not wish.moves:
+            own = self.types.find_encrypted(wish.context, facts.volume_type)
             # The request leaves the choice to the image, which chose.
-            if wish.keeps_type:
+            if own is not None and (own.follows_image or wish.keeps_type):
                 wish = dataclasses.replace(wish, has=wish.has | _ENCRYPTION)
-            else:
+            elif own is not None:
                 named = decision.NamedType(source=decision.TypeSource.IMAGE,
                                            follows_image=False)
         # A tier may be gone, or closed to the project, since it was read.

@@ -107,17 +107,19 @@ class NamedTypes:
         return state.find(type_id) or (
             self._read_anew(context, state).find(type_id))
 
-    def is_encrypted(self, context: cinder_context.RequestContext,
-                     ident: str | None) -> bool:
-        """Whether a name is of an encrypted type that follows no image.
+    def find_encrypted(self, context: cinder_context.RequestContext,
+                       ident: str | None) -> applied.VolumeType | None:
+        """The encrypted volume type of a name or an id.
 
         :param context: of the request.
         :param ident: name or id, hostile text; None for no name.
+        :returns: None for a type without encryption as well.
         :raises Exception: whatever Cinder's database layer raises.
         """
         found = self.find(context, ident) if ident else None
-        return (found is not None and not found.follows_image
-                and decision.Feature.ENCRYPTION in found.offers)
+        if found is None or decision.Feature.ENCRYPTION not in found.offers:
+            return None
+        return found
 
     def named_by_others(self, context: cinder_context.RequestContext,
                         image_type: str | None,

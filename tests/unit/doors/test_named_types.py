@@ -167,16 +167,15 @@ class NamedTestCase(NamedTypesTestCase):
         self.learn()
         self.assertEqual(ENCRYPTED,
                          self.types.named(self.user, 'luks').offers)
-        self.assertIs(False, self.types.is_encrypted(self.user, 'luks'))
 
-    def test_an_encrypted_type_that_follows_no_image(self):
+    def test_an_encrypted_type(self):
         self.cinder.add_encryption(self.plain)
         self.learn()
-        for ident, expected in (('plain', True), (self.plain, True),
-                                ('image-tier', False), ('no type', False),
-                                (None, False), ('', False)):
-            self.assertIs(expected,
-                          self.types.is_encrypted(self.user, ident))
+        for ident, expected in (('plain', 'plain'), (self.plain, 'plain'),
+                                ('image-tier', None), ('no type', None),
+                                (None, None), ('', None)):
+            found = self.types.find_encrypted(self.user, ident)
+            self.assertEqual(expected, found and found.name)
 
 
 class ClosedTestCase(NamedTypesTestCase):

@@ -157,6 +157,11 @@ class Judge:
                 then is None or now.volume_type in [
                     one.name for one in servers]):
             return False
+        # A public type of no tier may name the backend: the operator's word.
+        named = self._types.get(now.volume_type)
+        if named is not None and not _is_tier(named) and (
+                'volume_backend_name' in named.specs):
+            return False
         return bool(servers) and not any(
             _may_use(one, now.project) for one in servers)
 
