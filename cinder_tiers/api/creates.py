@@ -71,6 +71,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         image_ref=image_ref,
         named_type=named, zone=zone, default_zone=default_zone,
         type_offers=named.offers if named else frozenset(),
+        has=_has(context, volume.get('backup_id')),
         takes_boot_snapshots=request.version.matches(
             microversions.SUPPORT_NOVA_IMAGE)))
     if placed.decision.verdict is decision.Verdict.REFUSED:
@@ -90,6 +91,19 @@ def _with(request: requests.ApiRequest, volume: dict, *,
           ) -> outcome.Outcome:
     return outcome.Outcome(placed=placed, document={
         **request.document, 'volume': {**volume, 'volume_type': volume_type}})
+
+
+def _has(context: typing.Any, backup_id: object,
+         ) -> frozenset[decision.Feature]:
+    """What the data of a backup has already, and its volume must keep."""
+    if not backup_id or not isinstance(backup_id, str):
+        return frozenset()
+    try:
+        backup = objects.Backup.get_by_id(context, backup_id)
+    except exception.NotFound:
+        return frozenset()
+    return (frozenset({decision.Feature.ENCRYPTION})
+            if backup.encryption_key_id else frozenset())
 
 
 def _source_of(context: typing.Any, volume: dict,

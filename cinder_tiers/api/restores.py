@@ -18,6 +18,7 @@ import json
 import time
 import typing
 
+from cinder.api.middleware import fault
 from cinder.api.openstack import wsgi
 from cinder.api.schemas import backups
 from cinder import exception
@@ -71,20 +72,37 @@ def steer(request: requests.ApiRequest,
     zone, default_zone = api.zones_of(None)
     placed = api.place(wish.Wish(
         context=context, project=context.project_id or '', zone=zone,
-        default_zone=default_zone))
+        default_zone=default_zone,
+        has=(frozenset({decision.Feature.ENCRYPTION})
+             if backup.encryption_key_id else frozenset())))
     if placed.decision.verdict is decision.Verdict.REFUSED:
         return outcome.refuse(placed.decision)
     if placed.tier_type is None:
         return outcome.PASS
+    return _to_new_volume(request, application, backup, restore,
+                          placed.tier_type.type_id)
+
+
+def _to_new_volume(request: requests.ApiRequest,
+                   application: collections.abc.Callable,
+                   backup: objects.Backup, restore: dict[str, typing.Any],
+                   type_id: str) -> outcome.Outcome:
+    """Make the volume; from then on the request never goes on as it came."""
     answer = _create(request, application, {
-        'size': backup.size, 'volume_type': placed.tier_type.type_id,
+        'size': backup.size, 'volume_type': type_id,
         'name': (f'restore_backup_{request.ident}'
                  if restore.get('name') is None else restore['name']),
         'description': _DESCRIPTION})
     if answer.status_int != webob.exc.HTTPAccepted.code:
         return outcome.Outcome(answer=answer)
     volume_id = answer.json['volume']['id']
-    if _status_when_made(context, volume_id) == 'error':
+    try:
+        status = _status_when_made(request.context, volume_id)
+    except exception.NotFound as error:
+        # Its owner was quicker. Cinder must not make another one.
+        return outcome.Outcome(answer=wsgi.Fault(
+            webob.exc.HTTPNotFound(explanation=error.msg)))
+    if status == 'error':
         return outcome.Outcome(answer=wsgi.Fault(webob.exc.HTTPBadRequest(
             explanation=f'Invalid volume: Error while creating volume '
                         f'{volume_id} for restoring backup '
@@ -123,7 +141,9 @@ def _create(request: requests.ApiRequest,
     made.method = 'POST'
     made.path_info = f'/{request.context.project_id}/volumes'
     made.body = json.dumps({'volume': volume}).encode()
-    return made.get_response(application)
+    # Some errors leave Cinder as exceptions. What fails in here otherwise
+    # lets a request pass on; an exceeded quota must not.
+    return made.get_response(fault.FaultWrapper(application))
 
 
 def _status_when_made(context: typing.Any, volume_id: str) -> str:

@@ -124,7 +124,8 @@ class SchedulerQueue:
 
     target = oslo_messaging.Target(version='3.12')
 
-    def __init__(self):
+    def __init__(self, status=None):
+        self.status = status
         self.arrived = threading.Event()
         self.request_spec = None
         #: Ids of the types that volumes are to get.
@@ -132,6 +133,11 @@ class SchedulerQueue:
 
     def create_volume(self, context, volume, request_spec, **others):
         self.request_spec = request_spec
+        if self.status is not None:
+            volume.update({'status': self.status, 'host': 'node@any#any'})
+            volume.save()
+        if self.status == 'deleted':
+            volume.destroy()
         self.arrived.set()
 
     def retype(self, context, volume, request_spec, **others):
@@ -237,9 +243,13 @@ class Api(fixtures.Fixture):
             'general': self.cinder.add_type(
                 'general', tiers_name='general', tiers_fallback='<is> True')}
 
-    def take_messages(self):
-        """Take what is cast to cinder-scheduler from now on."""
-        casts = SchedulerQueue()
+    def take_messages(self, status=None):
+        """Take what is cast to cinder-scheduler from now on.
+
+        :param status: of each volume that is created, at once, as if
+            cinder-volume were done with it; None to leave it alone
+        """
+        casts = SchedulerQueue(status)
         server = rpc.get_server(
             oslo_messaging.Target(topic='cinder-scheduler', server='here'),
             [casts], serializer=objects.base.CinderObjectSerializer())
