@@ -131,9 +131,11 @@ def read(environ: body.Environ, *, ident: str | None,
         for lowest, highest, schema in schemas():
             if version.matches(_version(lowest), _version(highest)):
                 _validator(_Frozen(schema)).validate(document)
-    # Nested too deep, or of a shape that Cinder's own checks do not expect.
-    except (exception.MalformedRequestBody, exception.ValidationError,
-            RecursionError, TypeError, AttributeError, ValueError):
+    # Cinder's words differ from key to key: a name that is too long is no
+    # ValidationError. Or it is nested too deep, or of a shape that Cinder's
+    # own checks do not expect.
+    except (exception.CinderException, RecursionError, TypeError,
+            AttributeError, ValueError):
         return None
     return ApiRequest(context=environ['cinder.context'], environ=environ,
                       version=version, document=document, data=data,

@@ -138,6 +138,7 @@ class SchedulerQueue:
             volume.save()
         if self.status == 'deleted':
             volume.destroy()
+            self.status = 'available'
         self.arrived.set()
 
     def retype(self, context, volume, request_spec, **others):
@@ -247,7 +248,8 @@ class Api(fixtures.Fixture):
         """Take what is cast to cinder-scheduler from now on.
 
         :param status: of each volume that is created, at once, as if
-            cinder-volume were done with it; None to leave it alone
+            cinder-volume were done with it; None to leave it alone, deleted
+            for one that is gone at once, and later ones available
         """
         casts = SchedulerQueue(status)
         server = rpc.get_server(

@@ -92,3 +92,17 @@ class OperationsTestCase(pass_through_case.PassThroughTestCase):
                  {'restore': {'volume_id': volume.id}})):
             data = json.dumps(document, indent=1).encode()
             self.assert_untouched([data], path=path, length=str(len(data)))
+
+    @ddt.data('plain', 'database', 'image-tier')
+    def test_a_transfer_of_what_lies_on_no_private_tier(self, name):
+        volume = self.api.add_volume(self.types[name])
+        transfer = self.api.post(
+            'volume-transfers', {'transfer': {'volume_id': volume.id}},
+            version='3.55').json['transfer']
+        data = json.dumps({'accept': {'auth_key': transfer['auth_key']}},
+                          indent=1).encode()
+        self.context = self.cinder.user(api_fixture.OTHER_PROJECT)
+        for path in ('volume-transfers', 'os-volume-transfer'):
+            self.assert_untouched(
+                [data], path=f"/{path}/{transfer['id']}/accept",
+                length=str(len(data)))
