@@ -163,12 +163,12 @@ _CACHES = (
         'applied_cache_seconds', default=5.0, min=0.0,
         help='Seconds for which the applied tiers, read from Cinder\'s '
              'database, and the default volume type of a project are '
-             'remembered. The tiers are then read anew in the background '
-             'while requests go on with those that are remembered: a change '
-             'by "openstack tier apply" counts after twice that time and a '
-             'second at the latest. A revoked access to a private tier '
-             'counts at once. While the database does not answer, what is '
-             'remembered serves on. With 0 each request reads them.'),
+             'remembered. The tiers are read anew in the background, and '
+             'a change by "openstack tier apply" counts after that time at '
+             'the latest, or a second later while the database is slow. A '
+             'revoked access to a private tier counts at once. While the '
+             'database does not answer, what is remembered serves on. With 0 '
+             'each request reads them.'),
     cfg.FloatOpt(
         'zones_cache_seconds', default=60.0, min=1.0,
         help='Seconds between two looks at which tiers have backends in '

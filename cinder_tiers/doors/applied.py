@@ -36,6 +36,11 @@ from cinder_tiers.doors import volume_type_rows
 LOG = logging.getLogger(__name__)
 
 _MOST_PROJECTS = 10000
+#: Share of the time for which the state is remembered after which it is read
+#: anew.
+_AHEAD = 0.8
+#: Seconds for which a request waits for the state at most when it has one.
+_MOMENT_S = 1.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -234,9 +239,10 @@ class AppliedTiers:
             ttl_s: float) -> AppliedState:
         """The state as it is remembered.
 
-        One that is older than `ttl_s` is read anew for later requests. Only
-        when it is older than twice that and a second, as after an hour
-        without requests, this one waits for it.
+        It is read anew, by another thread, a little before it is older than
+        `ttl_s`, so that no request waits while there are some all the time.
+        Who finds it older waits for that: for a second at most, or for
+        longer when it is very old, as after an hour without requests.
 
         :param context: of the request that needs it.
         :param ttl_s: seconds for which it is remembered; with 0 each request
@@ -249,15 +255,18 @@ class AppliedTiers:
         if ttl_s == 0:
             with self._lock:
                 return self._refresh_or_keep(context)
-        if self._clock() - self._tried_at < ttl_s:
+        age_s = self._clock() - self._tried_at
+        if age_s < _AHEAD * ttl_s:
             return known
         try:
             reading = self._reading.ask()
         except RuntimeError:  # no thread can be started
             with self._lock:
                 return self._refresh_or_keep(context)
-        if self._clock() - self._read_at > 2 * ttl_s + 1:
-            reading.wait(self._wait_s)
+        if age_s >= ttl_s:
+            is_very_old = self._clock() - self._read_at > 2 * ttl_s + 1
+            reading.wait(self._wait_s if is_very_old
+                         else min(self._wait_s, _MOMENT_S))
         return self._state
 
     def read_anew(self, context: cinder_context.RequestContext,

@@ -225,14 +225,17 @@ class Door:
         try:
             state = self.applied(wish.context)
             tiers = self._tiers_of(state, wish.context)
-            if wish.named_type is None and not wish.moves:
-                named, offers = self.types.named_by_others(wish.context,
-                                                           None)
-                known = {'named_type': named, 'cinder_offers': offers}
-            if wish.image_ref is not None and not wish.keeps_type:
-                known |= {'may_name_type': wish.named_type is None,
-                          'may_bring_key': state.any_encryption,
-                          'is_refused': getattr(error, 'is_final', False)}
+            is_untyped = wish.named_type is None and not wish.moves
+            has_image = wish.image_ref is not None and not wish.keeps_type
+            # The default type of the project is not known, either.
+            known = {'may_name_type': is_untyped and not wish.keeps_type,
+                     'may_bring_key': has_image and state.any_encryption,
+                     'is_refused': (has_image
+                                    and getattr(error, 'is_final', False))}
+            if is_untyped:
+                named, offers = self.types.named_by_others(wish.context, None)
+                known |= {'named_type': named, 'cinder_offers': offers,
+                          'may_name_type': has_image}
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(f'{type(second).__name__} on the way to the '
                            'fallback tier')
@@ -342,7 +345,6 @@ class Door:
                             bug=None if is_expected else error)
 
     def _look(self) -> metrics.Gauges:
-        """How it is with this door at the moment."""
         memory = self._memory
         return metrics.Gauges(
             is_circuit_open=self._images.breaker_is_open,

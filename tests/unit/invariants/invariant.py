@@ -193,6 +193,11 @@ class Judge:
         if now.is_of_source and not (
                 isinstance(step, operations.Create) and step.volume_type):
             return True  # The source's type is that of the copy.
+        if now.is_of_source and any(
+                isinstance(one, operations.Given)
+                and _follows(self._types.get(one.volume_type))
+                for one in self._example.steps):
+            return True  # It is one that follows the image, from before.
         image = None
         if now.image_id is not None:
             if now.image_id != self._play.image_id:
