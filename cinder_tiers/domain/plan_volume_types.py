@@ -249,7 +249,7 @@ def _refusals(before: state.VolumeType, after: state.VolumeType, mark: str,
         yield actions.Refusal(
             reason='the volume type has volumes, and Cinder changes no extra '
                    'spec of such a type; in its stead it is renamed to '
-                   f'"{name} - retired N" and stays the type of its volumes, '
+                   f'"{name} - retired ID" and stays the type of its volumes, '
                    'which move nowhere, and a new type gets its name',
             remedy='undo the change in the catalog', yields_to_consent=True)
     taken = sorted(before.projects - after.projects)

@@ -19,8 +19,6 @@ old one is retired, and the new one takes its name. The volumes keep the old
 one, and with it their backend, limits and quota. Pure.
 """
 
-import collections.abc
-import itertools
 import re
 
 from cinder_tiers.domain import state
@@ -29,7 +27,9 @@ from cinder_tiers.domain import state
 # than this in a name (cinder/api/v3/quota_classes.py).
 _STANDBY = '{} - new'
 _RETIRED = '{} - retired {}'
-_PATTERN = re.compile(r'(.+) - (new|retired [1-9]\d*)')
+# Types that older versions retired have a number there.
+_PATTERN = re.compile(r'(.+) - (new|retired (?:[1-9]\d*|[0-9a-f]{8}))')
+_ID_DIGITS = 8
 
 
 def standby_name(name: str) -> str:
@@ -43,24 +43,27 @@ def standby_name(name: str) -> str:
     return _STANDBY.format(name)
 
 
-def retired_name(name: str, taken: collections.abc.Container[str]) -> str:
+def retired_name(name: str, type_id: str) -> str:
     """What a type is called when another one has taken its name.
 
-    >>> retired_name('database', {'database', 'database - retired 1'})
-    'database - retired 2'
+    No other type had, has or will have the name. Cinder keeps the quota usage
+    of a project under the name of a volume type when the type is deleted, and
+    answers 500 to a rename to a name that has some (quota_usages,
+    cinder/volume/volume_types.py: update; seen with 26.0.0).
+
+    >>> retired_name('database', '7c1f0a9e-53b4-4f0e-9a55-0d3c6a8b1e42')
+    'database - retired 7c1f0a9e'
 
     :param name: the name that it had.
-    :param taken: names of all volume types.
+    :param type_id: id of the type, a UUID.
     """
-    return next(candidate for candidate in (
-        _RETIRED.format(name, number) for number in itertools.count(1))
-        if candidate not in taken)
+    return _RETIRED.format(name, type_id[:_ID_DIGITS])
 
 
 def successor_of(name: str) -> str | None:
     """The name of the type that took the place of a retired one.
 
-    >>> successor_of('database - retired 2'), successor_of('database - new')
+    >>> successor_of('database - retired 7c1f0a9e'), successor_of('database - new')
     ('database', None)
 
     :param name: of any volume type.
@@ -114,7 +117,7 @@ def is_of_no_tier(name: str, tier: str, *, has_tier: bool) -> bool:
     :param has_tier: whether another type is the tier's already, for types
         in the order of their names.
 
-    >>> is_of_no_tier('database - retired 1', 'database', has_tier=False)
+    >>> is_of_no_tier('database - retired 7c1f0a9e', 'database', has_tier=False)
     True
     >>> is_of_no_tier('database - new', 'database', has_tier=False)
     False

@@ -55,8 +55,7 @@ def hand_over(block_storage: BlockStorage, *, old: Type, standby: Type,
                      json={'default_type': {'volume_type': standby.id}},
                      microversion='3.62')
             done.append(f'default type of project {one.project_id}')
-    names = {one.name for one in block_storage.types(is_public='None')}
-    retired = superseded_types.retired_name(old.name, names)
+    retired = superseded_types.retired_name(old.name, old.id)
     name = old.name
     block_storage.update_type(old.id, name=retired)
     done.append(f'name of the old type, now {retired}')

@@ -60,6 +60,7 @@ class TypesInUseTest(volumes.VolumesTestCase):
         lab.wait_until_tiers_are_known()
         old = self.make_volume(imageRef=image)
         self.assertEqual(NAME, old.volume_type)
+        old_type = self.find_type(NAME)
         project = self.member.current_project_id
         self.cinder.default_types.create(NAME, project)
         self.addCleanup(self.cinder.default_types.delete, project)
@@ -69,7 +70,7 @@ class TypesInUseTest(volumes.VolumesTestCase):
         self.tier("apply", "--allow", OBJECT)
         self.tier("plan")
 
-        self.assertEqual(f"{NAME} - retired 1",
+        self.assertEqual(f"{NAME} - retired {old_type.id[:8]}",
                          self.cinder.volumes.get(old.id).volume_type)
         self.assertEqual("tier-general", self.pool_of(old.id))
         default, = [one for one in self.cinder.default_types.list()
@@ -88,3 +89,15 @@ class TypesInUseTest(volumes.VolumesTestCase):
             old.id).volume_type != NAME)
         self.assertEqual("tier-general", self.pool_of(old.id))
         self.tier("audit", "--volumes", "--tier", NAME)
+
+    def test_a_name_that_had_volumes_serves_again(self):
+        """Cinder keeps the quota usage of types that are deleted."""
+        for tag in ("functional-two", "functional-three"):
+            volume = self.make_volume(volume_type=NAME)
+            self.declare(tags=["functional-one", tag])
+            self.tier("apply", "--allow", OBJECT)
+            self.tier("plan")
+            self.remove(self.cinder.volumes, volume.id)
+            self.remove_types()
+            self.declare(tags=["functional-one"])
+            self.tier("apply")

@@ -11,9 +11,11 @@
 # under the License.
 """Volumes of the lab, and what tests do with them as a client does."""
 
+import contextlib
 import time
 
 from cinderclient import client as cinder_client
+from cinderclient import exceptions
 
 from tests.functional import lab
 
@@ -119,8 +121,9 @@ class VolumesTestCase(lab.LabTestCase):
         return self.cinder.volume_snapshots.get(made.id)
 
     def remove(self, manager, resource):
-        """Delete something, and wait until it is gone."""
-        getattr(manager, "force_delete", manager.delete)(resource)
+        """Delete something, unless it is gone, and wait until it is."""
+        with contextlib.suppress(exceptions.NotFound):
+            getattr(manager, "force_delete", manager.delete)(resource)
         self.wait_while(lambda: resource in {
             found.id for found in manager.list(
                 search_opts={"all_tenants": 1})})

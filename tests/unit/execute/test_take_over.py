@@ -75,6 +75,11 @@ class TakeOverTestCase(testtools.TestCase):
         self.addCleanup(self.api.delete_volume, volume)
         return volume
 
+    @property
+    def retired(self):
+        """What the type that had volumes is called when it is retired."""
+        return f'gold - retired {self.old.id[:8]}'
+
     def types(self):
         """{name: extra specs} of all but Cinder's own."""
         return {one.name: one.extra_specs for one in
@@ -136,16 +141,16 @@ class TakeOverTestCase(testtools.TestCase):
         self.assertIn(f"--allow '{NAMED}'", refused.remedy)
         self.apply(self.plan(ours, NAMED))
         self.assertEqual({
-            'gold - retired 1': self.specs,
+            self.retired: self.specs,
             'gold': {**self.specs, 'tiers:name': 'gold', 'tiers:tags':
                      'database', 'tiers:priority': '20'}}, self.types())
         kept, = [one for one in self.block_storage.volumes(all_projects=True)
                  if one.id == volume]
-        self.assertEqual('gold - retired 1', kept.volume_type)
+        self.assertEqual(self.retired, kept.volume_type)
         self.assertEqual((), self.plan(ours).actions)
         again = self.export()
         self.assertIn('tags: [database]', again)
-        self.assertIn('volume type gold - retired 1 is not in the catalog',
+        self.assertIn(f'volume type {self.retired} is not in the catalog',
                       ' '.join(again.replace('#', '').split()))
 
     def test_killed_after_any_write_the_next_apply_takes_it_over(self):
@@ -165,7 +170,7 @@ class TakeOverTestCase(testtools.TestCase):
             self.apply(self.plan(ours, NAMED))
             self.assertEqual((), self.plan(ours).actions)
             self.assertIn('tags: [database]', self.export())
-            self.assertEqual({'gold', 'gold - retired 1'},
+            self.assertEqual({'gold', self.retired},
                              self.types().keys())
             self.api.delete_volume(volume)
             test_cinder_world.remove_all(self.block_storage)

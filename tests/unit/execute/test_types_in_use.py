@@ -73,6 +73,11 @@ class TypesInUseTestCase(testtools.TestCase):
         return next((one for one in self.connection.block_storage.types(
             is_public='None') if one.name == name), None)
 
+    @property
+    def retired(self):
+        """What the type that had volumes is called when it is retired."""
+        return f'database - retired {self.old.id[:8]}'
+
     def type_of_volume(self):
         return next(
             one.volume_type for one in self.connection.block_storage.volumes(
@@ -108,7 +113,7 @@ class TypesInUseTestCase(testtools.TestCase):
         refused, = self.make_plan().refused
         self.assertEqual('volume type database', str(refused.key))
         self.assertIn('the volume type has volumes', refused.refusal.reason)
-        self.assertIn('"database - retired N"', refused.refusal.reason)
+        self.assertIn('"database - retired ID"', refused.refusal.reason)
 
     def test_what_is_no_extra_spec_needs_no_new_type(self):
         self.change(description='Faster')
@@ -129,10 +134,9 @@ class TypesInUseTestCase(testtools.TestCase):
         new = self.find('database')
         self.assertNotEqual(self.old.id, new.id)
         self.assertEqual('database,postgres', new.extra_specs['tiers:tags'])
-        self.assertEqual('database - retired 1', self.type_of_volume())
+        self.assertEqual(self.retired, self.type_of_volume())
         self.assertEqual(
-            self.old.extra_specs,
-            self.find('database - retired 1').extra_specs)
+            self.old.extra_specs, self.find(self.retired).extra_specs)
         self.assertEqual((), self.make_plan().actions)
 
     def test_a_second_change_retires_only_a_type_with_volumes(self):
@@ -141,7 +145,9 @@ class TypesInUseTestCase(testtools.TestCase):
             self.carry_out(self.make_plan(consent=True))
         self.assertEqual('32', self.find('database').extra_specs[
             'tiers:priority'])
-        self.assertIsNone(self.find('database - retired 2'))
+        self.assertEqual({'database', self.retired}, {
+            one.name for one in self.connection.block_storage.types(
+                is_public='None') if one.name.startswith('database')})
 
     def test_the_new_type_has_all_that_the_old_one_had(self):
         block_storage = self.connection.block_storage
@@ -166,7 +172,7 @@ class TypesInUseTestCase(testtools.TestCase):
         specs, = [one for one in block_storage.qos_specs()
                   if one.name == 'tier-database']
         self.assertEqual(
-            {'database', 'database - retired 1'},
+            {'database', self.retired},
             {one.name for one in block_storage.qos_spec_associations(specs)})
         self.assertEqual(7, block_storage.get(
             '/os-quota-class-sets/default').json()['quota_class_set'][
@@ -181,10 +187,10 @@ class TypesInUseTestCase(testtools.TestCase):
         self.carry_out(self.make_plan(consent=True))
         self.change(qos=catalogs.Qos(front_end={'total_iops_sec': '7'}))
         action, = self.make_plan().actions
-        self.assertIn('volumes of database - retired 1 as well', action.why)
+        self.assertIn(f'volumes of {self.retired} as well', action.why)
         self.change(qos=None)
         refused, = self.make_plan().refused
-        self.assertIn('and from volumes of database - retired 1',
+        self.assertIn(f'and from volumes of {self.retired}',
                       refused.refusal.reason)
 
     def test_killed_after_any_write_the_next_apply_finishes(self):
