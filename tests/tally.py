@@ -19,6 +19,7 @@ it with a Python that has stestr, from the folder that holds .stestr/.
 import argparse
 import collections
 from collections.abc import Iterator
+import itertools
 import sys
 
 from stestr.repository import abstract
@@ -27,8 +28,9 @@ import testtools
 
 NO_RUN = -1
 # Who has only the end of a log must find every name in it.
-LONGEST_REASON = 160
+LONGEST_REASON = 600
 MOST_NAMED = 20
+FRAME = (' ', '"')
 
 # testtools' StreamToDict gives a test that was started and never ended (its
 # worker died) the status 'inprogress', or 'unknown' when even less is known.
@@ -77,7 +79,7 @@ def tests_of(repository_url, run_id) -> list[dict]:
 
 
 def failed_tests(tests: list[dict]) -> Iterator[str]:
-    """Which tests failed, in a line each, with the last line of the reason.
+    """Which tests failed, in a line each, with the end of the reason.
 
     The whole reasons are in the log of the run.
 
@@ -89,8 +91,13 @@ def failed_tests(tests: list[dict]) -> Iterator[str]:
         reasons = [content.as_text().strip()
                    for name, content in sorted(test['details'].items())
                    if name.startswith(('traceback', 'reason'))]
-        last = ''.join(reasons[-1:]).rpartition('\n')[2].strip()
-        yield f"{test['id']}: {last[:LONGEST_REASON] or test['status']}"
+        # What comes behind the last frame is the message, of any length.
+        message = ''.join(reasons[-1:]).rpartition('\n  File ')[2]
+        end = ' '.join(itertools.chain.from_iterable(
+            line.split() for line in itertools.dropwhile(
+                lambda line: line.startswith(FRAME),
+                message.splitlines())))
+        yield f"{test['id']}: {end[-LONGEST_REASON:] or test['status']}"
     if len(failed) > MOST_NAMED:
         yield f'and {len(failed) - MOST_NAMED} more'
 
