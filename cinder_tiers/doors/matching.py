@@ -27,6 +27,8 @@ from cinder.scheduler.filters import capabilities_filter
 #: Verdicts that one matcher remembers at most.
 _MOST_VERDICTS = 10000
 _BACKEND_NAME = ('volume_backend_name',)
+#: By whether a backend may serve a volume of the type.
+_WEIGHT = {True: 0.0, False: 1.0}
 
 
 class Matcher:
@@ -48,6 +50,7 @@ class Matcher:
         #: By values that are strings; others would be equal too easily,
         #: as 1 and True are.
         self._by_strings: dict[object, bool] = {}
+        self._weights_by_strings: dict[object, float] = {}
         self._by_values: dict[object, bool] = {}
 
     @property
@@ -85,15 +88,15 @@ class Matcher:
         except (AttributeError, KeyError, TypeError):
             return self._judge_all(backends)
 
-    def verdicts(self, weighed: list) -> list[bool]:
-        """Of each backend whether it may serve a volume of the type.
+    def weights(self, weighed: list) -> list[float]:
+        """For each backend 0 if it may serve a volume of the type, or else 1.
 
         For a weigher, so of the backends that all filters let through.
 
         :param weighed: WeighedHost objects of Cinder's scheduler.
         :raises Exception: whatever Cinder's matching raises.
         """
-        known, values = self._by_strings, self._values
+        known, values = self._weights_by_strings, self._values
         try:
             if self._names == _BACKEND_NAME:
                 # A name that is new may lag behind, as in `_of_backend_name`:
@@ -105,8 +108,8 @@ class Matcher:
                         for one in weighed]
         except (AttributeError, KeyError, TypeError):
             # One is not known yet, or not by its strings.
-            return [self._judge(one.obj) for one in weighed]
-        return [True] * len(weighed)
+            return [_WEIGHT[self._judge(one.obj)] for one in weighed]
+        return [_WEIGHT[True]] * len(weighed)
 
     def _of_backend_name(self, backends: list) -> list:
         """As `keep` where nothing but the name of the backend is asked for.
@@ -145,16 +148,18 @@ class Matcher:
             is_hashable = True
         except TypeError:
             is_hashable = False
-        passes = capabilities_filter.CapabilitiesFilter().backend_passes(
-            backend, self._properties)
+        passes = bool(capabilities_filter.CapabilitiesFilter().backend_passes(
+            backend, self._properties))
         if is_hashable and self._remembers:
             if len(self._by_values) >= _MOST_VERDICTS:
                 self._by_values.clear()
                 self._by_strings.clear()
+                self._weights_by_strings.clear()
             self._by_values[key] = passes
             if all(isinstance(value, str) for value in values):
-                self._by_strings[
-                    values if len(values) > 1 else values[0]] = passes
+                strings = values if len(values) > 1 else values[0]
+                self._by_strings[strings] = passes
+                self._weights_by_strings[strings] = _WEIGHT[passes]
         return passes
 
 

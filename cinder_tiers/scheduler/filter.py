@@ -37,30 +37,31 @@ LOG = logging.getLogger(__name__)
 #: {context of a request: the extra specs of the tier that was decided}, for
 #: TierWeigher. Not in the filter properties: Cinder sends them to
 #: cinder-volume.
-_decided: weakref.WeakKeyDictionary[
+_placed: weakref.WeakKeyDictionary[
     cinder_context.RequestContext,
-    collections.abc.Mapping[str, str]] = weakref.WeakKeyDictionary()
+    wishes_of_doors.Placement] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def decided_specs(context: cinder_context.RequestContext,
-                  ) -> collections.abc.Mapping[str, str] | None:
-    """The extra specs of the tier that this request was given, if any.
+def placement_of(context: cinder_context.RequestContext,
+                 ) -> wishes_of_doors.Placement | None:
+    """Where this request goes, if it was given a tier.
 
     :param context: of the request.
+    :returns: a placement with a tier's type, and with the state that has it.
     """
     with _lock:
-        return _decided.get(context)
+        return _placed.get(context)
 
 
 def _remember(context: cinder_context.RequestContext,
-              specs: collections.abc.Mapping[str, str] | None) -> None:
+              placed: wishes_of_doors.Placement | None) -> None:
     with _lock:
-        if specs is not None:
-            _decided[context] = specs
+        if placed is not None and placed.tier_type is not None:
+            _placed[context] = placed
         # A context may serve several requests: all types of a group, say.
-        elif _decided:
-            _decided.pop(context, None)
+        elif _placed:
+            _placed.pop(context, None)
 
 
 class TierFilter(filters.BaseBackendFilter):
@@ -97,10 +98,10 @@ class TierFilter(filters.BaseBackendFilter):
         scheduler = door.of_process('scheduler')
         placed = scheduler.place(wish)
         verdict = placed.decision.verdict
-        specs = placed.tier_type and placed.tier_type.extra_specs
-        _remember(wish.context, specs)
+        _remember(wish.context, placed)
         if verdict is decision.Verdict.TIER:
-            kept = matching.matcher_of(specs).keep(backends)
+            kept = matching.matcher_of(
+                placed.tier_type.extra_specs).keep(backends)
             if kept or not backends or not scheduler.learns_zones():
                 return kept
             return TierFilter._keep(backends, wish)

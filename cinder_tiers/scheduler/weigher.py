@@ -83,21 +83,20 @@ class TierWeigher(weights.BaseHostWeigher):
     @staticmethod
     def _weigh(weighed: list, properties: dict) -> list[float]:
         context = properties.get('context')
-        specs = None
-        if context is not None:
-            specs = tier_filter.decided_specs(context)
-        if specs is None:
-            specs = (properties.get('resource_type') or {}).get(
+        if context is None:
+            return []
+        placed = tier_filter.placement_of(context)
+        specs = placed.tier_type.extra_specs if placed else (
+            properties.get('resource_type') or {}).get(
                 'extra_specs', None) or {}
         name = specs.get(state.OVERFLOW)
-        if not name or not specs.get(state.NAME) or context is None:
+        if not name or not specs.get(state.NAME):
             return []
-        applied = door.of_process('scheduler').applied(context)
+        applied = (placed.state if placed
+                   else door.of_process('scheduler').applied(context))
         other = applied.types.get(name)
         if other is None or name == specs[state.NAME]:
             return []
-        overflows = matching.matcher_of(other.extra_specs).verdicts(weighed)
+        ranks = matching.matcher_of(other.extra_specs).weights(weighed)
         # Cinder's own work for the weights of one weigher takes longer.
-        if all(overflows) or not any(overflows):
-            return []
-        return [0.0 if is_overflow else 1.0 for is_overflow in overflows]
+        return ranks if 0.0 in ranks and 1.0 in ranks else []

@@ -72,8 +72,8 @@ def passes(matcher, backend):
 
 
 def verdicts(matcher, *backends):
-    return matcher.verdicts([weights.WeighedHost(backend, 0.0)
-                             for backend in backends])
+    return [weight == 0.0 for weight in matcher.weights(
+        [weights.WeighedHost(backend, 0.0) for backend in backends])]
 
 
 def cinder_passes(backend, extra_specs):
