@@ -63,8 +63,8 @@ def retired_name(name: str, type_id: str) -> str:
 def successor_of(name: str) -> str | None:
     """The name of the type that took the place of a retired one.
 
-    >>> successor_of('database - retired 7c1f0a9e'), successor_of('database - new')
-    ('database', None)
+    >>> successor_of('gold - retired 7c1f0a9e'), successor_of('gold - new')
+    ('gold', None)
 
     :param name: of any volume type.
     :returns: None for a type that is not retired.
@@ -117,7 +117,7 @@ def is_of_no_tier(name: str, tier: str, *, has_tier: bool) -> bool:
     :param has_tier: whether another type is the tier's already, for types
         in the order of their names.
 
-    >>> is_of_no_tier('database - retired 7c1f0a9e', 'database', has_tier=False)
+    >>> is_of_no_tier('gold - retired 7c1f0a9e', 'gold', has_tier=False)
     True
     >>> is_of_no_tier('database - new', 'database', has_tier=False)
     False
