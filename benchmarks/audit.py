@@ -28,8 +28,8 @@ import pathlib
 from benchmarks import command_cost
 from benchmarks import new_process
 from cinder_tiers.cli import audit as command
-from cinder_tiers.domain import audit_volumes
-from cinder_tiers.domain import placement
+from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.placement import decide as placement
 
 
 def measure(*, volumes, tiers, images):

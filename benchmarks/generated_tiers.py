@@ -28,10 +28,10 @@ import pathlib
 import sys
 
 from benchmarks import served_cloud
-from cinder_tiers.domain import desired
-from cinder_tiers.domain import state
-from cinder_tiers.observe import ceph_session
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.files.tiers import reader
 
 RECORDED = (pathlib.Path(__file__).resolve().parents[1] / 'tests' / 'unit'
             / 'observe' / 'data' / 'ceph-16.2.15.json')

@@ -27,7 +27,7 @@ import pathlib
 import time
 
 from cinder_tiers.domain import errors
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.files.tiers import reader
 
 SOUND_TIERS = 500
 

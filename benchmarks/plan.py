@@ -29,10 +29,10 @@ import pathlib
 from benchmarks import command_cost
 from benchmarks import generated_tiers
 from benchmarks import new_process
-from cinder_tiers.domain import plan as plans
-from cinder_tiers.observe import world
-from cinder_tiers import render
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.cli.render import plan as render
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe import for_plan as world
 
 #: {plan: whether the tiers exist}
 PLANS = {'first': False, 'empty': True}

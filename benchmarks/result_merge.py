@@ -30,8 +30,8 @@ import resource
 import time
 
 from benchmarks import new_process
-from rally_scenarios.bench import fio_result
-from rally_scenarios.bench import fleet
+from rally_scenarios.bench.fio import output as fio_result
+from rally_scenarios.bench.fleet import merge as fleet
 
 RECORDED = (pathlib.Path(__file__).resolve().parents[1] / 'tests' / 'unit'
             / 'bench' / 'data')

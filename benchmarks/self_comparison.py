@@ -27,8 +27,8 @@ import argparse
 import json
 import pathlib
 
-from rally_scenarios.bench import result_file
-from rally_scenarios.bench import statistics
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.stats import intervals as statistics
 
 MEASUREMENTS = 20
 _COLUMNS = ('tier', 'pattern', 'figure', 'repeats', 'mean', 'spread %',

@@ -18,7 +18,7 @@ configuration in.
 
 from oslo_config import cfg
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 
 GROUP = 'cinder_tiers'
 

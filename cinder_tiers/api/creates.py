@@ -22,7 +22,7 @@ from cinder import objects
 
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import wish
 

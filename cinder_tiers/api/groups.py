@@ -20,7 +20,7 @@ from cinder.api.schemas import groups
 
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import named_types
 from cinder_tiers.doors import wish

@@ -22,7 +22,7 @@ from cinder import exception
 import webob
 import webob.exc
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import wish
 
 _NO_ACCESS = (

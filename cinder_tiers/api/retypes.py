@@ -24,7 +24,7 @@ import webob.exc
 
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import image_metadata
 from cinder_tiers.doors import named_types

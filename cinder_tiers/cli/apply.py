@@ -15,23 +15,23 @@
 import argparse
 import collections.abc
 
-from cinder_tiers.cli import arguments
+from cinder_tiers.cli import base as arguments
 from cinder_tiers.cli import confirmation
 from cinder_tiers.cli import effects as told
 from cinder_tiers.cli import lock
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import consent
-from cinder_tiers.domain import effects
+from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import escaping
-from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain import text as escaping
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
-from cinder_tiers.observe import cloud
-from cinder_tiers.observe import world
-from cinder_tiers import render
-from cinder_tiers.tiersfile import reader
-from cinder_tiers.tiersfile import saved_plan
+from cinder_tiers.files import saved_plan
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe import cloud_id as cloud
+from cinder_tiers.observe import for_plan as world
 
 # OSDs of a busy cluster hear of a new option seconds later.
 _SETTLE_S = 30.0

@@ -17,19 +17,19 @@ import collections.abc
 
 import openstack.connection
 
-from cinder_tiers.cli import arguments
+from cinder_tiers.cli import base as arguments
 from cinder_tiers.cli import explain
-from cinder_tiers.domain import audit
-from cinder_tiers.domain import audit_volumes
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import decision
+from cinder_tiers.cli.render import audit as render_audit
+from cinder_tiers.cli.render import plan as render
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.observe import placement
-from cinder_tiers.observe import survey
-from cinder_tiers.observe import volumes
-from cinder_tiers import render
-from cinder_tiers import render_audit
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.cinder import volumes
+from cinder_tiers.observe import for_audit as survey
+from cinder_tiers.observe import visible_cloud as placement
 
 #: {worst state: exit status}
 STATUSES = {

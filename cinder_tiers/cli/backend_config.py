@@ -18,9 +18,9 @@ import os
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import arguments
-from cinder_tiers import render
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli.render import plan as render
+from cinder_tiers.files.tiers import reader
 
 
 class ShowBackendConfig(command.Command):

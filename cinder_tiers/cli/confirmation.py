@@ -16,8 +16,8 @@ Must not know where the plan came from. Streams come from outside.
 
 import typing
 
-from cinder_tiers.domain import plan as plans
-from cinder_tiers import render
+from cinder_tiers.cli.render import plan as render
+from cinder_tiers.domain.plan import plan as plans
 
 
 def agreed(plan: plans.Plan, *, stdin: typing.TextIO | None,

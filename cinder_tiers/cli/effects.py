@@ -15,9 +15,9 @@
 import collections.abc
 import logging
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import effects
-from cinder_tiers.domain import escaping
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain import text as escaping
 
 
 def tell(log: logging.Logger,

@@ -18,16 +18,16 @@ import dataclasses
 from osc_lib.command import command
 from oslo_config import cfg
 
-from cinder_tiers.cli import arguments
+from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli.render import explanation as render
 from cinder_tiers import conf
-from cinder_tiers.domain import decision
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import explain_create
-from cinder_tiers.domain import explain_volume
-from cinder_tiers.domain import explanation
-from cinder_tiers.domain import facts
-from cinder_tiers.observe import placement
-from cinder_tiers import render_explanation as render
+from cinder_tiers.domain.explain import existing_volume as explain_volume
+from cinder_tiers.domain.explain import explanation
+from cinder_tiers.domain.explain import new_volume as explain_create
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.observe import visible_cloud as placement
 
 #: {outcome: exit status}
 STATUSES = {

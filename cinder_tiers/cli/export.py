@@ -17,16 +17,16 @@ import re
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import arguments
-from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli.render import plan as render
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import export
-from cinder_tiers.domain import inventory as inventories
-from cinder_tiers.observe import inventory
-from cinder_tiers import render
-from cinder_tiers.tiersfile import reader
-from cinder_tiers.tiersfile import whole_file
-from cinder_tiers.tiersfile import writer
+from cinder_tiers.domain.export import catalog as export
+from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.files.tiers import writer
+from cinder_tiers.files import write_atomic as whole_file
+from cinder_tiers.observe import for_export as inventory
 
 DONE, ERROR, NOT_ALL = 0, 1, 2
 

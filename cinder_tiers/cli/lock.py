@@ -18,8 +18,8 @@ import os
 
 import openstack.connection
 
-from cinder_tiers.execute import apply_lock
-from cinder_tiers.observe import cloud
+from cinder_tiers.execute import lock as apply_lock
+from cinder_tiers.observe import cloud_id as cloud
 
 _URL = 'CINDER_TIERS_COORDINATION_URL'
 

@@ -17,13 +17,13 @@ import collections.abc
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import arguments
+from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import listed_tiers
-from cinder_tiers.observe import placement
-from cinder_tiers import render
-from cinder_tiers import render_tiers
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.domain.explain import tier_list as listed_tiers
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe import visible_cloud as placement
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:

@@ -15,12 +15,12 @@
 import argparse
 import collections.abc
 
-from cinder_tiers.cli import arguments
+from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import fallback_rules
-from cinder_tiers import render
-from cinder_tiers import render_tiers
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.domain.validation import fallback as fallback_rules
+from cinder_tiers.files.tiers import reader
 
 #: A file with more is no tiers file, and its table would take a minute.
 MAX_SHOWN = 1000

@@ -26,10 +26,10 @@ import cachetools
 from cinder import context as cinder_context
 from oslo_log import log as logging
 
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import extra_specs
-from cinder_tiers.domain import state
-from cinder_tiers.domain import superseded_types
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import type_succession as superseded_types
 from cinder_tiers.doors import shared_work
 from cinder_tiers.doors import volume_type_rows
 

@@ -32,8 +32,8 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_tiers import conf
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import placement
+from cinder_tiers.domain.placement import decide as placement
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import applied as applied_tiers
 from cinder_tiers.doors import backend_zones
 from cinder_tiers.doors import glance

@@ -23,8 +23,8 @@ from cinder import context as cinder_context
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import image_properties
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import image_properties
 
 #: So that Glance's log tells our calls from Cinder's.
 USER_AGENT = 'cinder-tiers'

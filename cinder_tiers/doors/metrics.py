@@ -34,7 +34,7 @@ import weakref
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import process_file
 from cinder_tiers.doors import record as records
 

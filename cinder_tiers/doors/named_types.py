@@ -23,8 +23,8 @@ from cinder.volume import volume_types
 from oslo_config import cfg
 
 from cinder_tiers import conf
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import state
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.doors import applied
 
 Get = collections.abc.Callable[

@@ -26,7 +26,7 @@ from cinder import rpc
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import in_background
 
 LOG = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ import typing
 
 from cinder import context as cinder_context
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import applied as applied_tiers
 from cinder_tiers.doors import glance
 

@@ -19,11 +19,11 @@ import collections.abc
 import time
 import typing
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import consent
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import escaping
-from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain import text as escaping
 
 
 _LOOK_EVERY_S = 0.2

@@ -14,14 +14,14 @@
 
 import openstack.connection
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import osd_options
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
-from cinder_tiers.execute import ceph
-from cinder_tiers.execute import ceph_cache
-from cinder_tiers.execute import cinder
-from cinder_tiers.execute import cinder_qos
-from cinder_tiers.execute import cinder_quotas
+from cinder_tiers.execute.ceph import cache_tier as ceph_cache
+from cinder_tiers.execute.ceph import pool as ceph
+from cinder_tiers.execute.cinder import qos_spec as cinder_qos
+from cinder_tiers.execute.cinder import type_quota as cinder_quotas
+from cinder_tiers.execute.cinder import volume_type as cinder
 
 
 def executors(*, connection: openstack.connection.Connection,

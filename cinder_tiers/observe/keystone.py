@@ -20,7 +20,7 @@ import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.domain import errors
-from cinder_tiers.observe import cinder
+from cinder_tiers.observe.cinder import state as cinder
 
 #: What an id of a project may look like; other text is not asked for as one.
 _ID = re.compile('[0-9A-Za-z_-]{1,64}')

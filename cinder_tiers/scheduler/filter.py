@@ -25,12 +25,12 @@ from cinder import context as cinder_context
 from cinder.scheduler import filters
 from oslo_log import log as logging
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import matching
 from cinder_tiers.doors import wish as wishes_of_doors
 from cinder_tiers.scheduler import guard
-from cinder_tiers.scheduler import wishes
+from cinder_tiers.scheduler import request as wishes
 
 LOG = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_tiers import conf
-from cinder_tiers.domain import state
+from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.doors import door
 from cinder_tiers.doors import matching
 from cinder_tiers.scheduler import filter as tier_filter

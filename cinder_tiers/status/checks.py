@@ -21,7 +21,7 @@ from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 
 from cinder_tiers import conf
-from cinder_tiers.domain import fallback_rules
+from cinder_tiers.domain.validation import fallback as fallback_rules
 from cinder_tiers.doors import applied
 from cinder_tiers.status import paste
 

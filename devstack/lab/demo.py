@@ -35,7 +35,7 @@ from lab import access
 from lab import ceph_layout
 from lab import cloud
 from lab import packages
-from rally_scenarios.plugins import report as fleet_report
+from rally_scenarios.plugins.report import tables as fleet_report
 
 TASK = packages.REPOSITORY / "rally_scenarios" / "tasks" / "quick.yaml"
 #: Largest deviation of the throttled tier from its estimate.

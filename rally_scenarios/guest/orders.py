@@ -23,8 +23,8 @@ from importlib import resources
 import re
 import shlex
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import schedule
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import schedule
 
 _NONCE = re.compile(r"[0-9a-f]{16,32}")
 # Nova takes 65535 bytes of user data after base64 (API reference, "Create

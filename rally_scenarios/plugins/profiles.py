@@ -26,10 +26,10 @@ import yaml
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import job_file
-from rally_scenarios.bench import named_profile
-from rally_scenarios.bench import profile_document
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.profile import job_file
+from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.profile import yaml_profile as profile_document
 
 # Of a task that lists its patterns and says no more.
 _DEFAULTS = {"region_mib": 32, "ramp_seconds": 5, "runtime_seconds": 6}

@@ -17,11 +17,11 @@ Mixed into test cases beside `world_contract.WorldContract`.
 
 import dataclasses
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import consent
-from cinder_tiers.domain import plan as plans
-from cinder_tiers.domain import state
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 
 
 def named(kind, name, cluster=None):

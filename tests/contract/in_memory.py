@@ -20,13 +20,13 @@ parts, and knows nothing of catalogs.
 
 import dataclasses
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import caps
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import osd_options
-from cinder_tiers.domain import pool_options
-from cinder_tiers.domain import primary_affinity
-from cinder_tiers.domain import state
+from cinder_tiers.domain.resources import cephx_user as caps
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import primary_affinity
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 
 
 #: The options that its OSDs know.

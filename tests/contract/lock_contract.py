@@ -24,13 +24,13 @@ import sys
 import time
 
 from cinder_tiers.domain import errors
-from cinder_tiers.execute import apply_lock
+from cinder_tiers.execute import lock as apply_lock
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 # Takes the lock, says so, and keeps it until its standard input ends.
 HOLDER = '''
+from cinder_tiers.execute import lock as apply_lock
 import sys
-from cinder_tiers.execute import apply_lock
 with apply_lock.held(url=sys.argv[1], cloud=sys.argv[2]):
     print('held', flush=True)
     sys.stdin.read()

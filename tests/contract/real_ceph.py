@@ -21,15 +21,15 @@ import uuid
 
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import export
-from cinder_tiers.domain import inventory as inventories
-from cinder_tiers.domain import state
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.export import catalog as export
+from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.execute import registry
-from cinder_tiers.observe import ceph
-from cinder_tiers.observe import ceph_session
-from cinder_tiers.observe import inventory
+from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe import for_export as inventory
 from tests.contract import in_memory
 from tests.unit.domain import inventories as given
 

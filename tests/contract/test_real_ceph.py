@@ -27,15 +27,15 @@ import time
 
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import audit
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import effects
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import pool_options
-from cinder_tiers.observe import ceph
-from cinder_tiers.observe import ceph_session
-from cinder_tiers.observe import ceph_usage
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from tests.contract import consent_contract
 from tests.contract import real_ceph
 from tests.contract import world_contract

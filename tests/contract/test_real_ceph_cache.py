@@ -26,13 +26,13 @@ import uuid
 
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import audit
-from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import registry
-from cinder_tiers.observe import ceph
-from cinder_tiers.observe import ceph_cache
-from cinder_tiers.observe import ceph_session
+from cinder_tiers.observe.ceph import cache_tier as ceph_cache
+from cinder_tiers.observe.ceph import cluster as ceph
 from tests.contract import in_memory
 from tests.contract import real_ceph
 from tests.contract import world_contract

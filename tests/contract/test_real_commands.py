@@ -24,8 +24,8 @@ import uuid
 
 import testtools
 
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.observe import ceph_session
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
 from tests.contract import cinder_api
 from tests.contract import real_ceph
 from tests.unit.cli import shell

@@ -25,9 +25,9 @@ import tempfile
 import ddt
 import testtools
 
-from cinder_tiers.domain import effects
-from cinder_tiers.domain import state
-from cinder_tiers.domain import usage
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import usage
 
 #: Of all copies of a pool.
 TOLERANCE = 0.06

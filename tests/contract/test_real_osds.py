@@ -19,11 +19,11 @@ import subprocess
 
 import testtools
 
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import osd_requirements
-from cinder_tiers.observe import ceph
-from cinder_tiers.observe import ceph_session
-from cinder_tiers.observe import osd_metadata
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import osd_metadata
 from tests.contract import real_ceph
 
 

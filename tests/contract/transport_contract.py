@@ -24,13 +24,13 @@ import tempfile
 import threading
 import time
 
-from rally_scenarios.bench import schedule
-from rally_scenarios.guest import frames
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
-from rally_scenarios.guest import verdict
-from rally_scenarios.plugins import cloud_guests
-from rally_scenarios.plugins import listening
-from rally_scenarios.plugins import transport as transports
+from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.transport import console as transports
+from rally_scenarios.plugins.transport import listener as listening
 from tests.unit.guest import console_text
 from tests.unit.guest import test_fleet_script
 from tests.unit.rally import nova_consoles

@@ -16,8 +16,8 @@ Mixed into a test case for the world in memory, and into one for a real Ceph
 cluster.
 """
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 
 

@@ -23,9 +23,9 @@ import fixtures
 from testtools import content as details
 import yaml
 
-from cinder_tiers.domain import plan as plans
-from cinder_tiers.observe import world
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe import for_plan as world
 from tests.functional import lab
 from tests.functional import tier_objects
 

@@ -28,8 +28,9 @@ CUT_OFF = "cinder-tiers-layers-functional"
 #: Tries to claim each device; prints why not, or that it did.
 CLAIM = """
 import os, sys
-from rally_scenarios.bench import layers_host
-from rally_scenarios.plugins import host_process, raw_device
+from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.plugins.layers import raw_disk as raw_device
 for device in sys.argv[1:]:
     disk = layers_host.RawDisk(device_class="hdd", device=device,
                                may_be_overwritten=True)

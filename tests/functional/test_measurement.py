@@ -18,7 +18,7 @@ import threading
 
 import fixtures
 
-from rally_scenarios.bench import result_file
+from rally_scenarios.bench.result import result as result_file
 from tests.functional import fleet_faults
 from tests.functional import lab
 from tests.functional import start_watch

@@ -20,12 +20,12 @@ import dataclasses
 
 import hypothesis
 
-from cinder_tiers.domain import catalog_rules
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
-from cinder_tiers.observe import world
+from cinder_tiers.observe import for_plan as world
 from tests.functional import lab
 from tests.functional import tier_objects
 from tests.unit.execute import test_plan_apply_always as always

@@ -22,9 +22,9 @@ import time
 import fixtures
 from openstack import exceptions
 
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.observe import ceph_session
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.files.tiers import reader
 from tests.functional import lab
 
 #: The monitors note here when any pool got another RBD option.

@@ -26,7 +26,7 @@ import testtools
 
 from benchmarks import create_throughput
 from benchmarks import self_comparison
-from rally_scenarios.bench import result_file
+from rally_scenarios.bench.result import result as result_file
 from tests.unit.bench import results
 
 TOP = pathlib.Path(__file__).resolve().parents[2]

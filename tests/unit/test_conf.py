@@ -19,7 +19,7 @@ from oslo_config import cfg
 import testtools
 
 from cinder_tiers import conf
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 
 DOCUMENTATION = pathlib.Path(
     __file__).parents[2] / 'doc/source/configuration/index.rst'

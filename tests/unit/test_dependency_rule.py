@@ -36,25 +36,18 @@ ARROWS = {
     'cinder_tiers.status': {'cinder_tiers.doors'},
     'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
     'cinder_tiers.cli': {
-        'cinder_tiers.render',
-        'cinder_tiers.render_audit',
-        'cinder_tiers.render_explanation',
-        'cinder_tiers.render_tiers',
-        'cinder_tiers.tiersfile',
+        'cinder_tiers.cli.render',
+        'cinder_tiers.files',
         'cinder_tiers.observe',
         'cinder_tiers.execute',
         # The options of the doors, read from a file that the user names.
         'cinder_tiers.conf',
     },
-    'cinder_tiers.render': {'cinder_tiers.domain'},
-    'cinder_tiers.render_audit': {
-        'cinder_tiers.domain', 'cinder_tiers.render'},
-    'cinder_tiers.render_explanation': {
-        'cinder_tiers.domain', 'cinder_tiers.render'},
-    'cinder_tiers.render_tiers': {
-        'cinder_tiers.domain', 'cinder_tiers.render'},
-    'cinder_tiers.tiersfile': {'cinder_tiers.domain'},
-    'cinder_tiers.observe': {'cinder_tiers.domain'},
+    'cinder_tiers.cli.render': {'cinder_tiers.domain'},
+    'cinder_tiers.files': {'cinder_tiers.domain'},
+    'cinder_tiers.clients': {'cinder_tiers.domain'},
+    'cinder_tiers.observe': {
+        'cinder_tiers.domain', 'cinder_tiers.clients'},
     'cinder_tiers.execute': {'cinder_tiers.domain'},
     'cinder_tiers.conf': {'cinder_tiers.domain'},
     'cinder_tiers.domain': set(),
@@ -102,8 +95,13 @@ def layer_of(module):
     parts = module.split('.')
     if parts[0] not in ('cinder_tiers', 'rally_scenarios'):
         return None
-    layer = '.'.join(parts[:2])
-    return layer if layer in ARROWS else None
+    if len(parts) == 1:
+        return parts[0]
+    for length in range(len(parts), 1, -1):
+        layer = '.'.join(parts[:length])
+        if layer in ARROWS:
+            return layer
+    return None
 
 
 def reach(layer):
@@ -221,13 +219,13 @@ class CheckerTestCase(testtools.TestCase):
         ('cinder_tiers.domain.plan', 'from rally_scenarios.bench import x'),
         ('cinder_tiers.scheduler.filter', 'import openstack'),
         ('cinder_tiers.scheduler.filter', 'import oslo'),
-        ('cinder_tiers.scheduler.filter', 'from cinder_tiers import render'),
+        ('cinder_tiers.scheduler.filter', 'from cinder_tiers import files'),
         ('cinder_tiers.api.door', 'import cinder_tiers.scheduler.filter'),
         ('cinder_tiers.observe.ceph', 'from cinder_tiers.execute import ceph'),
-        ('cinder_tiers.tiersfile.load', 'from cinder_tiers.observe import x'),
+        ('cinder_tiers.files.load', 'from cinder_tiers.observe import x'),
         ('cinder_tiers.cli.plan', 'from cinder import objects'),
         ('cinder_tiers.cli.plan', 'from cinder_tiers.scheduler import filter'),
-        ('cinder_tiers.render', 'from cinder_tiers.cli import plan'),
+        ('cinder_tiers.cli.render.plan', 'from cinder_tiers.cli import plan'),
         ('cinder_tiers.cli.plan', 'from tests.unit import anything'),
         ('cinder_tiers.cli.plan', 'from cinder_tiers import later'),
         ('rally_scenarios.bench.merge', 'import numpy'),

@@ -14,13 +14,13 @@
 
 import dataclasses
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import histogram
-from rally_scenarios.bench import named_profile
-from rally_scenarios.bench import profile_used
-from rally_scenarios.bench import result_file
-from rally_scenarios.bench import statistics
-from rally_scenarios.bench import steadiness
+from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.profile import profile_used
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.stats import steadiness
 
 UNKNOWN = result_file.Fact(value=None, reason="nobody asked")
 PROFILE = named_profile.NamedProfile(

@@ -22,7 +22,7 @@ import re
 import ddt
 import testtools
 
-from rally_scenarios.bench import ceph_answers
+from rally_scenarios.bench.layers import ceph_output as ceph_answers
 
 _FOLDER = pathlib.Path(__file__).parent / "data" / "ceph"
 

@@ -13,8 +13,8 @@
 import ddt
 import testtools
 
-from rally_scenarios.bench import disk_estimate
-from rally_scenarios.bench import fio_profile
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import disk_estimate
 
 PAPER = {"disks": 54, "iops_per_disk": 160, "replicas": 3}
 

@@ -15,11 +15,11 @@ import dataclasses
 
 import testtools
 
-from rally_scenarios.bench import ceph_record
-from rally_scenarios.bench import doubts
-from rally_scenarios.bench import guest_system
-from rally_scenarios.bench import result_file
-from rally_scenarios.bench import statistics
+from rally_scenarios.bench.fleet import guest_system
+from rally_scenarios.bench.result import caveats as doubts
+from rally_scenarios.bench.result import ceph as ceph_record
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.stats import intervals as statistics
 from tests.unit.bench import results
 
 POOL = ceph_record.CephPool(

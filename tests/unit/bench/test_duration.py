@@ -12,9 +12,9 @@
 
 import testtools
 
-from rally_scenarios.bench import duration
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import schedule
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import duration
+from rally_scenarios.bench.fleet import schedule
 
 PROFILE = fio_profile.Profile(region_mib=100, ramp_seconds=5,
                               runtime_seconds=6, fill_passes=2)

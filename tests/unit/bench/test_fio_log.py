@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench import fio_log
+from rally_scenarios.bench.fio import iops_log as fio_log
 
 # Of fio 3.33: two processes that read and write, one after the other.
 TWO_PROCESSES = b"""1795293186574, 301, 0

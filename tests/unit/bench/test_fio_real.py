@@ -20,8 +20,8 @@ import tempfile
 import ddt
 import testtools
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import fio_result
+from rally_scenarios.bench.fio import output as fio_result
+from rally_scenarios.bench.fio import pattern as fio_profile
 
 PROFILE = fio_profile.Profile(region_mib=8, ramp_seconds=1,
                               runtime_seconds=2, ioengine="psync")

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench import fio_result
+from rally_scenarios.bench.fio import output as fio_result
 from tests.unit.bench import recorded
 
 

@@ -14,8 +14,8 @@ import dataclasses
 
 import testtools
 
-from rally_scenarios.bench import fio_result
-from rally_scenarios.bench import fleet
+from rally_scenarios.bench.fio import output as fio_result
+from rally_scenarios.bench.fleet import merge as fleet
 from tests.unit.bench import recorded
 
 RESULT = fio_result.parse(recorded.text("randwrite-4k"),

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench import histogram
+from rally_scenarios.bench.fio import histogram
 from tests.unit.bench import recorded
 
 COUNTS = strategies.dictionaries(

@@ -24,10 +24,10 @@ from hypothesis import strategies
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import job_file
-from rally_scenarios.bench import job_options
-from rally_scenarios.bench import named_profile
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.profile import job_file
+from rally_scenarios.bench.profile import job_options
+from rally_scenarios.bench.profile import profile as named_profile
 
 GLOBAL = "[global]\ndirect=1\ntime_based\nsize=64m\nruntime=60\n"
 FILE = """

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench import judgement
-from rally_scenarios.bench import statistics
-from rally_scenarios.guest import verdict
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.sla import judgement
+from rally_scenarios.bench.stats import intervals as statistics
 from tests.unit.bench import results
 
 Outcome = judgement.Outcome

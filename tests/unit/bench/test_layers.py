@@ -13,8 +13,8 @@
 import ddt
 import testtools
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import layers
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.layers import model as layers
 
 THREE_COPIES = layers.Pool(name="p", osds=(3, 4, 5), size=3)
 CODED = layers.Pool(name="e", osds=(3, 4, 5), size=3, data_chunks=2)

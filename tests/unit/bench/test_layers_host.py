@@ -14,7 +14,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench import layers_host
+from rally_scenarios.bench.layers import host_file as layers_host
 
 DISK = {"device_class": "hdd", "device": "/dev/sdx"}
 

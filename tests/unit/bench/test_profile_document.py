@@ -16,9 +16,9 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import named_profile
-from rally_scenarios.bench import profile_document
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.profile import yaml_profile as profile_document
 
 DOCUMENT = {
     "name": "mine",

@@ -14,8 +14,8 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
-from cinder_tiers.tiersfile import document
-from rally_scenarios.bench import promises
+from cinder_tiers.files.tiers import yaml_document as document
+from rally_scenarios.bench.sla import catalog_limits as promises
 
 CATALOG = """version: 1
 tiers:

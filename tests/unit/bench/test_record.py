@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench import record
+from rally_scenarios.bench.result import json_record as record
 
 
 class Colour(enum.Enum):

@@ -17,8 +17,8 @@ import tempfile
 import ddt
 import testtools
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import schedule
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import schedule
 
 SMALL = fio_profile.Pattern(name="randwrite-4k", rw="randwrite", bs="4k",
                             iodepth=16)

@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench import statistics
-from rally_scenarios.bench import student_t
+from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.stats import student_t
 
 FINITE = strategies.floats(0, 10 ** 9)
 Finding = statistics.Finding

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench import steadiness
+from rally_scenarios.bench.stats import steadiness
 
 VALUES = strategies.lists(strategies.floats(1, 10 ** 6), min_size=5,
                           max_size=80)

@@ -23,8 +23,8 @@ import tempfile
 import ddt
 import testtools
 
-from cinder_tiers.domain import audit
-from cinder_tiers import render_audit
+from cinder_tiers.cli.render import audit as render_audit
+from cinder_tiers.domain.audit import tiers as audit
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
 from tests.unit.cli import tiers_file_case

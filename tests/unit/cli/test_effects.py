@@ -16,9 +16,9 @@ import ddt
 import testtools
 
 from cinder_tiers.cli import effects as told
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import effects
-from cinder_tiers import render
+from cinder_tiers.cli.render import plan as render
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.state import action as actions
 from tests.unit.domain import test_effects
 
 MOVES = effects.Effect(bytes_to_move=3 * 2 ** 30, statements=('moves 3 GiB',))

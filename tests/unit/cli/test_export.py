@@ -21,7 +21,7 @@ import ddt
 import testtools
 
 from cinder_tiers.cli import export
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.files.tiers import reader
 from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.cli import test_without_ceph

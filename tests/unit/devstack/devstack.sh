@@ -148,7 +148,7 @@ function openstack {
             "$PYTHON" -c '
 import os, sys
 from cinder_tiers import render
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.files.tiers import reader
 print(render.cinder_conf(render.backends(
     reader.read_file(sys.argv[1]), default_conf=os.environ["CEPH_CONF"],
     secret_uuid=os.environ["CINDER_TIERS_RBD_SECRET_UUID"])))' "$catalog" ;;

@@ -14,8 +14,8 @@
 
 import dataclasses
 
-from cinder_tiers.domain import catalog
-from cinder_tiers.domain import state
+from cinder_tiers.domain.catalog import model as catalog
+from cinder_tiers.domain.state import ceph as state
 
 
 def rbd(**changes):

@@ -14,9 +14,9 @@
 
 import dataclasses
 
-from cinder_tiers.domain import backends
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import facts
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import backends
+from cinder_tiers.domain.placement import decision
 
 US, THEM = 'us', 'them'
 

@@ -11,10 +11,10 @@
 # under the License.
 """What exists, as an export sees it, for tests."""
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import backends
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import inventory
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.export import inventory
+from cinder_tiers.domain.placement import backends
+from cinder_tiers.domain.state import action as actions
 
 FSID = '01234567-89ab-cdef-0123-456789abcdef'
 

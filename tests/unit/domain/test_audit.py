@@ -19,13 +19,13 @@ import hypothesis
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain import audit
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import catalog_rules
-from cinder_tiers.domain import desired
-from cinder_tiers.domain import osd_requirements
-from cinder_tiers.domain import plan
-from cinder_tiers.domain import state
+from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import plan
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.validation import catalog as catalog_rules
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 

@@ -16,11 +16,11 @@ import dataclasses
 
 import testtools
 
-from cinder_tiers.domain import audit
-from cinder_tiers.domain import osd_options
-from cinder_tiers.domain import osd_requirements
-from cinder_tiers.domain import plan
-from cinder_tiers.domain import state
+from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.plan import plan
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import ceph as state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 

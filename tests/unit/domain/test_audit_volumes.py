@@ -17,12 +17,12 @@ import collections
 import ddt
 import testtools
 
-from cinder_tiers.domain import audit
-from cinder_tiers.domain import audit_volumes
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import facts
-from cinder_tiers.domain import placement
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import decide as placement
+from cinder_tiers.domain.placement import decision
 from tests.unit.domain import clouds
 
 IMAGE = clouds.image('archive')

@@ -15,7 +15,7 @@
 import ddt
 import testtools
 
-from cinder_tiers.domain import backends
+from cinder_tiers.domain.placement import backends
 
 
 def backend(**capabilities):

@@ -15,7 +15,7 @@
 import ddt
 import testtools
 
-from cinder_tiers.domain import caps
+from cinder_tiers.domain.resources import cephx_user as caps
 
 WANTED = {'mon': ('profile rbd',),
           'osd': ('profile rbd pool=a', 'profile rbd-read-only pool=images')}

@@ -17,9 +17,9 @@ import dataclasses
 import ddt
 import testtools
 
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import catalog_rules
-from cinder_tiers.domain import cluster_rules
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.validation import catalog as catalog_rules
+from cinder_tiers.domain.validation import clusters as cluster_rules
 from tests.unit.domain import catalogs as given
 
 

@@ -16,11 +16,11 @@ import dataclasses
 import ddt
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import consent
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import plan as plans
-from cinder_tiers.domain import state
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 
 POOL = state.Pool(name='fast', kind='replicated', size=3, min_size=2,
                   pg_num=8, pg_autoscale_mode='off', crush_rule='fast')

@@ -20,10 +20,10 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import effects
-from cinder_tiers.domain import state
-from cinder_tiers.domain import usage
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import usage
 from tests.unit.domain import catalogs as plain
 
 GIB = 2 ** 30

@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain import expectations
-from cinder_tiers.domain import plan
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.plan import plan
 from tests.unit.domain import catalogs as given_catalogs
 
 PLAIN = strategies.recursive(

@@ -17,10 +17,10 @@ import dataclasses
 import ddt
 import testtools
 
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import explain_create
-from cinder_tiers.domain.explanation import Outcome
-from cinder_tiers.domain import facts
+from cinder_tiers.domain.explain.explanation import Outcome
+from cinder_tiers.domain.explain import new_volume as explain_create
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import decision
 from tests.unit.domain import clouds
 
 DEFAULTS = decision.Policy()

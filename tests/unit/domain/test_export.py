@@ -15,10 +15,10 @@ import dataclasses
 import ddt
 import testtools
 
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import export
-from cinder_tiers.domain import inventory
-from cinder_tiers.domain import state
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.export import catalog as export
+from cinder_tiers.domain.export import inventory
+from cinder_tiers.domain.state import ceph as state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import inventories
 

@@ -15,8 +15,8 @@
 import ddt
 import testtools
 
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import extra_specs
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import tier_specs as extra_specs
 
 
 @ddt.ddt

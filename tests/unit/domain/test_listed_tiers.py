@@ -15,10 +15,10 @@
 import ddt
 import testtools
 
-from cinder_tiers.domain import backends
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import facts
-from cinder_tiers.domain import listed_tiers
+from cinder_tiers.domain.explain import tier_list as listed_tiers
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import backends
 
 
 def volume_type(name, projects=None, **specs):

@@ -15,7 +15,7 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from cinder_tiers.domain import osd_options
+from cinder_tiers.domain.resources import osd_options
 
 KINDS = ('str', 'uint', 'int', 'size', 'secs', 'float', 'bool')
 

@@ -17,8 +17,8 @@ import dataclasses
 import ddt
 import testtools
 
-from cinder_tiers.domain import catalog_rules
-from cinder_tiers.domain import osd_requirements
+from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.validation import catalog as catalog_rules
 from tests.unit.domain import catalogs as given
 
 Answer = osd_requirements.Answer

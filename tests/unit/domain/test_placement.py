@@ -22,8 +22,8 @@ import ddt
 import testtools
 import yaml
 
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import placement
+from cinder_tiers.domain.placement import decide as placement
+from cinder_tiers.domain.placement import decision
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'placement'
 

@@ -23,8 +23,8 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import placement
+from cinder_tiers.domain.placement import decide as placement
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain import tags
 
 KNOWN_TAGS = ('x', 'y', 'z', 'caf\xe9')

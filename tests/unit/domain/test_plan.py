@@ -17,13 +17,13 @@ import dataclasses
 import ddt
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import desired
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import plan
-from cinder_tiers.domain import plan_volume_types
-from cinder_tiers.domain import state
+from cinder_tiers.domain.plan import plan
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import volume_type as plan_volume_types
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 from tests.unit.domain import catalogs as given
 
 

@@ -16,12 +16,12 @@ import dataclasses
 
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import audit
-from cinder_tiers.domain import cluster_rules
-from cinder_tiers.domain import desired
-from cinder_tiers.domain import plan
-from cinder_tiers.domain import state
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.plan import plan
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.validation import clusters as cluster_rules
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 

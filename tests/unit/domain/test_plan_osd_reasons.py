@@ -17,9 +17,9 @@ import dataclasses
 
 import testtools
 
-from cinder_tiers.domain import osd_options
-from cinder_tiers.domain import plan as plans
-from cinder_tiers.domain import state
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import ceph as state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 

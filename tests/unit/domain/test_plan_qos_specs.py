@@ -18,11 +18,11 @@ import dataclasses
 import ddt
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import desired
-from cinder_tiers.domain import plan_qos_specs
-from cinder_tiers.domain import state
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import qos_spec as plan_qos_specs
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 from tests.unit.domain import catalogs as given
 
 LIMITED = given.tier(qos=catalogs.Qos(front_end={'total_iops_sec': '500'}))

@@ -16,7 +16,7 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from cinder_tiers.domain import pool_options
+from cinder_tiers.domain.resources import pool_options
 
 VALUES = st.one_of(st.text(max_size=8), st.integers(), st.floats(),
                    st.booleans())

@@ -16,9 +16,9 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from cinder_tiers.domain import audit
-from cinder_tiers.domain import plan
-from cinder_tiers.domain import primary_affinity
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.plan import plan
+from cinder_tiers.domain.resources import primary_affinity
 from tests.contract import in_memory
 from tests.unit.domain import catalogs as given
 

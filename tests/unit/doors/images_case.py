@@ -23,7 +23,7 @@ import uuid
 from cinder import context
 import testtools
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 

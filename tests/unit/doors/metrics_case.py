@@ -25,7 +25,7 @@ from prometheus_client import parser
 import testtools
 
 from cinder_tiers import conf
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import metrics
 from cinder_tiers.doors import record
 

@@ -18,7 +18,7 @@ import fixtures
 import sqlalchemy
 import testtools
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import applied
 from tests.unit.doors import cinder_fixture
 

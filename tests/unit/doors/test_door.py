@@ -25,7 +25,7 @@ import ddt
 import fixtures
 import testtools
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import applied
 from cinder_tiers.doors import door
 from cinder_tiers.doors import glance

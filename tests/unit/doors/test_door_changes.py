@@ -19,7 +19,7 @@ from cinder.volume import volume_types
 import ddt
 import testtools
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import applied
 from tests.unit.doors import cinder_fixture
 from tests.unit.doors import test_door

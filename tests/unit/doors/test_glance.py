@@ -21,7 +21,7 @@ import fixtures
 from oslo_context import context as oslo_context
 import testtools
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import glance
 from tests.unit.doors import cinder_fixture
 

@@ -40,7 +40,7 @@ import time
 from cinder import context
 from cinder import objects
 objects.register_all()
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 calls = []

@@ -18,7 +18,7 @@ import threading
 
 import ddt
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import metrics
 from tests.unit.doors import metrics_case
 

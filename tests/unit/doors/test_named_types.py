@@ -17,7 +17,7 @@ import ddt
 import sqlalchemy
 import testtools
 
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import applied
 from cinder_tiers.doors import named_types
 from tests.unit.doors import cinder_fixture

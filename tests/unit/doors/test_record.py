@@ -29,8 +29,8 @@ from hypothesis import strategies as st
 import oslo_messaging
 import testtools
 
-from cinder_tiers.domain import decision
-from cinder_tiers.domain import placement
+from cinder_tiers.domain.placement import decide as placement
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import record
 from tests.unit.doors import cinder_fixture

@@ -13,8 +13,8 @@
 
 from hypothesis import strategies
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import state
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 from tests.unit.domain import catalogs as plain
 from tests.unit.execute import test_plan_apply_always as always
 

@@ -16,11 +16,11 @@ import dataclasses
 
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import plan as plans
-from cinder_tiers.domain import state
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.execute import apply
 from tests.contract import consent_contract
 from tests.contract import in_memory

@@ -17,11 +17,11 @@ from keystoneauth1 import token_endpoint
 import openstack.connection
 import testtools
 
-from cinder_tiers.domain import actions
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import state
-from cinder_tiers.execute import cinder as executor
-from cinder_tiers.observe import cinder as observer
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.execute.cinder import volume_type as executor
+from cinder_tiers.observe.cinder import state as observer
 from tests.contract import cinder_api
 
 

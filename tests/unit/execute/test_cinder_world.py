@@ -22,12 +22,12 @@ import keystoneauth1.session
 import openstack.connection
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import state
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.execute import registry
-from cinder_tiers.observe import world as observer
+from cinder_tiers.observe import for_plan as observer
 from tests.contract import cinder_api
 from tests.contract import consent_contract
 from tests.contract import in_memory

@@ -14,13 +14,13 @@
 import keystoneauth1.session
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import consent
-from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
-from cinder_tiers.observe import world as observer
+from cinder_tiers.observe import for_plan as observer
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world

@@ -19,13 +19,13 @@ from hypothesis import strategies
 import testtools
 
 from cinder_tiers.cli import export as command
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import export
-from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain.export import catalog as export
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.files.tiers import reader
 from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain
 from tests.unit.domain import inventories

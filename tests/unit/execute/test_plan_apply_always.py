@@ -24,14 +24,14 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import catalog_rules
-from cinder_tiers.domain import consent
+from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import osd_requirements
-from cinder_tiers.domain import plan as plans
-from cinder_tiers.domain import state
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.execute import apply
 from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain

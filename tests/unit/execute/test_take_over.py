@@ -22,15 +22,15 @@ import math
 import testtools
 
 from cinder_tiers.cli import export as command
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import consent as consents
-from cinder_tiers.domain import export
-from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain.export import catalog as export
+from cinder_tiers.domain.plan import consent as consents
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
-from cinder_tiers.observe import inventory
-from cinder_tiers.observe import world
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe import for_export as inventory
+from cinder_tiers.observe import for_plan as world
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world

@@ -19,13 +19,13 @@ from keystoneauth1 import token_endpoint
 import openstack.connection
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import consent as consents
-from cinder_tiers.domain import plan as plans
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import consent as consents
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
-from cinder_tiers.observe import world
+from cinder_tiers.observe import for_plan as world
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world

@@ -23,9 +23,9 @@ import re
 
 from hypothesis import strategies
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import named_profile
-from rally_scenarios.bench import schedule
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.profile import profile as named_profile
 from tests.unit.guest import console_text
 
 PATTERN = fio_profile.Pattern(name="randwrite-4k", rw="randwrite", bs="4k",

@@ -16,9 +16,9 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.guest import common_clock
-from rally_scenarios.guest import placing
-from rally_scenarios.guest import verdict
+from rally_scenarios.bench.fleet import common_clock
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.fleet import volume_types as placing
 from tests.unit.guest import test_verdict
 
 V = verdict.Verdict

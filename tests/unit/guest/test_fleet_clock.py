@@ -19,8 +19,8 @@ import time
 
 import testtools
 
+from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.guest import orders
-from rally_scenarios.guest import verdict
 from tests.unit.guest import test_fleet_script
 
 # As chronyc -c tracking prints it: 12 us off, 2 ms and 0.4 ms to the root.

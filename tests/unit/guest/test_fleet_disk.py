@@ -13,7 +13,7 @@
 
 """Which disk a guest works on, for real: a process, files as its devices."""
 
-from rally_scenarios.guest import verdict
+from rally_scenarios.bench.fleet import verdict
 from tests.unit.guest import test_fleet_script
 
 # A volume id; virtio-blk keeps 20 characters of it.

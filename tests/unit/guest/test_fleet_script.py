@@ -27,11 +27,11 @@ import time
 
 import testtools
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import schedule
-from rally_scenarios.guest import frames
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
-from rally_scenarios.guest import verdict
 
 RUN = "0123456789abcdef"
 RANDWRITE = fio_profile.Pattern(

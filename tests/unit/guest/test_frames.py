@@ -17,7 +17,7 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.guest import frames
+from rally_scenarios.bench.protocol import frames
 from tests.unit.bench import recorded
 from tests.unit.guest import console_text as console
 

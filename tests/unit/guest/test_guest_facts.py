@@ -14,11 +14,11 @@
 import ddt
 import testtools
 
-from rally_scenarios.bench import guest_system
-from rally_scenarios.guest import environment_facts
-from rally_scenarios.guest import frames
-from rally_scenarios.guest import guest_facts
-from rally_scenarios.guest import verdict
+from rally_scenarios.bench.fleet import guest_facts
+from rally_scenarios.bench.fleet import guest_system
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.protocol import frames
+from rally_scenarios.bench.result import environment as environment_facts
 from tests.unit.guest import console_text
 
 IN_THE_LAB = ("cpus=1 bus=virtio-blk cache=write_back scheduler=none"

@@ -23,7 +23,7 @@ import time
 
 import ddt
 
-from rally_scenarios.guest import verdict
+from rally_scenarios.bench.fleet import verdict
 from tests.unit.guest import test_fleet_script
 
 

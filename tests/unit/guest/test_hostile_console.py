@@ -29,15 +29,15 @@ import jsonschema
 from rally.common.objects import task as task_objects
 import testtools
 
-from rally_scenarios.bench import disk_estimate
-from rally_scenarios.bench import record
-from rally_scenarios.bench import result_file
-from rally_scenarios.guest import common_clock
-from rally_scenarios.guest import frames
-from rally_scenarios.guest import run_result
-from rally_scenarios.guest import verdict
-from rally_scenarios.plugins import matrix_report
-from rally_scenarios.plugins import report
+from rally_scenarios.bench.fleet import common_clock
+from rally_scenarios.bench.fleet import disk_estimate
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.protocol import frames
+from rally_scenarios.bench.result import build as run_result
+from rally_scenarios.bench.result import json_record as record
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.report import scaling as matrix_report
+from rally_scenarios.plugins.report import tables as report
 from tests.unit.guest import console_text
 from tests.unit.guest import damaged_consoles as consoles
 from tests.unit.guest import test_fleet_script

@@ -17,8 +17,8 @@ import subprocess
 import ddt
 import testtools
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import schedule
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.guest import orders
 
 PROFILE = fio_profile.Profile(region_mib=8, ramp_seconds=5,

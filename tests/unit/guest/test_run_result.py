@@ -14,13 +14,13 @@ import json
 
 import testtools
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import named_profile
-from rally_scenarios.bench import result_file
-from rally_scenarios.bench import schedule
-from rally_scenarios.guest import frames
-from rally_scenarios.guest import run_result
-from rally_scenarios.guest import verdict
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.protocol import frames
+from rally_scenarios.bench.result import build as run_result
+from rally_scenarios.bench.result import result as result_file
 from tests.unit.bench import recorded
 from tests.unit.guest import console_text
 

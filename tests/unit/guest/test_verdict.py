@@ -14,10 +14,10 @@ import json
 
 import testtools
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import schedule
-from rally_scenarios.guest import frames
-from rally_scenarios.guest import verdict
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.protocol import frames
 from tests.unit.bench import recorded
 from tests.unit.guest import console_text as console
 

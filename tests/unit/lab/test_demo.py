@@ -18,7 +18,7 @@ import ddt
 import testtools
 
 from lab import demo
-from rally_scenarios.plugins import report
+from rally_scenarios.plugins.report import tables as report
 
 CATALOG = {"tiers": {
     "database": {"tags": ["database"], "rbd": {

@@ -21,7 +21,7 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain import backends
+from cinder_tiers.domain.placement import backends
 
 NAMES = strategies.sampled_from(['a', 'b', 'capabilities'])
 WORDS = strategies.sampled_from(

@@ -17,13 +17,13 @@ import pathlib
 
 import testtools
 
-from cinder_tiers.domain import actions
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import desired
-from cinder_tiers.domain import pool_options
-from cinder_tiers.observe import ceph
-from cinder_tiers.observe import ceph_session
-from cinder_tiers.tiersfile import reader
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.ceph import cluster as ceph
 
 SAMPLE = (pathlib.Path(__file__).resolve().parents[3] / 'etc'
           / 'cinder-tiers' / 'tiers.yaml')

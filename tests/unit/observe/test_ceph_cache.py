@@ -14,9 +14,9 @@
 
 import testtools
 
-from cinder_tiers.domain import cache_settings
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.observe import ceph_cache
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from tests.unit.domain import catalogs as given
 
 #: Of a pool that was just made, with 16.2.15.

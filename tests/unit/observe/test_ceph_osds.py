@@ -15,10 +15,10 @@ import errno
 import ddt
 import testtools
 
+from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
-from cinder_tiers.domain import osd_options
-from cinder_tiers.observe import ceph_osds
-from cinder_tiers.observe import ceph_session
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.observe.ceph import osd_options as ceph_osds
 
 QUEUE = osd_options.Schema(
     name='osd_op_queue', kind='str', default='wpq',

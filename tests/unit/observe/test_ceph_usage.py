@@ -16,9 +16,9 @@ import pathlib
 
 import testtools
 
-from cinder_tiers.domain import usage
-from cinder_tiers.observe import ceph_session
-from cinder_tiers.observe import ceph_usage
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.state import usage
+from cinder_tiers.observe.ceph import usage as ceph_usage
 
 ANSWERS = json.loads(pathlib.Path(__file__).with_name('data').joinpath(
     'usage.json').read_text('utf-8'))

@@ -17,7 +17,7 @@ import openstack.connection
 import testtools
 
 from cinder_tiers.domain import errors
-from cinder_tiers.observe import cloud
+from cinder_tiers.observe import cloud_id as cloud
 from tests.contract import cinder_api
 
 

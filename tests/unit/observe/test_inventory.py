@@ -14,10 +14,10 @@ import errno
 
 import testtools
 
-from cinder_tiers.domain import catalog as catalogs
-from cinder_tiers.domain import inventory as inventories
-from cinder_tiers.observe import ceph_session
-from cinder_tiers.observe import inventory
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.observe import for_export as inventory
 from tests.unit.observe import test_ceph
 
 FSID = '01234567-89ab-cdef-0123-456789abcdef'

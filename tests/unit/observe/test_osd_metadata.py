@@ -19,8 +19,8 @@ import tempfile
 import ddt
 import testtools
 
-from cinder_tiers.domain import osd_requirements
-from cinder_tiers.observe import osd_metadata
+from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.observe.ceph import osd_metadata
 
 RECORDED = pathlib.Path(__file__).with_name('data') / 'osds-16.2.15.json'
 

@@ -21,10 +21,10 @@ import keystoneauth1.session
 import openstack.connection
 import testtools
 
-from cinder_tiers.domain import audit
+from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain import errors
-from cinder_tiers.observe import placement
-from cinder_tiers.observe import volumes
+from cinder_tiers.observe.cinder import volumes
+from cinder_tiers.observe import visible_cloud as placement
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world

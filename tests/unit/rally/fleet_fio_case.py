@@ -21,8 +21,8 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.plugins import fleet_fio  # noqa: E402
-from tests.unit.rally import fake_cloud  # noqa: E402
+from rally_scenarios.plugins.fleet import scenario as fleet_fio
+from tests.unit.rally import fake_cloud
 
 PATTERNS = [
     {"name": "randwrite-4k", "rw": "randwrite", "bs": "4k", "iodepth": 16},

@@ -18,11 +18,11 @@ import pathlib
 
 import testtools
 
+from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
-from cinder_tiers.observe import ceph_session
-from rally_scenarios.bench import doubts
-from rally_scenarios.plugins import ceph_readings
-from rally_scenarios.plugins import surroundings
+from rally_scenarios.bench.result import caveats as doubts
+from rally_scenarios.plugins.environment import ceph as ceph_readings
+from rally_scenarios.plugins.environment import probe as surroundings
 from tests.unit.bench import test_doubts
 from tests.unit.observe import test_ceph
 

@@ -21,11 +21,11 @@ from rally import plugins
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import result_file  # noqa: E402
-from rally_scenarios.plugins import cloud_guests  # noqa: E402
-from rally_scenarios.plugins import report  # noqa: E402
-from tests.unit.rally import fake_cloud  # noqa: E402
-from tests.unit.rally import fleet_fio_case  # noqa: E402
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.plugins import servers as cloud_guests
+from tests.unit.rally import fake_cloud
+from tests.unit.rally import fleet_fio_case
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]
 ARGS = {

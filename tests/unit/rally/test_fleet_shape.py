@@ -21,14 +21,14 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import result_file  # noqa: E402
-from rally_scenarios.plugins import cloud_guests  # noqa: E402
-from rally_scenarios.plugins import fleet_report  # noqa: E402
-from rally_scenarios.plugins import fleet_shape  # noqa: E402
-from rally_scenarios.plugins import planning  # noqa: E402
-from rally_scenarios.plugins import report  # noqa: E402
-from tests.unit.rally import fake_cloud  # noqa: E402
-from tests.unit.rally import fleet_fio_case  # noqa: E402
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.fleet import report as fleet_report
+from rally_scenarios.plugins.fleet import run_plan as planning
+from rally_scenarios.plugins.fleet import shape as fleet_shape
+from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.plugins import servers as cloud_guests
+from tests.unit.rally import fake_cloud
+from tests.unit.rally import fleet_fio_case
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]
 CLOCK = {"by": "clock", "after_seconds": 1}

@@ -24,14 +24,14 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_openstack.common.services.network import neutron  # noqa: E402
+from rally_openstack.common.services.network import neutron
 
-from rally_scenarios.plugins import cloud_guests  # noqa: E402
-from rally_scenarios.plugins import guest_access  # noqa: E402
-from rally_scenarios.plugins import report  # noqa: E402
-from tests.unit.rally import fake_cloud  # noqa: E402
-from tests.unit.rally import fleet_fio_case  # noqa: E402
-from tests.unit.rally import local_sshd  # noqa: E402
+from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.transport import access as guest_access
+from tests.unit.rally import fake_cloud
+from tests.unit.rally import fleet_fio_case
+from tests.unit.rally import local_sshd
 
 # What would run in a guest, in a folder of the test.
 ELSEWHERE = """#!/bin/sh

@@ -23,7 +23,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.plugins import host_process  # noqa: E402
+from rally_scenarios.plugins.layers import process as host_process
 
 
 def is_there(pid):

@@ -26,14 +26,14 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import fio_profile  # noqa: E402
-from rally_scenarios.bench import layers  # noqa: E402
-from rally_scenarios.bench import layers_host  # noqa: E402
-from rally_scenarios.plugins import host_process  # noqa: E402
-from rally_scenarios.plugins import layer_runs  # noqa: E402
-from rally_scenarios.plugins import layers_ceph  # noqa: E402
-from tests.unit.bench import recorded  # noqa: E402
-from tests.unit.bench import test_ceph_answers  # noqa: E402
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.plugins.layers import ceph as layers_ceph
+from rally_scenarios.plugins.layers import measure as layer_runs
+from rally_scenarios.plugins.layers import process as host_process
+from tests.unit.bench import recorded
+from tests.unit.bench import test_ceph_answers
 
 POOL = layers.Pool(name="p", osds=(3, 4, 5), size=3,
                    device_classes=("hdd",))

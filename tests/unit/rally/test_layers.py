@@ -24,12 +24,12 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import layers as bench_layers  # noqa: E402
-from rally_scenarios.plugins import host_process  # noqa: E402
-from rally_scenarios.plugins import layers  # noqa: E402
-from rally_scenarios.plugins import layers_report  # noqa: E402
-from tests.unit.bench import test_layers  # noqa: E402
-from tests.unit.rally import fleet_fio_case  # noqa: E402
+from rally_scenarios.bench.layers import model as bench_layers
+from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.plugins.layers import report as layers_report
+from rally_scenarios.plugins.layers import scenario as layers
+from tests.unit.bench import test_layers
+from tests.unit.rally import fleet_fio_case
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]
 

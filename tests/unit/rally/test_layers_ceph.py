@@ -21,9 +21,9 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import layers_host  # noqa: E402
-from rally_scenarios.plugins import host_process  # noqa: E402
-from rally_scenarios.plugins import layers_ceph  # noqa: E402
+from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.plugins.layers import ceph as layers_ceph
+from rally_scenarios.plugins.layers import process as host_process
 
 PLACE = layers_ceph.Place(
     ceph=layers_host.Ceph(conf="/srv/ceph.conf", user="bench"), pool="p",

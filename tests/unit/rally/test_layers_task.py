@@ -23,12 +23,12 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import duration  # noqa: E402
-import rally_scenarios.plugins.layers  # noqa: E402,F401
-from rally_scenarios.plugins import layers_plan  # noqa: E402
-from rally_scenarios.plugins import planning  # noqa: E402
-from tests.unit.rally import test_task_sizes  # noqa: E402
-from tests.unit.rally import test_tasks  # noqa: E402
+from rally_scenarios.bench.fleet import duration
+from rally_scenarios.plugins.fleet import run_plan as planning
+from rally_scenarios.plugins.layers import run_plan as layers_plan
+import rally_scenarios.plugins.layers.scenario  # noqa: F401
+from tests.unit.rally import test_task_sizes
+from tests.unit.rally import test_tasks
 
 TASK = test_tasks.QUICK.with_name("layers.yaml")
 SIZES = ("smoke", "lab", "paper")

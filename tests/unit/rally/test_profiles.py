@@ -23,8 +23,8 @@ from rally.common import validation
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import named_profile
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.plugins import profiles
 
 KEYS = {"meyer2016", "ornl2013", "poat2016", "lin2013", "idcf2014"}

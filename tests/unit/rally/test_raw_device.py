@@ -26,9 +26,9 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import layers_host  # noqa: E402
-from rally_scenarios.plugins import host_process  # noqa: E402
-from rally_scenarios.plugins import raw_device  # noqa: E402
+from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.plugins.layers import raw_disk as raw_device
 
 
 def disk(device, **of_disk):

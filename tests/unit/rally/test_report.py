@@ -14,7 +14,7 @@ import jsonschema
 from rally.common.objects import task as task_objects
 import testtools
 
-from rally_scenarios.plugins import report
+from rally_scenarios.plugins.report import tables as report
 from tests.unit.guest import test_run_result
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]

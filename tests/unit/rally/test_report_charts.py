@@ -15,11 +15,11 @@ import jsonschema
 from rally.common.objects import task as task_objects
 import testtools
 
-from rally_scenarios.bench import fio_profile
-from rally_scenarios.bench import fleet
-from rally_scenarios.bench import histogram
-from rally_scenarios.bench import schedule
-from rally_scenarios.plugins import report_charts
+from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import merge as fleet
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.plugins.report import charts as report_charts
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]
 PATTERNS = [fio_profile.Pattern(name=name, rw=rw, bs=bs)

@@ -18,7 +18,7 @@ import pathlib
 import jsonschema
 import testtools
 
-from rally_scenarios.bench import result_file
+from rally_scenarios.bench.result import result as result_file
 from tests.unit.guest import test_run_result
 
 PUBLISHED = (pathlib.Path(__file__).parents[3] / "etc" / "cinder-tiers"

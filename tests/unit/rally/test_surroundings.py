@@ -19,14 +19,14 @@ from rally import plugins
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import result_file  # noqa: E402
-from rally_scenarios.plugins import cloud_guests  # noqa: E402
-from rally_scenarios.plugins import cloud_readings  # noqa: E402
-from rally_scenarios.plugins import fleet_fio  # noqa: E402
-from rally_scenarios.plugins import surroundings  # noqa: E402
-from tests.unit.rally import fake_admin  # noqa: E402
-from tests.unit.rally import fleet_fio_case  # noqa: E402
-from tests.unit.rally import test_fleet_fio  # noqa: E402
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.environment import openstack as cloud_readings
+from rally_scenarios.plugins.environment import probe as surroundings
+from rally_scenarios.plugins.fleet import scenario as fleet_fio
+from rally_scenarios.plugins import servers as cloud_guests
+from tests.unit.rally import fake_admin
+from tests.unit.rally import fleet_fio_case
+from tests.unit.rally import test_fleet_fio
 
 
 def qos(name, **specs):

@@ -26,14 +26,14 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import duration  # noqa: E402
-from rally_scenarios.bench import named_profile  # noqa: E402
-from rally_scenarios.guest import frames  # noqa: E402
-from rally_scenarios.guest import orders  # noqa: E402
-from rally_scenarios.plugins import planning  # noqa: E402
-from tests.unit.bench import recorded  # noqa: E402
-from tests.unit.guest import console_text  # noqa: E402
-from tests.unit.rally import test_tasks  # noqa: E402
+from rally_scenarios.bench.fleet import duration
+from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.protocol import frames
+from rally_scenarios.guest import orders
+from rally_scenarios.plugins.fleet import run_plan as planning
+from tests.unit.bench import recorded
+from tests.unit.guest import console_text
+from tests.unit.rally import test_tasks
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
 TASKS = REPOSITORY / "rally_scenarios" / "tasks"

@@ -26,7 +26,7 @@ import yaml
 
 plugins.load()
 # Where the package is not installed, its entry point is not there.
-import rally_scenarios.plugins.fleet_fio  # noqa: E402,F401
+import rally_scenarios.plugins.fleet.scenario  # noqa: F401
 
 QUICK = (pathlib.Path(__file__).parents[3] / "rally_scenarios" / "tasks"
          / "quick.yaml")

@@ -23,12 +23,12 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench import result_file  # noqa: E402
-from rally_scenarios.plugins import cloud_guests  # noqa: E402
-from rally_scenarios.plugins import fleet_fio  # noqa: E402
-from rally_scenarios.plugins import result_reference  # noqa: E402
-from tests.unit.rally import fake_cloud  # noqa: E402
-from tests.unit.rally import test_fleet_fio  # noqa: E402
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.fleet import scenario as fleet_fio
+from rally_scenarios.plugins.results import reference as result_reference
+from rally_scenarios.plugins import servers as cloud_guests
+from tests.unit.rally import fake_cloud
+from tests.unit.rally import test_fleet_fio
 
 CATALOG = """version: 1
 tiers:

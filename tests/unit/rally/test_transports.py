@@ -19,13 +19,13 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.guest import frames  # noqa: E402
-from rally_scenarios.plugins import ssh_transport  # noqa: E402
-from rally_scenarios.plugins import transport as transports  # noqa: E402
-from tests.contract import transport_contract  # noqa: E402
-from tests.unit.guest import console_text  # noqa: E402
-from tests.unit.rally import local_sshd  # noqa: E402
-from tests.unit.rally import nova_consoles  # noqa: E402
+from rally_scenarios.bench.protocol import frames
+from rally_scenarios.plugins.transport import console as transports
+from rally_scenarios.plugins.transport import ssh as ssh_transport
+from tests.contract import transport_contract
+from tests.unit.guest import console_text
+from tests.unit.rally import local_sshd
+from tests.unit.rally import nova_consoles
 
 RUN = transport_contract.RUN
 OUTPUT = transport_contract.OUTPUT

@@ -19,7 +19,7 @@ from oslo_config import cfg
 import testtools
 
 from cinder_tiers import conf
-from cinder_tiers.domain import decision
+from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import applied
 from cinder_tiers.status import checks
 from cinder_tiers.status import paste

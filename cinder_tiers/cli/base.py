@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the tier commands have in common on the command line."""
+
+import argparse
+import collections.abc
+import contextlib
+import os
+
+from osc_lib.command import command
+from osc_lib import exceptions
+
+from cinder_tiers.cli import plugin
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import text as escaping
+
+#: What is said of a name of --allow that changed nothing.
+NOT_NEEDED = '--allow %r is not needed: nothing of that name is refused'
+DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
+
+
+def exit_with_1(parser: argparse.ArgumentParser) -> None:
+    """Makes a wrong argument exit with status 1.
+
+    argparse would exit with 2, which has a meaning of its own here.
+    """
+    def error(message: str) -> None:
+        parser.exit(1, f'{parser.format_usage()}{parser.prog}: error: '
+                       f'{message}\n')
+
+    parser.error = error
+
+
+def name_program(parser: argparse.ArgumentParser) -> None:
+    """Makes the examples those of the program that runs."""
+    if parser.prog.startswith(f'{plugin.PROGRAM} '):
+        parser.epilog = parser.epilog.replace('openstack tier ',
+                                              f'{plugin.PROGRAM} ')
+
+
+def add_catalog(parser: argparse.ArgumentParser) -> None:
+    """Adds --catalog; names the program; a wrong argument gives status 1."""
+    exit_with_1(parser)
+    name_program(parser)
+    parser.add_argument(
+        '--catalog', metavar='<file>', default=default_catalog(),
+        help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
+             f'{DEFAULT_CATALOG})')
+
+
+def add_allow(parser: argparse.ArgumentParser) -> None:
+    """Adds --allow.
+
+    :param parser: or a group of its arguments.
+    """
+    parser.add_argument(
+        '--allow', metavar='<object>', action='append', default=[],
+        help='carry out what is refused of this object, named as the column '
+             'Object of "tier plan" shows it; the part in parentheses may be '
+             'left out when that is enough (may be repeated)')
+
+
+def default_catalog() -> str:
+    """Path of the tiers file when none is named."""
+    return os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG)
+
+
+class StatusLister(command.Lister):
+    """A command that shows a table.
+
+    cliff's lister has no exit status of its own; this one's is
+    :attr:`exit_status`, 0 until `take_action` sets another.
+    """
+
+    exit_status = 0
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Runs the command.
+
+        :returns: the exit status.
+        """
+        return super().run(parsed_args) or self.exit_status
+
+
+class CatalogLister(StatusLister):
+    """A command that takes a tiers file and shows a table."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        add_catalog(parser)
+        return parser
+
+
+@contextlib.contextmanager
+def user_errors() -> collections.abc.Iterator[None]:
+    """Shows expected failures as OSC does, without a traceback.
+
+    What could steer a terminal is escaped: services and files are quoted.
+
+    :raises exceptions.CommandError: in place of an errors.TiersError.
+    """
+    try:
+        yield
+    except errors.TiersError as error:
+        raise exceptions.CommandError(
+            escaping.printable_lines(str(error))) from error

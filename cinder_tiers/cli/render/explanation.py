@@ -1,0 +1,170 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An explanation of a placement as the fields of one object.
+
+Pure. Names of images, volumes and types, tags and whatever else tenants
+type is hostile text: what is not printable is escaped, in each format. Must
+not know where its arguments came from, nor how cliff prints.
+"""
+
+import dataclasses
+
+from cliff import columns
+
+from cinder_tiers.cli.render.plan import printable
+from cinder_tiers.domain.explain import explanation
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import decision
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shown:
+    """An explanation, and what it is the explanation of."""
+
+    explained: explanation.Explanation
+    #: Id of the project of the volume.
+    project: str
+    image: facts.KnownImage | None = None
+    #: Set for a volume that exists.
+    volume: facts.KnownVolume | None = None
+    requested_type: facts.KnownType | None = None
+    hidden: tuple[facts.Hidden, ...] = ()
+    policy: decision.Policy = decision.Policy()
+    #: Where the policy was read from; empty: the defaults are assumed.
+    config_files: tuple[str, ...] = ()
+
+
+class Lines(columns.FormattableColumn):
+    """Entries, {field: value} each: a line for people, a map for programs.
+
+    The value is a list of (line, map).
+    """
+
+    def human_readable(self) -> str:
+        """A line for each entry; a dash when there are none."""
+        return '\n'.join(printable(line) for line, _ in self._value) or '-'
+
+    def machine_readable(self) -> list[object]:
+        """A map for each entry, or a text."""
+        return [_printable_all(entry) for _, entry in self._value]
+
+
+class Fields(columns.FormattableColumn):
+    """Fields of a thing: one per line for people, a map for programs."""
+
+    def human_readable(self) -> str:
+        """`field: value` lines without those that are not there."""
+        return '\n'.join(
+            f'{name}: {printable(_text(value))}'
+            for name, value in self._value.items() if value is not None)
+
+    def machine_readable(self) -> dict[str, object]:
+        """{field: value}"""
+        return _printable_all(self._value)
+
+
+def _printable_all(value: object) -> object:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {key: _printable_all(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable_all(entry) for entry in value]
+    return value
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return 'yes' if value else 'no'
+    if isinstance(value, list | tuple):
+        return ', '.join(value) or '-'
+    return str(value)
+
+
+def explanation_fields(shown: Shown,
+                       ) -> tuple[tuple[str, ...], tuple[object, ...]]:
+    """An explanation as names of fields and their values.
+
+    :param shown: the explanation.
+    """
+    explained = shown.explained
+    fields = {
+        'outcome': explained.outcome.value,
+        'summary': printable(explained.summary),
+        'tier': _optional(explained.tier),
+        'overflow': _optional(explained.overflow),
+        'volume_type': _optional(explained.volume_type),
+    }
+    if shown.volume is not None:
+        fields['volume'] = Fields({
+            'id': shown.volume.volume_id, 'name': shown.volume.name,
+            'status': shown.volume.status, 'host': explained.host})
+    fields |= {
+        'image': Fields(_image(shown)) if shown.image else None,
+        'project': printable(shown.project),
+        'reasons': Lines([(str(reason), _reason(reason))
+                          for reason in explained.reasons]),
+        'alternatives': Lines([
+            (f'{one.tier}: {one.why}', dataclasses.asdict(one))
+            for one in explained.alternatives]),
+        'backends': Lines([_backend(one) for one in explained.judged or ()]),
+        'policy': Fields(_policy(shown)),
+        'hidden': Lines([(f'{one.what} (policy {one.policy})',
+                          dataclasses.asdict(one)) for one in shown.hidden]),
+        'notes': Lines([(note, note) for note in explained.notes]),
+    }
+    return tuple(fields), tuple(fields.values())
+
+
+def _optional(text: str | None) -> str | None:
+    return text and printable(text)
+
+
+def _image(shown: Shown) -> dict[str, object]:
+    image = shown.image.image
+    return {
+        'id': shown.image.image_id, 'name': shown.image.name,
+        'visibility': image.visibility, 'owner': image.owner,
+        'tags': sorted(image.tags),
+        'tags_count': image.is_trusted_by(shown.project,
+                                          shown.policy.tag_trust),
+        'cinder_img_volume_type': shown.image.type_ref}
+
+
+def _reason(reason: decision.Reason) -> dict[str, object]:
+    return {'rule': reason.rule.name.lower(), **reason.values,
+            'text': str(reason)}
+
+
+def _backend(one: explanation.JudgedBackend,
+             ) -> tuple[str, dict[str, object]]:
+    capabilities = one.backend.capabilities
+    # Cinder writes GiB as gb.
+    free_gib = capabilities.get('free_capacity_gb')
+    total_gib = capabilities.get('total_capacity_gb')
+    line = f'{one.backend.name}: {one.verdict.value}'
+    if one.verdict is not explanation.BackendVerdict.NO:
+        line += f', {free_gib} of {total_gib} GiB free'
+    if one.why:
+        line += f', {one.why}'
+    return line, {'name': one.backend.name, 'verdict': one.verdict.value,
+                  'why': one.why, 'free_gib': free_gib,
+                  'total_gib': total_gib}
+
+
+def _policy(shown: Shown) -> dict[str, object]:
+    return {
+        'trust_tags_of': shown.policy.tag_trust.value,
+        'on_no_access': shown.policy.on_no_access.value,
+        'read_from': ', '.join(shown.config_files) or (
+            'nowhere: the defaults are assumed, see --config-file')}

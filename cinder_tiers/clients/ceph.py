@@ -1,0 +1,276 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A session with the monitors of a Ceph cluster.
+
+The only place that knows librados and librbd: commands go in as JSON and come
+back as values, and every failure is one clear error after a bounded time. It
+only carries; what is read and written is up to `observe` and `execute`.
+"""
+
+import collections.abc
+import contextlib
+import dataclasses
+import errno
+import json
+import os
+import types
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+
+#: A monitor that answers at all does so much sooner.
+TIMEOUT_S = 15
+#: New placement groups need some seconds before they serve.
+OSD_TIMEOUT_S = 60
+#: Prefix of RBD client options among the metadata of a pool (librbd,
+#: ImageCtx::METADATA_CONF_PREFIX).
+_RBD_OPTION = 'conf_'
+
+
+class CommandFailed(errors.TiersError):
+    """Ceph refused a command.
+
+    :param errno: positive, such as `errno.ENOENT`.
+    """
+
+    def __init__(self, message: str, *, errno: int) -> None:
+        self.errno = errno
+        super().__init__(message)
+
+
+def import_binding(name: str) -> types.ModuleType:
+    """Imports rados or rbd, which no package index has.
+
+    :raises errors.Unreachable: when it is not there.
+    """
+    try:
+        return __import__(name)
+    except ImportError as error:
+        raise errors.Unreachable(
+            f'The Python module {name} is not importable ({error}); it comes '
+            f'with Ceph, not from a package index: install python3-{name} '
+            f'of the distribution, and in a virtual environment link '
+            f'{name}*.so of /usr/lib/python3/dist-packages into its '
+            f'site-packages') from error
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RbdImage:
+    """What `rbd info` and `rbd du` say of an RBD image."""
+
+    #: pool/image@snapshot; None for an image that is no clone.
+    parent: str | None
+    #: Pool of its data, which may be that of the image.
+    data_pool: str
+    #: Of which its size would be made, and bytes of each.
+    objects: int
+    object_bytes: int
+    #: That exist; None where each of them would have to be asked for.
+    own_objects: int | None
+
+
+class Session:
+    """An open session; made by `session()`."""
+
+    def __init__(self, cluster: catalogs.Cluster, handle: object) -> None:
+        self.cluster = cluster
+        self._handle = handle
+        self._rados = import_binding('rados')
+        self._rbd = import_binding('rbd')
+
+    def command(self, prefix: str, **arguments: object) -> object:
+        """Runs a monitor command (src/mon/MonCommands.h).
+
+        :param arguments: those of the command; their names are Ceph's, and
+            `class_` stands for `class`.
+        :returns: the parsed JSON of the answer; None for an empty one.
+        :raises CommandFailed: when Ceph refused it.
+        :raises errors.Unreachable: when no monitor answered in time.
+        """
+        if 'class_' in arguments:
+            arguments['class'] = arguments.pop('class_')
+        request = json.dumps({'prefix': prefix, 'format': 'json',
+                              **arguments})
+        try:
+            code, output, said = self._handle.mon_command(request, b'')
+        except self._rados.Error as error:
+            raise errors.Unreachable(
+                f'Ceph cluster {self.cluster.name!r} did not answer '
+                f'"{prefix}": {error}') from error
+        if code:
+            raise self._failure(prefix, -code, said)
+        return json.loads(output) if output.strip() else None
+
+    def tell(self, osd_id: int, prefix: str, **arguments: object) -> object:
+        """Asks a running OSD (`ceph tell osd.N`).
+
+        :param arguments: those of the command.
+        :returns: the parsed JSON of the answer.
+        :raises CommandFailed: when the OSD refused it or is down.
+        """
+        request = json.dumps({'prefix': prefix, 'format': 'json',
+                              **arguments})
+        try:
+            code, output, said = self._handle.osd_command(
+                osd_id, request, b'', timeout=TIMEOUT_S)
+        except self._rados.Error as error:
+            raise errors.Unreachable(
+                f'osd.{osd_id} of Ceph cluster {self.cluster.name!r} did not '
+                f'answer "{prefix}": {error}') from error
+        if code:
+            raise self._failure(prefix, -code, said)
+        return json.loads(output)
+
+    def _failure(self, prefix: str, code: int,
+                 said: str) -> errors.TiersError:
+        said = said.strip() or os.strerror(code)
+        if code == errno.ETIMEDOUT:
+            return errors.Unreachable(
+                f'Ceph cluster {self.cluster.name!r} did not answer '
+                f'"{prefix}" within {TIMEOUT_S} s; are its monitors in '
+                f'quorum?')
+        message = (f'Ceph cluster {self.cluster.name!r} refused "{prefix}" '
+                   f'to client.{self.cluster.user}: {said}')
+        # EPERM with words of its own is about the object, not about the user.
+        if code == errno.EACCES or (code, said) == (
+                errno.EPERM, os.strerror(errno.EPERM)):
+            message += ("; name a cephx user with the capabilities mon "
+                        "'allow *', osd 'allow *' and mgr 'allow *' as user "
+                        "of the cluster in the tiers file")
+        return CommandFailed(message, errno=code)
+
+    def rbd_options(self, pool: str) -> dict[str, str]:
+        """The RBD client options that a pool sets (`rbd config pool list`).
+
+        :returns: {option: value}.
+        :raises errors.Unreachable: when the pool serves no I/O.
+        """
+        with self._pool(pool) as ioctx:
+            return {key.removeprefix(_RBD_OPTION): value
+                    for key, value in self._rbd.RBD().pool_metadata_list(ioctx)
+                    if key.startswith(_RBD_OPTION)}
+
+    def clones(self, pool: str) -> collections.abc.Iterator[tuple[str, str]]:
+        """The copy-on-write clones of all images of a pool (`rbd children`).
+
+        :returns: (name of the image, name of a clone in any pool); the calls
+            grow with images and their snapshots.
+        :raises errors.Unreachable: when the pool serves no I/O.
+        """
+        with self._pool(pool) as ioctx:
+            for name in self._rbd.RBD().list(ioctx):
+                try:
+                    with self._rbd.Image(ioctx, name,
+                                         read_only=True) as image:
+                        for snapshot in list(image.list_snaps()):
+                            image.set_snap_by_id(snapshot['id'])
+                            for clone in image.list_children2():
+                                yield name, clone['image']
+                except self._rbd.ImageNotFound:
+                    # Deleted since the images were listed.
+                    continue
+
+    def images(self, pool: str) -> list[str]:
+        """Names of the RBD images of a pool (`rbd ls`).
+
+        :raises errors.Unreachable: when the pool serves no I/O.
+        """
+        with self._pool(pool) as ioctx:
+            return self._rbd.RBD().list(ioctx)
+
+    def image(self, pool: str, name: str) -> RbdImage:
+        """An RBD image (`rbd info`, `rbd du`).
+
+        :raises errors.Unreachable: when the pool serves no I/O, or the image
+            is not there.
+        """
+        with (self._pool(pool) as ioctx,
+              self._rbd.Image(ioctx, name, read_only=True) as image):
+            try:
+                parent = '{}/{}@{}'.format(*image.parent_info())
+            except self._rbd.ImageNotFound:
+                parent = None
+            found = image.stat()
+            return RbdImage(
+                parent=parent, objects=found['num_objs'],
+                object_bytes=found['obj_size'],
+                own_objects=self._own_objects(image),
+                data_pool=self._handle.pool_reverse_lookup(
+                    image.data_pool_id()))
+
+    def _own_objects(self, image: object) -> int | None:
+        if (not image.features() & self._rbd.RBD_FEATURE_FAST_DIFF
+                or image.flags() & self._rbd.RBD_FLAG_FAST_DIFF_INVALID):
+            return None
+        found = []
+        image.diff_iterate(0, image.size(), None,
+                           lambda offset, length, exists: found.append(exists),
+                           include_parent=False, whole_object=True)
+        return sum(found)
+
+    def set_rbd_option(self, pool: str, option: str,
+                       value: str | None) -> None:
+        """Sets an RBD client option of a pool; None removes it.
+
+        :raises errors.Unreachable: when the pool serves no I/O.
+        """
+        with self._pool(pool) as ioctx:
+            if value is None:
+                self._rbd.RBD().pool_metadata_remove(
+                    ioctx, _RBD_OPTION + option)
+            else:
+                self._rbd.RBD().pool_metadata_set(
+                    ioctx, _RBD_OPTION + option, value)
+
+    @contextlib.contextmanager
+    def _pool(self, name: str) -> collections.abc.Iterator[object]:
+        try:
+            with self._handle.open_ioctx(name) as ioctx:
+                yield ioctx
+        except (self._rados.Error, self._rbd.Error) as error:
+            raise errors.Unreachable(
+                f'Pool {name} of Ceph cluster {self.cluster.name!r} does not '
+                f'serve I/O within {OSD_TIMEOUT_S} s: {error}; see '
+                f'"ceph health detail"') from error
+
+
+@contextlib.contextmanager
+def session(cluster: catalogs.Cluster,
+            ) -> collections.abc.Iterator[Session]:
+    """Opens a session, and closes it after use.
+
+    :param cluster: without `conf`, Ceph's own search is used: $CEPH_CONF,
+        then /etc/ceph/ceph.conf.
+    :raises errors.Unreachable: when the module, the configuration, the
+        keyring or the monitors are missing.
+    """
+    rados = import_binding('rados')
+    import_binding('rbd')  # now, not when half of a plan is applied
+    conf = cluster.conf or os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf')
+    try:
+        handle = rados.Rados(
+            rados_id=cluster.user, conffile=conf,
+            conf={'client_mount_timeout': str(TIMEOUT_S),
+                  'rados_mon_op_timeout': str(TIMEOUT_S),
+                  'rados_osd_op_timeout': str(OSD_TIMEOUT_S)})
+        handle.connect(timeout=TIMEOUT_S)
+    except rados.Error as error:
+        raise errors.Unreachable(
+            f'Ceph cluster {cluster.name!r} is not reachable as '
+            f'client.{cluster.user} with {conf}: {error}; check that the '
+            f'file exists, names a readable keyring of that user, and that '
+            f'the monitors run') from error
+    try:
+        yield Session(cluster, handle)
+    finally:
+        handle.shutdown()

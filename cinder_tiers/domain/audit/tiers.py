@@ -1,0 +1,363 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The audit: each tier held against what exists, in one of five states.
+
+The same difference as the plan's, told by tier and aspect. Unlike a plan it
+goes on where something could not be read, and says so. Pure. Must not know
+how anything is read, shown or put right.
+"""
+
+import collections.abc
+import dataclasses
+import enum
+import itertools
+
+from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import host_osd_options as host_options
+from cinder_tiers.domain.resources import registry as concerned_tiers
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.validation import clusters as cluster_rules
+from cinder_tiers.domain.validation import projects as project_rules
+
+#: Aspect of the one finding of a tier that is as declared.
+ALL = 'all'
+_APPLY = 'run "openstack tier apply"'
+_RESTART = 'do so one failure domain after the other'
+#: {field, or the beginning of fields up to a dot: aspect}
+_ASPECTS = {'extra_specs': 'extra specs', 'is_public': 'access',
+            'projects': 'access', 'options': 'pool options',
+            'rbd_options': 'rbd options'}
+
+
+class State(enum.Enum):
+    """What an object is, best first."""
+
+    COMPLIANT = 'compliant'
+    """It is as the catalog, or its tier, says."""
+    NOT_APPLICABLE = 'not applicable'
+    """Nothing is asked of it."""
+    UNKNOWN = 'unknown'
+    """It could not be told."""
+    OUT_OF_DATE = 'out of date'
+    """Its type, or the storage, was changed since, and it did not follow."""
+    NON_COMPLIANT = 'non-compliant'
+    """It is not as the catalog, or its tier, says."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One aspect of an object, and its state."""
+
+    #: Kind and name, such as `tier database`.
+    object_name: str
+    #: Name of the tier that it is about; None when it is about none.
+    tier: str | None
+    state: State
+    aspect: str
+    #: {field: value} of what differs, as it is.
+    current: collections.abc.Mapping[str, object] = dataclasses.field(
+        default_factory=dict)
+    #: {field: value} of what differs, as it should be.
+    expected: collections.abc.Mapping[str, object] = dataclasses.field(
+        default_factory=dict)
+    #: Empty when there is nothing to say.
+    reason: str = ''
+    #: What to do, as an imperative; empty when there is nothing to do.
+    remedy: str = ''
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Unread:
+    """Stands for what a service did not tell."""
+
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Observed:
+    """All that a catalog is held against, as far as it could be read."""
+
+    cinder: state.CinderState | Unread
+    #: {project as the catalog names it: ids of all that are meant by it}.
+    projects: collections.abc.Mapping[str, frozenset[str]] | Unread
+    #: {name of the cluster in the catalog: its state}, for each in use.
+    ceph: collections.abc.Mapping[str, state.CephState | Unread]
+    #: {name of the cluster: {OSD id: facts}}, for each of which a tier has
+    #: OSD requirements.
+    osds: collections.abc.Mapping[
+        str, collections.abc.Mapping[int, osd_requirements.Facts] | Unread
+    ] = dataclasses.field(default_factory=dict)
+
+
+def audit(*, catalog: catalogs.Catalog,
+          observed: Observed) -> tuple[Finding, ...]:
+    """Holds each tier against what exists.
+
+    :returns: for each tier, in the order of the file, what is not as declared
+        or not known, or one compliant finding; then what is of no tier. All
+        are compliant exactly when all could be read, the plan is empty, and
+        the OSDs are what is required of them.
+    """
+    problems = _problems(catalog, observed)
+    hosts = _host_problems(catalog, observed)
+    found = [*_unread(catalog, observed), *problems,
+             *itertools.chain.from_iterable(hosts.values())]
+    catalog = host_options.without(catalog, hosts)
+    for action in _actions(catalog, observed, problems):
+        found.extend(_findings(catalog, action))
+    found.extend(_requirements(catalog, observed))
+    ordered = []
+    for tier in catalog.tiers:
+        ordered.extend(
+            [one for one in found if one.tier == tier.name]
+            or [_as_declared(tier, observed)])
+    return (*ordered, *(one for one in found if one.tier is None))
+
+
+def _requirements(catalog: catalogs.Catalog, observed: Observed,
+                  ) -> collections.abc.Iterator[Finding]:
+    """What OSDs are not, that a tier requires of them."""
+    for tier in catalog.ours:
+        if tier.rbd is None or tier.rbd.osd_requirements is None or isinstance(
+                observed.ceph[tier.rbd.cluster], Unread):
+            continue
+        facts = observed.osds[tier.rbd.cluster]
+        name = f'tier {tier.name}'
+        if isinstance(facts, Unread):
+            yield Finding(object_name=name, tier=tier.name,
+                          state=State.UNKNOWN, aspect=_OSD_REQUIREMENTS,
+                          reason=facts.reason)
+            continue
+        for one in osd_requirements.compare(tier.rbd.osd_requirements, {
+                osd.osd_id: facts.get(osd.osd_id)
+                for osd in observed.ceph[tier.rbd.cluster].osds
+                if osd.device_class == tier.rbd.device_class
+                and osd.location.get('root') == desired.ROOT}):
+            yield Finding(
+                object_name=name, tier=tier.name, state=_ANSWERS[one.answer],
+                aspect=_OSD_REQUIREMENTS, current=one.current,
+                expected=one.expected, reason=one.reason, remedy=one.remedy)
+
+
+def _as_declared(tier: catalogs.Tier, observed: Observed) -> Finding:
+    """The finding of a tier of which nothing else is to be said."""
+    if tier.take_over:
+        return Finding(object_name=f'tier {tier.name}', tier=tier.name,
+                       state=State.COMPLIANT, aspect=ALL)
+    gone = (not isinstance(observed.cinder, Unread)
+            and tier.name not in observed.cinder.volume_types)
+    return Finding(
+        object_name=f'tier {tier.name}', tier=tier.name,
+        state=State.NOT_APPLICABLE, aspect=ALL,
+        reason='take_over: false: the volume type is not ours, and nothing '
+               'is asked of it' + (
+                   '; there is no volume type of this name' if gone else ''))
+
+
+def worst(findings: collections.abc.Iterable[Finding]) -> State:
+    """The worst state among findings; compliant when there are none."""
+    order = list(State)
+    return max((one.state for one in findings), key=order.index,
+               default=State.COMPLIANT)
+
+
+def _unread(catalog: catalogs.Catalog,
+            observed: Observed) -> collections.abc.Iterator[Finding]:
+    for tier in catalog.ours:
+        sources = {'volume type': observed.cinder}
+        if tier.projects:
+            sources['access'] = observed.projects
+        if tier.rbd:
+            sources[f'cluster {tier.rbd.cluster}'] = (
+                observed.ceph[tier.rbd.cluster])
+        for aspect, source in sources.items():
+            if isinstance(source, Unread):
+                yield Finding(
+                    object_name=f'tier {tier.name}', tier=tier.name,
+                    state=State.UNKNOWN, aspect=aspect, reason=source.reason)
+
+
+_OSD_REQUIREMENTS = 'osd requirements'
+#: {answer: state}
+_ANSWERS = {
+    osd_requirements.Answer.UNMET: State.NON_COMPLIANT,
+    osd_requirements.Answer.UNKNOWN: State.UNKNOWN,
+    osd_requirements.Answer.NOT_APPLICABLE: State.NOT_APPLICABLE,
+}
+_ACCESS, _CLUSTER, _IMAGES = 'access', 'cluster', 'images pool'
+
+
+def _problems(catalog: catalogs.Catalog, observed: Observed,
+              ) -> list[Finding]:
+    """What makes a plan impossible."""
+    found = []
+    catalog = host_options.without(catalog, catalog.clusters)
+    for tier in catalog.ours:
+        alone = dataclasses.replace(catalog, tiers=(tier,))
+        problems = {_ACCESS: (), _CLUSTER: (), _IMAGES: ()}
+        if not isinstance(observed.projects, Unread):
+            problems[_ACCESS] = project_rules.check(alone, observed.projects)
+        if tier.rbd and not isinstance(observed.ceph[tier.rbd.cluster],
+                                       Unread):
+            problems[_CLUSTER] = cluster_rules.check(
+                _without_images_pools(alone, alone.clusters), observed.ceph)
+            problems[_IMAGES] = tuple(
+                one for one in cluster_rules.check(alone, observed.ceph)
+                if one not in problems[_CLUSTER])
+        found.extend(
+            _problem(f'tier {tier.name}', tier.name, aspect, problem)
+            for aspect, several in problems.items() for problem in several)
+    return found
+
+
+def _host_problems(catalog: catalogs.Catalog, observed: Observed,
+                   ) -> dict[str, list[Finding]]:
+    """{cluster: what makes its `host_osd_options` impossible}."""
+    found = {cluster.name: [
+        _problem(f'cluster {cluster.name}', None,
+                 actions.Kind.HOST_OSD_OPTIONS.value, problem)
+        for problem in host_options.check_cluster(
+            catalog, cluster, observed.ceph[cluster.name])]
+        for cluster in catalog.clusters_in_use
+        if not isinstance(observed.ceph[cluster.name], Unread)}
+    return {name: several for name, several in found.items() if several}
+
+
+def _without_images_pools(catalog: catalogs.Catalog,
+                          names: collections.abc.Container[str],
+                          ) -> catalogs.Catalog:
+    """A catalog with clusters of which Glance uses no pool."""
+    return dataclasses.replace(catalog, clusters={
+        name: dataclasses.replace(cluster, images_pool=None)
+        if name in names else cluster
+        for name, cluster in catalog.clusters.items()})
+
+
+def _problem(object_name: str, tier: str | None, aspect: str,
+             problem: errors.Problem) -> Finding:
+    return Finding(
+        object_name=object_name, tier=tier, state=State.NON_COMPLIANT,
+        aspect=aspect, current={'found': problem.found},
+        expected={'expected': problem.expected}, remedy=problem.remedy,
+        reason=f'{problem.where}: the catalog cannot be applied')
+
+
+def _actions(catalog: catalogs.Catalog, observed: Observed,
+             problems: list[Finding],
+             ) -> collections.abc.Iterator[actions.Action]:
+    """The plan, as far as both sides can be compared."""
+    cinder, projects = observed.cinder, observed.projects
+    is_cinder_read = not isinstance(cinder, Unread)
+    if not is_cinder_read:
+        cinder = state.CinderState(volume_types={})
+    left_out = {aspect: {one.tier for one in problems
+                         if one.aspect == aspect}
+                for aspect in (_ACCESS, _CLUSTER, _IMAGES)}
+    known: dict[str, frozenset[str]] = {}
+    tiers = []
+    for tier in catalog.tiers:
+        if tier.rbd and tier.take_over and (
+                tier.name in left_out[_CLUSTER] or isinstance(
+                    observed.ceph[tier.rbd.cluster], Unread)):
+            # Its volume type stays what it would be with the pool.
+            tier = dataclasses.replace(tier, backend_name=tier.backend,
+                                       rbd=None)
+        if tier.projects and tier.take_over and (
+                tier.name in left_out[_ACCESS]
+                or isinstance(projects, Unread)):
+            before = cinder.volume_types.get(tier.name)
+            ids = sorted(before.projects) if before else []
+            known.update({one: frozenset({one}) for one in ids})
+            tier = dataclasses.replace(tier, access=tuple(ids))
+        tiers.append(tier)
+    if not isinstance(projects, Unread):
+        known.update(projects)
+    made = plans.make(
+        catalog=_without_images_pools(
+            dataclasses.replace(catalog, tiers=tuple(tiers)),
+            {tier.rbd.cluster for tier in catalog.tiers
+             if tier.name in left_out[_IMAGES]}),
+        actual=state.ActualState(
+            cinder=cinder, projects=known,
+            ceph={name: one for name, one in observed.ceph.items()
+                  if not isinstance(one, Unread)}))
+    return (action for action in made.actions
+            if is_cinder_read or action.key.cluster is not None)
+
+
+def _findings(catalog: catalogs.Catalog, action: actions.Action,
+              ) -> collections.abc.Iterator[Finding]:
+    """An action as findings: one for each tier and aspect."""
+    for tier in concerned_tiers.of(catalog, action) or (None,):
+        for aspect, found, current, expected in _aspects(action):
+            yield Finding(
+                object_name=f'tier {tier}' if tier else str(action.key),
+                tier=tier, state=found, aspect=aspect,
+                current=current, expected=expected,
+                reason=_reason(action, current),
+                remedy=(_RESTART if found is State.OUT_OF_DATE
+                        else action.remedy or _APPLY))
+
+
+def _aspects(action: actions.Action) -> list[
+        tuple[str, State, dict[str, object], dict[str, object]]]:
+    """(aspect, state, {field: as it is}, {field: as it should be})."""
+    if action.before is None or action.after is None:
+        return [(action.key.kind.value, State.NON_COMPLIANT,
+                 _set_fields(action.before), _set_fields(action.after))]
+    aspects: dict[tuple[str, State],
+                  tuple[dict[str, object], dict[str, object]]] = {}
+    for one in actions.differences(action.before, action.after):
+        aspect = _ASPECTS.get(one.field.partition('.')[0],
+                              action.key.kind.value)
+        found = (State.OUT_OF_DATE if _misses_restart(action.before, one)
+                 else State.NON_COMPLIANT)
+        current, expected = aspects.setdefault((aspect, found), ({}, {}))
+        current[one.field], expected[one.field] = one.before, one.after
+    return [(*key, *sides) for key, sides in aspects.items()]
+
+
+def _misses_restart(before: actions.Resource,
+                    difference: actions.Difference) -> bool:
+    """Whether the OSDs were told all, and need only be started again."""
+    return isinstance(before, state.OsdOptions) and (
+        before.after_restart.get(difference.field.partition('.')[2])
+        == difference.after)
+
+
+def _set_fields(resource: actions.Resource | None) -> dict[str, object]:
+    """What is set of a resource that is there on one side only."""
+    if resource is None:
+        return {}
+    return {name: value for name, value in actions.fields_of(resource).items()
+            if value not in (None, False, '', frozenset())}
+
+
+def _reason(action: actions.Action,
+            current: collections.abc.Mapping[str, object]) -> str:
+    text = {'create': f'{action.key} does not exist',
+            'update': f'{action.key} is not as the catalog says',
+            'delete': f'{action.key}: {action.why}'}[action.verb]
+    if isinstance(action.before, state.OsdOptions):
+        whys = (f'{name}, where it was applied: {action.before.reasons[name]}'
+                for name in (field.partition('.')[2] for field in current)
+                if name in action.before.reasons)
+        text = '; '.join((text, *whys))
+    if action.refusal:
+        text += f'; tier apply refuses: {action.refusal.reason}'
+    return text

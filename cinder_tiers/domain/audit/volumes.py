@@ -1,0 +1,282 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The audit of volumes: does each lie where its tier, or its image, says.
+
+The answer is that of `explain_volume`, so that `tier explain --volume` tells
+why. Volumes come as a stream and are not kept: what is kept is one verdict
+for each kind of volume (type, place, image) and counts. Pure. Must not know
+how anything is read or shown.
+"""
+
+import collections
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.explain import existing_volume as explain_volume
+from cinder_tiers.domain.explain import explanation
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain.state import type_succession as superseded_types
+
+State = audit.State
+PLACEMENT, RESIDENCY = 'placement', 'residency'
+#: States of which each volume is named; of the others there are counts.
+_NAMED = (State.UNKNOWN, State.OUT_OF_DATE, State.NON_COMPLIANT)
+_ALLOWED = (explanation.BackendVerdict.OWN,
+            explanation.BackendVerdict.OVERFLOW)
+_CLONE = ('it is a copy-on-write clone of an image: blocks that were never '
+          'written since are read from the pool of images; how many these '
+          'are is not told')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Residency:
+    """Which volumes share blocks with an image."""
+
+    #: {id that a volume is stored under: pool/image that it is a clone of}.
+    clones: collections.abc.Mapping[str, str]
+    #: {tier: why its cluster's pool of images could not be read, or ''};
+    #: a tier that is absent has none, so that its volumes are no clones.
+    unread: collections.abc.Mapping[str, str]
+    #: {tier: its pool}
+    pools: collections.abc.Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What is to be said of the place of a volume."""
+
+    state: State
+    #: Name of the tier that the volume is of; None when it is of none.
+    tier: str | None = None
+    #: Names of the backends on which it may lie.
+    allowed: tuple[str, ...] = ()
+    reason: str = ''
+    remedy: str = ''
+
+
+def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
+                  known: facts.Facts,
+                  find_image: collections.abc.Callable[
+                      [str], facts.KnownImage | None],
+                  policy: decision.Policy,
+                  residency: Residency | None = None,
+                  tiers: collections.abc.Container[str] | None = None,
+                  ) -> collections.abc.Iterator[audit.Finding]:
+    """Findings on volumes, then counts of volumes by tier and state.
+
+    :param volumes: the volumes; each is looked at once.
+    :param known: what an administrator sees of the cloud.
+    :param find_image: image by id, None for one that is gone; raises an
+        errors.TiersError when that cannot be told.
+    :param policy: the operator's choices.
+    :param residency: which volumes are clones of images; None: residency is
+        not audited.
+    :param tiers: names of the tiers to audit; a volume of which the tier is
+        unknown may be of them. None: all.
+    :returns: as they are found; a stream that breaks off ends them with an
+        unknown finding that says so, before the counts.
+    """
+    applied = explanation.read_tiers(known.types)
+    verdicts: dict[tuple, Verdict] = {}
+    counts: collections.Counter = collections.Counter()
+    broken = None
+    try:
+        for volume in volumes:
+            image = _image_of(volume, find_image)
+            key = _key(volume, image, applied)
+            if key not in verdicts:
+                verdicts[key] = judge(volume=volume, image=image, known=known,
+                                      policy=policy)
+            verdict = verdicts[key]
+            if not _is_asked_for(verdict, tiers):
+                continue
+            for finding in (_place(volume, verdict),
+                            *_home(volume, verdict, residency)):
+                counts[finding.tier, finding.aspect, finding.state] += 1
+                if finding.state in _NAMED and finding.current:
+                    yield finding
+    except errors.TiersError as error:
+        broken = str(error)
+    if broken:
+        yield audit.Finding(
+            object_name='volumes', tier=None, state=State.UNKNOWN,
+            aspect=PLACEMENT, current={'volumes': _seen(counts)},
+            reason=broken, remedy='only those that are counted were audited')
+    yield from _counted(counts, residency)
+
+
+def _image_of(volume: facts.KnownVolume,
+              find_image: collections.abc.Callable[
+                  [str], facts.KnownImage | None],
+              ) -> facts.KnownImage | audit.Unread | None:
+    """The image that a volume follows; None when it follows none."""
+    if (not _follows(volume) or volume.image_id is None
+            or volume.fixed_by is not None):
+        return None
+    try:
+        return find_image(volume.image_id)
+    except errors.TiersError as error:
+        return audit.Unread(reason=str(error))
+
+
+def _follows(volume: facts.KnownVolume) -> bool:
+    return volume.volume_type is not None and extra_specs.follows_image(
+        volume.volume_type.extra_specs)
+
+
+def judge(*, volume: facts.KnownVolume,
+          image: facts.KnownImage | audit.Unread | None, known: facts.Facts,
+          policy: decision.Policy) -> Verdict:
+    """What is to be said of the place of a volume.
+
+    :param volume: the volume.
+    :param image: the image that it follows, as it is today; None when it
+        follows none, or when that is gone.
+    :param known: what an administrator sees of the cloud.
+    :param policy: the operator's choices.
+    """
+    applied = explanation.read_tiers(known.types)
+    tier = applied.tier_of(volume.volume_type)
+    if volume.type_name and volume.volume_type is None:
+        return Verdict(state=State.UNKNOWN, reason=(
+            f'its volume type {volume.type_name} is not among those that '
+            'Cinder listed'), remedy='run the audit again')
+    successor = superseded_types.successor_of(volume.type_name or '')
+    if successor in applied.types:
+        return _retired(volume, successor)
+    follows = _follows(volume)
+    if tier is None and not follows:
+        return Verdict(state=State.NOT_APPLICABLE)
+    if volume.host is None:
+        return Verdict(state=State.NOT_APPLICABLE, tier=tier and tier.name)
+    if isinstance(image, audit.Unread):
+        return Verdict(state=State.UNKNOWN, reason=image.reason,
+                       remedy='run the audit again')
+    explained = explain_volume.explain_volume(
+        volume=volume, image=image, known=known, policy=policy)
+    return _verdict(volume, explained, follows)
+
+
+def _retired(volume: facts.KnownVolume, tier: str) -> Verdict:
+    return Verdict(
+        state=State.OUT_OF_DATE, tier=tier,
+        reason=f'its type was the type of tier {tier} until that was changed',
+        remedy=f'run "openstack volume set --type {tier} --retype-policy '
+               'never" on it, which moves no data where both types have the '
+               'same backend')
+
+
+def _verdict(volume: facts.KnownVolume, explained: explanation.Explanation,
+             follows: bool) -> Verdict:
+    state = {
+        explanation.Outcome.IN_PLACE: State.COMPLIANT,
+        explanation.Outcome.UNKNOWN: State.UNKNOWN,
+        explanation.Outcome.MISPLACED: (
+            State.NON_COMPLIANT if follows else State.OUT_OF_DATE),
+    }[explained.outcome]
+    if state is State.COMPLIANT and explained.tier is None:
+        # Fixed by its source, or placed by Cinder alone.
+        state = State.NOT_APPLICABLE
+    retype = ('run "openstack volume set --type '
+              f'{explained.tier} --retype-policy on-demand" on it'
+              if follows and explained.tier else
+              'run "openstack volume migrate" to a backend of its type')
+    return Verdict(
+        state=state, tier=explained.tier, reason=explained.summary,
+        allowed=tuple(one.backend.name for one in explained.judged or ()
+                      if one.verdict in _ALLOWED),
+        remedy=retype if state in (State.NON_COMPLIANT, State.OUT_OF_DATE)
+        else '')
+
+
+def _key(volume: facts.KnownVolume,
+         image: facts.KnownImage | audit.Unread | None,
+         applied: explanation.AppliedTypes) -> tuple:
+    """All that a verdict depends on, so that volumes alike share one."""
+    type_id = volume.volume_type and volume.volume_type.type_id
+    key = (type_id, volume.type_name, volume.host)
+    if not _follows(volume):
+        return key
+    may_use = frozenset(
+        tier.name for tier in applied.tiers
+        if tier.projects is not None and volume.project in tier.projects)
+    if not isinstance(image, facts.KnownImage):
+        return (*key, may_use, volume.fixed_by, volume.image_id)
+    return (*key, may_use, image.image.tags, image.image.visibility,
+            image.image.owner == volume.project)
+
+
+def _is_asked_for(verdict: Verdict,
+                  tiers: collections.abc.Container[str] | None) -> bool:
+    if tiers is None or verdict.tier in tiers:
+        return True
+    return verdict.tier is None and verdict.state is State.UNKNOWN
+
+
+def _place(volume: facts.KnownVolume, verdict: Verdict) -> audit.Finding:
+    return audit.Finding(
+        object_name=f'volume {volume.volume_id}', tier=verdict.tier,
+        state=verdict.state, aspect=PLACEMENT,
+        current={'type': volume.type_name, 'backend': volume.host},
+        expected={'backend': ', '.join(verdict.allowed)}
+        if verdict.allowed else {},
+        reason=verdict.reason, remedy=verdict.remedy)
+
+
+def _home(volume: facts.KnownVolume, verdict: Verdict,
+          residency: Residency | None) -> list[audit.Finding]:
+    """Whether the blocks of a volume of a tier are all its own.
+
+    A finding without a current value is only counted.
+    """
+    if None in (residency, verdict.tier, volume.host):
+        return []
+    state, current, expected = State.COMPLIANT, {}, {}
+    parent = residency.clones.get(volume.stored_id or volume.volume_id)
+    if verdict.tier not in residency.unread:
+        state = State.NOT_APPLICABLE
+    elif parent:
+        state, current = State.UNKNOWN, {'parent': parent}
+        expected = {'pool': residency.pools[verdict.tier]}
+    elif residency.unread[verdict.tier]:
+        state = State.UNKNOWN
+    return [audit.Finding(
+        object_name=f'volume {volume.volume_id}', tier=verdict.tier,
+        state=state, aspect=RESIDENCY, current=current, expected=expected,
+        reason=_CLONE if parent else '',
+        remedy='to give it blocks of its own, run "rbd flatten" on it'
+        if parent else '')]
+
+
+def _seen(counts: collections.Counter) -> int:
+    return sum(number for (_, aspect, _), number in counts.items()
+               if aspect == PLACEMENT)
+
+
+def _counted(counts: collections.Counter, residency: Residency | None,
+             ) -> collections.abc.Iterator[audit.Finding]:
+    """One finding for each tier, aspect and state that has volumes."""
+    order = list(State)
+    for tier, aspect, state in sorted(counts, key=lambda one: (
+            one[0] or '', one[1], order.index(one[2]))):
+        unread = (residency.unread.get(tier, '')
+                  if residency and aspect == RESIDENCY
+                  and state is State.UNKNOWN else '')
+        yield audit.Finding(
+            object_name=f'volumes of {f"tier {tier}" if tier else "no tier"}',
+            tier=tier, state=state, aspect=aspect, reason=unread,
+            current={'volumes': counts[tier, aspect, state]})

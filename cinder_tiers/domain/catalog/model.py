@@ -1,0 +1,332 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The catalog: the tiers that an operator declares.
+
+These values say what should be. Must not know how the file is written, nor
+what exists in Cinder or Ceph. Rules between the values are in
+`catalog_rules`.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.audit import osd_requirements as requirements
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain import tags
+
+#: A place in the catalog: keys and list positions from its root.
+Path = tuple[str | int, ...]
+
+#: Appended to the pool of an erasure coded tier to name its data pool.
+DATA_POOL_SUFFIX = '-data'
+
+#: Access for all projects, asked for in words.
+PUBLIC = 'public'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where each value of a catalog was written, for messages."""
+
+    file: str = 'catalog'
+    #: {place: line, from 1}.
+    lines: collections.abc.Mapping[Path, int] = dataclasses.field(
+        default_factory=dict)
+
+    def where(self, path: Path) -> str:
+        """`file:line` of a place, or of the nearest place around it.
+
+        :returns: only the file when nothing around it has a line.
+        """
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.lines:
+                return f'{self.file}:{self.lines[path[:length]]}'
+        return self.file
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """A Ceph cluster that tiers may use."""
+
+    name: str
+    #: cephx user, without `client.`, that plan and apply act as.
+    user: str = 'admin'
+    #: cephx user of cinder-volume, which apply gives the tiers' pools.
+    cinder_user: str = 'cinder'
+    #: Pool of Glance that `cinder_user` may read, for copy-on-write clones.
+    images_pool: str | None = None
+    #: ceph.conf; None for Ceph's own search.
+    conf: str | None = None
+    #: libvirt secret that holds the key of `cinder_user`.
+    secret_uuid: str | None = None
+    #: {CRUSH host: {option: value}} of its OSDs, whatever their class.
+    host_osd_options: collections.abc.Mapping[
+        str, collections.abc.Mapping[str, pool_options.Value]] = (
+            dataclasses.field(default_factory=dict))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Replicated:
+    """Whole copies of each object."""
+
+    #: Copies.
+    size: int
+    #: Copies that must be there for I/O to go on.
+    min_size: int
+    #: Whether a single copy, lost with the first disk, was asked for in words.
+    single_copy: bool = False
+
+    @property
+    def failure_domains(self) -> int:
+        """Failure domains needed to place each copy in another one."""
+        return self.size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ErasureCoded:
+    """Each object cut in k chunks, with m more to compute lost ones from."""
+
+    k: int
+    m: int
+
+    @property
+    def failure_domains(self) -> int:
+        """Failure domains needed to place each chunk in another one."""
+        return self.k + self.m
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RbdPool:
+    """The Ceph pool behind a tier."""
+
+    cluster: str
+    pool: str
+    #: CRUSH device class, such as ssd; None for OSDs of all classes.
+    device_class: str | None = None
+    protection: Replicated | ErasureCoded
+    #: CRUSH bucket type of which no two copies may share one.
+    failure_domain: str = 'host'
+    #: Placement groups; None leaves the number to Ceph's autoscaler.
+    pg_num: int | None = None
+    #: {name: value} of the pool that holds the data, see `pool_options`.
+    options: collections.abc.Mapping[str, pool_options.Value] = (
+        dataclasses.field(default_factory=dict))
+    #: {option: value} of the OSDs of the device class.
+    osd_options: collections.abc.Mapping[str, pool_options.Value] = (
+        dataclasses.field(default_factory=dict))
+    #: 0 to 1, of the OSDs of the device class; None leaves it as it is.
+    primary_affinity: float | None = None
+    #: What the OSDs of the device class must be; None: anything.
+    osd_requirements: requirements.Requirements | None = None
+    #: {librbd option: value} for all clients of the pool.
+    rbd_options: collections.abc.Mapping[str, pool_options.Value] = (
+        dataclasses.field(default_factory=dict))
+
+    #: A cache tier in front of `data_pool`; None: none is declared.
+    cache: 'Cache | None' = None
+
+    @property
+    def data_pool(self) -> str:
+        """The Ceph pool that holds the data of images."""
+        if isinstance(self.protection, ErasureCoded):
+            return self.pool + DATA_POOL_SUFFIX
+        return self.pool
+
+    @property
+    def own_pools(self) -> tuple[str, ...]:
+        """Its Ceph pools without the cache, first the one Cinder names."""
+        return tuple(dict.fromkeys((self.pool, self.data_pool)))
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """All Ceph pools of the tier, first the one that Cinder names."""
+        return self.own_pools + (self.cache.rbd.pools if self.cache else ())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cache:
+    """A cache tier of Ceph, in front of the pool with a tier's data."""
+
+    #: The replicated pool that holds it, without a cache of its own.
+    rbd: RbdPool
+    #: `cache_settings.WRITEBACK` or `READONLY`.
+    mode: str
+    #: Whether stale data, which `READONLY` may serve, was asked for in words.
+    stale_reads: bool = False
+    #: {name: value}, see `cache_settings`.
+    settings: collections.abc.Mapping[str, cache_settings.Value] = (
+        dataclasses.field(default_factory=dict))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Qos:
+    """Limits of volumes, as Cinder's QoS specs have them."""
+
+    #: {key: value} for the hypervisor; None: nothing for it.
+    front_end: collections.abc.Mapping[str, str] | None = None
+    #: {key: value} for the storage's driver; None: nothing for it. The same
+    #: as `front_end` when both are given.
+    back_end: collections.abc.Mapping[str, str] | None = None
+
+    @property
+    def consumer(self) -> str:
+        """Who keeps the limits, in Cinder's words."""
+        if self.front_end and self.back_end:
+            return 'both'
+        return 'front-end' if self.front_end else 'back-end'
+
+    @property
+    def specs(self) -> collections.abc.Mapping[str, str]:
+        """{key: value} for whoever keeps them."""
+        return self.front_end or self.back_end or {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Quotas:
+    """What each project may have of a tier; -1 is unlimited."""
+
+    volumes: int = -1
+    #: Of volumes and snapshots together.
+    size_gib: int = -1
+    snapshots: int = -1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Tier:
+    """A tier, which becomes a volume type of the same name."""
+
+    name: str
+    #: False: the volume type exists and is somebody else's, and nothing of
+    #: the tier is changed, nor in effect, until this is gone.
+    take_over: bool = True
+    #: None leaves the volume type's description as it is.
+    description: str | None = None
+    #: Image tags that ask for the tier, as typed, in the order of the file.
+    tags: tuple[str, ...] = ()
+    #: The highest wins when an image asks for several tiers.
+    priority: int = 0
+    #: Serves untagged images and blank volumes.
+    fallback: bool = False
+    #: Name of the tier that may take a volume when this one has no room;
+    #: None refuses it.
+    overflow: str | None = None
+    #: Names or ids of the projects that may use it, each once, and no other
+    #: may; or `PUBLIC`: all may. None: all may, but a type that is private
+    #: is not opened.
+    access: str | tuple[str, ...] | None = None
+    #: None leaves a QoS spec of somebody else as it is.
+    qos: Qos | None = None
+    #: None leaves the quotas as they are.
+    quotas: Quotas | None = None
+    #: {fio pattern: {limit: value}} of what guests get, see `expectations`.
+    #: Nothing is changed for it; it is for who measures.
+    expect: expectations.Expectations = dataclasses.field(
+        default_factory=dict)
+    #: The Ceph pool behind it; None: the storage exists already, and
+    #: `backend_name` or `extra_specs` say which it is.
+    rbd: RbdPool | None = None
+    #: `volume_backend_name` of a backend that exists; with `rbd`, of one
+    #: that serves its pool already, None for one that is to come.
+    backend_name: str | None = None
+    #: More extra specs of its volume type; without `rbd` and `backend_name`
+    #: they select the backends.
+    extra_specs: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict)
+
+    @property
+    def is_public(self) -> bool:
+        """Whether all projects may use it."""
+        return not isinstance(self.access, tuple)
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """The projects under `access`; none when all may use it."""
+        return self.access if isinstance(self.access, tuple) else ()
+
+    @property
+    def backend(self) -> str | None:
+        """`volume_backend_name`; None when extra specs select backends."""
+        if self.backend_name is None and self.rbd is not None:
+            return self.section
+        return self.backend_name
+
+    @property
+    def section(self) -> str:
+        """Name of its section of cinder.conf, when it needs a new one.
+
+        It is the `volume_backend_name` of that section, too.
+        """
+        return f'tier-{self.name}'
+
+    @property
+    def storages(self) -> tuple[tuple[Path, RbdPool], ...]:
+        """(place in the catalog, pool) of its pool and of the cache's."""
+        if self.rbd is None:
+            return ()
+        place = ('tiers', self.name, 'rbd')
+        cache = self.rbd.cache
+        return ((place, self.rbd),
+                *([((*place, 'cache'), cache.rbd)] if cache else ()))
+
+    @property
+    def normal_tags(self) -> frozenset[str]:
+        """Its tags in the form in which they are compared."""
+        normal = (tags.normalize_tag(tag) for tag in self.tags)
+        return frozenset(tag for tag in normal if tag)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Catalog:
+    """All that the operator declares."""
+
+    tiers: tuple[Tier, ...]
+    clusters: collections.abc.Mapping[str, Cluster]
+    #: Volume types that leave the choice to the image.
+    follow_image_types: tuple[str, ...] = ()
+    #: Whether no tier serves untagged images and blank volumes, which was
+    #: asked for in words.
+    without_fallback: bool = False
+    source: Source = dataclasses.field(default_factory=Source, compare=False)
+
+    def tier(self, name: str | None) -> Tier | None:
+        """The tier of a name; None when there is none."""
+        return next((tier for tier in self.tiers if tier.name == name), None)
+
+    @property
+    def ours(self) -> tuple[Tier, ...]:
+        """Tiers that plan and apply are about, in the order of the file."""
+        return tuple(tier for tier in self.tiers if tier.take_over)
+
+    def tiers_of(self, cluster: str) -> tuple[Tier, ...]:
+        """Those of our tiers with a pool in a cluster, in that order."""
+        return tuple(tier for tier in self.ours
+                     if tier.rbd is not None and tier.rbd.cluster == cluster)
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """Names or ids of all projects of our tiers, each once."""
+        return tuple(dict.fromkeys(
+            name for tier in self.ours for name in tier.projects))
+
+    @property
+    def volume_types(self) -> tuple[str, ...]:
+        """Names of all volume types that it declares."""
+        return (*(tier.name for tier in self.tiers), *self.follow_image_types)
+
+    @property
+    def clusters_in_use(self) -> tuple[Cluster, ...]:
+        """Clusters that have a tier of ours, in the order of the file."""
+        return tuple(cluster for name, cluster in self.clusters.items()
+                     if self.tiers_of(name))

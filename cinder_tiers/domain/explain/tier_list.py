@@ -1,0 +1,176 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tiers for a list: those that are applied, and those of a catalog.
+
+Both are read from volume types, of which one side exists and the other
+should, so that they can be compared line by line. Must not know how volume
+types are fetched, nor how a list is shown.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import backends
+from cinder_tiers.domain.placement import tier_specs as specs_of_tiers
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import type_succession as superseded_types
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ListedTier:
+    """A tier, as its volume type says."""
+
+    name: str
+    volume_type: str
+    description: str = ''
+    #: Normal forms, sorted.
+    tags: tuple[str, ...] = ()
+    #: The highest wins; None when it cannot be read.
+    priority: int | None = 0
+    #: Serves untagged images and blank volumes.
+    fallback: bool = False
+    #: The tier that takes a volume when this one has no room.
+    overflow: str | None = None
+    is_public: bool = True
+    #: Ids of the projects that may use a private tier, as far as known; for
+    #: a catalog what it names them by.
+    projects: frozenset[str] = frozenset()
+    #: {key: value} of the volume type.
+    extra_specs: collections.abc.Mapping[str, str]
+    #: Pools of the catalog, as cluster/pool; None for an applied tier, whose
+    #: pools only Cinder's scheduler knows.
+    pools: tuple[str, ...] | None = None
+    #: Whether it is in effect, or will be when the catalog is applied.
+    take_over: bool = True
+    #: {fio pattern: {limit: value}} of the catalog; None for an applied
+    #: tier, whose volume type does not have it.
+    expect: expectations.Expectations | None = None
+    #: Why a part of it is not told; empty when all is.
+    problem: str = ''
+
+    @property
+    def backend_names(self) -> tuple[str, ...]:
+        """Values of `volume_backend_name` that serve it, its own first.
+
+        >>> ListedTier(name='a', volume_type='a', extra_specs={
+        ...     'volume_backend_name': '<or> ssd <or> hdd'}).backend_names
+        ('ssd', 'hdd')
+        """
+        value = self.extra_specs.get(state.BACKEND) or ''
+        words = value.split()
+        if words[:1] == ['<or>']:
+            return tuple(words[1::2])
+        return (value,) if value else ()
+
+    def find_pools(self, known: collections.abc.Iterable[backends.Backend],
+                   ) -> tuple[backends.Backend, ...]:
+        """The pools that serve it, those of its overflow included.
+
+        :param known: all that report to Cinder.
+        """
+        return tuple(one for one in known if backends.find_mismatch(
+            one, self.extra_specs) is None)
+
+
+def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
+    """The tiers that are in effect, in the order in which they are asked.
+
+    :param known: what the user may see.
+    :raises errors.Unreachable: extra specs are hidden from the user.
+    """
+    if facts.EXTRA_SPECS in known.hidden:
+        raise errors.Unreachable(
+            f'Cinder does not show you {facts.EXTRA_SPECS.what} (policy '
+            f'{facts.EXTRA_SPECS.policy}); ask as an administrator, or see '
+            'with --declared what a tiers file says')
+    names = {one.name for one in known.types}
+    return _ranked(
+        _read(name=one.name, description=one.description,
+              extra_specs=one.extra_specs, projects=one.projects or (),
+              is_public=one.projects is None)
+        for one in known.types
+        if (tier := one.extra_specs.get(state.NAME))
+        and not superseded_types.is_of_no_tier(one.name, tier,
+                                               has_tier=tier in names))
+
+
+def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
+    """The tiers of a catalog, in the order in which they are asked."""
+    listed = []
+    for tier in catalog.tiers:
+        wanted = desired.volume_type_of(
+            tier, overflow=catalog.tier(tier.overflow))
+        listed.append(dataclasses.replace(
+            _read(name=wanted.name, description=wanted.description,
+                  extra_specs=wanted.extra_specs,
+                  is_public=wanted.is_public, projects=tier.projects),
+            take_over=tier.take_over, expect=tier.expect,
+            pools=tuple(f'{tier.rbd.cluster}/{pool}'
+                        for pool in tier.rbd.pools) if tier.rbd else ()))
+    return _ranked(listed)
+
+
+def find(listed: collections.abc.Sequence[ListedTier],
+         name: str) -> ListedTier:
+    """The tier of a name.
+
+    :raises errors.TiersError: there is none, or two volume types say that
+        they are it.
+    """
+    found = [one for one in listed if one.name == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        types = ' and '.join(one.volume_type for one in found)
+        raise errors.TiersError(
+            f'volume types {types} both have {state.NAME}={name}; expected '
+            'one; remove the extra spec from the wrong one with "openstack '
+            'volume type unset"')
+    names = sorted(one.name for one in listed)
+    expected = f'expected one of {", ".join(names)}' if names else 'nor any'
+    raise errors.TiersError(
+        f'there is no tier {name}; {expected}; '
+        f'{spelling.did_you_mean(name, names)}see "openstack tier list"')
+
+
+def _read(*, name: str, description: str, is_public: bool,
+          extra_specs: collections.abc.Mapping[str, str],
+          projects: collections.abc.Iterable[str] = ()) -> ListedTier:
+    problem = ''
+    priority: int | None = None
+    try:
+        tier = specs_of_tiers.read_tier(extra_specs, projects=None)
+        priority = tier.priority
+    except ValueError as error:
+        problem = str(error)
+        tier = specs_of_tiers.read_tier(
+            {**extra_specs, state.PRIORITY: '0'}, projects=None)
+    return ListedTier(
+        name=tier.name, volume_type=name, description=description,
+        tags=tuple(sorted(tier.tags)), priority=priority,
+        fallback=tier.fallback, overflow=tier.overflow, is_public=is_public,
+        projects=frozenset(projects), extra_specs=extra_specs,
+        problem=problem)
+
+
+def _ranked(listed: collections.abc.Iterable[ListedTier],
+            ) -> tuple[ListedTier, ...]:
+    """By priority, as `decide()` ranks; the fall-back comes last."""
+    return tuple(sorted(listed, key=lambda one: (
+        one.fallback, -(one.priority or 0), one.name)))

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the APIs tell of a request or a volume, and what they keep back.
+
+The input of `explanation`. Whoever reads it leaves all rules to others. Must
+not know how an API is asked.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.placement import backends
+from cinder_tiers.domain.placement import decision
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Hidden:
+    """Something that the user may not see."""
+
+    what: str
+    #: The rule of Cinder's policy by which it is shown.
+    policy: str
+
+
+EXTRA_SPECS = Hidden(
+    what='the extra specs of volume types, which say what the tiers are',
+    policy='volume_extension:types_extra_specs:read_sensitive')
+TYPE_ACCESS = Hidden(
+    what='which projects have access to private volume types',
+    policy='volume_extension:volume_type_access:get_all_for_type')
+PROJECT_DEFAULT = Hidden(
+    what='whether a default volume type was set for the project',
+    policy='volume_extension:default_get_all')
+BACKENDS = Hidden(
+    what='the backends, what they can and how much room they have',
+    policy='scheduler_extension:scheduler_stats:get_pools')
+HOST = Hidden(what='the backend of the volume',
+              policy='volume_extension:volume_host_attribute')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KnownType:
+    """A volume type."""
+
+    type_id: str
+    name: str
+    description: str = ''
+    #: {key: value}, as far as the user may see them.
+    extra_specs: collections.abc.Mapping[str, str]
+    #: Ids of the projects that may use it; None when all may.
+    projects: frozenset[str] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DefaultType:
+    """The volume type of requests that name none."""
+
+    volume_type: KnownType
+    #: Whether it was set for the project, which counts as a wish, and not
+    #: for the whole cloud, which does not; None when that is hidden.
+    is_projects: bool | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KnownImage:
+    """An image of today."""
+
+    image_id: str
+    name: str | None
+    image: decision.Image
+    #: Property cinder_img_volume_type, name or id of a volume type.
+    type_ref: str | None = None
+    #: An image of a server that booted from a volume: what is made from it
+    #: is made from the snapshot that it names.
+    stands_for_snapshot: bool = False
+    #: Whether it holds the data of an encrypted volume.
+    brings_key: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KnownVolume:
+    """A volume that exists."""
+
+    volume_id: str
+    name: str | None
+    status: str
+    project: str
+    #: Name of its type; None for a volume without one.
+    type_name: str | None
+    #: Its type, where the user may see it.
+    volume_type: KnownType | None
+    #: host@backend#pool; None when it has none, or when that is hidden.
+    host: str | None
+    #: The image that it was made from.
+    image_id: str | None = None
+    fixed_by: decision.FixedBy | None = None
+    #: The id that its driver stores it under, when that is another one, as
+    #: after some migrations (Cinder's `name_id`); None: `volume_id`.
+    stored_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What a user may see of a cloud, as far as placement needs it."""
+
+    #: Id of the user's project.
+    project: str
+    #: Whether the user has Cinder's admin rights, and sees all types.
+    is_admin: bool
+    #: Sorted by name.
+    types: tuple[KnownType, ...]
+    default_type: DefaultType | None
+    #: None when they are hidden.
+    backends: tuple[backends.Backend, ...] | None
+    hidden: tuple[Hidden, ...] = ()
+
+    def find_type(self, ref: str) -> KnownType | None:
+        """A type by its id or else its name, as Cinder looks it up.
+
+        :param ref: id or name.
+        """
+        return next((one for one in self.types if one.type_id == ref), None
+                    ) or next((one for one in self.types if one.name == ref),
+                              None)

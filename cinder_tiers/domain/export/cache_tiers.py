@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A cache tier that exists, as the `cache` part of a tier.
+
+Pure. A tier with a cache that cannot be declared has no `rbd` at all, or a
+plan would want to be rid of the cache: the reason is a ValueError.
+"""
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+
+#: What nobody set, and what a catalog need not say.
+_NOTHING = '0'
+# As the schema of the catalog has it.
+_MAX_COUNT = 2 ** 63 - 1
+
+
+def check_alone(ceph: state.CephState, pool: str) -> None:
+    """Refuses a pool that is a cache of another one, or has several.
+
+    :raises ValueError: with the reason.
+    """
+    for other in ceph.cache_tiers.values():
+        if pool in other.cache_pools:
+            raise ValueError(f'pool {pool} is a cache of pool {other.name}')
+
+
+def settings_and_mode(tier: state.CacheTier) -> dict[str, object]:
+    """The fields of a cache that are not about its pool.
+
+    :param tier: as it exists.
+    :raises ValueError: it cannot be declared; the text says why.
+    """
+    what = f'pool {tier.name} has the cache {tier.cache_pool}'
+    if len(tier.cache_pools) > 1:
+        raise ValueError(f'{what}, and a catalog has one')
+    if tier.mode not in cache_settings.SAFE_MODES_BEFORE:
+        raise ValueError(
+            f'{what} in mode {tier.mode}, and a catalog has only '
+            f'{" and ".join(cache_settings.SAFE_MODES_BEFORE)}')
+    if not tier.overlay:
+        raise ValueError(f'{what}, which clients do not use')
+    return {
+        'mode': tier.mode,
+        'stale_reads': tier.mode == cache_settings.READONLY,
+        'settings': {
+            name: _setting(name, text)
+            for name, text in sorted(tier.settings.items())
+            if name in cache_settings.KNOWN and text != str(
+                cache_settings.DEFAULTS.get(name, _NOTHING))}}
+
+
+def _setting(name: str, text: str) -> cache_settings.Value:
+    what = f'{name} of the cache is {text}'
+    if name in cache_settings.RATIOS:
+        return float(text)
+    if name in cache_settings.COUNTS:
+        if int(text) > _MAX_COUNT:
+            raise ValueError(f'{what}, and at most {_MAX_COUNT} can be '
+                             'declared')
+        return int(text)
+    if text not in cache_settings.HIT_SET_TYPES:
+        raise ValueError(f'{what}, and one of '
+                         f'{", ".join(cache_settings.HIT_SET_TYPES)} can be '
+                         'declared')
+    return text
+
+
+def check_same(rbd: catalogs.RbdPool, tier: state.CacheTier) -> None:
+    """Refuses a cache that a plan would change.
+
+    :param rbd: the pool, with its cache.
+    :param tier: the cache as it exists.
+    :raises ValueError: with what it is.
+    """
+    for one in actions.differences(tier, desired.cache_tier_of(rbd)):
+        raise ValueError(f'{one.field} of the cache {tier.cache_pool} is '
+                         f'{one.before}, and would be {one.after}')

@@ -1,0 +1,382 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The catalog that says what exists, so that a plan for it is empty.
+
+A volume type with our mark becomes a tier; every other one a tier that is not
+taken over. What a catalog cannot say is told in a remark: nothing is dropped
+in silence. Pure. Must not know how anything is read, nor how a catalog is
+written down.
+"""
+
+import collections
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.export import inventory
+from cinder_tiers.domain.export import osds as export_osds
+from cinder_tiers.domain.export import pools as export_pools
+from cinder_tiers.domain.export import volume_types as export_types
+from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import cephx_user as caps
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.validation import catalog as catalog_rules
+from cinder_tiers.domain.validation import fallback as fallback_rules
+
+#: Cinder's own default type, which every cloud has.
+_DEFAULT = '__DEFAULT__'
+_READ_ONLY = 'profile rbd-read-only pool='
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Remark:
+    """Something that the catalog does not say."""
+
+    #: Name of the tier that it is about; None when it is about none.
+    tier: str | None = None
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Exported:
+    """A sound catalog, and what it does not say."""
+
+    catalog: catalogs.Catalog
+    remarks: tuple[Remark, ...]
+    #: What a plan for the catalog would do all the same.
+    leftover: tuple[str, ...] = ()
+
+
+class _Draft:
+    """The tiers so far, by name, and the remarks on them."""
+
+    def __init__(self, known: inventory.Inventory) -> None:
+        self.known = known
+        self.tiers: dict[str, catalogs.Tier] = {}
+        self.follow: list[str] = []
+        self.remarks: list[Remark] = []
+
+    def change(self, name: str, **fields: object) -> None:
+        self.tiers[name] = dataclasses.replace(self.tiers[name], **fields)
+
+    def remark(self, text: str, tier: str | None = None) -> None:
+        self.remarks.append(Remark(tier=tier, text=text))
+
+
+def export(known: inventory.Inventory) -> Exported:
+    """Declares what exists.
+
+    :param known: what exists.
+    :returns: a sound catalog, its tiers in the order in which they are asked,
+        then those that are not taken over by name.
+    """
+    draft = _Draft(known)
+    _find_types(draft)
+    clusters = _find_pools(draft, {
+        one.fsid.lower(): _with_cinder_user(one, draft)
+        for one in reversed(known.clusters)})
+    _settle_tags(draft)
+    _settle_priorities(draft)
+    _settle_fallback(draft)
+    tiers = sorted(draft.tiers.values(), key=lambda tier: (
+        not tier.take_over, tier.fallback, -tier.priority, tier.name))
+    catalog = _with_overflow(catalogs.Catalog(
+        tiers=tuple(tiers), clusters=clusters,
+        follow_image_types=tuple(draft.follow),
+        without_fallback=(any(tier.take_over for tier in tiers)
+                          and not any(tier.fallback for tier in tiers))),
+        draft)
+    return Exported(catalog=catalog, remarks=tuple(draft.remarks),
+                    leftover=tuple(_leftover(catalog, known)))
+
+
+def _find_types(draft: _Draft) -> None:
+    """Makes each volume type a tier, or one that follows the image."""
+    taken: dict[str, str] = {}
+    types = draft.known.cinder.volume_types
+    # Ours come first, so that what is theirs steps back.
+    for found in sorted(types.values(), key=lambda one: (
+            not one.is_ours, one.name)):
+        name = found.name
+        try:
+            _check_not_superseded(name)
+            is_ours = state.NAME in found.extra_specs
+            other = taken.get(name.casefold())
+            if other is not None:
+                raise ValueError(f'but for case its name is that of {other}')
+            if not is_ours and state.FOLLOW_IMAGE in found.extra_specs:
+                _follow(draft, found)
+            elif name == _DEFAULT:
+                raise ValueError(
+                    "it is Cinder's own default type; to let the image "
+                    'choose, make another one with follow_image_types and '
+                    'set it as default_volume_type')
+            else:
+                tier, remarks = export_types.tier_of(
+                    found, draft.known, is_ours=is_ours)
+                draft.tiers[name] = tier
+                for text in remarks:
+                    draft.remark(text, tier=name)
+            taken[name.casefold()] = name
+        except ValueError as error:
+            draft.remark(f'volume type {name} is not in the catalog: {error}')
+
+
+def _check_not_superseded(name: str) -> None:
+    owner = superseded_types.owner_of(name)
+    if superseded_types.successor_of(name) is not None:
+        raise ValueError(
+            f'it is retired: type {owner} took its place, and the volumes '
+            'that it had keep it until they are given another type')
+    if owner != name:
+        raise ValueError(
+            f'an apply that was cut off made it, to take the place of type '
+            f'{owner}')
+
+
+def _follow(draft: _Draft, found: state.VolumeType) -> None:
+    if not extra_specs.follows_image(found.extra_specs):
+        raise ValueError(
+            f'its extra spec {state.FOLLOW_IMAGE} is '
+            f'{found.extra_specs[state.FOLLOW_IMAGE]}, which neither follows '
+            'the image nor is a tier; remove that extra spec')
+    export_types.check_follow_name(found.name)
+    draft.follow.append(found.name)
+
+
+def _with_cinder_user(known: inventory.KnownCluster,
+                      draft: _Draft) -> inventory.KnownCluster:
+    """The cluster with the cephx user that most of its backends have."""
+    users = collections.Counter(
+        location.user
+        for location in map(inventory.location_of, draft.known.backends)
+        if location and location.fsid == known.fsid.lower()
+        and export_pools.is_user(location.user))
+    if not users:
+        return known
+    user = min(users, key=lambda name: (-users[name], name))
+    return dataclasses.replace(known, cluster=dataclasses.replace(
+        known.cluster, cinder_user=user))
+
+
+def _find_pools(draft: _Draft,
+                clusters: collections.abc.Mapping[
+                    str, inventory.KnownCluster],
+                ) -> dict[str, catalogs.Cluster]:
+    """Gives tiers the pools behind their backends.
+
+    :param clusters: {fsid: cluster}
+    :returns: {name: cluster} of those that a tier has a pool in.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    # A pool is one tier's: that which was made for it, or else ours.
+    for tier in sorted(draft.tiers.values(), key=lambda one: (
+            one.backend_name != one.section, not one.take_over, one.name)):
+        try:
+            found = _pool_of(tier, draft, clusters, owners)
+        except ValueError as error:
+            draft.remark(f'rbd is left out: {error}', tier=tier.name)
+            continue
+        if found is None:
+            continue
+        owners.update({(found.cluster, pool): tier.name
+                       for pool in found.pools})
+        draft.change(tier.name, rbd=found, backend_name=(
+            None if tier.backend_name == tier.section
+            else tier.backend_name))
+    used = {name for name, _ in owners}
+    return {one.cluster.name: _completed(one, draft, owners)
+            for one in sorted(clusters.values(),
+                              key=lambda one: one.cluster.name)
+            if one.cluster.name in used}
+
+
+def _pool_of(tier: catalogs.Tier, draft: _Draft,
+             clusters: collections.abc.Mapping[
+                 str, inventory.KnownCluster],
+             owners: collections.abc.Mapping[tuple[str, str], str],
+             ) -> catalogs.RbdPool | None:
+    """The pool behind a tier; None when its backend is no RBD driver.
+
+    :raises ValueError: it is not known, or cannot be declared.
+    """
+    if tier.backend_name is None:
+        return None
+    location = _location(tier.backend_name, draft.known)
+    if location is None:
+        return None
+    if location.fsid not in clusters:
+        unreached = '; '.join(
+            f'{name}: {why}' for name, why in sorted(
+                draft.known.unreached.items()))
+        raise ValueError(
+            f'it is pool {location.pool} of the Ceph cluster '
+            f'{location.fsid}, which was not named with --cluster, or not '
+            'reached' + (f' ({unreached})' if unreached else ''))
+    known = clusters[location.fsid]
+    if location.user != known.cluster.cinder_user:
+        raise ValueError(
+            f'its backend is client.{location.user}, and others on the '
+            f'cluster are client.{known.cluster.cinder_user}: a catalog has '
+            'one cinder_user for a cluster')
+    rbd, remarks = export_pools.rbd_of(known, location.pool)
+    for pool in rbd.pools:
+        other = owners.get((rbd.cluster, pool))
+        if other is not None:
+            raise ValueError(f'pool {pool} is that of tier {other}')
+    lacking = export_pools.lacking_caps(rbd, known.cluster, known.ceph)
+    if tier.take_over and lacking:
+        raise ValueError(
+            f'client.{location.user} has not all capabilities that apply '
+            f'grants for pool {rbd.pool} ({", ".join(lacking)})')
+    for text in remarks:
+        draft.remark(text, tier=tier.name)
+    return rbd
+
+
+def _location(backend: str, known: inventory.Inventory,
+              ) -> inventory.Location | None:
+    """Where the backends of a name keep volumes.
+
+    :raises ValueError: at several places, or nobody tells.
+    """
+    serving = [one for one in known.backends
+               if one.capabilities.get(state.BACKEND) == backend]
+    if not serving:
+        raise ValueError(f'no backend {backend} reports to Cinder\'s '
+                         'scheduler')
+    locations = {inventory.location_of(one) for one in serving}
+    if len(locations) > 1:
+        raise ValueError(
+            f'several backends are called {backend}, and not all have the '
+            f'same pool and user: '
+            f'{", ".join(sorted(one.name for one in serving))}')
+    return locations.pop()
+
+
+def _completed(known: inventory.KnownCluster, draft: _Draft,
+               owners: collections.abc.Mapping[tuple[str, str], str],
+               ) -> catalogs.Cluster:
+    """The cluster with its hosts' options and the pool of images.
+
+    That is the one pool that cinder-volume may only read.
+    """
+    remarks: list[str] = []
+    cluster = dataclasses.replace(
+        known.cluster, images_pool=None,
+        host_osd_options=export_osds.host_options(known, remarks))
+    for text in remarks:
+        draft.remark(f'cluster {cluster.name}: {text}')
+    user = known.ceph.users.get(f'client.{cluster.cinder_user}')
+    grants = caps.parse(user.caps.get('osd', '')) if user else ()
+    pools = sorted({
+        pool for grant in grants if grant.startswith(_READ_ONLY)
+        and (pool := grant.removeprefix(_READ_ONLY)) in known.ceph.pools
+        and export_pools.is_pool_name(pool)
+        and (cluster.name, pool) not in owners})
+    if len(pools) == 1:
+        return dataclasses.replace(cluster, images_pool=pools[0])
+    draft.remark(
+        f'cluster {cluster.name}: images_pool is not known: of '
+        f'client.{cluster.cinder_user} the pools that it may only read are: '
+        f'{", ".join(pools) or "none"}')
+    return cluster
+
+
+def _settle_tags(draft: _Draft) -> None:
+    """Leaves each tag to one tier."""
+    owners: dict[str, str] = {}
+    for name, tier in sorted(draft.tiers.items()):
+        twice = [tag for tag in tier.tags
+                 if owners.setdefault(tag, name) != name]
+        for tag in twice:
+            draft.remark(f'the tag {tag} is left out: tier {owners[tag]} has '
+                         'it, too', tier=name)
+        left = tuple(tag for tag in tier.tags if tag not in twice)
+        if twice:
+            draft.change(name, tags=left,
+                         priority=tier.priority if left else 0)
+
+
+def _settle_priorities(draft: _Draft) -> None:
+    """Gives each tier with tags a priority of its own."""
+    used: set[int] = set()
+    # The name that sorts first wins at equal priorities, as in decide().
+    for name, tier in sorted(draft.tiers.items(), key=lambda item: (
+            -item[1].priority, item[0])):
+        if not tier.tags:
+            continue
+        priority = tier.priority
+        while priority in used:
+            priority -= 1
+        used.add(priority)
+        if priority != tier.priority:
+            draft.remark(f'its priority is {tier.priority}, which another '
+                         'tier has, too', tier=name)
+            draft.change(name, priority=priority)
+
+
+def _settle_fallback(draft: _Draft) -> None:
+    """Leaves each availability zone to one fallback tier."""
+    fallbacks = {name: extra_specs.zones(tier.extra_specs)
+                 for name, tier in sorted(draft.tiers.items())
+                 if tier.fallback}
+    for fault in fallback_rules.find_faults(fallbacks):
+        draft.remark(f'fallback is left out: {fault.found}', tier=fault.tier)
+        draft.change(fault.tier, fallback=False)
+
+
+def _with_overflow(catalog: catalogs.Catalog,
+                   draft: _Draft) -> catalogs.Catalog:
+    """The catalog with each overflow that is sound together."""
+    wanted = {tier.name: tier.overflow for tier in catalog.tiers
+              if tier.overflow is not None}
+    catalog = dataclasses.replace(catalog, tiers=tuple(
+        dataclasses.replace(tier, overflow=None) for tier in catalog.tiers))
+    for name, overflow in sorted(wanted.items()):
+        trial = dataclasses.replace(catalog, tiers=tuple(
+            dataclasses.replace(tier, overflow=overflow)
+            if tier.name == name else tier for tier in catalog.tiers))
+        problems = catalog_rules.check(trial)
+        if problems:
+            draft.remark(f'overflow to {overflow} is left out: '
+                         f'{problems[0].found}', tier=name)
+        else:
+            catalog = trial
+    return catalog
+
+
+def _leftover(catalog: catalogs.Catalog, known: inventory.Inventory,
+              ) -> collections.abc.Iterator[str]:
+    """What a plan would do, where no catalog says what exists."""
+    try:
+        made = plans.make(catalog=catalog, actual=state.ActualState(
+            cinder=known.cinder,
+            ceph={one.cluster.name: one.ceph for one in known.clusters},
+            projects={ident: frozenset([ident] if name is not None else ())
+                      for ident, name in known.projects.items()}))
+    except errors.ProblemsFound as error:
+        for problem in error.problems:
+            yield problem.found
+        return
+    for action in made.actions:
+        changes = ''
+        if action.before and action.after:
+            changes = ': ' + ', '.join(
+                f'{one.field} {one.before} -> {one.after}'
+                for one in actions.differences(action.before, action.after))
+        verb = f'refused: {action.verb}' if action.refusal else action.verb
+        yield f'{verb} {action.key}{changes}'

@@ -1,0 +1,271 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A Ceph pool that exists, as the `rbd` part of a tier.
+
+Pure. What cannot be said so that a plan for it is empty is not said at all:
+then the reason is a ValueError, and the tier is one with a backend only.
+"""
+
+import collections.abc
+import dataclasses
+import re
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.export import cache_tiers as export_cache
+from cinder_tiers.domain.export import inventory
+from cinder_tiers.domain.export import osds as export_osds
+from cinder_tiers.domain.export import values as export_texts
+from cinder_tiers.domain.resources import cephx_user as caps
+from cinder_tiers.domain.resources import crush as pool_placement
+from cinder_tiers.domain.resources import pool as pool_rules
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.validation import catalog as catalog_rules
+from cinder_tiers.domain.validation import clusters as cluster_rules
+
+# As the schema of the catalog has them.
+_POOL = re.compile('[A-Za-z0-9][A-Za-z0-9._-]{0,62}')
+_WORD = re.compile('[A-Za-z0-9._-]{1,63}')
+_RBD_OPTION = re.compile('rbd_[a-z0-9_]{1,60}')
+_MAX_COPIES, _MAX_K, _MAX_M, _MAX_PG_NUM = 10, 32, 16, 65536
+_DATA_POOL = 'rbd_default_data_pool'
+
+Remarks = list[str]
+
+
+def rbd_of(known: inventory.KnownCluster, name: str,
+           ) -> tuple[catalogs.RbdPool, Remarks]:
+    """A pool that exists, so that a plan for it is empty.
+
+    :param known: its cluster.
+    :param name: of the pool that Cinder names.
+    :returns: it, and what of it could not be said.
+    :raises ValueError: it cannot be declared so; the text says why.
+    """
+    ceph = known.ceph
+    pool = _pool(known, name)
+    holder = pool
+    export_cache.check_alone(ceph, name)
+    if pool.rbd_default_data_pool:
+        if pool.rbd_default_data_pool != name + catalogs.DATA_POOL_SUFFIX:
+            raise ValueError(
+                f'its {_DATA_POOL} is {pool.rbd_default_data_pool}, and only '
+                f'{name}{catalogs.DATA_POOL_SUFFIX} can be declared')
+        holder = _pool(known, pool.rbd_default_data_pool)
+        export_cache.check_alone(ceph, holder.name)
+        if name in ceph.cache_tiers:
+            raise ValueError(f'pool {name} has a cache, and only its data '
+                             f'pool {holder.name} can have one')
+    elif pool.kind != 'replicated':
+        raise ValueError(f'pool {name} is erasure coded and has no data pool')
+    remarks: Remarks = []
+    rbd = _placed(known, pool, holder, remarks)
+    rbd = dataclasses.replace(
+        rbd, options=_options(rbd, holder, remarks),
+        rbd_options=_rbd_options(pool, remarks),
+        osd_options=export_osds.class_options(known, rbd.device_class,
+                                              remarks),
+        primary_affinity=export_osds.primary_affinity(
+            known, rbd.device_class, remarks))
+    tier = ceph.cache_tiers.get(holder.name)
+    if tier:
+        rbd = dataclasses.replace(rbd, cache=_cache(known, tier, remarks))
+        export_cache.check_same(rbd, tier)
+    _check(rbd, known)
+    return rbd, remarks
+
+
+def _placed(known: inventory.KnownCluster, pool: state.Pool,
+            holder: state.Pool, remarks: Remarks) -> catalogs.RbdPool:
+    """A pool with the fields that say where its data lies.
+
+    :param holder: of the data; `pool` itself, or the erasure coded one.
+    :raises ValueError: they cannot be declared.
+    """
+    rule = _rule(known.ceph, holder)
+    return catalogs.RbdPool(
+        cluster=known.cluster.name, pool=pool.name,
+        device_class=rule.device_class, failure_domain=rule.failure_domain,
+        protection=_protection(known.ceph, holder),
+        pg_num=_pg_num(pool, holder, remarks))
+
+
+def _cache(known: inventory.KnownCluster, tier: state.CacheTier,
+           remarks: Remarks) -> catalogs.Cache:
+    fields = export_cache.settings_and_mode(tier)
+    pool = _pool(known, tier.cache_pool)
+    if pool.kind != 'replicated':
+        raise ValueError(f'the cache {pool.name} is not replicated')
+    return catalogs.Cache(rbd=_placed(known, pool, pool, remarks), **fields)
+
+
+def lacking_caps(rbd: catalogs.RbdPool, cluster: catalogs.Cluster,
+                 ceph: state.CephState) -> tuple[str, ...]:
+    """Daemons at which cinder-volume's user lacks what apply would grant.
+
+    :param rbd: the pool.
+    :param cluster: its cluster, with the user.
+    :param ceph: what exists there.
+    """
+    alone = _catalog(rbd, cluster)
+    user = ceph.users.get(f'client.{cluster.cinder_user}')
+    held = user.caps if user else {}
+    wanted = caps.union(held, desired.grants_of(alone, cluster))
+    return tuple(sorted(name for name in wanted
+                        if wanted[name] != held.get(name)))
+
+
+def _catalog(rbd: catalogs.RbdPool,
+             cluster: catalogs.Cluster) -> catalogs.Catalog:
+    """A catalog of nothing but this pool."""
+    return catalogs.Catalog(
+        tiers=(catalogs.Tier(name='tier', rbd=rbd),),
+        clusters={cluster.name: cluster}, without_fallback=True)
+
+
+def _pool(known: inventory.KnownCluster, name: str) -> state.Pool:
+    pool = known.ceph.pools.get(name)
+    if pool is None:
+        raise ValueError(f'cluster {known.cluster.name} has no pool {name}')
+    if not is_pool_name(name):
+        raise ValueError(f'the pool name {name} has other characters than '
+                         'letters, digits, ".", "_" and "-", or more than 63')
+    return pool
+
+
+def _rule(ceph: state.CephState, pool: state.Pool) -> state.CrushRule:
+    rule = ceph.crush_rules.get(pool.crush_rule)
+    if rule is None or rule.root is None or rule.failure_domain is None:
+        raise ValueError(f'CRUSH rule {pool.crush_rule} is not of the kind '
+                         'that takes a root, chooses and emits')
+    if rule.root != desired.ROOT:
+        raise ValueError(f'CRUSH rule {rule.name} takes the root {rule.root}, '
+                         f'and only {desired.ROOT} can be declared')
+    if not _WORD.fullmatch(rule.failure_domain) or not _WORD.fullmatch(
+            rule.device_class or 'none'):
+        raise ValueError(f'the failure domain or the device class of CRUSH '
+                         f'rule {rule.name} cannot be written')
+    return rule
+
+
+def _protection(ceph: state.CephState, pool: state.Pool,
+                ) -> catalogs.Replicated | catalogs.ErasureCoded:
+    if pool.kind == 'replicated':
+        if not pool.size <= _MAX_COPIES:
+            raise ValueError(f'it has {pool.size} copies')
+        return catalogs.Replicated(size=pool.size, min_size=pool.min_size,
+                                   single_copy=pool.size == 1)
+    profile = ceph.erasure_code_profiles.get(pool.erasure_code_profile or '')
+    if profile is None:
+        raise ValueError(f'the erasure code profile of pool {pool.name} is '
+                         'not known')
+    k, m = profile.k, profile.m
+    if not (2 <= k <= _MAX_K and 1 <= m <= min(k, _MAX_M)):
+        raise ValueError(f'pool {pool.name} is erasure coded with k={k} and '
+                         f'm={m}')
+    return catalogs.ErasureCoded(k=k, m=m)
+
+
+def _pg_num(pool: state.Pool, holder: state.Pool,
+            remarks: Remarks) -> int | None:
+    """The number of placement groups, where Ceph does not choose it."""
+    if holder.pg_autoscale_mode != 'off':
+        return None
+    number = holder.pg_num
+    if (number is None or number.bit_count() != 1 or number > _MAX_PG_NUM
+            or (holder is not pool and (
+                pool.pg_num, pool.pg_autoscale_mode)
+                != (desired.head_pg_num(number), 'off'))):
+        remarks.append(f'pg_num {number} of pool {holder.name} is left out: '
+                       'a catalog cannot say it; it stays as it is')
+        return None
+    return number
+
+
+def _options(rbd: catalogs.RbdPool, pool: state.Pool,
+             remarks: Remarks) -> dict[str, pool_options.Value]:
+    """What is set of a pool, as far as it can be declared together."""
+    found = {}
+    for name, text in sorted(pool.options.items()):
+        if text in (pool_options.UNSET, 'false') or (
+                name in pool_options.QUOTAS
+                and text == pool_options.NO_QUOTA):
+            continue
+        value = export_texts.plain_value(text)
+        try:
+            is_same = pool_options.normal(name, value) == text
+        except ValueError:
+            is_same = False
+        trial = dataclasses.replace(rbd, options={**found, name: value})
+        if not is_same or tuple(pool_rules.check(
+                _catalog(trial, catalogs.Cluster(name=rbd.cluster)))):
+            remarks.append(f'the setting {name}={text} of pool {pool.name} '
+                           'is left out: it cannot be declared here; it '
+                           'stays as it is')
+            continue
+        found[name] = value
+    return found
+
+
+def _rbd_options(pool: state.Pool,
+                 remarks: Remarks) -> dict[str, pool_options.Value]:
+    found = {}
+    for name, text in sorted(pool.rbd_options.items()):
+        if (text is None or not _RBD_OPTION.fullmatch(name)
+                or not export_texts.is_option(text)):
+            remarks.append(f'the RBD option {name}={text} of pool '
+                           f'{pool.name} is left out: it cannot be written')
+            continue
+        found[name] = export_texts.plain_value(text)
+    return found
+
+
+def _check(rbd: catalogs.RbdPool, known: inventory.KnownCluster) -> None:
+    """Refuses what a plan would change.
+
+    :raises ValueError: with what it is.
+    """
+    alone = _catalog(rbd, dataclasses.replace(known.cluster,
+                                              images_pool=None))
+    for problem in (*catalog_rules.check(alone), *cluster_rules.check(
+            alone, {known.cluster.name: known.ceph})):
+        raise ValueError(f'{problem.found}, and {problem.expected} would be '
+                         'needed')
+    for pool in pool_placement.pools_in(rbd, known.ceph).pools:
+        before = known.ceph.pools[pool.name]
+        foreign = before.applications - pool.applications
+        if foreign:
+            raise ValueError(f'pool {pool.name} is used by '
+                             f'{", ".join(sorted(foreign))}, too')
+        for one in actions.differences(before, pool):
+            raise ValueError(f'{one.field} of pool {pool.name} is '
+                             f'{_shown(one.before)}, and would be '
+                             f'{_shown(one.after)}')
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, collections.abc.Set):
+        return ', '.join(sorted(value)) or 'none'
+    return str(value)
+
+
+def is_pool_name(name: str) -> bool:
+    """Whether a catalog can have a pool of this name."""
+    return _POOL.fullmatch(name) is not None
+
+
+def is_user(name: str) -> bool:
+    """Whether a catalog can have a cephx user of this name."""
+    return (_WORD.fullmatch(name) is not None
+            and not name.startswith('client.'))

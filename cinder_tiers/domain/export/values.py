@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Texts that exist, as values that a catalog can hold. Pure."""
+
+import re
+
+from cinder_tiers.domain.resources import pool_options
+
+# As the schema of the catalog has it.
+_OPTION = re.compile('[^\x00-\x1f\x7f]{1,255}')
+_INTEGER = re.compile('-?[0-9]{1,20}')
+_FLOAT = re.compile(r'-?[0-9]{1,15}\.[0-9]{1,15}')
+
+
+def is_writable(text: str) -> bool:
+    """Whether YAML can hold a text: not when half of a character is in it."""
+    return not any('\ud800' <= char <= '\udfff' for char in text)
+
+
+def is_option(text: str) -> bool:
+    """Whether a catalog can hold a text as the value of an option."""
+    return is_writable(text) and _OPTION.fullmatch(text) is not None
+
+
+def plain_value(text: str) -> pool_options.Value:
+    """A value that means the same text, and needs no quotes where possible.
+
+    >>> plain_value('true'), plain_value('7'), plain_value('07')
+    (True, 7, '07')
+    """
+    if text in ('true', 'false'):
+        return text == 'true'
+    if _INTEGER.fullmatch(text) and str(int(text)) == text:
+        return int(text)
+    if _FLOAT.fullmatch(text) and str(float(text)) == text:
+        return float(text)
+    return text

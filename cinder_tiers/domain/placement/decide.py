@@ -1,0 +1,251 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which tier serves a volume: the rules, as one pure function.
+
+Both doors and `openstack tier explain` call `decide()`, so that what is
+explained is what happens. Must not know where its arguments came from
+(Cinder, Glance, a test) nor what a backend is: it picks a tier, its caller
+finds the backends. Specified by tests/cases/placement.
+"""
+
+import collections.abc
+import types
+
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement.decision import Feature
+from cinder_tiers.domain.placement.decision import PlacementDecision
+from cinder_tiers.domain.placement.decision import Reason
+from cinder_tiers.domain.placement.decision import Rule
+from cinder_tiers.domain.placement.decision import Verdict
+from cinder_tiers.domain import tags
+
+#: The operator's choices where nothing is said.
+DEFAULT_POLICY = decision.Policy()
+
+#: {who named the type: the rule by which such a type wins over the image}
+_TYPE_RULES = types.MappingProxyType({
+    decision.TypeSource.REQUEST: Rule.EXPLICIT_TYPE,
+    decision.TypeSource.IMAGE: Rule.IMAGE_TYPE,
+    decision.TypeSource.PROJECT: Rule.PROJECT_TYPE})
+
+
+def decide(*, tiers: collections.abc.Iterable[decision.AppliedTier],
+           request: decision.Request,
+           policy: decision.Policy = DEFAULT_POLICY,
+           has_unreadable: bool = False) -> PlacementDecision:
+    """The tier that serves a volume.
+
+    A volume whose type was named and does not follow the image is not ours;
+    one whose place is fixed goes there; else the tier of the highest priority
+    among those that the image's tags ask for, the project may use, have a
+    backend in the availability zone and give what the volume needs; else the
+    fallback tier of the zone. Without such a fallback (an apply under way)
+    no tier is chosen. A project that may not even use the fallback is
+    refused, and so is a volume that would lose its encryption key.
+
+    :param tiers: all applied tiers, each name once, in any order. Equal
+        priorities are refused by the catalog; here the name that sorts first
+        wins, so that the answer never depends on the order.
+    :param request: the request.
+    :param policy: the operator's choices.
+    :param has_unreadable: whether a volume type says that it is a tier, and
+        is not among `tiers` since it cannot be read.
+    :returns: the decision with all its reasons. Never raises for any text in
+        its arguments.
+    """
+    settled = _settled(request)
+    if settled is not None:
+        return settled
+    ranked = _rank(tiers)
+    if not ranked and not has_unreadable:
+        return _not_ours(Reason(rule=Rule.NO_TIERS))
+    if _lacks_key(request):
+        return _refused([Reason(rule=Rule.KEY_NEEDED)])
+    asked, reasons = _asked_for(ranked, request, policy)
+    obstacles = [_obstacle(tier, request) for tier in asked]
+    reasons += [obstacle for obstacle in obstacles if obstacle is not None]
+    usable = [tier for tier, obstacle in zip(asked, obstacles, strict=True)
+              if obstacle is None]
+    # What the image asks for rather than for the tier that it would get.
+    before = asked[:asked.index(usable[0])] if usable else asked
+    closed = [tier.name for tier in before if not tier.serves(request)]
+    if closed and policy.on_no_access is decision.OnNoAccess.REFUSE:
+        return _refused([*reasons, Reason(rule=Rule.ACCESS_NEEDED,
+                                          tier=closed[0])])
+    if not usable:
+        return _fall_back(ranked, request, reasons)
+    reasons += [Reason(rule=Rule.LOWER_PRIORITY, tier=tier.name,
+                       found=tier.priority, wanted=usable[0].priority)
+                for tier in usable[1:]]
+    return _serve(usable[0], ranked, reasons)
+
+
+def decide_on_error(*, on_error: decision.OnError,
+                    tiers: (collections.abc.Iterable[decision.AppliedTier]
+                            | None),
+                    request: decision.Request) -> PlacementDecision:
+    """The decision when `decide()` could not be asked, or failed.
+
+    A volume that moves is not sent to the fallback tier for an error: where
+    an administrator sends it is as good a place. Nor does a volume get the
+    type of the fallback tier when the image that was not read may name a
+    volume type of its own, or bring a key that the type would drop. For an
+    image that Glance refuses it does: Cinder is refused as well, unless the
+    tenant makes the image appear between the two looks at it, and then it
+    must not end without a tier. Where a key may be dropped by that, the
+    request is refused.
+
+    :param on_error: what the operator chose.
+    :param tiers: the applied tiers, in any order; None when not even they
+        could be read. Then the backends of private tiers are not known
+        either, and cinder-scheduler, after which nothing keeps a volume from
+        them, refuses.
+    :param request: the request, as far as it is known.
+    :returns: the decision with its reasons. The first is `Rule.ERROR` or
+        `Rule.IMAGE_REFUSED`, unless there was nothing to decide.
+    """
+    settled = _settled(request)
+    if settled is not None and (tiers is not None
+                                or settled.verdict is Verdict.NOT_OURS):
+        return settled
+    is_refused = request.is_refused and not request.moves
+    error = Reason(rule=Rule.IMAGE_REFUSED if is_refused else Rule.ERROR)
+    if on_error is decision.OnError.FAIL:
+        return _refused([error])
+    if tiers is None:
+        reasons = [error, Reason(rule=Rule.TIERS_UNKNOWN)]
+        return (_refused(reasons) if request.keeps_type
+                else _undecided(reasons))
+    if on_error is decision.OnError.PASS or request.moves:
+        return _undecided([error])
+    if request.may_name_type and not is_refused:
+        return _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
+    decided = _fall_back(_rank(tiers), request, [error])
+    if (request.may_bring_key and decided.tier is not None
+            and Feature.ENCRYPTION not in decided.tier.offers):
+        return _refused([error]) if is_refused else _undecided(
+            [error, Reason(rule=Rule.IMAGE_UNREAD)])
+    return decided
+
+
+def _settled(request: decision.Request) -> PlacementDecision | None:
+    """The decision where nothing is left to decide, if so."""
+    named = request.named_type
+    is_ours = named is None or named.follows_image
+    if request.fixed_by is not None:
+        reason = Reason(rule=Rule.FIXED, found=request.fixed_by.value)
+        if is_ours and request.fixed_by is not (
+                decision.FixedBy.EXISTING_VOLUME):
+            return _undecided([reason])
+        return _not_ours(reason)
+    if not is_ours:
+        return _not_ours(Reason(rule=_TYPE_RULES[named.source],
+                                found=named.name))
+    return None
+
+
+def _lacks_key(request: decision.Request) -> bool:
+    """Whether a volume that has its type for good has no key for its data."""
+    return request.keeps_type and (
+        Feature.ENCRYPTION in request.needs - request.cinder_offers)
+
+
+def _obstacle(tier: decision.AppliedTier, request: decision.Request,
+              ) -> Reason | None:
+    """Why a tier cannot serve a request; None when it can."""
+    if not tier.serves(request):
+        return Reason(rule=Rule.NO_ACCESS, tier=tier.name)
+    if not tier.is_in_zone(request):
+        return Reason(rule=Rule.NOT_IN_ZONE, tier=tier.name)
+    if request.keeps_type:
+        return None
+    lacking = request.needs - tier.offers
+    if lacking:
+        names = ', '.join(sorted(feature.value for feature in lacking))
+        return Reason(rule=Rule.LACKS_FEATURE, tier=tier.name, wanted=names)
+    return None
+
+
+def _rank(tiers: collections.abc.Iterable[decision.AppliedTier],
+          ) -> list[decision.AppliedTier]:
+    return sorted(tiers, key=lambda tier: (-tier.priority, tier.name))
+
+
+def _not_ours(*reasons: Reason) -> PlacementDecision:
+    return PlacementDecision(verdict=Verdict.NOT_OURS, reasons=reasons)
+
+
+def _undecided(reasons: list[Reason]) -> PlacementDecision:
+    return PlacementDecision(verdict=Verdict.UNDECIDED,
+                             reasons=tuple(reasons))
+
+
+def _refused(reasons: list[Reason]) -> PlacementDecision:
+    return PlacementDecision(verdict=Verdict.REFUSED, reasons=tuple(reasons))
+
+
+def _serve(tier: decision.AppliedTier, ranked: list[decision.AppliedTier],
+           reasons: list[Reason]) -> PlacementDecision:
+    overflow = next((other for other in ranked
+                     if other.name == tier.overflow != tier.name), None)
+    if tier.overflow:
+        reasons.append(Reason(
+            rule=Rule.OVERFLOW if overflow else Rule.OVERFLOW_MISSING,
+            tier=tier.name, found=tier.overflow))
+    return PlacementDecision(verdict=Verdict.TIER, tier=tier,
+                             overflow=overflow, reasons=tuple(reasons))
+
+
+def _asked_for(ranked: list[decision.AppliedTier], request: decision.Request,
+               policy: decision.Policy,
+               ) -> tuple[list[decision.AppliedTier], list[Reason]]:
+    """The tiers that an image asks for, and why these and no others."""
+    image = request.image
+    if image is None:
+        return [], [Reason(rule=Rule.NO_IMAGE)]
+    if not image.is_trusted_by(request.project, policy.tag_trust):
+        return [], [Reason(rule=Rule.FOREIGN_IMAGE, found=image.visibility,
+                           wanted=policy.tag_trust.value)]
+    wanted = {tags.normalize_tag(tag) for tag in image.tags}
+    asked = [tier for tier in ranked if tier.tags & wanted]
+    if not asked:
+        return [], [Reason(rule=Rule.NO_TIER_TAG, found=len(image.tags))]
+    return asked, [Reason(rule=Rule.TAG, tier=tier.name,
+                          found=tags.format_tags(tier.tags & wanted))
+                   for tier in asked]
+
+
+def _fall_back(ranked: list[decision.AppliedTier], request: decision.Request,
+               reasons: list[Reason]) -> PlacementDecision:
+    """The fallback tier, or what becomes of a volume without one."""
+    zone = request.zone or request.default_zone
+    # First those that are restricted to the zone, last those to others.
+    fallbacks = sorted(
+        (tier for tier in ranked if tier.fallback), key=lambda tier: (
+            1 if tier.type_zones is None else
+            0 if zone is None or zone in tier.type_zones else 2))
+    if not fallbacks:
+        reasons.append(Reason(rule=Rule.NO_FALLBACK))
+    is_closed = False
+    for tier in fallbacks:
+        obstacle = _obstacle(tier, request)
+        if obstacle is None:
+            reasons.append(Reason(rule=Rule.FALLBACK, tier=tier.name))
+            return _serve(tier, ranked, reasons)
+        reasons.append(obstacle)
+        is_closed |= obstacle.rule is Rule.NO_ACCESS
+    if is_closed:
+        return _refused(reasons)
+    if Feature.ENCRYPTION in request.needs - request.cinder_offers:
+        return _refused([*reasons, Reason(rule=Rule.KEY_NEEDED)])
+    return _undecided(reasons)

@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How full the OSDs of a CRUSH rule are before and after a change.
+
+Pure. Must not know what the change is.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.plan import data_movement
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import usage as usages
+
+#: {OSD id: bytes that are added; fewer when negative}
+Added = collections.abc.Mapping[int, float]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Level:
+    """How full a group of OSDs is; ratios from 0, above 1 when too much."""
+
+    osds: int
+    #: Of all of them together.
+    ratio: float
+    #: Of the fullest one, which is what Ceph stops at.
+    fullest_ratio: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a change does to the OSDs that a CRUSH rule takes."""
+
+    rule: state.CrushRule
+    before: Level
+    after: Level
+    #: nearfull, backfillfull or full: the highest of these ratios that the
+    #: fullest OSD then reaches; '' for none, and when nothing is added.
+    passes: str
+    #: That ratio; 0 without one.
+    limit_ratio: float
+
+    def __str__(self) -> str:
+        """For people: how many OSDs, both levels, and what they pass."""
+        of = (f'class {self.rule.device_class}' if self.rule.device_class
+              else f'root {self.rule.root}')
+        text = (f'{self.after.osds} OSDs of {of}: {_percent(self.before)} -> '
+                f'{_percent(self.after)}')
+        if self.passes:
+            text += f', past {self.passes} ({100 * self.limit_ratio:g} %)'
+        return text
+
+
+def _percent(level: Level) -> str:
+    text = f'{100 * level.ratio:.0f} %'
+    fullest = f'{100 * level.fullest_ratio:.0f} %'
+    return text if fullest == text else f'{text} (fullest {fullest})'
+
+
+def change(rule: state.CrushRule, *, shares: data_movement.Shares,
+           usage: usages.Usage, earlier: Added, added: Added) -> Change:
+    """What a change does to the OSDs of a CRUSH rule.
+
+    :param shares: how the rule spreads data; of one OSD at least.
+    :param earlier: what changes before this one add.
+    :param added: what this one adds.
+    """
+    now = {osd_id: usage.osds[osd_id].used_bytes + earlier.get(osd_id, 0)
+           for osd_id in shares}
+    then = {osd_id: used + added.get(osd_id, 0)
+            for osd_id, used in now.items()}
+    before, after = _level(now, usage), _level(then, usage)
+    passes, limit = '', 0.0
+    if sum(then.values()) > sum(now.values()):
+        for name, ratio in (('nearfull', usage.nearfull_ratio),
+                            ('backfillfull', usage.backfillfull_ratio),
+                            ('full', usage.full_ratio)):
+            if after.fullest_ratio >= ratio:
+                passes, limit = name, ratio
+    return Change(rule=rule, before=before, after=after, passes=passes,
+                  limit_ratio=limit)
+
+
+def _level(used: collections.abc.Mapping[int, float],
+           usage: usages.Usage) -> Level:
+    total = {osd_id: usage.osds[osd_id].total_bytes for osd_id in used}
+    return Level(
+        osds=len(used), ratio=sum(used.values()) / sum(total.values()),
+        fullest_ratio=max(used[osd_id] / total[osd_id] for osd_id in used))

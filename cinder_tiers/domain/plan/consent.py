@@ -1,0 +1,171 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Consent by name: what a plan refuses, an operator may allow.
+
+A consent names one object of the plan, and counts for what the plan would do
+to that object and for nothing else. Pure. Must not know where names come from.
+"""
+
+import collections.abc
+import dataclasses
+import shlex
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import action as actions
+
+_Actions = collections.abc.Mapping[actions.Key, actions.Action]
+
+
+def grant(plan: plans.Plan,
+          names: collections.abc.Iterable[str]) -> plans.Plan:
+    """Lets what is named be carried out.
+
+    A name that fits nothing is no error when nothing is left that could be
+    named: after an apply that was cut off, the same names finish it.
+
+    :param names: of refused objects, as `str(Key)`, or without the part in
+        parentheses when one refused object only has that kind and name.
+    :returns: the plan; what was named is no longer refused, and says so.
+    :raises errors.ProblemsFound: for each name that fits no refused object,
+        several of them, or one that no consent helps.
+    """
+    refused = {action.key: action for action in plan.refused}
+    unclear: list[errors.Problem] = []
+    unknown: list[str] = []
+    granted: set[actions.Key] = set()
+    for name in dict.fromkeys(names):
+        found = _named(refused, name)
+        if not found:
+            unknown.append(name)
+        elif len(found) > 1 or not refused[found[0]].refusal.yields_to_consent:
+            unclear.append(_unclear(name, [refused[key] for key in found]))
+        else:
+            granted.update(found)
+    left = [str(key) for key, action in refused.items()
+            if action.refusal.yields_to_consent and key not in granted]
+    unclear.extend(
+        _unknown(name, left) for name in unknown
+        if left or not _is_of_a_kind(name))
+    if unclear:
+        raise errors.ProblemsFound(unclear)
+    return _granted(plan, granted)
+
+
+def repeat(plan: plans.Plan,
+           names: collections.abc.Collection[str]) -> plans.Plan:
+    """Gives the consents of a plan that was made before.
+
+    :param names: as `names_of` returned them; those that fit nothing are left
+        out, for the plan is then another one, which its reader is told.
+    """
+    return _granted(plan, {
+        action.key for action in plan.refused
+        if str(action.key) in names and action.refusal.yields_to_consent})
+
+
+def names_of(plan: plans.Plan) -> tuple[str, ...]:
+    """The names of all objects to which consent was given."""
+    return tuple(str(action.key) for action in plan.actions
+                 if action.consented)
+
+
+def not_needed(plan: plans.Plan, names: collections.abc.Iterable[str],
+               ) -> tuple[str, ...]:
+    """The names among those that were granted that changed nothing.
+
+    :param plan: as `grant` returned it.
+    :param names: as `grant` got them.
+    """
+    allowed = {action.key: action for action in plan.actions
+               if action.consented}
+    return tuple(name for name in dict.fromkeys(names)
+                 if not _named(allowed, name))
+
+
+def astray(action: actions.Action, current: actions.Resource | None,
+           ) -> tuple[actions.Difference, ...]:
+    """What is neither as the plan saw it, nor as it should be.
+
+    A consent is given to what a plan shows, so what came up since has none.
+    What an apply that was cut off has left is on the way and not astray.
+
+    :param action: one to which consent was given.
+    :param current: the object as it is now; None when it does not exist.
+    :returns: `before` is what is found, `after` what the plan saw.
+    """
+    if current is None or action.before is None:
+        return ()
+    old, now = (actions.fields_of(one) for one in (action.before, current))
+    new = {} if action.after is None else actions.fields_of(action.after)
+    changed = ({one.field for one in actions.differences(
+        current, action.after)} if action.after else now.keys())
+    return tuple(
+        actions.Difference(field=name, before=now.get(name),
+                           after=old.get(name))
+        for name in sorted(changed)
+        if not _between(now.get(name), old.get(name), new.get(name)))
+
+
+def _between(now: object, old: object, new: object) -> bool:
+    if isinstance(now, frozenset) and isinstance(old, frozenset):
+        return now <= old | (new or frozenset())
+    return now in (old, new)
+
+
+def _named(refused: _Actions, name: str) -> list[actions.Key]:
+    """The keys that a name fits: one that it fits exactly, or several."""
+    name = name.strip()
+    return ([key for key in refused if str(key) == name]
+            or [key for key in refused
+                if str(dataclasses.replace(key, cluster=None)) == name])
+
+
+def _is_of_a_kind(name: str) -> bool:
+    return any(name.strip().startswith(f'{kind.value} ')
+               for kind in actions.Kind)
+
+
+def _granted(plan: plans.Plan, keys: set[actions.Key]) -> plans.Plan:
+    return dataclasses.replace(plan, actions=tuple(
+        dataclasses.replace(action, refusal=None, consented=action.refusal)
+        if action.key in keys else action for action in plan.actions))
+
+
+def _unclear(name: str, found: list[actions.Action]) -> errors.Problem:
+    where = f'--allow {shlex.quote(name)}'
+    if len(found) > 1:
+        names = [str(action.key) for action in found]
+        return errors.Problem(
+            where=where, found=f'{len(found)} refused objects of that name',
+            expected='one', remedy=f'name one of: {spelling.listed(names)}')
+    return errors.Problem(
+        where=where, found=found[0].refusal.reason,
+        expected='something that consent can overcome',
+        remedy=found[0].refusal.remedy)
+
+
+def _unknown(name: str, left: list[str]) -> errors.Problem:
+    where = f'--allow {shlex.quote(name)}'
+    if not left:
+        kinds = spelling.listed(kind.value for kind in actions.Kind)
+        return errors.Problem(
+            where=where, found='the name of no object',
+            expected=f'a kind ({kinds}) and a name',
+            remedy='copy it from the column Object of tier plan')
+    return errors.Problem(
+        where=where, found='nothing of that name is refused in this plan',
+        expected=f'one of: {spelling.listed(left)}',
+        remedy=f'{spelling.did_you_mean(name, left)}leave it out if it has '
+               f'been done already')

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Primary affinity: how willing the OSDs of a device class are to lead.
+
+The primary of a placement group serves its reads and leads its writes. The
+affinity belongs to each OSD and so to all tiers on it; tiers declare it for
+their device class. Pure. Must not know how OSDs are asked.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+
+#: Ceph keeps it as a 16.16 fixed-point number, rounded down
+#: (CEPH_OSD_MAX_PRIMARY_AFFINITY, src/osd/osd_types.h and OSDMonitor.cc,
+#: v16.2.15), so that more decimals would not survive.
+DECIMALS = 4
+
+
+def normal(value: float) -> str:
+    """A value as it is compared.
+
+    >>> normal(0.7), normal(0.6999969482421875), normal(1)
+    ('0.7', '0.7', '1')
+
+    :param value: 0 to 1, as it was declared or as Ceph shows it.
+    """
+    return format(round(value, DECIMALS), 'g')
+
+
+def observed(osds: collections.abc.Iterable[state.Osd],
+             device_class: str) -> state.PrimaryAffinity | None:
+    """What the OSDs of a device class have; None when there is no OSD."""
+    by_osd = {osd.osd_id: normal(osd.primary_affinity) for osd in osds
+              if osd.device_class == device_class}
+    if not by_osd:
+        return None
+    return state.PrimaryAffinity(
+        name=device_class, value=osd_options.shown(by_osd), by_osd=by_osd)
+
+
+def check(catalog: catalogs.Catalog,
+          ) -> collections.abc.Iterator[errors.Problem]:
+    """Values that Ceph cannot keep, and tiers that do not agree."""
+    seen: dict[tuple[str, str], tuple[str, float]] = {}
+    for tier in catalog.tiers:
+        rbd = tier.rbd
+        if rbd is None or rbd.primary_affinity is None:
+            continue
+        value = rbd.primary_affinity
+        where = catalog.source.where(
+            ('tiers', tier.name, 'rbd', 'primary_affinity'))
+        if round(value, DECIMALS) != value:
+            yield errors.Problem(
+                where=where,
+                found=f'primary_affinity {value} of tier {tier.name!r}',
+                expected=f'a number of at most {DECIMALS} decimals; Ceph '
+                         f'keeps it as a multiple of 1/65536',
+                remedy=f'use {normal(value)}')
+        if rbd.device_class is None:
+            continue
+        other, wanted = seen.setdefault((rbd.cluster, rbd.device_class),
+                                        (tier.name, value))
+        if wanted != value:
+            yield errors.Problem(
+                where=where,
+                found=f'tier {tier.name!r} wants primary_affinity {value}, '
+                      f'tier {other!r} {wanted}',
+                expected=f'one value for the {rbd.device_class} OSDs of '
+                         f'cluster {rbd.cluster!r}, which serve both',
+                remedy='agree on one, or give some of the OSDs a device '
+                       'class of their own')
+
+
+def plan(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
+         ceph: state.CephState) -> collections.abc.Iterator[actions.Action]:
+    """An action for each device class with an OSD that differs."""
+    wanted: dict[str, tuple[str, list[str]]] = {}
+    for tier in catalog.tiers_of(cluster.name):
+        if tier.rbd and tier.rbd.primary_affinity is not None:
+            _, names = wanted.setdefault(
+                tier.rbd.device_class,
+                (normal(tier.rbd.primary_affinity), []))
+            names.append(tier.name)
+    for name, (value, tiers) in sorted(wanted.items()):
+        before = observed(ceph.osds, name)
+        after = state.PrimaryAffinity(name=name, value=value)
+        if before is None or actions.differences(before, after):
+            yield actions.Action(
+                key=actions.Key(kind=actions.Kind.PRIMARY_AFFINITY,
+                                cluster=cluster.name, name=name),
+                before=before, after=after,
+                why=f'tier {", ".join(tiers)}; other OSDs become primaries, '
+                    f'no data moves')

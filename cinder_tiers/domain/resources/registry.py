@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which tiers an action is for.
+
+Ceph's objects do not say so: an option of OSDs or a grant may be for several
+tiers. Pure.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import cephx_user as caps
+from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+
+
+def of(catalog: catalogs.Catalog,
+       action: actions.Action) -> tuple[str, ...]:
+    """Names of the tiers that an action is for, in the order of the file.
+
+    :returns: empty when it is for none, or for a whole cluster.
+    """
+    key = action.key
+    if key.kind is actions.Kind.QOS_SPEC:
+        return tuple(tier.name for tier in catalog.tiers
+                     if desired.qos_spec_name(tier.name) == key.name)
+    if key.cluster is None:
+        return tuple(tier.name for tier in catalog.tiers
+                     if tier.name == key.name)
+    tiers = catalog.tiers_of(key.cluster)
+    if key.kind is actions.Kind.OSD_OPTIONS:
+        return tuple(tier.name for tier in tiers if tier.rbd.osd_options
+                     and tier.rbd.device_class == key.name)
+    if key.kind is actions.Kind.PRIMARY_AFFINITY:
+        return tuple(tier.name for tier in tiers
+                     if tier.rbd.primary_affinity is not None
+                     and tier.rbd.device_class == key.name)
+    if key.kind is actions.Kind.HOST_OSD_OPTIONS:
+        return ()
+    if key.kind is actions.Kind.CEPHX_USER:
+        held = action.before.caps if action.before else None
+        return tuple(tier.name for tier in tiers
+                     if held is None or _lacks(catalog, tier, held))
+    pools = {key.name}
+    if isinstance(action.before, state.CacheTier):
+        pools.update(action.before.cache_pools)
+    return tuple(tier.name for tier in tiers if not pools.isdisjoint(
+        name for pool in tier.rbd.pools
+        for name in desired.rule_names(tier.rbd, pool)))
+
+
+def _lacks(catalog: catalogs.Catalog, tier: catalogs.Tier,
+           held: collections.abc.Mapping[str, str]) -> bool:
+    """Whether the user of cinder-volume lacks what a tier needs."""
+    alone = dataclasses.replace(catalog, tiers=(tier,))
+    return held != caps.union(held, desired.grants_of(
+        alone, catalog.clusters[tier.rbd.cluster]))

@@ -1,0 +1,218 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Actions: what a plan consists of.
+
+An action is a value. What carries it out is registered elsewhere by the kind
+of its object, and must find here all that it needs. Must not know Cinder's or
+Ceph's API.
+"""
+
+import collections.abc
+import dataclasses
+import enum
+import shlex
+
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain import text as escaping
+
+Resource = (state.CrushRule | state.ErasureCodeProfile | state.Pool
+            | state.CephxUser | state.CacheTier | state.OsdOptions
+            | state.PrimaryAffinity | state.VolumeType | state.QosSpec
+            | state.TypeQuota)
+
+
+class Kind(enum.Enum):
+    """Kinds of objects, in the order in which they are made."""
+
+    ERASURE_CODE_PROFILE = 'erasure code profile'
+    CRUSH_RULE = 'crush rule'
+    POOL = 'pool'
+    OSD_OPTIONS = 'osd options'
+    HOST_OSD_OPTIONS = 'host osd options'
+    PRIMARY_AFFINITY = 'primary affinity'
+    CEPHX_USER = 'cephx user'
+    # After the user: clients reach the cache pool as soon as it is in front.
+    CACHE_TIER = 'cache tier'
+    VOLUME_TYPE = 'volume type'
+    QOS_SPEC = 'qos spec'
+    TYPE_QUOTA = 'default quota'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Key:
+    """Names one object of the world."""
+
+    kind: Kind
+    #: Name of the cluster in the catalog; None for an object of Cinder.
+    cluster: str | None = None
+    name: str
+
+    def __str__(self) -> str:
+        """Kind and name, and the cluster in parentheses."""
+        where = f' ({self.cluster})' if self.cluster else ''
+        return f'{self.kind.value} {self.name}{where}'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Why an action needs an operator's hand, and what the hand can do."""
+
+    #: A clause, such as `it would open a private volume type`.
+    reason: str
+    #: What to do instead, as an imperative.
+    remedy: str
+    #: Whether an operator who names the object lets it be done.
+    yields_to_consent: bool = False
+
+
+def joined(refusals: collections.abc.Iterable[Refusal]) -> Refusal | None:
+    """All refusals of one action as one; None when there is none.
+
+    It yields to consent when each of them does.
+    """
+    several = tuple(refusals)
+    if not several:
+        return None
+    return Refusal(
+        reason='; '.join(one.reason for one in several),
+        remedy='; '.join(one.remedy for one in several),
+        yields_to_consent=all(one.yields_to_consent for one in several))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Action:
+    """One object that is not as it should be."""
+
+    key: Key
+    #: As it is; None when it does not exist.
+    before: Resource | None
+    #: As it should be; None when it should not exist.
+    after: Resource | None
+    #: What asks for it, in a few words.
+    why: str
+    #: Objects that must be right before this action makes sense.
+    needs: frozenset[Key] = frozenset()
+    #: None when the action may be carried out.
+    refusal: Refusal | None = None
+    #: The refusal that an operator overcame by naming the object.
+    consented: Refusal | None = None
+
+    @property
+    def verb(self) -> str:
+        """create, update or delete."""
+        if self.before is None:
+            return 'create'
+        return 'delete' if self.after is None else 'update'
+
+    @property
+    def remedy(self) -> str:
+        """The ways out of a refusal; empty when there is none."""
+        if self.refusal is None:
+            return ''
+        if not self.refusal.yields_to_consent:
+            return f'{self.refusal.remedy}; --allow cannot overcome this'
+        return (f'{self.refusal.remedy}; or, to accept it, add --allow '
+                f'{shlex.quote(str(self.key))} to tier plan and tier apply')
+
+    @property
+    def objection(self) -> str:
+        """Why it is refused and the ways out; empty when it is not."""
+        return f'{self.refusal.reason}; {self.remedy}' if self.refusal else ''
+
+    @property
+    def explanation(self) -> str:
+        """What asks for it, and what is to be known before it is done.
+
+        Each in a line, in which what is not printable is escaped.
+        """
+        lines = [self.why]
+        if self.refusal:
+            lines.append(self.objection)
+        elif self.consented:
+            lines.append(f'allowed, although {self.consented.reason}')
+        return '\n'.join(map(escaping.printable, lines))
+
+
+class Outcome(enum.Enum):
+    """What became of an action."""
+
+    DONE = 'done'
+    FAILED = 'failed'
+    SKIPPED = 'skipped'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result:
+    """An action and what became of it."""
+
+    action: Action
+    outcome: Outcome
+    #: Why it failed or was skipped; '' when done.
+    reason: str = ''
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One field of an object that is not as it should be."""
+
+    #: Name of the field, with a dot and a key for a field that is a mapping.
+    field: str
+    #: Both None when absent.
+    before: object
+    after: object
+
+
+def fields_of(resource: Resource) -> dict[str, object]:
+    """The fields of a resource, its mappings spread out.
+
+    :returns: {field or field.key: value}, without the name of the resource
+        and without notes.
+
+    >>> fields_of(state.CephxUser(name='client.a', caps={'mon': 'allow r'}))
+    {'caps.mon': 'allow r'}
+    """
+    result: dict[str, object] = {}
+    for field in dataclasses.fields(resource):
+        value = getattr(resource, field.name)
+        if field.metadata.get('is_note'):
+            continue
+        if isinstance(value, collections.abc.Mapping):
+            result.update({f'{field.name}.{key}': value[key]
+                           for key in sorted(value)})
+        elif field.name != 'name':
+            result[field.name] = value
+    return result
+
+
+def differences(before: Resource, after: Resource,
+                ) -> tuple[Difference, ...]:
+    """What separates a resource from what it should be.
+
+    :param before: as it is.
+    :param after: as it should be; fields that may be left to the service
+        are not compared when they are None, nor keys of mappings that may be
+        left to it when they are absent.
+    :returns: in the order of the fields; empty when nothing is to be done.
+    """
+    free = {field.name for field in dataclasses.fields(after)
+            if field.metadata.get('none_is_any')
+            and getattr(after, field.name) is None}
+    old, new = fields_of(before), fields_of(after)
+    loose = tuple(f'{field.name}.' for field in dataclasses.fields(after)
+                  if field.metadata.get('absent_is_any'))
+    free |= {name for name in old
+             if name.startswith(loose) and name not in new}
+    return tuple(
+        Difference(field=name, before=old.get(name), after=new.get(name))
+        for name in dict.fromkeys((*old, *new))
+        if name not in free and old.get(name) != new.get(name))

@@ -1,0 +1,346 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What exists in Cinder and Ceph, and equally what should exist.
+
+The same values describe both sides, so that a difference is a plain
+comparison. Whoever builds them normalises defaults first. Must not know how
+they are read or written.
+"""
+
+import collections.abc
+import dataclasses
+import types
+import typing
+
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import usage as usages
+
+#: Extra specs with this scope are ours; unscoped keys would be matched
+#: against backends by Cinder's CapabilitiesFilter.
+SCOPE = 'tiers:'
+NAME = 'tiers:name'
+TAGS = 'tiers:tags'
+PRIORITY = 'tiers:priority'
+FALLBACK = 'tiers:fallback'
+OVERFLOW = 'tiers:overflow'
+FOLLOW_IMAGE = 'tiers:follow_image'
+#: One of them makes a volume type ours.
+MARKS = frozenset({NAME, FOLLOW_IMAGE})
+BACKEND = 'volume_backend_name'
+#: How Cinder writes a boolean in an extra spec.
+TRUE = '<is> True'
+#: How Cinder writes alternatives, before each of them.
+OR = '<or>'
+
+#: A quota without an end, in Cinder's way.
+UNLIMITED = -1
+
+#: Metadata of a field that is not compared when None is wanted.
+NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
+ABSENT_IS_ANY = types.MappingProxyType({'absent_is_any': True})
+IS_NOTE = types.MappingProxyType({'is_note': True})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VolumeType:
+    """A volume type of Cinder."""
+
+    name: str
+    description: str = ''
+    is_public: bool = True
+    #: Ids of the projects that may use a private type; none for a public
+    #: type, and for one that is neither ours nor named by the catalog unless
+    #: they were asked for.
+    projects: frozenset[str] = frozenset()
+    extra_specs: collections.abc.Mapping[str, str]
+    #: Whether volumes have it; None: that was not asked.
+    has_volumes: bool | None = dataclasses.field(
+        default=None, metadata=IS_NOTE)
+    #: Wanted: whether the type that is there is retired, since it has volumes
+    #: and Cinder changes none of its extra specs; see `superseded_types`.
+    retires: bool = dataclasses.field(default=False, metadata=IS_NOTE)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it carries the mark that lets us change it."""
+        return not MARKS.isdisjoint(self.extra_specs)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QosSpec:
+    """A QoS spec of Cinder."""
+
+    name: str
+    #: front-end, back-end or both.
+    consumer: str
+    specs: collections.abc.Mapping[str, str]
+    #: Names of the volume types that have it; a type has one at most.
+    volume_types: frozenset[str]
+    #: Wanted: names of the QoS specs from which its types are taken first.
+    replaces: frozenset[str] = dataclasses.field(
+        default=frozenset(), metadata=IS_NOTE)
+
+
+#: {field of a TypeQuota: Cinder's resource, before `_` and the type's name}.
+QUOTA_RESOURCES = types.MappingProxyType(
+    {'volumes': 'volumes', 'size_gib': 'gigabytes', 'snapshots': 'snapshots'})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TypeQuota:
+    """What each project without a quota of its own may have of a type."""
+
+    #: Name of the volume type.
+    name: str
+    volumes: int = UNLIMITED
+    #: Of volumes and snapshots together.
+    size_gib: int = UNLIMITED
+    snapshots: int = UNLIMITED
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CinderState:
+    """The part of Cinder that tiers are made of."""
+
+    #: {name: volume type}, private ones included.
+    volume_types: collections.abc.Mapping[str, VolumeType]
+    #: {name: QoS spec}, those of others included.
+    qos_specs: collections.abc.Mapping[str, QosSpec] = dataclasses.field(
+        default_factory=dict)
+    #: {name of a volume type: its quota in the class default}.
+    quotas: collections.abc.Mapping[str, TypeQuota] = dataclasses.field(
+        default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CrushRule:
+    """A CRUSH rule of the simple kind: take a root, choose, emit.
+
+    A rule that was written by hand may be none of this; then `root` and
+    `failure_domain` are None, and it equals no rule that we would create.
+    """
+
+    name: str
+    #: replicated or erasure.
+    kind: str
+    root: str | None
+    #: None when the rule takes every class.
+    device_class: str | None
+    failure_domain: str | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ErasureCodeProfile:
+    """An erasure code profile, as far as it decides where chunks go.
+
+    Plugin and technique are left out: their defaults differ by release.
+    """
+
+    name: str
+    k: int
+    m: int
+    root: str
+    device_class: str | None
+    failure_domain: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pool:
+    """A Ceph pool."""
+
+    name: str
+    #: replicated or erasure.
+    kind: str
+    #: Copies, or k + m.
+    size: int
+    min_size: int
+    #: The target when it is on its way; wanted None: left to Ceph.
+    pg_num: int | None = dataclasses.field(metadata=NONE_IS_ANY)
+    #: on, warn or off; wanted None: left to Ceph.
+    pg_autoscale_mode: str | None = dataclasses.field(metadata=NONE_IS_ANY)
+    #: Name of the CRUSH rule.
+    crush_rule: str
+    #: None for a replicated pool.
+    erasure_code_profile: str | None = None
+    #: Names of the applications that use it, such as rbd.
+    applications: frozenset[str] = frozenset({'rbd'})
+    #: RBD needs it on an erasure coded pool.
+    ec_overwrites: bool = False
+    #: Pool that takes the data of new RBD images; None for this pool.
+    rbd_default_data_pool: str | None = None
+    #: {name: value} as `pool_options` has them; wanted: only what is declared.
+    options: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=ABSENT_IS_ANY)
+    #: {librbd option: value} of all clients of the pool, None for one that
+    #: the pool does not set; wanted: only what is declared.
+    rbd_options: collections.abc.Mapping[str, str | None] = (
+        dataclasses.field(default_factory=dict, metadata=ABSENT_IS_ANY))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CacheTier:
+    """A cache in front of a pool."""
+
+    #: The pool of which it caches objects.
+    name: str
+    #: The pool that holds it; of a pool with several, all, by `SEVERAL`.
+    cache_pool: str
+    #: Of Ceph, such as writeback.
+    mode: str
+    #: Whether I/O of the clients of the pool goes through it.
+    overlay: bool
+    #: {name: value} as `cache_settings` has them; wanted: only what is
+    #: declared.
+    settings: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=ABSENT_IS_ANY)
+
+    SEVERAL: typing.ClassVar[str] = ', '
+
+    @property
+    def cache_pools(self) -> tuple[str, ...]:
+        """The pools that hold it; Ceph allows several, clients use one."""
+        return tuple(self.cache_pool.split(self.SEVERAL))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OsdOptions:
+    """Options of the OSDs of a device class or host, as they are in effect.
+    """
+
+    #: The device class, or the CRUSH host.
+    name: str
+    #: {option: value}; of OSDs that differ, all values with their OSDs.
+    #: Wanted: only what is declared.
+    values: collections.abc.Mapping[str, str] = dataclasses.field(
+        metadata=ABSENT_IS_ANY)
+    #: {option: why a value for all of them is not in effect everywhere}.
+    reasons: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=IS_NOTE)
+    #: {option that running OSDs do not heed: its value after a restart}.
+    after_restart: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=IS_NOTE)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PrimaryAffinity:
+    """How willing the OSDs of a device class are to be primaries."""
+
+    #: The device class.
+    name: str
+    #: 0 to 1 as `primary_affinity` has it; of OSDs that differ, all values
+    #: with their OSDs.
+    value: str
+    #: {OSD id: its value}; empty when wanted.
+    by_osd: collections.abc.Mapping[int, str] = dataclasses.field(
+        default_factory=dict, metadata=IS_NOTE)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CephxUser:
+    """A cephx user without its key, which never enters this program."""
+
+    #: With its type, such as client.cinder.
+    name: str
+    #: {daemon type, such as osd: capabilities as Ceph's text}.
+    caps: collections.abc.Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Osd:
+    """An OSD and its place in the CRUSH tree."""
+
+    osd_id: int
+    #: None for an OSD without one.
+    device_class: str | None
+    #: {bucket type: bucket name}, itself and its root included.
+    location: collections.abc.Mapping[str, str]
+    #: 0 to 1: how willing it is to be the primary of a placement group.
+    primary_affinity: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CephState:
+    """The part of one Ceph cluster that tiers are made of, keyed by name."""
+
+    crush_rules: collections.abc.Mapping[str, CrushRule]
+    erasure_code_profiles: collections.abc.Mapping[str, ErasureCodeProfile]
+    pools: collections.abc.Mapping[str, Pool]
+    users: collections.abc.Mapping[str, CephxUser]
+    osds: tuple[Osd, ...]
+    #: Keyed by device class, for the options that the catalog declares.
+    class_options: collections.abc.Mapping[str, OsdOptions] = (
+        dataclasses.field(default_factory=dict))
+    #: Keyed by CRUSH host, likewise.
+    host_options: collections.abc.Mapping[str, OsdOptions] = (
+        dataclasses.field(default_factory=dict))
+    #: {option that the catalog declares: its schema}; the cluster does not
+    #: know what is absent.
+    option_schemas: collections.abc.Mapping[str, osd_options.Schema] = (
+        dataclasses.field(default_factory=dict))
+    #: Only the effects of a plan are estimated from it.
+    usage: usages.Usage | usages.Unknown = usages.Unknown(
+        reason='the usage of the cluster was not read')
+
+    #: {pool: the cache tier in front of it}, of all pools that have one.
+    cache_tiers: collections.abc.Mapping[str, CacheTier] = (
+        dataclasses.field(default_factory=dict))
+    #: Whether its monitors know cache tiers; looked at when the catalog
+    #: declares one.
+    has_cache_tiering: bool = True
+    #: {pool: number of objects}; looked at when the catalog declares a cache.
+    objects_in: collections.abc.Mapping[str, int] = dataclasses.field(
+        default_factory=dict)
+    #: {mask of OSDs, such as class:ssd: {option: value that the monitors
+    #: have for them}}; empty when the catalog declares no option.
+    told_options: collections.abc.Mapping[
+        str, collections.abc.Mapping[str, str]] = dataclasses.field(
+        default_factory=dict)
+
+    @property
+    def device_classes(self) -> collections.abc.Mapping[str, int]:
+        """{device class: number of OSDs}, sorted by name."""
+        classes = sorted(osd.device_class for osd in self.osds
+                         if osd.device_class is not None)
+        return types.MappingProxyType(
+            {name: classes.count(name) for name in classes})
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Names of the CRUSH hosts that have an OSD."""
+        return frozenset(osd.location['host'] for osd in self.osds
+                         if 'host' in osd.location)
+
+    def buckets(self, *, kind: str, root: str,
+                device_class: str | None = None) -> frozenset[str]:
+        """Names of CRUSH buckets of a type that hold an OSD.
+
+        :param kind: bucket type, such as host.
+        :param root: only below this root.
+        :param device_class: only with an OSD of it; None for any.
+        """
+        return frozenset(
+            osd.location[kind] for osd in self.osds
+            if kind in osd.location and osd.location.get('root') == root
+            and device_class in (None, osd.device_class))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ActualState:
+    """All that a plan is compared with."""
+
+    cinder: CinderState
+    #: {name of the cluster in the catalog: its state}.
+    ceph: collections.abc.Mapping[str, CephState]
+    #: {project as the catalog names it: ids of all that are meant by it}.
+    projects: collections.abc.Mapping[str, frozenset[str]] = (
+        dataclasses.field(default_factory=dict))

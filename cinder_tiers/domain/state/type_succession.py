@@ -1,0 +1,126 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Names of volume types that were, or will be, the type of a tier.
+
+Cinder changes no extra spec of a volume type that has volumes (cinder/api/
+contrib/types_extra_specs.py, since 11.0.0), but it renames one. So a tier
+whose type has volumes gets a new type: that is made under a standby name, the
+old one is retired, and the new one takes its name. The volumes keep the old
+one, and with it their backend, limits and quota. Pure.
+"""
+
+import re
+
+from cinder_tiers.domain.state import ceph as state
+
+# No name of a tier has a space, so these are nobody's; quotas allow no more
+# than this in a name (cinder/api/v3/quota_classes.py).
+_STANDBY = '{} - new'
+_RETIRED = '{} - retired {}'
+# Types that older versions retired have a number there.
+_PATTERN = re.compile(r'(.+) - (new|retired (?:[1-9]\d*|[0-9a-f]{8}))')
+_ID_DIGITS = 8
+
+
+def standby_name(name: str) -> str:
+    """What a type is called until it takes the name of another.
+
+    >>> standby_name('database')
+    'database - new'
+
+    :param name: the name that it will have.
+    """
+    return _STANDBY.format(name)
+
+
+def retired_name(name: str, type_id: str) -> str:
+    """What a type is called when another one has taken its name.
+
+    No other type had, has or will have the name. Cinder keeps the quota usage
+    of a project under the name of a volume type when the type is deleted, and
+    answers 500 to a rename to a name that has some (quota_usages,
+    cinder/volume/volume_types.py: update; seen with 26.0.0).
+
+    >>> retired_name('database', '7c1f0a9e-53b4-4f0e-9a55-0d3c6a8b1e42')
+    'database - retired 7c1f0a9e'
+
+    :param name: the name that it had.
+    :param type_id: id of the type, a UUID.
+    """
+    return _RETIRED.format(name, type_id[:_ID_DIGITS])
+
+
+def successor_of(name: str) -> str | None:
+    """The name of the type that took the place of a retired one.
+
+    >>> successor_of('gold - retired 7c1f0a9e'), successor_of('gold - new')
+    ('gold', None)
+
+    :param name: of any volume type.
+    :returns: None for a type that is not retired.
+    """
+    match = _PATTERN.fullmatch(name)
+    return match[1] if match and match[2] != 'new' else None
+
+
+def owner_of(name: str) -> str:
+    """The name that a type waits for, had until it was retired, or has.
+
+    >>> owner_of('database - new'), owner_of('database')
+    ('database', 'database')
+
+    :param name: of any volume type.
+    """
+    match = _PATTERN.fullmatch(name)
+    return match[1] if match else name
+
+
+def is_standby_of(name: str, other: str) -> bool:
+    """Whether a type waits to take the name of another.
+
+    >>> is_standby_of('database - new', 'database')
+    True
+
+    :param name: of a volume type.
+    :param other: the name that it would take.
+    """
+    return name == standby_name(other)
+
+
+def is_ready(standby: state.VolumeType, wanted: state.VolumeType) -> bool:
+    """Whether a type that is called like a standby was made as that.
+
+    Standby names are free for all: the type may be somebody else's.
+
+    :param standby: has the standby name of the other.
+    :param wanted: what it would become.
+    """
+    return all(standby.extra_specs.get(mark) == wanted.extra_specs.get(mark)
+               for mark in state.MARKS)
+
+
+def is_of_no_tier(name: str, tier: str, *, has_tier: bool) -> bool:
+    """Whether a type with the mark of a tier is not the type of that tier.
+
+    :param name: of the volume type.
+    :param tier: the tier that its mark names.
+    :param has_tier: whether another type is the tier's already, for types
+        in the order of their names.
+
+    >>> is_of_no_tier('gold - retired 7c1f0a9e', 'gold', has_tier=False)
+    True
+    >>> is_of_no_tier('database - new', 'database', has_tier=False)
+    False
+    """
+    return (successor_of(name) == tier
+            or has_tier and is_standby_of(name, tier))

@@ -1,0 +1,223 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules that a JSON schema cannot state: those between parts of a catalog.
+
+Pure, and total: every rule also answers for a catalog from which broken
+values were left out, so that all problems of a file are shown at once. Must
+not know what exists in a cluster; `cluster_rules` does.
+"""
+
+import collections.abc
+import itertools
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import cache_rules
+from cinder_tiers.domain.resources import host_osd_options as host_options
+from cinder_tiers.domain.resources import pool as pool_rules
+from cinder_tiers.domain.resources import primary_affinity
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain import tags
+from cinder_tiers.domain.validation import fallback as fallback_rules
+from cinder_tiers.domain.validation import osd_requirements as osds
+from cinder_tiers.domain.validation import tiers as volume_type_rules
+
+#: Longest value of an extra spec (cinder/api/schemas/types_extra_specs.py).
+EXTRA_SPEC_MAX_CHARS = 255
+
+Problems = collections.abc.Iterator[errors.Problem]
+
+
+def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
+    """All problems between the parts of a catalog.
+
+    :returns: in the order of the rules; empty for a sound catalog.
+    """
+    rules = (fallback_rules.check, _names, _tags_within, _tags_across,
+             _priorities, *volume_type_rules.RULES, _clusters, _protection,
+             _pools, pool_rules.check, host_options.check,
+             osds.check, primary_affinity.check,
+             cache_rules.check, _expectations)
+    return tuple(problem for rule in rules for problem in rule(catalog))
+
+
+def _names(catalog: catalogs.Catalog) -> Problems:
+    # MySQL compares volume type names without regard to case.
+    seen = {name.casefold(): f'follow_image_types has {name!r}'
+            for name in catalog.follow_image_types}
+    for tier in catalog.tiers:
+        other = seen.setdefault(tier.name.casefold(),
+                                f'tier {tier.name!r} exists')
+        if other != f'tier {tier.name!r} exists':
+            yield errors.Problem(
+                where=catalog.source.where(('tiers', tier.name)),
+                found=f'tier {tier.name!r}, but {other}',
+                expected='one meaning for each volume type name (the '
+                         'database ignores case)',
+                remedy='rename one of them')
+
+
+def _tags_within(catalog: catalogs.Catalog) -> Problems:
+    for tier in catalog.tiers:
+        seen: dict[str, str] = {}
+        for index, tag in enumerate(tier.tags):
+            where = catalog.source.where(('tiers', tier.name, 'tags', index))
+            normal = tags.normalize_tag(tag)
+            if not normal or tags.SEPARATOR in tag or not tag.isprintable():
+                yield errors.Problem(
+                    where=where, found=f'tag {tag!r}',
+                    expected='printable text without a comma (the extra '
+                             'spec tiers:tags is comma separated)',
+                    remedy='write each tag as an item of its own')
+            elif normal in seen:
+                yield errors.Problem(
+                    where=where,
+                    found=f'tag {tag!r} repeats {seen[normal]!r} of the '
+                          f'same tier',
+                    expected='each tag once (compared without regard to '
+                             'case, white space around it and composition)',
+                    remedy='remove one of them')
+            seen.setdefault(normal, tag)
+        chars = len(tags.format_tags(tier.normal_tags))
+        if chars > EXTRA_SPEC_MAX_CHARS:
+            yield errors.Problem(
+                where=catalog.source.where(('tiers', tier.name, 'tags')),
+                found=f'tags of {chars} characters in all',
+                expected=f'at most {EXTRA_SPEC_MAX_CHARS}, the longest value '
+                         f'of an extra spec',
+                remedy='use fewer or shorter tags')
+
+
+def _tags_across(catalog: catalogs.Catalog) -> Problems:
+    seen: dict[str, catalogs.Tier] = {}
+    for tier in catalog.tiers:
+        for index, tag in enumerate(tier.tags):
+            other = seen.setdefault(tags.normalize_tag(tag), tier)
+            if other is not tier:
+                yield errors.Problem(
+                    where=catalog.source.where(
+                        ('tiers', tier.name, 'tags', index)),
+                    found=f'tag {tag!r} of tier {tier.name!r} already asks '
+                          f'for tier {other.name!r}',
+                    expected='each tag in one tier (compared without regard '
+                             'to case, white space around it and '
+                             'composition)',
+                    remedy='remove it from one of them')
+
+
+def _priorities(catalog: catalogs.Catalog) -> Problems:
+    seen: dict[int, str] = {}
+    for tier in catalog.tiers:
+        if not tier.tags:
+            continue
+        other = seen.setdefault(tier.priority, tier.name)
+        if other != tier.name:
+            yield errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'priority')),
+                found=f'tiers {other!r} and {tier.name!r} both have '
+                      f'priority {tier.priority}',
+                expected='another priority for each tier with tags (0 when '
+                         'not given), since an image may carry tags of both',
+                remedy='give the tier that should win the higher number')
+
+
+def _expectations(catalog: catalogs.Catalog) -> Problems:
+    for tier in catalog.tiers:
+        for fault in expectations.faults(tier.expect):
+            yield errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'expect', *fault.path)),
+                found=f'expect of tier {tier.name!r}: {fault.found}',
+                expected=fault.expected, remedy=fault.remedy)
+
+
+def _clusters(catalog: catalogs.Catalog) -> Problems:
+    known = ', '.join(catalog.clusters) or 'none'
+    for tier in catalog.tiers:
+        if tier.rbd is None or tier.rbd.cluster in catalog.clusters:
+            continue
+        name = tier.rbd.cluster
+        yield errors.Problem(
+            where=catalog.source.where(
+                ('tiers', tier.name, 'rbd', 'cluster')),
+            found=f'unknown cluster {name!r}',
+            expected=f'one of those under clusters: {known}',
+            remedy=f'{spelling.did_you_mean(name, catalog.clusters)}'
+                   f'correct it or declare the cluster')
+
+
+def _protection(catalog: catalogs.Catalog) -> Problems:
+    for path, rbd in itertools.chain.from_iterable(
+            tier.storages for tier in catalog.tiers):
+        protection = rbd.protection
+        if (isinstance(protection, catalogs.Replicated)
+                and protection.min_size > protection.size):
+            yield errors.Problem(
+                where=catalog.source.where(
+                    (*path, 'replicated', 'min_size')),
+                found=f'min_size {protection.min_size} with size '
+                      f'{protection.size}',
+                expected=f'a min_size of 1 to {protection.size}; no I/O '
+                         f'would ever be possible',
+                remedy='lower min_size or raise size')
+        if (isinstance(protection, catalogs.Replicated)
+                and (protection.size == 1) != protection.single_copy):
+            yield errors.Problem(
+                where=catalog.source.where((*path, 'replicated', 'size')),
+                found=f'size {protection.size}'
+                      f'{" with" if protection.single_copy else " without"} '
+                      f'single_copy: true',
+                expected='both or neither: a single copy loses data with '
+                         'the first disk, so it must be asked for in words',
+                remedy='raise size to 2 or more, or add single_copy: true '
+                       'for data that may be lost'
+                       if protection.size == 1 else 'remove single_copy')
+        if (isinstance(protection, catalogs.ErasureCoded)
+                and protection.m > protection.k):
+            yield errors.Problem(
+                where=catalog.source.where((*path, 'erasure_coded', 'm')),
+                found=f'm={protection.m} with k={protection.k}',
+                expected='m of at most k; more costs more space than copies '
+                         'do',
+                remedy='lower m, or use replicated')
+        pg_num = rbd.pg_num
+        if pg_num is not None and pg_num.bit_count() != 1:
+            below = 1 << (pg_num.bit_length() - 1)
+            yield errors.Problem(
+                where=catalog.source.where((*path, 'pg_num')),
+                found=f'pg_num {pg_num}',
+                expected='a power of two, so that placement groups are of '
+                         'equal size',
+                remedy=f'use {below} or {below * 2}')
+
+
+def _pools(catalog: catalogs.Catalog) -> Problems:
+    owners: dict[tuple[str, str], str] = {
+        (cluster.name, cluster.images_pool): 'images_pool of the cluster'
+        for cluster in catalog.clusters.values() if cluster.images_pool}
+    for tier in catalog.tiers:
+        for path, pool in ((path, pool) for path, rbd in tier.storages
+                           for pool in rbd.own_pools):
+            key = (tier.rbd.cluster, pool)
+            if key in owners:
+                yield errors.Problem(
+                    where=catalog.source.where((*path, 'pool')),
+                    found=f'pool {pool!r} of tier {tier.name!r} is also the '
+                          f'{owners[key]}',
+                    expected='a pool of its own for each tier and cache (an '
+                             'erasure coded one also has '
+                             f'POOL{catalogs.DATA_POOL_SUFFIX})',
+                    remedy='name another pool')
+            owners.setdefault(key, f'pool of tier {tier.name!r}')

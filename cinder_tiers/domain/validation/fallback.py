@@ -1,0 +1,123 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which tiers may be the fallback side by side, and catalogs without one.
+
+Pure. Must not know where tiers come from: a catalog, an inventory and Cinder's
+database are all asked the same.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import tier_specs as extra_specs
+
+#: {name of a tier: its availability zones}, see `extra_specs.zones`.
+Zones = collections.abc.Mapping[str, frozenset[str] | None]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A tier that cannot be the fallback."""
+
+    tier: str
+    #: A clause that names the tier.
+    found: str
+
+
+def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
+    """Tiers that cannot be the fallback beside those before them.
+
+    One tier at most serves an availability zone: those that are restricted to
+    zones serve these, and one that is not serves all others.
+
+    :param fallbacks: the fallback tiers, in the order in which they win.
+    """
+    owners: dict[str | None, str] = {}
+    for name, zones in fallbacks.items():
+        served = {None} if zones is None else zones - {''}
+        shared = sorted(zone for zone in served if zone in owners)
+        if not served:
+            yield Fault(tier=name, found=(
+                f'fallback tier {name!r} is restricted to no availability '
+                f'zone at all ({extra_specs.ZONES} names none)'))
+        elif shared == [None]:
+            yield Fault(tier=name, found=(
+                f'tier {name!r} is a second fallback beside '
+                f'{owners[None]!r}, and neither is restricted to '
+                'availability zones'))
+        elif shared:
+            yield Fault(tier=name, found=(
+                f'tiers {owners[shared[0]]!r} and {name!r} are both the '
+                f'fallback in availability zone {shared[0]}'))
+        else:
+            owners.update(dict.fromkeys(served, name))
+
+
+def check(catalog: catalogs.Catalog,
+          ) -> collections.abc.Iterator[errors.Problem]:
+    """Problems with the fallback tiers of a catalog.
+
+    :param catalog: the catalog, of which parts may be missing.
+    """
+    fallbacks = {tier.name: extra_specs.zones(tier.extra_specs)
+                 for tier in catalog.tiers if tier.fallback}
+    if fallbacks and catalog.without_fallback:
+        yield errors.Problem(
+            where=catalog.source.where(('fallback',)),
+            found=f'fallback: none, but tier {next(iter(fallbacks))!r} has '
+                  'fallback: true',
+            expected='one of them', remedy='remove one of them')
+    if not fallbacks and catalog.ours and not catalog.without_fallback:
+        yield errors.Problem(
+            where=catalog.source.where(('tiers',)),
+            found='no tier has fallback: true',
+            expected='exactly one, which serves untagged images, or one for '
+                     'each availability zone',
+            remedy='add fallback: true to one tier, or at the top fallback: '
+                   'none, which leaves such volumes to Cinder')
+    for fault in find_faults(fallbacks):
+        yield errors.Problem(
+            where=catalog.source.where(('tiers', fault.tier, 'fallback')),
+            found=fault.found,
+            expected='one fallback tier, or several of which all but one '
+                     f'have the extra spec {extra_specs.ZONES}, and no two '
+                     'name the same zone',
+            remedy='remove fallback from one of them, or restrict it to '
+                   'zones of its own')
+
+
+def has_open_default(catalog: catalogs.Catalog) -> bool:
+    """Whether its types that follow the image lack a fallback tier.
+
+    To make one of them `default_volume_type` sends blank volumes, and those
+    of untagged images, to any backend.
+
+    :param catalog: a sound catalog.
+    """
+    return bool(catalog.follow_image_types) and not any(
+        tier.fallback for tier in catalog.ours)
+
+
+def default_type(catalog: catalogs.Catalog) -> str | None:
+    """The volume type that should be Cinder's default; None for none.
+
+    :param catalog: a sound catalog.
+    """
+    fallbacks = sorted(
+        (tier for tier in catalog.ours if tier.fallback),
+        key=lambda tier: extra_specs.zones(tier.extra_specs) is not None)
+    if not fallbacks:
+        return None
+    return (*catalog.follow_image_types, fallbacks[0].name)[0]

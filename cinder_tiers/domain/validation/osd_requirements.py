@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules between the OSD requirements of tiers: an OSD must be able to meet
+those of all tiers on it.
+
+Pure, and total like `catalog_rules`, of which these are a part. Must not know
+what exists in a cluster.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+
+Problems = collections.abc.Iterator[errors.Problem]
+_SINGLE = ('object_store', 'rotational', 'file_system')
+_SCHEDULER = 'io_scheduler'
+
+
+def check(catalog: catalogs.Catalog) -> Problems:
+    """All requirements that no OSD can meet together."""
+    together: dict[tuple[str, str], list[catalogs.Tier]] = {}
+    for tier in catalog.tiers:
+        if (tier.rbd and tier.rbd.osd_requirements
+                and tier.rbd.device_class is not None):
+            together.setdefault((tier.rbd.cluster, tier.rbd.device_class),
+                                []).append(tier)
+    for tiers in together.values():
+        for name in _SINGLE:
+            yield from _single(catalog, tiers, name)
+        yield from _schedulers(catalog, tiers)
+        yield from _stores(catalog, tiers)
+
+
+def _single(catalog: catalogs.Catalog, tiers: list[catalogs.Tier],
+            name: str) -> Problems:
+    """Requirements of which an OSD has one value."""
+    having = [tier for tier in tiers
+              if name in tier.rbd.osd_requirements.declared]
+    for tier in having[1:]:
+        if _text(tier, name) != _text(having[0], name):
+            yield _problem(catalog, tier, name, having[0], name)
+
+
+def _schedulers(catalog: catalogs.Catalog,
+                tiers: list[catalogs.Tier]) -> Problems:
+    having = [tier for tier in tiers
+              if tier.rbd.osd_requirements.io_scheduler]
+    for index, tier in enumerate(having):
+        for other in having[:index]:
+            if not (set(tier.rbd.osd_requirements.io_scheduler)
+                    & set(other.rbd.osd_requirements.io_scheduler)):
+                yield _problem(catalog, tier, _SCHEDULER, other, _SCHEDULER)
+                break
+
+
+def _stores(catalog: catalogs.Catalog,
+            tiers: list[catalogs.Tier]) -> Problems:
+    """Parts that only another object store has."""
+    owner = next((tier for tier in tiers
+                  if tier.rbd.osd_requirements.object_store), None)
+    if owner is None:
+        return
+    for tier in tiers:
+        for name in tier.rbd.osd_requirements.declared:
+            store = osd_requirements.STORE_OF.get(name)
+            if store not in (None, owner.rbd.osd_requirements.object_store):
+                yield _problem(catalog, tier, name, owner, 'object_store')
+
+
+def _text(tier: catalogs.Tier, name: str) -> str:
+    return tier.rbd.osd_requirements.declared[name]
+
+
+def _problem(catalog: catalogs.Catalog, tier: catalogs.Tier, name: str,
+             other: catalogs.Tier, other_name: str) -> errors.Problem:
+    rbd = tier.rbd
+    return errors.Problem(
+        where=catalog.source.where(
+            ('tiers', tier.name, 'rbd', 'osd_requirements', name)),
+        found=f'tier {tier.name!r} requires {name} {_text(tier, name)}'
+              + (f', tier {other.name!r} ' if tier is not other else ' and ')
+              + f'{other_name} {_text(other, other_name)}',
+        expected=f'what one OSD can be: the {rbd.device_class} OSDs of '
+                 f'cluster {rbd.cluster!r} serve '
+                 f'{"both" if tier is not other else "the tier"}',
+        remedy='agree on one, or give some of the OSDs a device class of '
+               'their own' if tier is not other else 'remove one of them')

@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Whether the projects of the catalog exist in Keystone.
+
+Pure. Looked at before anything is planned.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+
+
+def check(catalog: catalogs.Catalog,
+          projects: collections.abc.Mapping[str, frozenset[str]],
+          ) -> tuple[errors.Problem, ...]:
+    """All projects that are none, or more than one.
+
+    :param projects: {project as the catalog names it: ids that Keystone knows
+        by it}.
+    :returns: in the order of the file; empty when each is one project.
+    """
+    problems = []
+    for tier in catalog.ours:
+        for index, name in enumerate(tier.projects):
+            ids = projects.get(name, frozenset())
+            if len(ids) == 1:
+                continue
+            problems.append(errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'access', index)),
+                found=(f'{len(ids)} projects of the name {name!r}: '
+                       f'{", ".join(sorted(ids))}' if ids
+                       else f'unknown project {name!r}'),
+                expected='the name or the id of one project of Keystone',
+                remedy='write the id' if ids else
+                       'correct it; "openstack project list" shows those '
+                       'that exist'))
+    return tuple(problems)

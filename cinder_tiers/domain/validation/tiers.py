@@ -1,0 +1,206 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Rules on what a tier asks of Cinder: storage, overflow and limits.
+
+Part of `catalog_rules`: pure, and total.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import ceph as state
+
+#: Scope of extra specs that Cinder matches against backends, as it does those
+#: without a scope (cinder/scheduler/filters/capabilities_filter.py).
+_CAPABILITIES = 'capabilities'
+#: Suggestions at most: each takes a millisecond, and a file may have
+#: thousands of wrong names.
+_SUGGESTIONS = 100
+
+Problems = collections.abc.Iterator[errors.Problem]
+
+
+def selects_backends(key: str) -> bool:
+    """Whether Cinder matches an extra spec against backends.
+
+    >>> selects_backends('vendor_name'), selects_backends('hp3par:persona')
+    (True, False)
+    """
+    return key.partition(':')[0] == _CAPABILITIES or ':' not in key
+
+
+def _is_written(catalog: catalogs.Catalog, tier: catalogs.Tier,
+                key: str) -> bool:
+    """Whether the file has a key, even with a value that was left out."""
+    return ('tiers', tier.name, key) in catalog.source.lines
+
+
+def _storage(catalog: catalogs.Catalog) -> Problems:
+    for tier in catalog.tiers:
+        has_rbd = tier.rbd is not None or _is_written(catalog, tier, 'rbd')
+        has_backend = (tier.backend_name is not None
+                       or _is_written(catalog, tier, 'backend'))
+        if has_rbd or has_backend or any(
+                map(selects_backends, tier.extra_specs)):
+            continue
+        yield errors.Problem(
+            where=catalog.source.where(('tiers', tier.name)),
+            found=f'tier {tier.name!r} names no storage',
+            expected='rbd, backend, or extra_specs with a key that Cinder '
+                     'matches against backends (without a scope, or with '
+                     'the scope capabilities)',
+            remedy='add one of them')
+
+
+def _extra_specs(catalog: catalogs.Catalog) -> Problems:
+    for tier in catalog.tiers:
+        for key in tier.extra_specs:
+            # The databases of Cinder ignore case.
+            folded = key.casefold()
+            where = catalog.source.where(
+                ('tiers', tier.name, 'extra_specs', key))
+            if folded.startswith(state.SCOPE):
+                yield errors.Problem(
+                    where=where, found=f'extra spec {key!r}',
+                    expected=f'keys without the scope {state.SCOPE}, which '
+                             f'are made from the other keys of the tier',
+                    remedy='remove it; use tags, priority, fallback or '
+                           'overflow')
+            elif folded.removeprefix(f'{_CAPABILITIES}:') == state.BACKEND:
+                yield errors.Problem(
+                    where=where, found=f'extra spec {key!r}',
+                    expected=f'{state.BACKEND} from rbd, backend and '
+                             f'overflow, not written by hand',
+                    remedy='remove it; name the backend with backend')
+
+
+def _overflow(catalog: catalogs.Catalog) -> Problems:
+    names = {tier.name: None for tier in catalog.tiers}
+    expected = f'another one of those under tiers: {spelling.listed(names)}'
+    unknown = 0
+    for tier in catalog.tiers:
+        where = catalog.source.where(('tiers', tier.name, 'overflow'))
+        if tier.overflow == tier.name:
+            yield errors.Problem(
+                where=where, found=f'tier {tier.name!r} overflows to itself',
+                expected=expected,
+                remedy='name another tier, or remove overflow')
+        elif tier.overflow is not None and tier.overflow not in names:
+            unknown += 1
+            near = (spelling.did_you_mean(tier.overflow, names)
+                    if unknown <= _SUGGESTIONS else '')
+            yield errors.Problem(
+                where=where, found=f'unknown tier {tier.overflow!r}',
+                expected=expected,
+                remedy=f'{near}correct it or declare the tier')
+
+
+def _overflow_backends(catalog: catalogs.Catalog) -> Problems:
+    by_name = {tier.name: tier for tier in catalog.tiers}
+    for tier in catalog.tiers:
+        other = by_name.get(tier.overflow)
+        if other is None or other is tier:
+            continue
+        where = catalog.source.where(('tiers', tier.name, 'overflow'))
+        for one in (tier, other):
+            if one.backend is None and not any(
+                    _is_written(catalog, one, key)
+                    for key in ('rbd', 'backend')):
+                yield errors.Problem(
+                    where=where,
+                    found=f'overflow from {tier.name!r} to {other.name!r}, '
+                          f'of which {one.name!r} has neither rbd nor '
+                          f'backend',
+                    expected=f'rbd or backend in both: {state.BACKEND} of '
+                             f'the volume type names the backends of both',
+                    remedy='give it a backend, or remove overflow')
+        if tier.backend is not None and tier.backend == other.backend:
+            yield errors.Problem(
+                where=where,
+                found=f'overflow from {tier.name!r} to {other.name!r}, '
+                      f'which has the same backend {tier.backend!r}',
+                expected='a tier on another backend, which may have room',
+                remedy='name another tier, or remove overflow')
+
+
+def _circles(catalog: catalogs.Catalog) -> Problems:
+    """Overflow in a circle.
+
+    A chain is sound: overflow goes one step only, since the volume type of a
+    tier names its own backend and that of one other. In a circle of two
+    tiers both types allow the same backends, so no backend would be a tier's
+    own, and the weigher could not prefer any.
+    """
+    targets = {tier.name: tier.overflow for tier in catalog.tiers}
+    seen: set[str] = set()
+    for start in targets:
+        chain: list[str] = []
+        name: str | None = start
+        while name in targets and name not in seen:
+            seen.add(name)
+            chain.append(name)
+            name = targets[name]
+        # A tier that overflows to itself has a problem of its own.
+        if name not in chain or chain[-1] == name:
+            continue
+        circle = chain[chain.index(name):]
+        yield errors.Problem(
+            where=catalog.source.where(('tiers', circle[0], 'overflow')),
+            found=f'overflow in a circle: '
+                  f'{" -> ".join((*circle, circle[0]))}',
+            expected='tiers that overflow in one direction (each goes one '
+                     'step only)',
+            remedy='remove overflow from one of them')
+
+
+def _qos(catalog: catalogs.Catalog) -> Problems:
+    for tier in catalog.tiers:
+        qos = tier.qos
+        if qos is None:
+            continue
+        path = ('tiers', tier.name, 'qos')
+        if qos.front_end and qos.back_end and qos.front_end != qos.back_end:
+            yield errors.Problem(
+                where=catalog.source.where((*path, 'back_end')),
+                found=f'tier {tier.name!r} has one front_end and another '
+                      f'back_end',
+                expected='one of them, or the same keys and values in both: '
+                         'Cinder has one QoS spec for a volume type and '
+                         'hands all of it to both',
+                remedy='remove one of them, or make them equal')
+        yield from _totals(catalog, (*path, 'front_end'),
+                           qos.front_end or {})
+
+
+def _totals(catalog: catalogs.Catalog, path: catalogs.Path,
+            specs: collections.abc.Mapping[str, str]) -> Problems:
+    for total in specs:
+        if not total.startswith('total_'):
+            continue
+        rest = total.removeprefix('total_')
+        parts = sorted({f'read_{rest}', f'write_{rest}'} & specs.keys())
+        if parts:
+            yield errors.Problem(
+                where=catalog.source.where((*path, total)),
+                found=f'{total} beside {" and ".join(parts)}',
+                expected='a limit for the total, or for reads and writes '
+                         '(libvirt refuses both together)',
+                remedy=f'remove {total}, or {" and ".join(parts)}')
+
+
+#: Each takes a catalog, and yields its problems.
+RULES = (_storage, _extra_specs, _overflow, _overflow_backends, _circles,
+         _qos)

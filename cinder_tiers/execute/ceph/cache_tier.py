@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Puts a cache tier in front of a pool of Ceph."""
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.execute.ceph import pool as ceph
+
+
+class CacheTiers:
+    """Sets up cache tiers, and changes what needs no flushing."""
+
+    def __init__(self, sessions: ceph.Sessions) -> None:
+        self._sessions = sessions
+
+    def write(self, wanted: state.CacheTier, *, key: actions.Key,
+              current: state.CacheTier | None) -> None:
+        """Does what is lacking, what sends clients to the cache last.
+
+        :raises errors.ActionFailed: when the cache would have to be flushed.
+        """
+        session = self._sessions[key.cluster]
+        pool = {'pool': wanted.cache_pool}
+        if current is None:
+            # Refused by Ceph when the pool holds objects.
+            session.command('osd tier add', pool=wanted.name,
+                            tierpool=wanted.cache_pool)
+            current = state.CacheTier(
+                name=wanted.name, cache_pool=wanted.cache_pool,
+                mode=cache_settings.NO_MODE, overlay=False)
+        if current.mode != wanted.mode:
+            _check_mode(current, wanted)
+            sure = ({'yes_i_really_mean_it': True}
+                    if wanted.mode == cache_settings.READONLY else {})
+            session.command('osd tier cache-mode', mode=wanted.mode, **pool,
+                            **sure)
+        for name, value in wanted.settings.items():
+            if current.settings.get(name) != value:
+                session.command('osd pool set', var=name, val=value, **pool)
+        if not current.overlay:
+            session.command('osd tier set-overlay', pool=wanted.name,
+                            overlaypool=wanted.cache_pool)
+
+
+def _check_mode(current: state.CacheTier, wanted: state.CacheTier) -> None:
+    allowed = cache_settings.SAFE_MODES_BEFORE[wanted.mode]
+    if current.cache_pool != wanted.cache_pool or (
+            current.mode not in allowed | {cache_settings.NO_MODE}):
+        raise errors.ActionFailed(
+            f'pool {current.name} has the cache {current.cache_pool} in mode '
+            f'{current.mode}; it is not changed to {wanted.cache_pool} in '
+            f'mode {wanted.mode}, since it must be emptied first')

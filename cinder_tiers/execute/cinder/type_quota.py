@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Writes the default quotas of volume types to Cinder."""
+
+import openstack.connection
+import openstack.exceptions
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.execute.cinder import volume_type as cinder
+
+
+class TypeQuotas:
+    """Sets quotas of volume types in the quota class `default`.
+
+    Cinder 29 uses this class for every project without a quota of its own.
+    """
+
+    def __init__(self, connection: openstack.connection.Connection) -> None:
+        self._block_storage = connection.block_storage
+
+    def write(self, wanted: state.TypeQuota, *, key: actions.Key,
+              current: state.TypeQuota | None) -> None:
+        """Sets what differs, in one call.
+
+        :raises errors.ActionFailed: when Cinder refuses.
+        """
+        before = current or state.TypeQuota(name=wanted.name)
+        changed = {
+            f'{state.QUOTA_RESOURCES[one.field]}_{wanted.name}': one.after
+            for one in actions.differences(before, wanted)}
+        if not changed:
+            return
+        try:
+            # openstacksdk knows only the resources that are of no type.
+            openstack.exceptions.raise_from_response(
+                self._block_storage.put('/os-quota-class-sets/default', json={
+                    'quota_class_set': changed}))
+        except cinder.API_ERRORS as error:
+            raise errors.ActionFailed(
+                f'Cinder refused to change {key}: {error}; '
+                f'{cinder.said([])}') from error

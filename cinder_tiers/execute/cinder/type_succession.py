@@ -1,0 +1,107 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A new volume type takes the place of one that has volumes.
+
+See `superseded_types` for why. Each step may be repeated, so that what was
+cut off is gone on with; until the last two, renames, nothing is different
+for users.
+"""
+
+import openstack.block_storage.v3._proxy
+import openstack.block_storage.v3.type
+import openstack.exceptions
+
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import type_succession as superseded_types
+
+BlockStorage = openstack.block_storage.v3._proxy.Proxy
+Type = openstack.block_storage.v3.type.Type
+
+_ENCRYPTION = ('provider', 'control_location', 'cipher', 'key_size')
+_QUOTAS = '/os-quota-class-sets/default'
+
+
+def hand_over(block_storage: BlockStorage, *, old: Type, standby: Type,
+              done: list[str]) -> None:
+    """Gives a type the place of another one, which is retired.
+
+    The new one gets the other's encryption, QoS spec and default quotas, and
+    the projects of which the other is the default type. Quotas that single
+    projects have of the type stay with the old one, as Cinder lists them for
+    one project at a time only.
+
+    :param block_storage: of an administrator.
+    :param old: the type that has volumes.
+    :param standby: the new type, under its standby name.
+    :param done: gets the name of each change that was made.
+    """
+    _copy_encryption(block_storage, old, standby, done)
+    _copy_qos(block_storage, old, standby, done)
+    _copy_quotas(block_storage, old, standby, done)
+    for one in block_storage.default_types():
+        if one.volume_type_id == old.id:
+            _request(block_storage, 'PUT',
+                     f'/default-types/{one.project_id}',
+                     json={'default_type': {'volume_type': standby.id}},
+                     microversion='3.62')
+            done.append(f'default type of project {one.project_id}')
+    retired = superseded_types.retired_name(old.name, old.id)
+    name = old.name
+    block_storage.update_type(old.id, name=retired)
+    done.append(f'name of the old type, now {retired}')
+    block_storage.update_type(standby.id, name=name)
+    done.append('name of the new type')
+
+
+def _copy_encryption(block_storage: BlockStorage, old: Type, standby: Type,
+                     done: list[str]) -> None:
+    had, has = (
+        _request(block_storage, 'GET', f'/types/{one.id}/encryption').json()
+        for one in (old, standby))
+    if had.get('provider') and not has.get('provider'):
+        block_storage.create_type_encryption(standby, **{
+            name: had[name] for name in _ENCRYPTION
+            if had.get(name) is not None})
+        done.append('encryption of the new type')
+
+
+def _copy_qos(block_storage: BlockStorage, old: Type, standby: Type,
+              done: list[str]) -> None:
+    # openstacksdk's resource of a type does not have it.
+    spec = _request(block_storage, 'GET', f'/types/{old.id}').json()[
+        'volume_type'].get('qos_specs_id')
+    if spec:
+        _request(block_storage, 'GET', f'/qos-specs/{spec}/associate',
+                 params={'vol_type_id': standby.id})
+        done.append('QoS spec of the new type')
+
+
+def _copy_quotas(block_storage: BlockStorage, old: Type, standby: Type,
+                 done: list[str]) -> None:
+    found = _request(block_storage, 'GET', _QUOTAS).json()['quota_class_set']
+    copied = {
+        f'{resource}_{standby.name}': found[f'{resource}_{old.name}']
+        for resource in state.QUOTA_RESOURCES.values()
+        if found.get(f'{resource}_{old.name}', state.UNLIMITED)
+        != found.get(f'{resource}_{standby.name}', state.UNLIMITED)}
+    if copied:
+        _request(block_storage, 'PUT', _QUOTAS,
+                 json={'quota_class_set': copied})
+        done.append('default quotas of the new type')
+
+
+def _request(block_storage: BlockStorage, method: str, path: str,
+             **arguments: object) -> object:
+    answer = block_storage.request(path, method, **arguments)
+    openstack.exceptions.raise_from_response(answer)
+    return answer

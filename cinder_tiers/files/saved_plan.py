@@ -1,0 +1,194 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A plan in a file: what was reviewed is what is applied, or nothing is.
+
+The file holds the text of the catalog, every action with its values, and what
+an operator allowed. To apply it the world is observed anew: only when the plan
+is then the very same one, it is carried out. JSON; keys are described in
+doc/source/admin/tiers.rst.
+"""
+
+import collections.abc
+import dataclasses
+import json
+
+import jsonschema
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.files import read_bounded as content
+from cinder_tiers.files import write_atomic as whole_file
+
+VERSION = 1
+MAX_SIZE_BYTES = 16 * 2 ** 20
+
+_SCHEMA = {
+    'type': 'object',
+    'required': ['version', 'catalog_file', 'catalog', 'actions'],
+    'properties': {
+        'catalog_file': {'type': 'string'},
+        'catalog': {'type': 'string'},
+        'cloud': {'type': 'string'},
+        'allowed': {'type': 'array', 'items': {'type': 'string'}},
+        'actions': {'type': 'array', 'items': {
+            'type': 'object', 'required': ['action', 'object', 'fields'],
+            'properties': {'action': {'type': 'string'},
+                           'object': {'type': 'string'},
+                           'fields': {'type': 'object'}}}}}}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SavedPlan:
+    """A plan as it was when somebody looked at it."""
+
+    #: Name of the tiers file, for messages.
+    catalog_file: str
+    #: Text of the tiers file.
+    catalog: str
+    #: Tells the cloud from others; None in a plan from before this was kept.
+    cloud: str | None
+    #: Each action in plain values, in the order of the plan.
+    actions: tuple[dict[str, object], ...]
+    #: Objects to which consent was given, as the plan names them.
+    allowed: tuple[str, ...] = ()
+
+
+def plain(plan: plans.Plan) -> tuple[dict[str, object], ...]:
+    """The actions of a plan in values that JSON has.
+
+    :returns: for each action `action` (create, update, delete), `object`, and
+        `fields`: {field: [before, after]} of all that differs; where consent
+        was given, `although` says what it would be refused for.
+    """
+    return tuple(
+        {'action': action.verb, 'object': str(action.key),
+         'fields': {name: [_plain(before), _plain(after)]
+                    for name, before, after in _fields(action)},
+         **({'although': action.consented.reason} if action.consented
+            else {})}
+        for action in plan.actions)
+
+
+def _fields(action: actions.Action) -> collections.abc.Iterator[
+        tuple[str, object, object]]:
+    if action.before and action.after:
+        for one in actions.differences(action.before, action.after):
+            yield one.field, one.before, one.after
+        return
+    resource = action.after or action.before
+    for name, value in actions.fields_of(resource).items():
+        yield (name, None, value) if action.after else (name, value, None)
+
+
+def _plain(value: object) -> object:
+    return sorted(value) if isinstance(value, frozenset) else value
+
+
+def write(path: str, *, catalog_file: str, catalog: str, cloud: str,
+          plan: plans.Plan) -> None:
+    """Saves a plan; the file is whole or as it was.
+
+    :param path: of the file, which is replaced; of a symbolic link, the file
+        that it leads to.
+    :param catalog_file: name of the tiers file.
+    :param catalog: its text.
+    :param cloud: tells it from others; the same text on every host.
+    :param plan: without refused actions.
+    :raises errors.TiersError: when it cannot be written.
+    """
+    text = json.dumps({
+        'version': VERSION, 'cloud': cloud,
+        'catalog_file': catalog_file, 'catalog': catalog,
+        'allowed': consent.names_of(plan), 'actions': plain(plan)}, indent=2)
+    whole_file.write(path, text + '\n', replace=True)
+
+
+def read(path: str) -> SavedPlan:
+    """Reads a saved plan.
+
+    :param path: of the file.
+    :raises errors.ProblemsFound: when it is none, or of another version.
+    """
+    try:
+        value = json.loads(content.read(path, max_bytes=MAX_SIZE_BYTES))
+        if isinstance(value, dict) and value.get('version') != VERSION:
+            raise _problem(path, f'version {value.get("version")!r}',
+                           f'version {VERSION}')
+        jsonschema.validate(value, _SCHEMA)
+    except OSError as error:
+        raise _problem(path, f'it cannot be read: {error.strerror}',
+                       'a saved plan') from error
+    except (ValueError, RecursionError) as error:
+        raise _problem(path, 'a file that is no JSON',
+                       'a saved plan') from error
+    except jsonschema.ValidationError as error:
+        raise _problem(path, f'{error.message[:200]} at {error.json_path}',
+                       'a saved plan') from error
+    return SavedPlan(catalog_file=value['catalog_file'],
+                     catalog=value['catalog'], cloud=value.get('cloud'),
+                     actions=tuple(value['actions']),
+                     # What was saved before there was consent has none.
+                     allowed=tuple(value.get('allowed', ())))
+
+
+def _problem(path: str, found: str, expected: str) -> errors.ProblemsFound:
+    return errors.ProblemsFound([errors.Problem(
+        where=path, found=found, expected=expected,
+        remedy='make one with "openstack tier plan --out"')])
+
+
+def check_cloud(saved: SavedPlan, cloud: str) -> None:
+    """Whether a plan was made for this cloud.
+
+    Two clouds that are like each other, such as one for tests, need the same
+    actions, and nothing is asked before a saved plan is applied.
+
+    :param saved: what was looked at.
+    :param cloud: tells the cloud that is there from others.
+    :raises errors.ActionFailed: it was made for another one.
+    """
+    if saved.cloud not in (None, cloud):
+        raise errors.ActionFailed(
+            f'Nothing was changed, because the plan was made for another '
+            f'cloud (block storage and region: {saved.cloud}; here: {cloud}); '
+            f'look at OS_CLOUD and the other credentials, or make a plan for '
+            f'this one with "openstack tier plan --out"')
+
+
+def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
+    """Whether the world still needs what was saved, and nothing else.
+
+    :param saved: what was looked at.
+    :param plan: made now, of the same catalog.
+    :raises errors.ActionFailed: it does not; the text names each action that
+        is new, gone or another one.
+    """
+    now = plain(plan)
+    if now == saved.actions:
+        return
+    old = {one['object']: one for one in saved.actions}
+    new = {one['object']: one for one in now}
+    lines = []
+    for name in dict.fromkeys((*old, *new)):
+        if name not in new:
+            lines.append(f'{old[name]["action"]} {name}: no longer needed')
+        elif name not in old:
+            lines.append(f'{new[name]["action"]} {name}: needed now')
+        elif old[name] != new[name]:
+            lines.append(f'{new[name]["action"]} {name}: other values are '
+                         'found now')
+    raise errors.ActionFailed('\n'.join([
+        'Nothing was changed, because the cloud is not as it was when the '
+        'plan was saved:', *(lines or ['the order of the actions']),
+        'Look at "openstack tier plan" again.']))

@@ -1,0 +1,200 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether plain values have the structure of a catalog.
+
+The structure is `tiers.schema.json`, which editors use as well; this module
+turns what jsonschema finds into problems that a person can act on. Rules
+between tiers are the domain's.
+"""
+
+import collections.abc
+import copy
+import functools
+import importlib.resources
+import json
+
+import jsonschema
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import spelling
+
+_TYPE_NAMES = {dict: 'a mapping', list: 'a list', str: 'text',
+               bool: 'a boolean', int: 'an integer', float: 'a number',
+               type(None): 'nothing'}
+_SHOWN_CHARS = 60
+
+
+@functools.cache
+def schema() -> dict[str, object]:
+    """The JSON schema of version 1 (draft 2020-12)."""
+    return json.loads(importlib.resources.files(__package__).joinpath(
+        'tiers.schema.json').read_text('utf-8'))
+
+
+def check(value: object, source: catalogs.Source,
+          ) -> tuple[object, tuple[errors.Problem, ...]]:
+    """Compares a document with the schema.
+
+    :returns: the document without its broken parts, so that the other rules
+        can still be looked at, and the problems in the order of the file.
+    """
+    validator = _Validator(schema())
+    found = sorted(validator.iter_errors(value),
+                   key=lambda error: source.lines.get(_path(error), 0))
+    sound = copy.deepcopy(value)
+    for error in found:
+        sound = _without(sound, error)
+    return sound, tuple(problem for error in found
+                        for problem in _problems(error, source))
+
+
+def _unique(validator: object, is_asked: bool, value: object,
+            subschema: dict) -> collections.abc.Iterator[
+                jsonschema.ValidationError]:
+    """Whether no item of a list is there twice, in one look at each.
+
+    That of jsonschema compares each with each when they have no order, which
+    takes half a minute for some thousand mappings in place of names.
+    """
+    if is_asked and isinstance(value, list) and (
+            len({(type(one), repr(one)) for one in value}) < len(value)):
+        yield jsonschema.ValidationError('some items are there twice')
+
+
+# JSON Schema takes 8.0 for an integer. Cinder and Ceph do not.
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator, {'uniqueItems': _unique},
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        'integer', lambda checker, value: (
+            isinstance(value, int) and not isinstance(value, bool))))
+
+
+def _path(error: jsonschema.ValidationError) -> catalogs.Path:
+    """Place of the value in question; for a bad key, of the key."""
+    path = tuple(error.absolute_path)
+    if 'propertyNames' in error.absolute_schema_path:
+        return (*path, error.instance)
+    return path
+
+
+def _problems(error: jsonschema.ValidationError, source: catalogs.Source,
+              ) -> collections.abc.Iterator[errors.Problem]:
+    path = _path(error)
+    name = '.'.join(map(_part, path)) or 'the catalog'
+    if error.validator == 'additionalProperties':
+        yield from _unknown_keys(error, source, path, name)
+        return
+    if error.validator == 'required':
+        # One error for each missing key; its message begins with the key.
+        missing = error.message.partition("'")[2].partition("'")[0]
+        yield errors.Problem(
+            where=source.where(path), found=f'{name} has no {missing!r}',
+            expected=_description(error.schema['properties'][missing]),
+            remedy=f'add {missing}')
+        return
+    if error.validator == 'oneOf':
+        if not isinstance(error.instance, dict):
+            return  # its type is a problem of its own
+        both = 'replicated' in error.instance
+        yield errors.Problem(
+            where=source.where(path),
+            found=f'{name} has {"both" if both else "neither"} of them',
+            expected='one of replicated and erasure_coded',
+            remedy='remove one of them' if both else 'add one of them')
+        return
+    is_bare_text = (
+        error.validator == 'type' and error.schema['type'] == 'string'
+        and not isinstance(error.instance, dict | list | None))
+    yield errors.Problem(
+        where=source.where(path), found=f'{name} is {_show(error.instance)}',
+        expected=_description(error.schema),
+        remedy='put it in quotes' if is_bare_text else f'correct {name}')
+
+
+def _unknown_keys(error: jsonschema.ValidationError,
+                  source: catalogs.Source, path: catalogs.Path, name: str,
+                  ) -> collections.abc.Iterator[errors.Problem]:
+    known = list(error.schema['properties'])
+    for key in error.instance:
+        if key in known:
+            continue
+        near = spelling.did_you_mean(key, known)
+        yield errors.Problem(
+            where=source.where((*path, key)),
+            found=f'unknown key {_clip(key)} in {name}',
+            expected=f'one of {", ".join(known)}',
+            remedy=f'{near}correct or remove it')
+
+
+def _description(subschema: dict) -> str:
+    if '$ref' in subschema:
+        subschema = schema()['$defs'][subschema['$ref'].rpartition('/')[2]]
+    return subschema['description']
+
+
+def _part(key: str | int) -> str:
+    """A key within a place; quoted when it would spoil a message."""
+    text = str(key)
+    plain = text.isprintable() and len(text) <= _SHOWN_CHARS
+    return text if plain else _clip(text)
+
+
+def _show(value: object) -> str:
+    kind = _TYPE_NAMES[type(value)]
+    if isinstance(value, dict | list | None):
+        return kind
+    return f'{_clip(value)} ({kind})'
+
+
+def _clip(value: object) -> str:
+    shown = repr(value)
+    return (shown if len(shown) <= _SHOWN_CHARS
+            else shown[:_SHOWN_CHARS] + '...')
+
+
+def _without(value: object, error: jsonschema.ValidationError) -> object:
+    """The document without what an error complains of.
+
+    Names of tiers and clusters stay, or other rules would speak of tiers and
+    clusters that are there.
+    """
+    path = tuple(error.absolute_path)
+    if error.validator == 'additionalProperties':
+        for key in set(error.instance) - set(error.schema['properties']):
+            value = _drop(value, (*path, key))
+        return value
+    if 'propertyNames' in error.absolute_schema_path:
+        return value
+    if len(path) == 2 and path[0] in ('tiers', 'clusters'):
+        if error.validator != 'required':
+            value[path[0]][path[1]] = {}
+        return value
+    if not path and error.validator == 'required':
+        return value
+    return _drop(value, path)
+
+
+def _drop(value: object, path: catalogs.Path) -> object:
+    if not path:
+        return {}
+    holder = value
+    for step in path[:-1]:
+        # An error above may have removed the place already.
+        if isinstance(holder, dict) and step not in holder:
+            return value
+        holder = holder[step]
+    # Items of a list stay, or those after them would lose their lines.
+    if isinstance(holder, dict):
+        holder.pop(path[-1], None)
+    return value

@@ -1,0 +1,198 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""YAML text -> plain values, with the line of each.
+
+Accepts the plain part of YAML that a catalog needs. Anchors, aliases and
+tags are refused (aliases are how a small file becomes a huge value), as are
+big and deep files, so that hostile text costs little. Must not know what the
+values mean.
+"""
+
+import collections.abc
+import dataclasses
+import itertools
+
+import yaml
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+
+#: About 500 tiers; parsing it takes a second without libyaml.
+MAX_SIZE_BYTES = 256 * 1024
+#: A sound catalog has 5 levels.
+MAX_DEPTH = 16
+#: Mappings, lists, keys and values: 600 tiers with 40 of them each.
+MAX_NODES = 25_000
+#: Longer than anything that Cinder or Ceph would store. Some numbers and
+#: combining characters cost the square of their length.
+MAX_SCALAR_CHARS = 1024
+
+# Marks of the C and Python loaders agree; the C one is 10 times faster.
+_LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+_SCALARS = frozenset(f'tag:yaml.org,2002:{name}'
+                     for name in ('bool', 'float', 'int', 'null'))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Document:
+    """What a YAML text says."""
+
+    #: dict, list, str, int, float, bool or None; keys of a dict are str.
+    value: object
+    source: catalogs.Source
+    #: What is wrong but did not hinder reading on.
+    problems: tuple[errors.Problem, ...]
+
+
+def read(text: str, *, file: str) -> Document:
+    """Reads one YAML document.
+
+    :param file: name for messages.
+    :raises errors.ProblemsFound: when the text is no single plain document.
+    """
+    size_bytes = len(text.encode('utf-8', 'surrogatepass'))
+    if size_bytes > MAX_SIZE_BYTES:
+        raise errors.ProblemsFound([errors.Problem(
+            where=file, found=f'{size_bytes} bytes',
+            expected=f'at most {MAX_SIZE_BYTES}',
+            remedy='is this the right file?')])
+    try:
+        problems = list(_refusals(text, file))
+        if problems:
+            raise errors.ProblemsFound(problems)
+        node = yaml.compose(text, Loader=_LOADER)
+    except yaml.YAMLError as error:
+        raise errors.ProblemsFound([_syntax(error, file)]) from error
+    reading = _Reading(file=file)
+    value = None if node is None else reading.value(node, ())
+    return Document(
+        value=value, problems=tuple(reading.problems),
+        source=catalogs.Source(file=file, lines=reading.lines))
+
+
+def _refusals(text: str, file: str,
+              ) -> collections.abc.Iterator[errors.Problem]:
+    """Looks at YAML events, one by one, before anything is built."""
+    depth = documents = nodes = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        where = f'{file}:{event.start_mark.line + 1}'
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+        nodes += isinstance(event, yaml.NodeEvent)
+        found = _refused(event)
+        if found:
+            yield errors.Problem(
+                where=where, found=found, expected='plain YAML',
+                remedy='write the value out where it is needed')
+        length = len(getattr(event, 'value', ''))
+        if length > MAX_SCALAR_CHARS:
+            yield errors.Problem(
+                where=where, found=f'a value of {length} characters',
+                expected=f'at most {MAX_SCALAR_CHARS}',
+                remedy='shorten it, or look for a missing quote')
+        too_much = ('a second document' if documents > 1 else
+                    f'more than {MAX_DEPTH} levels' if depth > MAX_DEPTH else
+                    f'more than {MAX_NODES} keys and values'
+                    if nodes > MAX_NODES else '')
+        if too_much:
+            yield errors.Problem(
+                where=where, found=too_much,
+                expected='one document of a few levels and at most '
+                         f'{MAX_NODES} keys and values',
+                remedy='remove what is too much')
+            return
+
+
+def _refused(event: yaml.Event) -> str:
+    if isinstance(event, yaml.AliasEvent):
+        return f'the alias *{event.anchor}'
+    if getattr(event, 'anchor', None):
+        return f'the anchor &{event.anchor}'
+    tag = getattr(event, 'tag', None)
+    return f'the YAML tag {tag}' if tag else ''
+
+
+def _syntax(error: yaml.YAMLError, file: str) -> errors.Problem:
+    mark = (getattr(error, 'problem_mark', None)
+            or getattr(error, 'context_mark', None))
+    said = [getattr(error, name, None)
+            for name in ('context', 'problem', 'reason')]
+    found = ', '.join(filter(None, said)) or ' '.join(str(error).split())
+    return errors.Problem(
+        where=f'{file}:{mark.line + 1}' if mark else file,
+        found=found, expected='YAML',
+        remedy='look at the indentation, colons and quotes there and on the '
+               'line above')
+
+
+class _Reading:
+    """Builds values from YAML nodes and keeps the lines."""
+
+    def __init__(self, file: str) -> None:
+        self.lines: dict[catalogs.Path, int] = {}
+        self.problems: list[errors.Problem] = []
+        self._file = file
+        self._loader = yaml.SafeLoader('')
+
+    def value(self, node: yaml.Node, path: catalogs.Path) -> object:
+        """The value of a node; its line is kept unless a key had one."""
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*path, index))
+                    for item, index in zip(node.value, itertools.count())]
+        return self._scalar(node, path)
+
+    def _mapping(self, node: yaml.MappingNode,
+                 path: catalogs.Path) -> dict[str, object]:
+        result: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._problem(line, 'a key that is not text', 'a plain key',
+                              'look at the brackets and braces there')
+                continue
+            key = key_node.value
+            if key in result:
+                first = self.lines[(*path, key)]
+                self._problem(
+                    line, f'key {key!r} again, after line {first}',
+                    'each key once', 'remove or rename one of them')
+                continue
+            self.lines[(*path, key)] = line
+            result[key] = self.value(value_node, (*path, key))
+        return result
+
+    def _scalar(self, node: yaml.ScalarNode, path: catalogs.Path) -> object:
+        # Dates and the like are not wanted: they stay the text they were.
+        if node.tag not in _SCALARS:
+            return node.value
+        try:
+            return self._loader.construct_object(node)
+        except ValueError:
+            # Python and PyYAML refuse some numbers, such as 5000 digits.
+            self._problem(node.start_mark.line + 1, 'an unreadable number',
+                          'a number or text',
+                          f'correct {".".join(map(str, path))}')
+            return None
+
+    def _problem(self, line: int, found: str, expected: str,
+                 remedy: str) -> None:
+        self.problems.append(errors.Problem(
+            where=f'{self._file}:{line}', found=found, expected=expected,
+            remedy=remedy))

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reads what OSDs are: object store, disks, I/O schedulers. Writes nothing.
+
+OSDs tell the monitors when they start (`osd metadata`, the keys of which are
+those of Ceph 16.2 and later); the I/O scheduler is not among it and can only
+be seen on the OSD's own host.
+"""
+
+import collections.abc
+import dataclasses
+import pathlib
+import platform
+import re
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import osd_requirements
+
+SYS_BLOCK = pathlib.Path('/sys/block')
+
+_DISK = re.compile(r'[A-Za-z0-9._!-]+')
+_IN_USE = re.compile(r'\[([a-z0-9-]+)\]')
+#: {type in statfs(2), as FileStore tells it: file system}.
+_FILE_SYSTEMS = {'0x58465342': 'xfs', '0x9123683e': 'btrfs',
+                 '0xef53': 'ext4', '0x2fc12fc1': 'zfs'}
+
+
+def observe(session: ceph_session.Session, *,
+            host: str | None = None, sys_block: pathlib.Path = SYS_BLOCK,
+            ) -> dict[int, osd_requirements.Facts]:
+    """What each OSD of a cluster is.
+
+    :param host: name of this host, of whose OSDs the I/O scheduler is read;
+        None: as its kernel calls it.
+    :param sys_block: where the kernel shows disks.
+    :returns: {OSD id: facts}, of those that ever told any.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    here = platform.node() if host is None else host
+    tree = session.command('osd tree')
+    up = {node['id'] for node in (*tree['nodes'], *tree.get('stray', ()))
+          if node.get('status') == 'up'}
+    found = {}
+    for metadata in session.command('osd metadata'):
+        facts = parse(metadata, is_up=metadata['id'] in up)
+        if facts.is_up and facts.host == here:
+            facts = dataclasses.replace(
+                facts, schedulers=schedulers(facts.disks, sys_block))
+        found[metadata['id']] = facts
+    return found
+
+
+def parse(metadata: dict, *, is_up: bool) -> osd_requirements.Facts:
+    """An OSD of `osd metadata`.
+
+    :param metadata: an OSD that never started has only its id.
+    :param is_up: whether it runs.
+    """
+    store = metadata.get('osd_objectstore')
+    return osd_requirements.Facts(
+        is_up=is_up, host=metadata.get('hostname'), object_store=store,
+        rotational=_flag(metadata.get('bluestore_bdev_rotational',
+                                      metadata.get('rotational'))),
+        file_system=_file_system(metadata.get('filestore_f_type')),
+        disks=_disks_of_data(metadata), parts=_parts(metadata))
+
+
+def schedulers(disks: collections.abc.Iterable[str],
+               sys_block: pathlib.Path) -> dict[str, str]:
+    """{disk: the I/O scheduler that it uses}, of those that can be read.
+
+    :param disks: kernel names of disks of this host.
+    :param sys_block: where the kernel shows disks.
+    """
+    found = {}
+    for disk in sorted(disks):
+        try:
+            text = (sys_block / disk / 'queue' / 'scheduler').read_text()
+        except OSError:
+            # Not readable from here, such as in a container: not known.
+            continue
+        # One word where there is no choice.
+        match = _IN_USE.search(text)
+        found[disk] = match[1] if match else text.strip()
+    return found
+
+
+def _flag(text: str | None) -> bool | None:
+    return {'0': False, '1': True}.get(text)
+
+
+def _file_system(f_type: str | None) -> str | None:
+    return None if f_type is None else _FILE_SYSTEMS.get(f_type, f_type)
+
+
+def _disks(text: str | None) -> frozenset[str]:
+    """Kernel names; LVM and partitions were resolved by Ceph."""
+    return frozenset(name for name in (text or '').split(',')
+                     if _DISK.fullmatch(name))
+
+
+def _disks_of_data(metadata: dict) -> frozenset[str]:
+    if 'bluestore_bdev_devices' in metadata:
+        return _disks(metadata['bluestore_bdev_devices'])
+    # FileStore; `devices` has the disk of the journal, too.
+    return (_disk_of_node(metadata.get('backend_filestore_dev_node'))
+            or _disks(metadata.get('devices')))
+
+
+def _disk_of_node(node: str | None) -> frozenset[str]:
+    """Of FileStore's keys, which stop at a device of LVM."""
+    name = pathlib.PurePath(node or 'unknown').name
+    if name == 'unknown' or name.startswith('dm-'):
+        return frozenset()
+    return _disks(name)
+
+
+def _parts(metadata: dict) -> dict[str, osd_requirements.Part] | None:
+    if metadata.get('osd_objectstore') == 'filestore':
+        return {'journal': osd_requirements.Part(
+            disks=_disk_of_node(
+                metadata.get('backend_filestore_journal_dev_node')),
+            rotational=_flag(metadata.get('journal_rotational')))}
+    dedicated = {name: _flag(metadata.get(f'bluefs_dedicated_{name}'))
+                 for name in ('db', 'wal')}
+    if None in dedicated.values():
+        return None
+    return {name: osd_requirements.Part(
+        disks=_disks(metadata.get(f'bluefs_{name}_devices')),
+        rotational=_flag(metadata.get(f'bluefs_{name}_rotational')))
+        for name, is_so in dedicated.items() if is_so}

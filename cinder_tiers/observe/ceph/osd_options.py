@@ -1,0 +1,260 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Reads from the OSDs themselves what options they use. Writes nothing.
+
+The configuration of the monitors says what OSDs were told; this asks each
+running OSD of a device class or host what it made of that.
+"""
+
+import errno
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import ceph as state
+
+# A command to an OSD that is down.
+_DOWN = (errno.ENXIO, errno.ETIMEDOUT, errno.EAGAIN)
+_OP_QUEUE = 'osd_op_queue'
+# Layers of an OSD's own.
+_LOCAL = {'cmdline', 'env', 'file'}
+_NO_OPTION = (errno.ENOENT, errno.EINVAL)
+
+
+def observe(session: ceph_session.Session, catalog: catalogs.Catalog,
+            ) -> dict[str, dict]:
+    """Options of OSDs, as far as the catalog declares any.
+
+    :returns: `class_options`, `host_options`, `told_options` and
+        `option_schemas` of `state.CephState`.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    cluster = catalog.clusters[session.cluster.name]
+    of_classes: dict[str, set[str]] = {}
+    for tier in catalog.tiers_of(cluster.name):
+        if tier.rbd and tier.rbd.osd_options:
+            of_classes.setdefault(tier.rbd.device_class, set()).update(
+                tier.rbd.osd_options)
+    of_hosts = {host: set(options)
+                for host, options in cluster.host_osd_options.items()}
+    schemas = schemas_of(session, set().union(*of_classes.values(),
+                                              *of_hosts.values()))
+
+    def seen(mask: str, declared: dict[str, set[str]],
+             ) -> dict[str, state.OsdOptions]:
+        return {name: in_effect(session, mask, name, {
+            option: schemas[option] for option in options & schemas.keys()})
+            for name, options in declared.items()}
+
+    return {'option_schemas': schemas,
+            'told_options': told_options(session) if schemas else {},
+            'class_options': seen(osd_options.CLASS, of_classes),
+            'host_options': seen(osd_options.HOST, of_hosts)}
+
+
+def told(session: ceph_session.Session, mask: str,
+         name: str) -> state.OsdOptions:
+    """The options that the monitors have for a device class or host.
+
+    :param mask: class or host.
+    :param name: of the device class or host.
+    :returns: their values in effect, not those of the monitors.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    names = {entry['name'] for entry in session.command('config dump')
+             if entry['section'] == 'osd'
+             and entry['mask'] == f'{mask}:{name}'}
+    return in_effect(session, mask, name, schemas_of(session, names))
+
+
+def told_options(session: ceph_session.Session) -> dict[str, dict[str, str]]:
+    """What the monitors have for some of the OSDs.
+
+    :returns: {mask, such as class:ssd: {option: value}}.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for entry in session.command('config dump'):
+        if entry['section'] == 'osd' and entry['mask']:
+            found.setdefault(entry['mask'], {})[entry['name']] = entry['value']
+    return found
+
+
+def schemas_of(session: ceph_session.Session,
+               names: set[str]) -> dict[str, osd_options.Schema]:
+    """{option: schema} of the options that the cluster knows.
+
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    found = {}
+    for name in sorted(names):
+        try:
+            answer = session.command('config help', key=name)
+        except ceph_session.CommandFailed as error:
+            if error.errno in _NO_OPTION:
+                continue
+            raise
+        found[name] = parse_schema(answer)
+    return found
+
+
+def parse_schema(told: dict) -> osd_options.Schema:
+    """An option of `config help`."""
+    default = told.get('daemon_default', '')
+    if default in ('', None):
+        default = told['default']
+    return osd_options.Schema(
+        name=told['name'], kind=told['type'],
+        words=tuple(told.get('enum_values', ())),
+        default=_text(default), at_runtime=(
+            told['can_update_at_runtime']
+            and told['name'] not in osd_options.READ_AT_START))
+
+
+def in_effect(session: ceph_session.Session, mask: str, name: str,
+              schemas: dict[str, osd_options.Schema]) -> state.OsdOptions:
+    """Options as the running OSDs of a device class or host use them.
+
+    :param mask: class or host.
+    :param name: of the device class or host; of one without OSDs no option
+        is in effect.
+    :param schemas: of the options in question.
+    :raises errors.Unreachable: when it has OSDs, and none of them answers.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    osd_ids = _osds(session, mask, name) if schemas else []
+    if not osd_ids:
+        return state.OsdOptions(name=name, values={})
+    diffs = {}
+    for osd_id in osd_ids:
+        try:
+            diffs[osd_id] = session.tell(osd_id, 'config diff')['diff']
+        except ceph_session.CommandFailed as error:
+            if error.errno not in _DOWN:
+                raise
+    if not diffs:
+        raise errors.Unreachable(
+            f'no OSD of {mask} {name} of Ceph cluster '
+            f'{session.cluster.name!r} answers; see "ceph osd tree"')
+    queue = schemas_of(session, {_OP_QUEUE})[_OP_QUEUE].default
+    dumped = ([] if all(schema.at_runtime for schema in schemas.values())
+              else session.command('config dump'))
+    values, reasons, after_restart = {}, {}, {}
+    for option, schema in schemas.items():
+        now = {osd_id: _value(schema, diff) for osd_id, diff in diffs.items()}
+        reasons[option] = _reason(option, diffs, queue)
+        if not schema.at_runtime:
+            later = {osd_id: _at_start(schema, diff, dumped, osd_id)
+                     for osd_id, diff in diffs.items()}
+            if option in osd_options.READ_AT_START:
+                now = later
+            if later != now:
+                after_restart[option] = osd_options.shown(later)
+            free = {osd_id: value for osd_id, value in now.items()
+                    if not _LOCAL & diffs[osd_id].get(option, {}).keys()}
+            reasons[option] = _reason_at_start(
+                schema, free, later, f'{mask}:{name}', dumped,
+            ) or reasons[option]
+        values[option] = osd_options.shown(now)
+    return state.OsdOptions(name=name, values=values, reasons=reasons,
+                            after_restart=after_restart)
+
+
+def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
+    """Ids of the OSDs of a device class or host."""
+    if mask == osd_options.CLASS:
+        return session.command('osd crush class ls-osd', class_=name)
+    try:
+        return session.command('osd ls-tree', name=name)
+    except ceph_session.CommandFailed as error:
+        if error.errno == errno.ENOENT:
+            return []
+        raise
+
+
+def _value(schema: osd_options.Schema, diff: dict) -> str:
+    layers = diff.get(schema.name)
+    return _normal(schema,
+                   schema.default if layers is None else layers['final'])
+
+
+def _at_start(schema: osd_options.Schema, diff: dict, dumped: list[dict],
+              osd_id: int) -> str:
+    """The value that an OSD will have when it is started again.
+
+    The monitors do not know the class and the host of what asks them at its
+    start (ConfigMonitor::refresh_config, which takes it for a client), so
+    sections with a mask do not count.
+
+    :param dumped: what the monitors have (`config dump`).
+    """
+    layers = diff.get(schema.name, {})
+    for layer in ('cmdline', 'env', 'file'):  # the strongest first
+        if layer in layers:
+            return _normal(schema, layers[layer])
+    stored = {entry['section']: entry['value'] for entry in dumped
+              if entry['name'] == schema.name and not entry['mask']}
+    for section in (f'osd.{osd_id}', 'osd', 'global'):
+        if section in stored:
+            return _normal(schema, stored[section])
+    return _normal(schema, schema.default)
+
+
+def _reason_at_start(schema: osd_options.Schema, now: dict[int, str],
+                     later: dict[int, str], mask: str, dumped: list[dict],
+                     ) -> str:
+    """Why OSDs do not use an option that counts from their start.
+
+    :param now: {OSD id: value in use}, of those without a value of their
+        own.
+    :param later: {OSD id: value after a restart}.
+    :returns: '' when nothing of the kind is the matter.
+    """
+    late = [osd_id for osd_id in now if later[osd_id] != now[osd_id]]
+    if late:
+        return osd_options.restart_reason(late)
+    told = {_normal(schema, entry['value']) for entry in dumped
+            if (entry['section'], entry['mask'], entry['name'])
+            == ('osd', mask, schema.name)}
+    return ''.join(
+        osd_options.start_reason(schema.name, value, unmoved)
+        for value in told if (unmoved := [
+            osd_id for osd_id in now if now[osd_id] != value]))
+
+
+def _normal(schema: osd_options.Schema, value: object) -> str:
+    text = _text(value)
+    try:
+        return osd_options.normal(schema, text)
+    except ValueError:  # whatever it is, it is not what is wanted
+        return text
+
+
+def _reason(name: str, diffs: dict[int, dict], default_queue: str) -> str:
+    """Of the first OSD that tells the most, by id.
+
+    :param default_queue: osd_op_queue of an OSD that was told no other.
+    """
+    seen = []
+    for _, diff in sorted(diffs.items()):
+        layers = {layer: value for layer, value in diff.get(name, {}).items()
+                  if layer not in ('default', 'final')}
+        seen.append((len(layers), layers, diff))
+    _, layers, diff = max(seen, key=lambda one: one[0])
+    queue = _text(diff.get(_OP_QUEUE, {}).get('final', default_queue))
+    return osd_options.reason(layers, op_queue=queue)
+
+
+def _text(value: object) -> str:
+    """A JSON value as Ceph writes it in text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reads all volumes and all images by pages, and clones by images.
+
+The number of calls grows with pages and images, never with volumes; volumes
+are handed on as they come, so that no more than a page of them is held.
+Writes nothing. Must not know what is looked for in them.
+"""
+
+import collections.abc
+
+import openstack.connection
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.observe import for_audit as survey
+from cinder_tiers.observe import visible_cloud as placement
+
+#: Entries of a page: the most that Cinder (osapi_max_limit) and Glance
+#: (api_limit_max) give by default. They may give fewer.
+PAGE = 1000
+#: How Cinder's RBD driver names images (volume_name_template's default).
+_RBD_PREFIX = 'volume-'
+
+
+def volumes(connection: openstack.connection.Connection,
+            known: facts.Facts, *, page: int = PAGE,
+            ) -> collections.abc.Iterator[facts.KnownVolume]:
+    """The volumes of all projects, newest first.
+
+    :param connection: of an administrator; Cinder shows others their own.
+    :param known: for the volume types.
+    :param page: how many to ask for at a time.
+    :raises errors.Unreachable: Cinder does not answer, or the last volume of
+        a page was deleted before the next was asked for.
+    """
+    with placement.asking('Cinder did not list all volumes; run the audit '
+                          'again if one was deleted meanwhile'):
+        for found in connection.block_storage.volumes(
+                details=True, all_projects=True, limit=page):
+            yield placement.parse_volume(found, known)
+
+
+class Images:
+    """The images of all projects, listed when one is first asked for.
+
+    :param connection: of an administrator.
+    :param page: how many to ask for at a time.
+    """
+
+    def __init__(self, connection: openstack.connection.Connection, *,
+                 page: int = PAGE) -> None:
+        self._connection = connection
+        self._page = page
+        self._found: dict[str, facts.KnownImage] | audit.Unread | None = None
+
+    def find(self, image_id: str) -> facts.KnownImage | None:
+        """An image; None when it is gone.
+
+        :param image_id: its id.
+        :raises errors.Unreachable: Glance did not list the images; it is not
+            asked a second time.
+        """
+        if self._found is None:
+            self._found = survey.attempt(self._list)
+        if isinstance(self._found, audit.Unread):
+            raise errors.Unreachable(self._found.reason)
+        return self._found.get(image_id)
+
+    def _list(self) -> dict[str, facts.KnownImage]:
+        with placement.asking('Glance did not list images'):
+            # A list is of hidden images, or of the others.
+            return {one.id: placement.parse_image(one)
+                    for is_hidden in (False, True)
+                    for one in self._connection.image.images(
+                        visibility='all', is_hidden=is_hidden,
+                        limit=self._page)}
+
+
+def residency(catalog: catalogs.Catalog, clusters: survey.Sessions,
+              ) -> audit_volumes.Residency:
+    """Which volumes are copy-on-write clones of images.
+
+    :param catalog: for the tiers and their clusters' pool of images.
+    :param clusters: {name of the cluster: session, or why there is none}.
+    """
+    clones: dict[str, str] = {}
+    of_cluster: dict[str, str] = {}
+    for cluster in catalog.clusters_in_use:
+        session = clusters[cluster.name]
+        if cluster.images_pool and not isinstance(session, audit.Unread):
+            session = survey.attempt(lambda session=session: clones.update(
+                _clones(session)))
+        if cluster.images_pool:
+            of_cluster[cluster.name] = (
+                session.reason if isinstance(session, audit.Unread) else '')
+    return audit_volumes.Residency(clones=clones, unread={
+        tier.name: of_cluster[tier.rbd.cluster] for tier in catalog.tiers
+        if tier.rbd and tier.rbd.cluster in of_cluster}, pools={
+        tier.name: tier.rbd.pool for tier in catalog.tiers if tier.rbd})
+
+
+def _clones(session: ceph_session.Session) -> dict[str, str]:
+    pool = session.cluster.images_pool
+    return {clone.removeprefix(_RBD_PREFIX): f'{pool}/{image}'
+            for image, clone in session.clones(pool)}

@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Tells one cloud from another. Writes nothing."""
+
+import urllib.parse
+
+from keystoneauth1 import identity
+import openstack.connection
+
+from cinder_tiers.domain import errors
+from cinder_tiers.observe.cinder import state as cinder
+
+
+def identity_of(connection: openstack.connection.Connection) -> str:
+    """A text that is the same for all who reach this Cinder.
+
+    It is the id of the service in Keystone's catalog and the region, since
+    its URL differs by interface and by project. Without a catalog it is the
+    URL without the project.
+
+    :raises errors.Unreachable: when Keystone does not answer, or refuses, or
+        has no block storage.
+    """
+    try:
+        service = connection.block_storage
+        if isinstance(connection.session.auth, identity.BaseIdentityPlugin):
+            found = connection.session.auth.get_endpoint_data(
+                connection.session, service_type='block-storage',
+                interface=service.interface, region_name=service.region_name,
+                skip_discovery=True)
+            if found and found.service_id:
+                return f'{found.service_id} {found.region_name}'
+        url = service.get_endpoint()
+    except cinder.API_ERRORS as error:
+        raise errors.Unreachable(
+            f'Keystone did not tell where Cinder is: {error}') from error
+    if not url:
+        raise errors.Unreachable('Keystone knows no block storage in region '
+                                 f'{service.region_name}')
+    parts = urllib.parse.urlsplit(url)
+    return f'{parts.netloc}{parts.path.partition("/v3")[0]}'

@@ -1,0 +1,87 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reads all that an audit is held against, as far as it can be read.
+
+Where `world` stops at the first service that does not answer, this goes on
+and says which did not. Writes nothing.
+"""
+
+import collections.abc
+import contextlib
+import typing
+
+import openstack.connection
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import osd_metadata
+from cinder_tiers.observe import for_plan as world
+from cinder_tiers.observe import keystone
+
+_Value = typing.TypeVar('_Value')
+
+#: {name of a cluster: session, or why there is none}
+Sessions = dict[str, ceph_session.Session | audit.Unread]
+
+
+def attempt(read: collections.abc.Callable[[], _Value],
+            ) -> _Value | audit.Unread:
+    """What a reader returns, or why it could not read.
+
+    :param read: raises an errors.TiersError when it cannot.
+    """
+    try:
+        return read()
+    except errors.TiersError as error:
+        return audit.Unread(reason=str(error))
+
+
+@contextlib.contextmanager
+def sessions(catalog: catalogs.Catalog, names: collections.abc.Container[str],
+             ) -> collections.abc.Iterator[Sessions]:
+    """Opens sessions with those of the clusters in use that are reachable.
+
+    :param names: of the clusters that matter; the others are not asked.
+    :returns: a context; its value has an entry for each cluster in use.
+    """
+    with contextlib.ExitStack() as stack:
+        yield {
+            cluster.name: attempt(lambda cluster=cluster: stack.enter_context(
+                ceph_session.session(cluster)))
+            if cluster.name in names
+            else audit.Unread(reason='it was not asked for')
+            for cluster in catalog.clusters_in_use}
+
+
+def observe(*, catalog: catalogs.Catalog,
+            connection: openstack.connection.Connection,
+            clusters: Sessions) -> audit.Observed:
+    """The state of Cinder, of the catalog's projects and of each cluster.
+
+    :param clusters: {name of the cluster: session, or why there is none}.
+    """
+    return audit.Observed(
+        cinder=attempt(lambda: world.observe_cinder(connection, catalog)),
+        projects=attempt(
+            lambda: keystone.observe(connection, catalog.projects)),
+        ceph={name: one if isinstance(one, audit.Unread) else attempt(
+            lambda one=one: ceph.observe(one, catalog))
+            for name, one in clusters.items()},
+        osds={name: one if isinstance(one, audit.Unread) else attempt(
+            lambda one=one: osd_metadata.observe(one))
+            for name, one in clusters.items() if any(
+                tier.rbd.osd_requirements
+                for tier in catalog.tiers_of(name))})

@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Reads what exists in Cinder and in Ceph clusters, without a catalog.
+
+A cluster that is not reachable is told and does not stop the rest. Writes
+nothing. Must not know what becomes of it.
+"""
+
+import collections.abc
+
+import openstack.connection
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.export import inventory
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.observe.ceph import cache_tier as ceph_cache
+from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import osd_options as ceph_osds
+from cinder_tiers.observe.cinder import state as cinder
+from cinder_tiers.observe import for_audit as survey
+from cinder_tiers.observe import keystone
+from cinder_tiers.observe import visible_cloud as placement
+
+#: {device class or host: {option: value}}
+_Told = dict[str, dict[str, str]]
+
+
+def observe(connection: openstack.connection.Connection,
+            clusters: collections.abc.Iterable[catalogs.Cluster],
+            ) -> inventory.Inventory:
+    """What exists, as far as a catalog could declare it.
+
+    :param connection: of an administrator.
+    :param clusters: those to ask, each with a name of its own.
+    :raises errors.Unreachable: Cinder or Keystone does not answer, or
+        refuses.
+    """
+    found = cinder.observe(connection, access_of_all=True)
+    backends = placement.observe_backends(connection)
+    if backends is None:
+        raise errors.Unreachable(
+            'Cinder does not show you its backends; the user must be an '
+            'administrator of block storage')
+    locations = [one for one in map(inventory.location_of, backends) if one]
+    asked = {one.name: survey.attempt(
+        lambda one=one: _cluster(one, locations)) for one in clusters}
+    return inventory.Inventory(
+        cinder=found, backends=backends,
+        clusters=tuple(one for one in asked.values()
+                       if isinstance(one, inventory.KnownCluster)),
+        unreached={name: one.reason for name, one in asked.items()
+                   if isinstance(one, audit.Unread)},
+        projects=keystone.names(connection, sorted(set().union(*(
+            one.projects for one in found.volume_types.values())))))
+
+
+def _cluster(cluster: catalogs.Cluster,
+             locations: list[inventory.Location],
+             ) -> inventory.KnownCluster:
+    with ceph_session.session(cluster) as session:
+        return read_cluster(session, locations)
+
+
+def read_cluster(session: ceph_session.Session,
+                 locations: collections.abc.Iterable[inventory.Location],
+                 ) -> inventory.KnownCluster:
+    """What exists in a cluster, as far as Cinder has to do with it.
+
+    :param session: with the cluster.
+    :param locations: where backends keep volumes, in any cluster.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    fsid = session.command('mon dump')['fsid'].lower()
+    own = [one for one in locations if one.fsid == fsid]
+    pools = ceph.pools(session, with_rbd_options={one.pool for one in own})
+    rules = ceph.crush_rules(session)
+    osds = ceph.parse_osds(session.command('osd tree'))
+    heads = [pools[one.pool] for one in own if one.pool in pools]
+    classes = {rules[pool.crush_rule].device_class
+               for head in heads for pool in (
+                   head, pools.get(head.rbd_default_data_pool or ''))
+               if pool} & {osd.device_class for osd in osds}
+    told = {name: options for name, options
+            in _told(session, osd_options.CLASS).items() if name in classes}
+    told_hosts = _told(session, osd_options.HOST)
+    schemas = ceph_osds.schemas_of(session, set().union(
+        *told.values(), *told_hosts.values()))
+    users = {f'client.{one.user}' for one in own}
+    return inventory.KnownCluster(
+        cluster=session.cluster, fsid=fsid, told=told,
+        told_hosts=told_hosts,
+        ceph=state.CephState(
+            crush_rules=rules, pools=pools, osds=osds,
+            erasure_code_profiles=ceph.erasure_code_profiles(session, {
+                pool.erasure_code_profile for pool in pools.values()
+                if pool.erasure_code_profile}),
+            users={name: user for name in sorted(users)
+                   if (user := ceph.cephx_user(session, name))},
+            option_schemas=schemas,
+            class_options=_used(session, osd_options.CLASS, told, schemas),
+            host_options=_used(session, osd_options.HOST, {
+                host: told_hosts[host] for host in told_hosts.keys() & {
+                    osd.location.get('host') for osd in osds}}, schemas),
+            cache_tiers=ceph_cache.of_all_pools(session)))
+
+
+def _told(session: ceph_session.Session, mask: str) -> _Told:
+    """{device class or host: {option: value}} that the monitors have.
+
+    :param mask: class or host.
+    """
+    told: _Told = {}
+    for entry in session.command('config dump'):
+        kind, _, name = entry['mask'].partition(':')
+        if entry['section'] == 'osd' and kind == mask:
+            told.setdefault(name, {})[entry['name']] = entry['value']
+    return told
+
+
+def _used(session: ceph_session.Session, mask: str, told: _Told,
+          schemas: dict[str, osd_options.Schema],
+          ) -> dict[str, state.OsdOptions]:
+    """What the OSDs make of what the monitors told them.
+
+    :param schemas: {option: schema} of those that the cluster knows.
+    """
+    used = {}
+    for name, options in told.items():
+        try:
+            used[name] = ceph_osds.in_effect(session, mask, name, {
+                option: schemas[option] for option in options
+                if option in schemas})
+        # All of them are down; a plan would not go on, an export says so.
+        except errors.Unreachable:
+            used[name] = state.OsdOptions(name=name, values={})
+    return used

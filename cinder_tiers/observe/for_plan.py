@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reads all that a plan is compared with. Writes nothing."""
+
+import collections.abc
+import contextlib
+import dataclasses
+
+import openstack.connection
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import volume_type as plan_volume_types
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import usage as ceph_usage
+from cinder_tiers.observe.cinder import state as cinder
+from cinder_tiers.observe import keystone
+
+
+@contextlib.contextmanager
+def sessions(catalog: catalogs.Catalog) -> collections.abc.Iterator[
+        dict[str, ceph_session.Session]]:
+    """Opens sessions with the clusters that have a tier.
+
+    :returns: a context; {name of the cluster: session}.
+    :raises errors.Unreachable: when one of them is not reachable.
+    """
+    with contextlib.ExitStack() as stack:
+        yield {
+            cluster.name: stack.enter_context(ceph_session.session(cluster))
+            for cluster in catalog.clusters_in_use}
+
+
+def observe(*, catalog: catalogs.Catalog,
+            connection: openstack.connection.Connection,
+            clusters: dict[str, ceph_session.Session]) -> state.ActualState:
+    """The state of Cinder, of the catalog's projects and of each cluster.
+
+    :param clusters: {name of the cluster: session}.
+    :raises errors.TiersError: when a service does not answer or refuses.
+    """
+    return state.ActualState(
+        cinder=observe_cinder(connection, catalog),
+        projects=keystone.observe(connection, catalog.projects),
+        ceph={name: dataclasses.replace(ceph.observe(session, catalog),
+                                        usage=ceph_usage.attempt(session))
+              for name, session in clusters.items()})
+
+
+def observe_cinder(connection: openstack.connection.Connection,
+                   catalog: catalogs.Catalog) -> state.CinderState:
+    """The state of Cinder, and whether types that would change have volumes.
+
+    :param connection: of an administrator.
+    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    """
+    found = cinder.observe(connection, named=catalog.volume_types)
+    return cinder.with_use(
+        connection, found, plan_volume_types.of_which_use_matters(
+            catalog=catalog, volume_types=found.volume_types))
+
+
+def reader(*, connection: openstack.connection.Connection,
+           clusters: dict[str, ceph_session.Session],
+           ) -> collections.abc.Callable[[actions.Key],
+                                         actions.Resource | None]:
+    """A function that reads one object as it is in effect.
+
+    :param clusters: {name of the cluster: session}.
+    :returns: it takes a key, and returns None for what does not exist.
+    """
+    def read(key: actions.Key) -> actions.Resource | None:
+        if key.cluster is None:
+            return cinder.read(connection, key)
+        return ceph.read(clusters[key.cluster], key)
+
+    return read

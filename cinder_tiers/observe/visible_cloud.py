@@ -1,0 +1,319 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reads through the APIs what an explanation of placement needs.
+
+Reads as the user that the connection is of: what the user may not see is
+named, not guessed. Writes nothing. Must not know any rule of placement.
+"""
+
+import collections.abc
+import contextlib
+import dataclasses
+import re
+
+import openstack.connection
+import openstack.exceptions
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import backends
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import image_properties
+from cinder_tiers.observe.cinder import state as cinder
+
+#: Extra specs that Cinder shows to everybody who sees any (cinder/policies/
+#: type_extra_specs.py, 29.0.0).
+_SHOWN_TO_ALL = frozenset({'RESKEY:availability_zones', 'multiattach',
+                           'replication_enabled'})
+_REFUSALS = (openstack.exceptions.ForbiddenException,
+             openstack.exceptions.NotFoundException)
+_PROJECT_ID = re.compile('[0-9a-f]{32}')
+
+
+@contextlib.contextmanager
+def asking(what: str) -> collections.abc.Iterator[None]:
+    """Turns errors of an API into an expected failure.
+
+    :param what: what the service did not do.
+    :raises errors.Unreachable: in place of an error of openstacksdk.
+    """
+    try:
+        yield
+    except cinder.API_ERRORS as error:
+        raise errors.Unreachable(f'{what}: {error}') from error
+
+
+def observe(connection: openstack.connection.Connection, *,
+            project: str | None = None) -> facts.Facts:
+    """What the user may see of volume types, defaults and backends.
+
+    :param connection: of the user.
+    :param project: id of the project that a new volume would be of, for its
+        default type; None when no type has to be found.
+    :raises errors.TiersError: a service does not answer, or the project is
+        not for this user to ask about.
+    """
+    known = observe_types(connection)
+    if not known.is_admin and project not in (None, known.project):
+        raise errors.Unreachable(
+            f'project {project} is not your own; only an administrator of '
+            'block storage can ask for others')
+    hidden = [*known.hidden]
+    default = project and _default_type(connection, project, known.project,
+                                        known.types, hidden)
+    return dataclasses.replace(
+        known, default_type=default, backends=_backends(connection, hidden),
+        hidden=tuple(hidden))
+
+
+def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
+    """What the user may see of volume types, and nothing else.
+
+    :param connection: of the user.
+    :returns: facts without a default type and without backends.
+    :raises errors.Unreachable: a service does not answer.
+    """
+    own = own_project(connection)
+    hidden: list[facts.Hidden] = []
+    with asking('Cinder did not list volume types'):
+        found = list(connection.block_storage.types(is_public='None'))
+        # Only an administrator may ask for private types; others get the
+        # same answer, whatever they ask for.
+        is_admin = {one.id for one in found} != {
+            one.id
+            for one in connection.block_storage.types(is_public='False')}
+        if not is_admin and not any(
+                set(one.extra_specs or {}) - _SHOWN_TO_ALL for one in found):
+            hidden.append(facts.EXTRA_SPECS)
+        types = _types(connection, found, own, is_admin, hidden)
+    return facts.Facts(project=own, is_admin=is_admin, types=types,
+                       default_type=None, backends=None,
+                       hidden=tuple(hidden))
+
+
+def observe_backends(connection: openstack.connection.Connection,
+                     ) -> tuple[backends.Backend, ...] | None:
+    """The backends that report to Cinder; None when they are hidden.
+
+    :param connection: of the user.
+    :raises errors.Unreachable: Cinder, or its scheduler, does not answer.
+    """
+    return _backends(connection, [])
+
+
+def own_project(connection: openstack.connection.Connection) -> str:
+    """Id of the user's project.
+
+    :param connection: of the user.
+    :raises errors.Unreachable: the token is for no project.
+    """
+    with asking('Keystone gave no token'):
+        project = connection.current_project_id
+    if not project:
+        raise errors.Unreachable('the token is for no project; log in with '
+                                 'one (--os-project-name)')
+    return project
+
+
+def _types(connection: openstack.connection.Connection,
+           found: collections.abc.Iterable, own: str, is_admin: bool,
+           hidden: list[facts.Hidden]) -> tuple[facts.KnownType, ...]:
+    """All types that the user sees.
+
+    A member sees the private types that its project may use, and no others.
+    """
+    is_listed = True
+    types = []
+    for one in sorted(found, key=lambda one: (one.name, one.id)):
+        projects = None
+        if not one.is_public:
+            projects = frozenset() if is_admin else frozenset({own})
+            try:
+                if is_listed:
+                    projects = frozenset(
+                        row['project_id'] for row in
+                        connection.block_storage.get_type_access(one))
+            except openstack.exceptions.ForbiddenException:
+                is_listed = False
+        types.append(facts.KnownType(
+            type_id=one.id, name=one.name, projects=projects,
+            description=one.description or '',
+            extra_specs=dict(one.extra_specs or {})))
+    if is_admin and not is_listed:
+        hidden.append(facts.TYPE_ACCESS)
+    return tuple(types)
+
+
+def _default_type(connection: openstack.connection.Connection, project: str,
+                  own: str, types: tuple[facts.KnownType, ...],
+                  hidden: list[facts.Hidden]) -> facts.DefaultType | None:
+    """The type of requests without one; the cloud's only for `own`.
+
+    Cinder tells a user one default type, and not whose it is. All projects'
+    are listed, for Cinder asks Keystone when it is asked for one project's.
+    """
+    with asking('Cinder did not tell the default volume type'):
+        is_projects = False
+        try:
+            for one in connection.block_storage.default_types():
+                if one.project_id == project:
+                    return facts.DefaultType(
+                        volume_type=_known(types, one.volume_type_id),
+                        is_projects=True)
+        except openstack.exceptions.ForbiddenException:
+            is_projects = None
+            hidden.append(facts.PROJECT_DEFAULT)
+        if project != own:
+            return None
+        try:
+            default = connection.block_storage.get_type('default')
+        except _REFUSALS:
+            return None
+        return facts.DefaultType(
+            volume_type=_known(types, default.id, default.name),
+            is_projects=is_projects)
+
+
+def _known(types: tuple[facts.KnownType, ...], type_id: str,
+           name: str | None = None) -> facts.KnownType:
+    return next((one for one in types if one.type_id == type_id),
+                facts.KnownType(type_id=type_id, name=name or type_id,
+                                extra_specs={}, projects=frozenset()))
+
+
+def _backends(connection: openstack.connection.Connection,
+              hidden: list[facts.Hidden],
+              ) -> tuple[backends.Backend, ...] | None:
+    with asking('Cinder did not list its backends'):
+        try:
+            return tuple(
+                backends.Backend(name=pool.name,
+                                 capabilities=pool.capabilities or {})
+                for pool in connection.block_storage.backend_pools())
+        except openstack.exceptions.ForbiddenException:
+            hidden.append(facts.BACKENDS)
+            return None
+
+
+def find_project(connection: openstack.connection.Connection,
+                 ref: str) -> str:
+    """Id of a project.
+
+    :param connection: of the user; who may not list projects names an id.
+    :param ref: name or id.
+    :raises errors.Unreachable: there is no such project, or only its id
+        would do.
+    """
+    try:
+        found = connection.identity.find_project(ref)
+    except cinder.API_ERRORS as error:
+        if _PROJECT_ID.fullmatch(ref):
+            return ref
+        raise errors.Unreachable(
+            f'Keystone did not look up project {ref}: {error}; name its id '
+            'instead') from error
+    if found is None:
+        raise errors.Unreachable(f'there is no project {ref}; see '
+                                 '"openstack project list"')
+    return found.id
+
+
+def find_image(connection: openstack.connection.Connection,
+               ref: str) -> facts.KnownImage:
+    """An image as the user sees it.
+
+    :param connection: of the user.
+    :param ref: name or id.
+    :raises errors.Unreachable: there is no such image for the user, or more
+        than one, or Glance does not answer.
+    """
+    with asking(f'Glance did not show image {ref}'):
+        found = connection.image.find_image(ref)
+    if found is None:
+        raise errors.Unreachable(f'there is no image {ref} that this user '
+                                 'can see; see "openstack image list"')
+    return parse_image(found)
+
+
+def read_image(connection: openstack.connection.Connection,
+               image_id: str) -> facts.KnownImage | None:
+    """An image by its id; None when it is gone, or not for the user.
+
+    :param connection: of the user.
+    :param image_id: its id, as a volume holds it.
+    :raises errors.Unreachable: Glance does not answer.
+    """
+    with asking(f'Glance did not show image {image_id}'):
+        try:
+            return parse_image(connection.image.get_image(image_id))
+        except _REFUSALS:
+            return None
+
+
+def parse_image(found: object) -> facts.KnownImage:
+    """An image from the resource of openstacksdk.
+
+    :param found: the resource.
+    """
+    properties = found.properties or {}
+    type_ref = properties.get(image_properties.VOLUME_TYPE)
+    return facts.KnownImage(
+        image_id=found.id, name=found.name,
+        type_ref=type_ref if isinstance(type_ref, str) else None,
+        stands_for_snapshot=image_properties.boot_device(
+            properties.get(image_properties.BLOCK_DEVICES)) is not None,
+        brings_key=image_properties.brings_key(
+            properties.get(image_properties.ENCRYPTION_KEY)),
+        image=decision.Image(
+            owner=found.owner, visibility=found.visibility,
+            tags=frozenset(found.tags or ())))
+
+
+def find_volume(connection: openstack.connection.Connection, ref: str,
+                known: facts.Facts) -> facts.KnownVolume:
+    """A volume, in any project when the user is an administrator.
+
+    :param connection: of the user.
+    :param ref: name or id.
+    :param known: for its volume type.
+    :raises errors.Unreachable: there is no such volume for the user, or
+        more than one, or Cinder does not answer.
+    """
+    with asking(f'Cinder did not show volume {ref}'):
+        found = connection.block_storage.find_volume(
+            ref, all_projects=known.is_admin)
+    if found is None:
+        raise errors.Unreachable(f'there is no volume {ref} that this user '
+                                 'can see; see "openstack volume list"')
+    return parse_volume(found, known)
+
+
+def parse_volume(found: object, known: facts.Facts) -> facts.KnownVolume:
+    """A volume from the resource of openstacksdk.
+
+    :param found: the resource, with details.
+    :param known: for its volume type.
+    """
+    return facts.KnownVolume(
+        volume_id=found.id, name=found.name, status=found.status,
+        project=found.project_id or known.project,
+        type_name=found.volume_type, host=found.host,
+        volume_type=known.find_type(
+            found.volume_type_id or found.volume_type or ''),
+        image_id=(found.volume_image_metadata or {}).get('image_id'),
+        stored_id=found.migration_id,
+        fixed_by=next((fixed_by for source, fixed_by in (
+            (found.source_volume_id, decision.FixedBy.SOURCE_VOLUME),
+            (found.snapshot_id, decision.FixedBy.SNAPSHOT),
+            (found.group_id or found.consistency_group_id,
+             decision.FixedBy.GROUP)) if source), None))

@@ -1,0 +1,189 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a request of cinder-scheduler asks of the tiers.
+
+The properties of a request come in many forms (traced in Cinder 29.0.0):
+
+* create: `volume_id`, an `image_id` or none, and what fixes its place;
+* group: for each volume type `group_id` and no `volume_id`, once with
+  `group_type` in place of a volume type, and once without any type for a
+  copy of a group, which stays on the backend of that;
+* get-pools: a volume type and no `request_spec`;
+* retype and migrate: `operation`, `volume_id`, no image;
+* extend, manage, snapshot: the same, on a volume that stays where it is.
+"""
+
+from cinder.db import api as db_api
+
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.doors import image_metadata
+from cinder_tiers.doors import wish
+
+#: {key of a request spec: what it fixes the place of a new volume by}
+_FIXED_BY = {
+    'snapshot_id': decision.FixedBy.SNAPSHOT,
+    'cgsnapshot_id': decision.FixedBy.SNAPSHOT,
+    'source_volid': decision.FixedBy.SOURCE_VOLUME,
+    'source_replicaid': decision.FixedBy.SOURCE_VOLUME,
+    'consistencygroup_id': decision.FixedBy.GROUP,
+    'group_id': decision.FixedBy.GROUP,
+    'resource_backend': decision.FixedBy.GROUP,
+}
+_FOLLOWS_IMAGE = decision.NamedType(source=decision.TypeSource.REQUEST,
+                                    follows_image=True)
+_ENCRYPTED = frozenset({decision.Feature.ENCRYPTION})
+#: Extra specs by which an operator says where volumes of a type lie.
+_BACKEND_NAMES = frozenset({
+    'volume_backend_name', 'capabilities:volume_backend_name', 'pool_name',
+    'capabilities:pool_name'})
+_CREATES = (None, 'create_volume')
+_MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
+
+
+def read_wish(filter_properties: dict) -> wish.Wish | None:
+    """The wish of a request, or None for one that leaves no choice.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    named = None
+    if filter_properties.get('resource_type'):
+        if not follows_image(filter_properties):
+            return None
+        named = _FOLLOWS_IMAGE
+    spec = filter_properties.get('request_spec') or {}
+    context = filter_properties['context']
+    volume_id = spec.get('volume_id')
+    operation = spec.get('operation')
+    properties = spec.get('volume_properties') or {}
+    common = {'context': context, 'named_type': named, 'keeps_type': True,
+              'project': (properties.get('project_id') or context.project_id
+                          or ''),
+              'zone': _zone(spec, properties)}
+    if operation == 'create_group' or (spec.get('group_id')
+                                       and not volume_id):
+        if named is None:
+            return None
+        # Its volumes go where it is: as for a volume without an image.
+        return wish.Wish(**common)
+    if not volume_id:
+        return None
+    moves = operation in _MOVES and named is not None
+    image_ref = fixed_by = None
+    snapshot_id = spec.get('snapshot_id')
+    if moves:
+        image_ref = image_metadata.image_of(
+            db_api.volume_glance_metadata_get, context, volume_id)
+    elif operation not in _CREATES:
+        return None
+    elif snapshot_id and not spec.get('resource_backend'):
+        # Cinder's snapshot_same_host is off: any backend may take it.
+        image_ref = image_metadata.image_of(
+            db_api.volume_snapshot_glance_metadata_get, context, snapshot_id)
+    else:
+        image_ref = spec.get('image_id')
+        fixed_by = _fixed_by(spec)
+    return wish.Wish(
+        **common, volume_id=volume_id, moves=moves, image_ref=image_ref,
+        fixed_by=fixed_by, type_offers=(
+            _ENCRYPTED if properties.get('encryption_key_id')
+            else frozenset()))
+
+
+def read_unbound(filter_properties: dict) -> wish.Wish | None:
+    """A request whose type names no backend, or None for another.
+
+    Cinder makes such a type itself, the public `__DEFAULT__`. To Cinder every
+    backend will do that has the capabilities which the type asks for, those
+    of private tiers too. A copy lies where its source is.
+
+    :param filter_properties: as FilterScheduler fills them in; of a type that
+        does not follow the image.
+    """
+    specs = filter_properties['resource_type'].get('extra_specs', None) or {}
+    if state.NAME in specs or not _BACKEND_NAMES.isdisjoint(specs):
+        return None
+    spec = filter_properties.get('request_spec') or {}
+    operation = spec.get('operation')
+    if spec.get('resource_backend') or (
+            operation not in (*_CREATES, 'create_group', 'retype_volume')):
+        return None
+    return read_bare(filter_properties)
+
+
+def read_bare(filter_properties: dict) -> wish.Wish:
+    """Who asks, and for which project.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    """
+    spec = filter_properties.get('request_spec') or {}
+    context = filter_properties['context']
+    properties = spec.get('volume_properties') or {}
+    return wish.Wish(
+        context=context, volume_id=spec.get('volume_id'),
+        moves=spec.get('operation') in _MOVES,
+        project=properties.get('project_id') or context.project_id or '')
+
+
+def follows_image(filter_properties: dict) -> bool:
+    """Whether a request has a volume type that follows the image.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    """
+    # Without a default, some of Cinder's objects would load the specs.
+    return extra_specs.follows_image((
+        filter_properties.get('resource_type') or {}).get(
+            'extra_specs', None) or {})
+
+
+def read_retype(filter_properties: dict) -> wish.Retype | None:
+    """A member's retype to a private tier's type, or None for any other.
+
+    Cinder looks the new type up with an administrator's rights (volume/api.py,
+    `retype`, 29.0.0). What its API refuses to a project without access is the
+    quota of the type, and access may be taken away meanwhile.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    """
+    spec = filter_properties.get('request_spec') or {}
+    if spec.get('operation') != 'retype_volume':
+        return None
+    volume_type = filter_properties.get('resource_type') or {}
+    specs = volume_type.get('extra_specs', None) or {}
+    if volume_type.get('is_public', True) or state.NAME not in specs:
+        return None
+    context = filter_properties['context']
+    if context.is_admin:
+        return None
+    properties = spec.get('volume_properties') or {}
+    return wish.Retype(
+        context=context, type_id=volume_type.get('id'),
+        project=properties.get('project_id') or context.project_id or '')
+
+
+def _zone(spec: dict, properties: dict) -> str | None:
+    """The zone to which Cinder sends a volume, unless it may be any of many.
+    """
+    zones = spec.get('availability_zones') or []
+    if zones:
+        return zones[0] if len(zones) == 1 else None
+    return properties.get('availability_zone')
+
+
+def _fixed_by(spec: dict) -> decision.FixedBy | None:
+    for key in _FIXED_BY:
+        if spec.get(key):
+            return _FIXED_BY[key]
+    return None

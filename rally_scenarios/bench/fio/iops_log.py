@@ -1,0 +1,123 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""IOPS of each second, as a guest sends them behind fio's json+ output.
+
+fio writes them with ``--write_iops_log``, ``--log_avg_msec=1000``,
+``--log_unix_epoch=1`` and ``--per_job_logs=0``: lines ``ms, IOPS, direction``
+where ms is the end of the second, one series for each direction of each
+process, one process after the other.  There is no line for the ramp, none for
+a second in which nothing was completed, and often none for the last second
+(fio 3.33 HOWTO "Log File Formats"; seen).
+
+The text comes from inside a guest: it is read with suspicion.  This module
+must not know how it came here.
+"""
+
+import math
+import re
+
+from rally_scenarios.bench.stats import steadiness
+
+STEP_MS = 1000
+# Seconds x directions x processes: a day of 16 processes that read and write.
+_MAX_VALUES = 3 * 10 ** 6
+# fio's last second, and clocks that are not quite the same.
+_STEPS_OVER_RUNTIME = 5
+_MARK = b"\n@series\n"
+_LINE = re.compile(rb"([0-9]{1,15}), *([0-9]{1,12}), *([012])")
+
+
+class LogError(ValueError):
+    """Values of each second that must not be used; the message says why."""
+
+
+def split(payload: bytes) -> tuple[bytes, bytes]:
+    """What a guest sent as (fio's output, its log); the log may be empty."""
+    output, _mark, log = payload.partition(_MARK)
+    return output, log
+
+
+def _components(log: bytes) -> list[list[tuple[int, float]]]:
+    """A series for each direction of each process."""
+    found: list[list[tuple[int, float]]] = []
+    current: dict[bytes, list[tuple[int, float]]] = {}
+    for line in log.splitlines():
+        if not line.strip():
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            raise LogError(f"found {line[:40]!r}, expected the time, IOPS and"
+                           f" direction of a second")
+        begin_ms, direction = int(match[1]) - STEP_MS, match[3]
+        series = current.get(direction)
+        if series is None or begin_ms <= series[-1][0]:
+            # Time goes back where the next process begins.
+            series = current[direction] = []
+            found.append(series)
+        series.append((begin_ms, float(match[2])))
+    return found
+
+
+def _told_steps(components, first_ms: int) -> int:
+    """From the first line to the last: how many seconds."""
+    ends_ms = [series[-1][0] for series in components]
+    steps = (max(ends_ms) - first_ms + STEP_MS // 2) // STEP_MS + 1
+    if steps > 1 and max(ends_ms) - min(ends_ms) > STEP_MS // 2:
+        # Not all of them told their last second: it is of no use.
+        steps -= 1
+    return steps
+
+
+def _whole(first_ms: int, steps: int, runtime_ms: int, end_ms: int | None
+           ) -> tuple[int, int]:
+    """(beginning, number of seconds) with those in which nothing was done.
+
+    All but the last second must be there.  What is missing was after the last
+    line, as far as there was time until fio's end; else before the first,
+    where a single I/O took seconds.
+    """
+    missing = max(0, runtime_ms // STEP_MS - 1 - steps)
+    after = missing
+    if end_ms is not None:
+        left_ms = end_ms - (first_ms + steps * STEP_MS)
+        after = min(missing, max(0, left_ms // STEP_MS))
+    return first_ms - (missing - after) * STEP_MS, steps + missing
+
+
+def parse(log: bytes, *, runtime_ms: int, end_ms: int | None = None
+          ) -> tuple[tuple[int, float], ...]:
+    """IOPS of each second, all directions and processes together.
+
+    :param log: lines as fio writes them, or none
+    :param runtime_ms: how long fio says that it ran, without the ramp
+    :param end_ms: fio's ``timestamp_ms``, just before it ends; None if unknown
+    :returns: ((begin of the second in ms, IOPS), ...) without gaps, on the
+        clock of fio's ``timestamp_ms``; empty without lines
+    :raises LogError: a line is none of fio's, or the times cannot be right
+    """
+    components = _components(log)
+    if not components:
+        return ()
+    first_ms = min(series[0][0] for series in components)
+    first_ms, steps = _whole(first_ms, _told_steps(components, first_ms),
+                             runtime_ms, end_ms)
+    # Before anything is made of them: few lines can claim a long time.
+    if steps > runtime_ms // STEP_MS + _STEPS_OVER_RUNTIME:
+        raise LogError(f"values over {steps} s, but fio ran {runtime_ms} ms")
+    if steps * len(components) > _MAX_VALUES:
+        raise LogError(f"{steps} s of {len(components)} series, expected at"
+                       f" most {_MAX_VALUES} values")
+    starts_ms = range(first_ms, first_ms + steps * STEP_MS, STEP_MS)
+    sums = zip(*(steadiness.resample(series, starts_ms, STEP_MS)
+                 for series in components), strict=True)
+    return tuple(zip(starts_ms, map(math.fsum, sums), strict=True))

@@ -1,0 +1,210 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One guest's fio output, read with suspicion.
+
+The text comes from inside a guest and over its console: anything may be
+wrong with it, and a wrong number is worse than none.  So the shape is
+checked, and the counters must agree with each other.
+
+Format: ``--output-format=json+`` of fio 3.x, see HOWTO "JSON+ output" and
+``stat.c`` add_ddir_status_json.  This module must not know how the text came
+here.
+"""
+
+from dataclasses import dataclass
+import json
+import math
+
+from rally_scenarios.bench.fio import histogram
+
+_MAX_TEXT_BYTES = 4 * 1024 ** 2
+# Of any number, and of a count of I/Os: no guest gets there (a day at ten
+# million IOPS), and sums over a thousand guests and repeats still fit 64 bits.
+_MAX_NUMBER = 10 ** 15
+_MAX_IOS = 10 ** 12
+
+
+class ResultError(ValueError):
+    """A fio output that must not be used; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FioResult:
+    """What one fio job did, reads and writes taken together.
+
+    :ivar jobname: fio's ``--name``
+    :ivar fio_version: as fio prints it, such as ``fio-3.33``
+    :ivar iops: I/Os per second
+    :ivar bw_bytes: bytes per second
+    :ivar total_ios: I/Os that were counted
+    :ivar runtime_ms: what the rates refer to
+    :ivar clat: completion latencies
+    :ivar timestamp_ms: when fio wrote this, ms since 1970 by its own clock;
+        None if it does not say
+    """
+
+    jobname: str
+    fio_version: str
+    iops: float
+    bw_bytes: int
+    total_ios: int
+    runtime_ms: int
+    clat: histogram.LatencyHistogram
+    timestamp_ms: int | None = None
+
+
+def _field(mapping, key, kinds, where):
+    """Value of ``key``, checked; bool is no number, NaN and < 0 neither.
+
+    A whole number may have thousands of digits, too many for a float.
+    """
+    if not isinstance(mapping, dict):
+        raise ResultError(f"{where}: found {type(mapping).__name__},"
+                          f" expected an object")
+    value = mapping.get(key)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise ResultError(
+            f"{where}.{key}: found {str(value)[:40]!r}, expected"
+            f" {' or '.join(kind.__name__ for kind in kinds)}")
+    if isinstance(value, int | float) and not 0 <= value <= _MAX_NUMBER:
+        raise ResultError(f"{where}.{key}: found {str(value)[:40]}, expected"
+                          f" a finite number of at least 0 and at most"
+                          f" {_MAX_NUMBER:.0e}")
+    return value
+
+
+def _bins(clat, where) -> histogram.LatencyHistogram:
+    bins = _field(clat, "bins", (dict,), where)
+    known = histogram.fio_buckets()
+    counts = list(bins.values())
+    if set(map(type, counts)) - {int}:
+        for key in bins:
+            _field(bins, key, (int,), f"{where}.bins")
+    try:
+        latencies_ns = [known[key] for key in bins]
+        if 0 in counts or sorted(latencies_ns) != latencies_ns:
+            return histogram.from_counts(dict(
+                zip(latencies_ns, counts, strict=True)))
+        # As fio prints them.
+        return histogram.from_columns(latencies_ns, counts)
+    except KeyError as error:
+        raise ResultError(
+            f"{where}.bins: found bucket {error.args[0][:40]!r}, expected"
+            f" whole nanoseconds, the mean of one of fio's buckets"
+        ) from error
+    except ValueError as error:
+        raise ResultError(f"{where}.bins: {error}") from error
+
+
+def _direction(job, name, in_flight):
+    """(iops, bw_bytes, total_ios, runtime_ms, histogram), or None if unused.
+
+    Every completion lies in one bucket, so the bins must add up to N.  N and
+    total_ios differ where there was a ramp, by I/Os that were in flight when
+    fio reset its counters: at most iodepth for each process (seen: 1).
+    """
+    where = f"jobs[0].{name}"
+    side = _field(job, name, (dict,), "jobs[0]")
+    total_ios = _field(side, "total_ios", (int,), where)
+    clat = _field(side, "clat_ns", (dict,), where)
+    samples = _field(clat, "N", (int,), f"{where}.clat_ns")
+    if not total_ios and not samples:
+        return None
+    if max(total_ios, samples) > _MAX_IOS:
+        raise ResultError(f"{where}: {max(total_ios, samples)} I/Os, expected"
+                          f" at most {_MAX_IOS:.0e}")
+    bins = _bins(clat, f"{where}.clat_ns")
+    if bins.count != samples:
+        raise ResultError(
+            f"{where}.clat_ns.bins add up to {bins.count}, expected the"
+            f" {samples} of clat_ns.N")
+    if abs(samples - total_ios) > in_flight:
+        raise ResultError(
+            f"{where}: {samples} latencies for {total_ios} I/Os, expected a"
+            f" difference of at most {in_flight}, what may be in"
+            f" flight")
+    runtime_ms = _field(side, "runtime", (int,), where)
+    iops = float(_field(side, "iops", (int, float), where))
+    # fio prints iops = total_ios / runtime; runtime has 1 ms, so 1 % is ample
+    # for all but the shortest runs.
+    if runtime_ms >= 1000 and not math.isclose(
+            iops * runtime_ms / 1000, total_ios, rel_tol=0.01, abs_tol=1):
+        raise ResultError(
+            f"{where}: {iops:.1f} IOPS in {runtime_ms} ms, but total_ios is"
+            f" {total_ios}")
+    return (iops, _field(side, "bw_bytes", (int,), where), total_ios,
+            runtime_ms, bins)
+
+
+def _document(text: bytes):
+    if len(text) > _MAX_TEXT_BYTES:
+        raise ResultError(f"{len(text)} bytes of fio output, expected at most"
+                          f" {_MAX_TEXT_BYTES}")
+    try:
+        return json.loads(text.decode("ascii"))
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"fio output is not JSON: {error}") from error
+
+
+def _in_flight(job) -> int:
+    """I/Os that all processes of the job may have in flight."""
+    options = _field(job, "job options", (dict,), "jobs[0]")
+    product = 1
+    for name in ("iodepth", "numjobs"):
+        value = options.get(name, "1")
+        if not (isinstance(value, str) and value.isascii()
+                and value.isdigit() and len(value) <= 5):
+            raise ResultError(f"jobs[0].job options.{name}: found"
+                              f" {str(value)[:40]!r}, expected a number")
+        product *= int(value)
+    return product
+
+
+def parse(text: bytes, *, jobname: str) -> FioResult:
+    """Read the json+ output of a fio run with one job.
+
+    :param text: all of fio's output
+    :param jobname: the ``--name`` that was ordered
+    :raises ResultError: not JSON, not of the shape fio writes, another job,
+        a job that failed or did no I/O, or counters that contradict each
+        other
+    """
+    document = _document(text)
+    version = _field(document, "fio version", (str,), "fio output")
+    jobs = _field(document, "jobs", (list,), "fio output")
+    if len(jobs) != 1:
+        raise ResultError(f"fio output has {len(jobs)} jobs, expected 1")
+    job = jobs[0]
+    found_name = _field(job, "jobname", (str,), "jobs[0]")
+    if found_name != jobname:
+        raise ResultError(f"fio ran job {found_name[:40]!r}, expected"
+                          f" {jobname!r}")
+    error = _field(job, "error", (int,), "jobs[0]")
+    if error:
+        raise ResultError(f"fio job {jobname!r} ended with error {error}")
+    in_flight = _in_flight(job)
+    sides = [side for side in (_direction(job, name, in_flight)
+                               for name in ("read", "write"))
+             if side is not None]
+    if not sides:
+        raise ResultError(f"fio job {jobname!r} did no I/O")
+    iops, bw_bytes, total_ios, runtimes_ms, bins = zip(*sides, strict=True)
+    if not any(side.count for side in bins):
+        raise ResultError(f"fio job {jobname!r} has no latency of an I/O")
+    return FioResult(
+        jobname=found_name, fio_version=version[:40], iops=sum(iops),
+        bw_bytes=sum(bw_bytes), total_ios=sum(total_ios),
+        runtime_ms=max(runtimes_ms),
+        timestamp_ms=_field(document, "timestamp_ms", (int,), "fio output")
+        if "timestamp_ms" in document else None,
+        clat=bins[0] if len(bins) == 1 else histogram.merge(bins))

@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a tier should do, from its disks alone.
+
+The rule of thumb for small random I/O on hard disks: a read costs one disk
+I/O, a write one on the disk of each replica, and all disks share the load.
+The paper idcf2014 estimates so, by its figure 2, 160 IOPS x 54 disks / 3
+replicas = 2,880 writes a second.  The rule says nothing about sequential
+patterns, whose neighbouring I/Os disks and stores join.
+"""
+
+from dataclasses import dataclass
+
+from rally_scenarios.bench.fio import pattern as fio_profile
+
+_RANDOM = ("randread", "randwrite", "randrw")
+_MIX_READ_PERCENT = 50  # fio's own, where a mix does not say
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disks:
+    """The disks below a tier.
+
+    :ivar disks: how many there are, at least 1
+    :ivar iops_per_disk: what one of them does of small random I/O
+    :ivar replicas: copies of each object, at least 1
+    :ivar disk_writes_per_write: I/Os on a disk for each write of one copy:
+        the data itself and what the store writes beside it on the same disk;
+        1 if journal and metadata are elsewhere
+    """
+
+    disks: int
+    iops_per_disk: float
+    replicas: int
+    disk_writes_per_write: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check all fields.
+
+        :raises ValueError: names every wrong field
+        """
+        wrong = [f"{name} {value}: expected {expected}"
+                 for name, value, fits, expected in (
+                     ("disks", self.disks, self.disks >= 1, "at least 1"),
+                     ("iops_per_disk", self.iops_per_disk,
+                      self.iops_per_disk > 0, "more than 0"),
+                     ("replicas", self.replicas, self.replicas >= 1,
+                      "at least 1"),
+                     ("disk_writes_per_write", self.disk_writes_per_write,
+                      self.disk_writes_per_write >= 1, "at least 1"))
+                 if not fits]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+
+
+def _read_share(pattern: fio_profile.Pattern) -> float:
+    if pattern.rw in fio_profile.MIXES:
+        percent = pattern.rwmixread_percent
+        return (_MIX_READ_PERCENT if percent is None else percent) / 100
+    return float(pattern.rw == "randread")
+
+
+def estimate_iops(disks: Disks, pattern: fio_profile.Pattern
+                  ) -> float | None:
+    """IOPS of all guests together that the disks allow.
+
+    :returns: None for a sequential pattern
+    """
+    if pattern.rw not in _RANDOM:
+        return None
+    reads = _read_share(pattern)
+    disk_ios = reads + (1 - reads) * (disks.replicas
+                                      * disks.disk_writes_per_write)
+    return disks.disks * disks.iops_per_disk / disk_ios

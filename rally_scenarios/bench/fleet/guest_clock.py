@@ -1,0 +1,80 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What a guest's times are worth on the common clock, from its event GO.
+
+With a start by volume the common clock is the leader's, counted from its
+boot, and guests measured how far theirs are from it.  With a start by wall
+time it is wall time, and a guest knows only what it was told of its own.
+
+Pure; ``fleet.sh`` and ``fleet_clock.sh`` print the event.
+"""
+
+from dataclasses import dataclass
+
+from rally_scenarios.bench.protocol import frames
+
+_KEPT = {
+    "chrony": "chrony keeps its clock",
+    "timedatectl": "timedatectl says that its clock is kept, not how well",
+    "kernel": "its kernel says that its clock is kept, not how well",
+    "nobody": "nobody keeps its clock",
+}
+_UNKNOWN = "it could not find out who keeps its clock"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestClock:
+    """How a guest's times become those of the common clock.
+
+    :ivar shift_ms: its uptime minus the common clock; None: it did not say
+    :ivar offset_ms: its clock minus the leader's; None if unknown
+    :ivar samples: comparisons of its clock with the leader's
+    :ivar error_ms: half of the interval in which the shift lies; None if
+        unknown
+    :ivar reason: why the offset is unknown; empty if it is known
+    :ivar start_ms: T0 on the common clock, as it was told; None if unknown
+    """
+
+    shift_ms: int | None
+    offset_ms: int | None
+    samples: int
+    error_ms: float | None
+    reason: str
+    start_ms: int | None = None
+
+
+def of(event: frames.Event | None) -> GuestClock:
+    """What a guest said of its clock.
+
+    :param event: its event GO; None if it gave none
+    """
+    shift_ms, error_ms, samples, start_ms = (
+        event.integer(key) if event else None
+        for key in ("offset", "error", "samples", "start"))
+    if None in (shift_ms, samples, start_ms) or min(samples, start_ms) < 0:
+        return GuestClock(
+            shift_ms=None, offset_ms=None, samples=0, error_ms=None,
+            reason="it did not say that it saw the start")
+    if event.fields.get("by") != "clock":
+        return GuestClock(
+            shift_ms=shift_ms, offset_ms=shift_ms, samples=samples,
+            error_ms=None if error_ms is None or error_ms < 0 else error_ms,
+            reason="", start_ms=start_ms)
+    parts_us = [event.integer(key) for key in ("reading", "bound")]
+    known = all(part is not None and part >= 0 for part in parts_us)
+    kept = _KEPT.get(event.fields.get("sync", ""), _UNKNOWN)
+    return GuestClock(
+        shift_ms=shift_ms, offset_ms=None, samples=0, start_ms=start_ms,
+        error_ms=sum(parts_us) / 1000 if known else None,
+        reason=f"the start was by wall time; {kept}")

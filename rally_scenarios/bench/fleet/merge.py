@@ -1,0 +1,144 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Many guests' results of one slot as one result.
+
+Rates add up, latencies are merged by their histograms; nothing is averaged.
+Guests without a result are not here: who calls must name them.
+
+Times are milliseconds on the common clock: the leader's, counted from the
+leader's boot, or wall time, counted from the epoch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import output as fio_result
+from rally_scenarios.bench.fleet import guest_system
+
+# Starts of one slot that are further apart are told as such.
+START_SKEW_LIMIT_MS = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestSlot:
+    """What one guest did in one slot.
+
+    :ivar guest: its name
+    :ivar planned_ms: when fio was to start
+    :ivar started_ms: when fio was started
+    :ivar ended_ms: when fio had ended
+    :ivar result: what fio reported
+    :ivar series: IOPS of each second, ((when it began, IOPS), ...); empty if
+        the guest sent none
+    :ivar clock_error_ms: its times are wrong by at most this against the
+        leader's clock; None if that is not known
+    :ivar cpu: what became of its CPUs meanwhile; None if it did not say
+    """
+
+    guest: str
+    planned_ms: int
+    started_ms: int
+    ended_ms: int
+    result: fio_result.FioResult
+    series: tuple[tuple[int, float], ...] = ()
+    clock_error_ms: float | None = None
+    cpu: guest_system.CpuUse | None = None
+
+    @property
+    def start_error_ms(self) -> int:
+        """Positive when fio was started after its time."""
+        return self.started_ms - self.planned_ms
+
+
+def start_remark(skew_ms: int, error_ms: float | None) -> str:
+    """What is to be said against a common start; empty if nothing.
+
+    :param skew_ms: from the first to the last start
+    :param error_ms: the true skew is longer by at most this; None: unknown
+    """
+    if error_ms is None:
+        return (f"started within {skew_ms} ms by clocks that nobody knows the"
+                f" error of")
+    most_ms = skew_ms + error_ms
+    if most_ms <= START_SKEW_LIMIT_MS:
+        return ""
+    if skew_ms > START_SKEW_LIMIT_MS:
+        return (f"started within {skew_ms} ms, expected"
+                f" {START_SKEW_LIMIT_MS}")
+    return (f"started within {skew_ms} ms, but the clocks leave room for"
+            f" {most_ms:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetSlot:
+    """What all guests of a tier did in one slot.
+
+    :ivar guests: how many are in the figures
+    :ivar iops: sum of the guests'
+    :ivar bw_bytes: sum of the guests', bytes per second
+    :ivar clat: all their completion latencies
+    :ivar start_skew_ms: from the first to the last start
+    :ivar start_skew_error_ms: the true skew is longer by at most this; None
+        if it is not known how exact a guest's clock is
+    :ivar window_ms: how long all of them ran side by side, 0 if never
+    """
+
+    guests: int
+    iops: float
+    bw_bytes: int
+    clat: histogram.LatencyHistogram
+    start_skew_ms: int
+    window_ms: int
+    start_skew_error_ms: float | None = None
+
+
+def _start_skew(slots: Sequence[GuestSlot]) -> tuple[int, float | None]:
+    """Start skew and its error, both in ms, see ``FleetSlot``."""
+    starts_ms = [slot.started_ms for slot in slots]
+    skew_ms = max(starts_ms) - min(starts_ms)
+    if len(slots) == 1:
+        return skew_ms, 0
+    if any(slot.clock_error_ms is None for slot in slots):
+        return skew_ms, None
+    last_ms = max(slot.started_ms + slot.clock_error_ms for slot in slots)
+    first_ms = min(slot.started_ms - slot.clock_error_ms for slot in slots)
+    return skew_ms, last_ms - first_ms - skew_ms
+
+
+def merge(slots: Sequence[GuestSlot]) -> FleetSlot:
+    """Merge the guests of one slot.
+
+    :param slots: at least one, all of the same slot, no guest twice
+    :raises ValueError: there is none, a guest is there twice, or they ran
+        different jobs
+    """
+    if not slots:
+        raise ValueError("no guest has a result for this slot")
+    names = [slot.guest for slot in slots]
+    if len(set(names)) != len(names):
+        raise ValueError(f"a guest is there twice: {', '.join(sorted(names))}")
+    jobs = {slot.result.jobname for slot in slots}
+    if len(jobs) > 1:
+        raise ValueError(f"results of different jobs cannot be merged:"
+                         f" {', '.join(sorted(jobs))}")
+    skew_ms, skew_error_ms = _start_skew(slots)
+    window_ms = (min(slot.ended_ms for slot in slots)
+                 - max(slot.started_ms for slot in slots))
+    return FleetSlot(
+        guests=len(slots),
+        iops=sum(slot.result.iops for slot in slots),
+        bw_bytes=sum(slot.result.bw_bytes for slot in slots),
+        clat=histogram.merge(slot.result.clat for slot in slots),
+        start_skew_ms=skew_ms, start_skew_error_ms=skew_error_ms,
+        window_ms=max(0, window_ms))

@@ -1,0 +1,204 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""When which tier runs which pattern.
+
+Tiers share disks, network and the hosts' cores, so they take turns: every
+slot belongs to one tier and one pattern, slots follow one another, and within
+a slot all guests of the tier start together.  The whole schedule is in every
+guest's orders before it boots; only its beginning, T0, is agreed later.
+
+A fleet may be measured in steps: of the guests of a tier, which all boot once,
+the first few run while the others stay idle.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
+import itertools
+
+from rally_scenarios.bench.fio import pattern as fio_profile
+
+# fio's own start and end (under emulation 1 to 2 s), the result on its way
+# home, and what is still in flight then.  A fio that needs longer runs into
+# the next slot, and shows.  Many guests on few cores need more.
+GAP_SECONDS = 4
+_OF_IT_FOR_IN_FLIGHT_SECONDS = 2
+
+# A small store of hard disks, all guests together; assumed unless a task says
+# otherwise.
+TIER_MIB_PER_SECOND = 10
+_TIER_IOPS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """One tier's turn with one pattern.
+
+    :ivar number: position in the schedule, from 0
+    :ivar tier: name of the tier whose guests run
+    :ivar pattern: what they run
+    :ivar begin_seconds: when it begins, from T0
+    :ivar seconds: when the next one may begin, from its own beginning
+    :ivar repeat: how often they have run it by then, from 1
+    :ivar guests: how many of the tier's guests run, the first ones; None: all
+    """
+
+    number: int
+    tier: str
+    pattern: fio_profile.Pattern
+    begin_seconds: int
+    seconds: int
+    repeat: int = 1
+    guests: int | None = None
+
+    @property
+    def name_without_step(self) -> str:
+        """What the pattern was called before it got a name for the step."""
+        if self.guests is None:
+            return self.pattern.name
+        return self.pattern.name.removesuffix(f".g{self.guests}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """All turns, one after another.
+
+    :ivar slots: in order of time, at least one, ``slots[n].number == n``
+    :ivar repeats: how often each tier runs each pattern
+    """
+
+    slots: tuple[Slot, ...]
+    repeats: int = 1
+
+    @property
+    def seconds(self) -> int:
+        """From T0 to the end of the last slot."""
+        return self.slots[-1].begin_seconds + self.slots[-1].seconds
+
+    def of_tier(self, tier: str) -> tuple[Slot, ...]:
+        """The slots of one tier; empty when it has none."""
+        return tuple(slot for slot in self.slots if slot.tier == tier)
+
+    def of_guest(self, tier: str, position: int) -> tuple[Slot, ...]:
+        """The slots in which one guest runs.
+
+        :param position: of the guest among those of its tier, from 0
+        """
+        return tuple(slot for slot in self.of_tier(tier)
+                     if slot.guests is None or position < slot.guests)
+
+
+def gap_seconds(pattern: fio_profile.Pattern, *, guests: int,
+                ramp_seconds: int, tier_mib_per_second: int,
+                least_seconds: int = GAP_SECONDS) -> int:
+    """How much longer a slot is than what fio is told to run.
+
+    fio waits for what is in flight at its end, and counts from the first
+    completion after the ramp: with many large blocks in flight and a slow
+    tier, both take longer than a run.
+
+    :param guests: that run at once
+    :param ramp_seconds: run, but not counted
+    :param tier_mib_per_second: what the tier takes of large writes, of all
+        guests together, at least 1
+    :param least_seconds: with nothing large in flight
+    """
+    drain_seconds = max(
+        -(-guests * pattern.in_flight_bytes
+          // (tier_mib_per_second * 1024 ** 2)),
+        -(-guests * pattern.iodepth * pattern.numjobs // _TIER_IOPS))
+    in_flight_seconds = drain_seconds + max(0, drain_seconds - ramp_seconds)
+    return least_seconds + max(
+        0, in_flight_seconds - _OF_IT_FOR_IN_FLIGHT_SECONDS)
+
+
+def pattern_of_step(pattern: fio_profile.Pattern, guests: int
+                    ) -> fio_profile.Pattern:
+    """The pattern under the name that it has with so many guests.
+
+    A name of its own, such as ``randwrite-4k.g12``: fio gives it back with
+    the result, so results of two steps cannot be taken for each other.
+
+    :param guests: at least 1
+    :raises ValueError: the name would be too long
+    """
+    return dataclasses.replace(pattern, name=f"{pattern.name}.g{guests}")
+
+
+def _check(tiers: Sequence[str], patterns: Sequence[fio_profile.Pattern],
+           repeats: int, guest_steps: Sequence[int]) -> None:
+    """Refuse what is no matrix.
+
+    :raises ValueError: as ``plan`` says
+    """
+    for what, names in (("tier", list(tiers)),
+                        ("pattern", [p.name for p in patterns])):
+        if not names:
+            raise ValueError(f"no {what} to measure: expected at least one")
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{what} named twice: {', '.join(twice)}")
+    if repeats < 1:
+        raise ValueError(f"{repeats} repeats: expected at least 1")
+    rising = list(guest_steps) == sorted(set(guest_steps))
+    if not rising or any(step < 1 for step in guest_steps):
+        raise ValueError(
+            f"guest_steps {list(guest_steps)}: expected numbers of guests"
+            f" from 1, each more than the one before")
+
+
+def plan(tiers: Sequence[str], patterns: Sequence[fio_profile.Pattern],
+         profile: fio_profile.Profile, repeats: int = 1,
+         guest_steps: Sequence[int] = (),
+         guests_per_tier: int = 1,
+         tier_mib_per_second: int = TIER_MIB_PER_SECOND,
+         least_gap_seconds: int = GAP_SECONDS) -> Schedule:
+    """Lay out all patterns of the first tier, then of the next, and so on.
+
+    When all have had their turn, the next repeat begins: what changes slowly,
+    such as a cache that fills or a neighbour that comes and goes, then shows
+    as a difference between repeats and not as one between tiers or patterns.
+
+    :param tiers: names, each once, at least one
+    :param patterns: their names each once, at least one
+    :param profile: its times give, with the gap, the length of a slot
+    :param repeats: how often, at least once
+    :param guest_steps: each pattern runs with so many guests of the tier in
+        turn, ascending, and is then called as ``pattern_of_step`` says;
+        empty: once, with all
+    :param guests_per_tier: how many run where there are no steps
+    :param tier_mib_per_second: see ``gap_seconds``
+    :param least_gap_seconds: see ``gap_seconds``
+    :raises ValueError: no tier, no pattern, no repeat, a name twice, or steps
+        that do not rise from 1
+    """
+    _check(tiers, patterns, repeats, guest_steps)
+    in_turn = [(pattern, None) for pattern in patterns]
+    if guest_steps:
+        in_turn = [(pattern_of_step(pattern, guests), guests)
+                   for pattern in patterns for guests in guest_steps]
+    slots: list[Slot] = []
+    begin_seconds = 0
+    for repeat, tier, (pattern, guests) in itertools.product(
+            range(1, repeats + 1), tiers, in_turn):
+        slots.append(Slot(
+            number=len(slots), tier=tier, pattern=pattern, repeat=repeat,
+            guests=guests, begin_seconds=begin_seconds,
+            seconds=(pattern.startdelay_seconds + profile.ramp_seconds
+                     + profile.runtime_seconds + gap_seconds(
+                         pattern, guests=guests or guests_per_tier,
+                         ramp_seconds=profile.ramp_seconds,
+                         tier_mib_per_second=tier_mib_per_second,
+                         least_seconds=least_gap_seconds))))
+        begin_seconds += slots[-1].seconds
+    return Schedule(slots=tuple(slots), repeats=repeats)

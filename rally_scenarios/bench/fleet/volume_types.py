@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Whether each guest's volume lies in the tier that is to be measured.
+
+Figures of a volume that landed elsewhere are those of another tier.  Who
+knows Cinder's volume type of a tier says so; where nobody does, volumes of
+one tier must at least agree.
+
+Pure: this module must not know Cinder.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from rally_scenarios.bench.fleet import verdict
+
+# Other verdicts are worse, and say more.
+_REPLACED = (verdict.Verdict.COMPLETE, verdict.Verdict.LATE)
+
+
+def _most_have(types: Sequence[str | None]) -> tuple[str | None, ...]:
+    """The type of more than half of a tier's volumes, or nothing."""
+    most = max(types, key=types.count)
+    return (most,) if 2 * types.count(most) > len(types) else ()
+
+
+def _objection(found: str | None, of_tier: Sequence[str | None],
+               expected: str | None) -> str:
+    """What is wrong with the type of a volume, or empty."""
+    accepted = _most_have(of_tier) if expected is None else (expected,)
+    if found in accepted:
+        return ""
+    others = ", ".join(sorted({each or "none" for each in of_tier}))
+    wanted = (f"{accepted[0] or 'none'}" if accepted else
+              f"one for all volumes of the tier, which have {others}")
+    return (f"its volume has the volume type {found or 'none'}, expected"
+            f" {wanted}")
+
+
+def checked(outcomes: Sequence[verdict.GuestOutcome],
+            found: Mapping[str, str | None], expected: Mapping[str, str]
+            ) -> list[verdict.GuestOutcome]:
+    """Outcomes in which no figure is of a volume on the wrong tier.
+
+    :param outcomes: of all guests
+    :param found: {guest: volume type of its volume, None if it has none}
+    :param expected: {tier: its volume type}, of the tiers of which it is
+        known; of others, the type that most of their volumes have
+    """
+    result = []
+    for outcome in outcomes:
+        reason = _objection(
+            found[outcome.guest],
+            [found[each.guest] for each in outcomes
+             if each.tier == outcome.tier], expected.get(outcome.tier))
+        result.append(dataclasses.replace(outcome, slots=tuple(
+            dataclasses.replace(slot, reason=reason,
+                                verdict=verdict.Verdict.WRONG_TIER)
+            if reason and slot.verdict in _REPLACED else slot
+            for slot in outcome.slots)))
+    return result

@@ -1,0 +1,223 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""An fio experiment with a name: patterns, times, repeats, where it is from.
+
+A profile says what a paper or a user measured.  Its smaller sizes follow from
+it by the rules below, the same for all, so that nobody has to trust that two
+sets of numbers still say the same.
+
+This module must not know files: ``profile_document`` and ``job_file`` read
+them.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+from dataclasses import dataclass
+import enum
+
+from rally_scenarios.bench.fio import pattern as fio_profile
+
+# Engines that wait for each I/O: with them iodepth has no effect.
+SYNCHRONOUS_ENGINES = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap")
+
+# guest/frames.py takes 1000 events of a guest, two for each run.
+MAX_SLOTS = 400
+
+
+class Size(enum.Enum):
+    """How much of a profile is run."""
+
+    PAPER = "paper"  # exact numbers
+    LAB = "lab"      # a small cloud, minutes for a pattern
+    SMOKE = "smoke"  # does it work at all
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Limits:
+    """The most of each that a size takes over; the rest is cut off."""
+
+    region_mib: int
+    ramp_seconds: int
+    runtime_seconds: int
+    startdelay_seconds: int
+    repeats: int
+
+
+# Ramp: hard disks with their journal on flash show their own speed after 2 to
+# 4 s (tasks/quick.yaml).  Runtime: steadiness needs five seconds in common;
+# fio does not always tell the last one, and guests start apart.  Repeats: an
+# interval needs two at least.
+_LIMITS = {
+    Size.LAB: _Limits(region_mib=256, ramp_seconds=5, runtime_seconds=30,
+                      startdelay_seconds=1, repeats=3),
+    Size.SMOKE: _Limits(region_mib=64, ramp_seconds=4, runtime_seconds=8,
+                        startdelay_seconds=0, repeats=2),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where the numbers of a profile are from.
+
+    :ivar paper: key of the paper, such as ``meyer2016``, the job file, or
+        ``task``
+    :ivar where: section, table or figure
+    :ivar stands_for: the tool that was used where it was not fio, else empty
+    """
+
+    paper: str
+    where: str
+    stands_for: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedProfile:
+    """An experiment.
+
+    :ivar name: what tasks call it
+    :ivar source: where its numbers are from
+    :ivar patterns: in the order in which they run
+    :ivar method: how they are measured
+    :ivar repeats: how often each pattern runs, at least 1
+    :ivar guests: fleet sizes that the source used; empty if it does not say.
+        For the reader: the fleet's size is an argument of the scenario.
+    :ivar assumptions: what the source does not say and was decided here
+    :ivar size: which size this is
+    :ivar left_out: patterns of the source that this size leaves out
+    :ivar changed: what a task changed, in words, such as
+        ``runtime_seconds 300 -> 60``
+    """
+
+    name: str
+    source: Source
+    patterns: tuple[fio_profile.Pattern, ...]
+    method: fio_profile.Profile
+    repeats: int = 1
+    guests: tuple[int, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    size: Size = Size.PAPER
+    left_out: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check what the parts cannot know of each other.
+
+        :raises ValueError: names everything that is wrong
+        """
+        wrong = list(self._wrong())
+        if wrong:
+            raise ValueError("; ".join(wrong))
+
+    def _wrong(self) -> Iterator[str]:
+        if not self.patterns:
+            yield "no patterns: expected at least one"
+        if not 1 <= self.repeats <= 100:
+            yield f"repeats {self.repeats}: expected 1 to 100"
+        if len(self.patterns) * self.repeats > MAX_SLOTS:
+            yield (f"{len(self.patterns)} patterns x {self.repeats} repeats:"
+                   f" expected at most {MAX_SLOTS} runs, what is believed of"
+                   f" one guest")
+        names = [pattern.name for pattern in self.patterns]
+        for name in sorted({n for n in names if names.count(n) > 1}):
+            yield f"pattern named twice: {name}"
+        for pattern in self.patterns:
+            engine = pattern.ioengine or self.method.ioengine
+            if pattern.iodepth > 1 and engine in SYNCHRONOUS_ENGINES:
+                yield (f"pattern {pattern.name!r}: iodepth"
+                       f" {pattern.iodepth} with the engine {engine}, which"
+                       f" waits for each I/O: expected iodepth 1, or an"
+                       f" engine such as libaio")
+            try:
+                fio_profile.measure_argv(pattern, self.method)
+            except ValueError as error:
+                yield str(error)
+
+
+def _fits(pattern: fio_profile.Pattern, region_mib: int) -> bool:
+    """Whether what is in flight leaves room to choose another block."""
+    return 2 * pattern.in_flight_bytes <= region_mib * 1024 ** 2
+
+
+def _first_and_last_of_each_rw(patterns) -> list[fio_profile.Pattern]:
+    kept = []
+    for rw in dict.fromkeys(pattern.rw for pattern in patterns):
+        same = [pattern for pattern in patterns if pattern.rw == rw]
+        kept += {same[0].name: same[0], same[-1].name: same[-1]}.values()
+    return [pattern for pattern in patterns if pattern in kept]
+
+
+def _cut_pattern(pattern, limits, region_mib) -> fio_profile.Pattern:
+    size_mib = pattern.size_mib and min(pattern.size_mib, region_mib)
+    return dataclasses.replace(
+        pattern, size_mib=size_mib, startdelay_seconds=min(
+            pattern.startdelay_seconds, limits.startdelay_seconds))
+
+
+def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
+    """The profile at another size.
+
+    ``paper`` is the profile itself.  ``lab`` and ``smoke`` cut region,
+    ramp, runtime, start delay and repeats down to their limits, never up.  A
+    region keeps room for twice the I/Os in flight of the pattern that has
+    least; patterns whose I/Os in flight take more than half of it are left
+    out.  Of the rest, ``smoke`` keeps the first and the last of each ``rw``:
+    the ends of a sweep.
+
+    :param profile: at size ``paper``
+    :raises ValueError: it is at another size, or nothing would be left
+    """
+    if profile.size is not Size.PAPER:
+        raise ValueError(f"profile {profile.name!r} is already at size"
+                         f" {profile.size.value}, expected paper")
+    if size is Size.PAPER:
+        return profile
+    limits = _LIMITS[size]
+    least_bytes = min(p.in_flight_bytes for p in profile.patterns)
+    region_mib = max(limits.region_mib, -(-2 * least_bytes // 1024 ** 2))
+    method = dataclasses.replace(
+        profile.method, region_mib=min(profile.method.region_mib, region_mib),
+        **{name: min(getattr(profile.method, name), getattr(limits, name))
+           for name in ("ramp_seconds", "runtime_seconds")})
+    kept = [pattern for pattern in profile.patterns
+            if _fits(pattern, method.region_mib)]
+    if size is Size.SMOKE:
+        kept = _first_and_last_of_each_rw(kept)
+    if not kept:
+        raise ValueError(
+            f"profile {profile.name!r} has no pattern that fits a region of"
+            f" {method.region_mib} MiB, size {size.value}: use size paper")
+    return dataclasses.replace(
+        profile, size=size, method=method,
+        patterns=tuple(_cut_pattern(pattern, limits, method.region_mib)
+                       for pattern in kept),
+        repeats=min(profile.repeats, limits.repeats),
+        left_out=tuple(pattern.name for pattern in profile.patterns
+                       if pattern not in kept))
+
+
+def changed(profile: NamedProfile, *, repeats: int | None = None,
+            **method: object) -> NamedProfile:
+    """The profile with values of a task in place of its own.
+
+    :param repeats: None: the profile's
+    :param method: fields of ``fio_profile.Profile`` that are to change
+    :raises ValueError: the values are wrong, or the patterns do not fit them
+    """
+    words = [f"{name} {getattr(profile.method, name)} -> {value}"
+             for name, value in method.items()
+             if value != getattr(profile.method, name)]
+    if repeats is not None and repeats != profile.repeats:
+        words.append(f"repeats {profile.repeats} -> {repeats}")
+    return dataclasses.replace(
+        profile, method=dataclasses.replace(profile.method, **method),
+        repeats=profile.repeats if repeats is None else repeats,
+        changed=(*profile.changed, *words))

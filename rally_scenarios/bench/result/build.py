@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A run's outcomes as the result file that is kept of it.
+
+Pure: schedule, profile, outcomes and facts in, one ``RunResult`` out.  Guests
+that are not complete are in it, each with its verdict, and in no figure.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fleet import merge as fleet
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.profile import profile_used
+from rally_scenarios.bench.result import caveats as doubts
+from rally_scenarios.bench.result import ceph as ceph_record
+from rally_scenarios.bench.result import environment as environment_facts
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.stats import steadiness
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What others than guests say of what a run was measured on.
+
+    :ivar facts: of ``result_file.ENVIRONMENT``, in place of reasons why they
+        are not known
+    :ivar qos: {tier: QoS specs of its volume types}
+    :ivar backends: {tier: backends of its volumes}
+    :ivar images: {guest: what it worked on, in Ceph}
+    :ivar ceph: the cluster; None if the task names none
+    """
+
+    facts: Mapping[str, result_file.Fact] = dataclasses.field(
+        default_factory=dict)
+    qos: Mapping[str, result_file.Fact] = dataclasses.field(
+        default_factory=dict)
+    backends: Mapping[str, result_file.Fact] = dataclasses.field(
+        default_factory=dict)
+    images: Mapping[str, ceph_record.CephImage] = dataclasses.field(
+        default_factory=dict)
+    ceph: ceph_record.CephWatch | None = None
+
+
+NOBODY_ASKED = Surroundings()
+
+
+def _guest_figures(outcome: verdict.GuestOutcome,
+                   found: verdict.SlotOutcome) -> result_file.GuestFigures:
+    measured = found.measured
+    result = measured and measured.result
+    return result_file.GuestFigures(
+        guest=outcome.guest, verdict=found.verdict.value,
+        reason=found.reason,
+        planned_ms=measured and measured.planned_ms,
+        started_ms=measured and measured.started_ms,
+        ended_ms=measured and measured.ended_ms,
+        iops=result and result.iops, bw_bytes=result and result.bw_bytes,
+        total_ios=result and result.total_ios,
+        p99_ns=result and result.clat.percentile_ns(99),
+        cpu=measured and measured.cpu)
+
+
+def _merged(guests: Sequence[fleet.GuestSlot],
+            together: steadiness.FleetSeries | None
+            ) -> result_file.MergedFigures | None:
+    if not guests:
+        return None
+    found = fleet.merge(guests)
+    iops = [guest.result.iops for guest in guests]
+    start_ms = max(guest.started_ms for guest in guests)
+    return result_file.MergedFigures(
+        guests=found.guests, iops=found.iops, bw_bytes=found.bw_bytes,
+        clat=result_file.latencies(found.clat),
+        start_skew_ms=found.start_skew_ms,
+        window=together.window if together else steadiness.Window(
+            start_ms=start_ms, end_ms=start_ms + found.window_ms),
+        fairness=statistics.fairness(iops) if any(iops) else None,
+        start_skew_error_ms=found.start_skew_error_ms)
+
+
+def together(guests: Sequence[fleet.GuestSlot]
+             ) -> tuple[steadiness.FleetSeries | None, steadiness.Verdict]:
+    """Guests of a slot second by second, and whether they were steady.
+
+    :param guests: those that are complete
+    :returns: None if not all of them sent values
+    """
+    silent = [guest.guest for guest in guests if not guest.series]
+    if silent or not guests:
+        return None, steadiness.unknown(
+            f"no values of each second from {', '.join(silent[:5])}"
+            if silent else "no guest is complete")
+    found = steadiness.cut(
+        {guest.guest: guest.series for guest in guests},
+        # They are on the common clock already.
+        offsets_ms={guest.guest: 0 for guest in guests})
+    return found, steadiness.judge(found.total)
+
+
+def _slot(slot: schedule.Slot, outcomes: Sequence[verdict.GuestOutcome]
+          ) -> result_file.SlotResult:
+    of_guests = [(outcome, found) for outcome in outcomes
+                 for found in outcome.slots if found.slot == slot]
+    complete = verdict.complete(outcomes, slot)
+    series, steady = together(complete)
+    return result_file.SlotResult(
+        number=slot.number, repeat=slot.repeat,
+        guests=tuple(_guest_figures(outcome, found)
+                     for outcome, found in of_guests),
+        merged=_merged(complete, series), steadiness=steady,
+        series=series.total if series else ())
+
+
+def _pattern(name: str, slots: Sequence[result_file.SlotResult]
+             ) -> result_file.PatternResult:
+    complete = [slot.merged for slot in slots if slot.merged is not None
+                and slot.merged.guests == len(slot.guests)]
+
+    def estimate(values):
+        return statistics.of_repeats(values) if complete else None
+    return result_file.PatternResult(
+        pattern=name, slots=tuple(slots), complete_repeats=len(complete),
+        iops=estimate([each.iops for each in complete]),
+        bw_bytes=estimate([each.bw_bytes for each in complete]),
+        p99_ns=estimate([each.clat.percentiles_ns["99"]
+                         for each in complete]),
+        clat=result_file.latencies(histogram.merge(
+            each.clat.histogram() for each in complete)) if complete
+        else None)
+
+
+def _tier(tier: str, *, plan: schedule.Schedule,
+          outcomes: Sequence[verdict.GuestOutcome],
+          image: result_file.Fact, volume_types: result_file.Fact,
+          around: Surroundings) -> result_file.TierResult:
+    patterns = dict.fromkeys(slot.pattern for slot in plan.of_tier(tier))
+    return result_file.TierResult(
+        tier=tier, image=image, volume_types=volume_types,
+        qos=around.qos.get(tier), backends=around.backends.get(tier),
+        patterns=tuple(
+            _pattern(pattern.name, [
+                _slot(slot, outcomes) for slot in plan.of_tier(tier)
+                if slot.pattern == pattern]) for pattern in patterns))
+
+
+def _guest(outcome: verdict.GuestOutcome, host: str | None,
+           around: Surroundings) -> result_file.GuestResult:
+    return result_file.GuestResult(
+        guest=outcome.guest, tier=outcome.tier,
+        verdict=outcome.verdict.value, reasons=outcome.reasons,
+        clock_offset_ms=outcome.clock_offset_ms,
+        clock_samples=outcome.clock_samples,
+        damaged_lines=outcome.damaged_lines, kernel=outcome.kernel,
+        target=outcome.target, clock_error_ms=outcome.clock_error_ms,
+        clock_reason=outcome.clock_reason, host=host, system=outcome.system,
+        image=around.images.get(outcome.guest))
+
+
+def _clone_or_flat(asked: result_file.Fact, seen: result_file.Fact | None
+                   ) -> result_file.Fact:
+    """What volumes are: Ceph's word, and how they were asked for."""
+    if seen is None or not asked.value or not seen.value:
+        return asked if seen is None or asked.value else seen
+    return result_file.Fact(value=f"{seen.value} by Ceph; asked for:"
+                                  f" {asked.value}")
+
+
+def fio_fact(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
+    """The versions of fio that results came from."""
+    versions = sorted({found.measured.result.fio_version
+                       for outcome in outcomes for found in outcome.slots
+                       if found.measured is not None})
+    if not versions:
+        return result_file.Fact(value=None, reason="no result arrived")
+    return result_file.Fact(value=", ".join(versions))
+
+
+def of_run(*, run: str, ended_at: str, profile: named_profile.NamedProfile,
+           plan: schedule.Schedule, guests_per_tier: int,
+           outcomes: Sequence[verdict.GuestOutcome],
+           environment: Mapping[str, result_file.Fact],
+           images: Mapping[str, result_file.Fact],
+           volume_types: Mapping[str, result_file.Fact],
+           hosts: Mapping[str, str | None],
+           around: Surroundings = NOBODY_ASKED) -> result_file.RunResult:
+    """Put together what is kept of a run.
+
+    :param run: its nonce
+    :param ended_at: ISO 8601, UTC
+    :param outcomes: of all guests, good and bad
+    :param environment: all of ``result_file.ENVIRONMENT`` that guests do not
+        tell
+    :param images: {tier: its image}
+    :param volume_types: {tier: the types of the volumes that fio works on}
+    :param hosts: {guest: host of its server}
+    :param around: what others than guests say
+    :raises ValueError: a fact of the environment is missing
+    """
+    tiers = dict.fromkeys(slot.tier for slot in plan.slots)
+    found = result_file.RunResult(
+        version=result_file.VERSION, run=run, ended_at=ended_at,
+        environment={**environment, "fio": fio_fact(outcomes),
+                     **environment_facts.of_guests(outcomes),
+                     **around.facts, "clone_or_flat": _clone_or_flat(
+                         environment["clone_or_flat"],
+                         around.facts.get("clone_or_flat"))},
+        profile=profile_used.of(profile),
+        guests_per_tier=guests_per_tier,
+        tiers=tuple(_tier(tier, plan=plan, outcomes=outcomes,
+                          image=images[tier],
+                          volume_types=volume_types[tier], around=around)
+                    for tier in tiers),
+        guests=tuple(_guest(outcome, hosts[outcome.guest], around)
+                     for outcome in outcomes),
+        ceph=around.ceph)
+    return dataclasses.replace(found, doubts=doubts.of(found))

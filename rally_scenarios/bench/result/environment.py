@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What all guests of a run say of their systems, as facts of its environment.
+
+Pure.  Each guest's own words are beside its figures in the result file.
+"""
+
+from collections.abc import Sequence
+
+from rally_scenarios.bench.fleet import guest_system
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.result import result as result_file
+
+_OF_SYSTEM = {"cpu_model": "cpu_model", "hypervisor": "hypervisor",
+              "distribution": "distribution", "disk_bus": "disk_bus",
+              "write_cache": "write_cache", "io_scheduler": "io_scheduler"}
+
+
+def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
+    told = [found.measured.cpu for outcome in outcomes
+            for found in outcome.slots
+            if found.measured is not None and found.measured.cpu is not None]
+    steal = [each.steal_percent for each in told
+             if each.steal_percent is not None]
+    if steal:
+        return result_file.Fact(value=f"{min(steal):g} to {max(steal):g}")
+    return result_file.Fact(
+        value=None, reason="the hypervisor does not tell the guests" if told
+        else "no guest told what its CPUs did")
+
+
+def of_guests(outcomes: Sequence[verdict.GuestOutcome]
+              ) -> dict[str, result_file.Fact]:
+    """Facts of ``result_file.ENVIRONMENT`` that guests know.
+
+    :param outcomes: of all guests, good and bad
+    """
+    systems = [outcome.system or guest_system.GuestSystem()
+               for outcome in outcomes]
+    found = {name: [getattr(system, field) for system in systems]
+             for name, field in _OF_SYSTEM.items()}
+    found["kernel"] = [outcome.kernel for outcome in outcomes]
+    facts = {}
+    for name, values in found.items():
+        text = guest_system.in_one_text(values)
+        facts[name] = result_file.Fact(
+            value=text, reason="" if text else "no guest could see it")
+    return {**facts, "steal_percent": _steal(outcomes)}

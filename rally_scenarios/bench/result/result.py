@@ -1,0 +1,376 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a run found, as one file that can be read years later.
+
+JSON; ``etc/cinder-tiers/result.schema.json`` is its schema.  The version
+counts up with every change that a reader could stumble over; this code reads
+all versions up to its own and refuses others.  What a version added is marked
+``record.since``; in older files it is null, or a fact with that reason.
+
+Every figure has its unit in its name.  What is not known is null and has a
+reason beside it, never a default.
+
+This module must not know guests' consoles, Rally, or where files lie.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+import json
+
+from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fleet import guest_system
+from rally_scenarios.bench.profile import profile_used
+from rally_scenarios.bench.result import caveat as doubt
+from rally_scenarios.bench.result import ceph as ceph_record
+from rally_scenarios.bench.result import json_record as record
+from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.stats import steadiness
+
+VERSION = 2
+PERCENTILES = (50, 90, 95, 99, 99.9)
+# Each file says of each of them what it is, or why it is not known.
+ENVIRONMENT = ("cinder_tiers", "rally", "rally_openstack", "fio", "ceph",
+               "disk_bus", "cache_mode", "write_cache", "io_scheduler",
+               "clone_or_flat", "cpu_model", "hypervisor", "distribution",
+               "kernel", "steal_percent", "ceph_options", "qos", "cinder",
+               "nova", "compute")
+
+
+class ResultFileError(ValueError):
+    """A text that cannot be used as a result file; it says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """Something about the cloud or the run.
+
+    :ivar value: what it is; null if it is not known
+    :ivar reason: why it is not known; empty if it is
+    """
+
+    value: str | None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        """Check that there is a value or a reason.
+
+        :raises ValueError: there is neither, or both
+        """
+        if (self.value is None) != bool(self.reason):
+            raise ValueError("a fact has a value, or a reason why not")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latencies:
+    """Completion latencies.
+
+    :ivar percentiles_ns: latency that so many percent did not exceed
+    :ivar bins: [mean of a bucket in ns, completions], ascending: fio's own
+        buckets, to be merged with others
+    """
+
+    percentiles_ns: Mapping[str, int]
+    bins: tuple[tuple[int, int], ...]
+
+    def histogram(self) -> histogram.LatencyHistogram:
+        """The bins as a value that can be merged.
+
+        :raises ValueError: they are not what they should be
+        """
+        return histogram.LatencyHistogram(bins=self.bins)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestFigures:
+    """One guest in one slot, on the common clock.
+
+    That is the leader's, counted from the leader's boot, or wall time, counted
+    from the epoch, where the start was by wall time.
+
+    :ivar guest: its name
+    :ivar verdict: complete, late, wrong tier, wrong clock, damaged result,
+        fio failed, broken or lost; only complete ones are in the slot's
+        figures
+    :ivar reason: why it is not complete, else empty
+    :ivar planned_ms: when fio was to start; null if no result arrived
+    :ivar started_ms: when fio was started
+    :ivar ended_ms: when fio had ended
+    :ivar iops: I/Os per second
+    :ivar bw_bytes: bytes per second
+    :ivar total_ios: I/Os that were counted
+    :ivar p99_ns: latency that 99 percent of them did not exceed
+    :ivar cpu: what its CPUs did while fio ran; null if it did not say
+    """
+
+    guest: str
+    verdict: str
+    reason: str
+    planned_ms: int | None
+    started_ms: int | None
+    ended_ms: int | None
+    iops: float | None
+    bw_bytes: int | None
+    total_ios: int | None
+    p99_ns: int | None
+    cpu: guest_system.CpuUse | None = record.since(2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergedFigures:
+    """All complete guests of a slot together.
+
+    :ivar guests: how many
+    :ivar iops: sum of the guests'
+    :ivar bw_bytes: sum of the guests', bytes per second
+    :ivar clat: all their completion latencies
+    :ivar start_skew_ms: from the first to the last start
+    :ivar window: in which all of them were measured, or, without values of
+        each second, in which fio ran on all of them
+    :ivar fairness: Jain's index of the guests' IOPS, 1 if all got the same;
+        null if none did an I/O
+    :ivar start_skew_error_ms: the true skew is longer by at most this; null
+        if it is not known how exact the guests' clocks are
+    """
+
+    guests: int
+    iops: float
+    bw_bytes: int
+    clat: Latencies
+    start_skew_ms: int
+    window: steadiness.Window
+    fairness: float | None
+    start_skew_error_ms: float | None = record.since(2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlotResult:
+    """One tier running one pattern once.
+
+    :ivar number: place in the schedule, from 0
+    :ivar repeat: of this pattern, from 1
+    :ivar guests: all that should have run
+    :ivar merged: null if no guest is complete
+    :ivar series: [begin in ms, IOPS of all complete guests] of each second of
+        the window; empty if not all of them sent values
+    :ivar steadiness: of the series, by the rule of the SNIA PTS
+    """
+
+    number: int
+    repeat: int
+    guests: tuple[GuestFigures, ...]
+    merged: MergedFigures | None
+    series: tuple[tuple[int, float], ...]
+    steadiness: steadiness.Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternResult:
+    """All repeats of one pattern on one tier.
+
+    :ivar pattern: its name in the profile
+    :ivar slots: one for each repeat
+    :ivar complete_repeats: those in which all guests are complete; only they
+        are in what follows
+    :ivar iops: over the repeats; null if none is complete
+    :ivar bw_bytes: likewise
+    :ivar p99_ns: likewise, of the merged latencies of each repeat
+    :ivar clat: latencies of these repeats, merged; null if none is complete
+    """
+
+    pattern: str
+    slots: tuple[SlotResult, ...]
+    complete_repeats: int
+    iops: statistics.Estimate | None
+    bw_bytes: statistics.Estimate | None
+    p99_ns: statistics.Estimate | None
+    clat: Latencies | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TierResult:
+    """One tier's part.
+
+    :ivar tier: its label
+    :ivar image: from which its volumes were made, or the guests' boot volumes
+        if what fio works on was made blank
+    :ivar volume_types: what Cinder gave the volumes that fio works on, several
+        if they differ
+    :ivar patterns: in the order of the profile
+    :ivar qos: QoS specs of its volume types, several if they differ
+    :ivar backends: host@backend#pool of its volumes, several if they differ
+    """
+
+    tier: str
+    image: Fact
+    volume_types: Fact
+    patterns: tuple[PatternResult, ...]
+    qos: Fact | None = record.since(2)
+    backends: Fact | None = record.since(2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestResult:
+    """One guest in the whole run.
+
+    :ivar guest: its name
+    :ivar tier: its tier
+    :ivar verdict: the worst of its slots
+    :ivar reasons: each once, in order of time
+    :ivar clock_offset_ms: its clock minus the leader's; null if unknown
+    :ivar clock_samples: how often its clock was compared with the leader's
+    :ivar damaged_lines: marked lines of its console that were unusable
+    :ivar kernel: its release; null if the guest did not say
+    :ivar target: device or file it worked on; null if the guest did not say
+    :ivar clock_error_ms: half of the interval in which the offset lies, or,
+        where the start was by wall time, the error of its wall clock; null if
+        unknown
+    :ivar clock_reason: why the offset is not known; empty if it is
+    :ivar host: of the server, as Nova names it to a project: the same for two
+        guests on the same host; null if Nova did not say
+    :ivar system: what it is; null if the guest did not say
+    :ivar image: what it worked on, in Ceph; null if Ceph was not asked, or
+        does not have it
+    """
+
+    guest: str
+    tier: str
+    verdict: str
+    reasons: tuple[str, ...]
+    clock_offset_ms: int | None
+    clock_samples: int
+    damaged_lines: int
+    kernel: str | None
+    target: str | None
+    clock_error_ms: float | None = record.since(2)
+    clock_reason: str = record.since(2, "")
+    host: str | None = record.since(2)
+    system: guest_system.GuestSystem | None = record.since(2)
+    image: ceph_record.CephImage | None = record.since(2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """One run of a fleet.
+
+    :ivar version: of this format
+    :ivar run: its nonce, hexadecimal
+    :ivar ended_at: when it was written, ISO 8601, UTC
+    :ivar environment: versions and settings that a figure depends on
+    :ivar profile: what was run
+    :ivar guests_per_tier: how many guests each tier had
+    :ivar tiers: in the order in which they ran
+    :ivar guests: all of them, good and bad
+    :ivar doubts: why figures should be read with care; empty if no reason was
+        found, null in files that were not asked
+    :ivar ceph: the cluster below the tiers; null if the task names none
+    """
+
+    version: int
+    run: str
+    ended_at: str
+    environment: Mapping[str, Fact]
+    profile: profile_used.ProfileUsed
+    guests_per_tier: int
+    tiers: tuple[TierResult, ...]
+    guests: tuple[GuestResult, ...]
+    doubts: tuple[doubt.Doubt, ...] | None = record.since(2)
+    ceph: ceph_record.CephWatch | None = record.since(2)
+
+    def __post_init__(self) -> None:
+        """Check the version and that nothing of the environment is missing.
+
+        :raises ValueError: names what is wrong
+        """
+        if self.version != VERSION:
+            raise ValueError(f"version {self.version}, expected {VERSION}")
+        missing = sorted(set(ENVIRONMENT) - self.environment.keys())
+        if missing:
+            raise ValueError(f"environment lacks {', '.join(missing)}")
+
+
+def latencies(clat: histogram.LatencyHistogram) -> Latencies:
+    """A histogram as it is written.
+
+    :param clat: not empty
+    :raises ValueError: it is empty
+    """
+    return Latencies(
+        percentiles_ns={f"{p:g}": clat.percentile_ns(p)
+                        for p in PERCENTILES},
+        bins=clat.bins)
+
+
+def schema() -> dict[str, object]:
+    """The JSON schema of the version that is written."""
+    found = record.schema(RunResult)
+    found["title"] = f"cinder-tiers result, version {VERSION}"
+    found["properties"]["version"]["const"] = VERSION
+    return found
+
+
+def write(result: RunResult) -> str:
+    """The text of the file."""
+    return json.dumps(record.plain(result), allow_nan=False,
+                      separators=(",", ":")) + "\n"
+
+
+def read(text: str | bytes) -> RunResult:
+    """Read a file of any version up to ours.
+
+    :returns: the result as this version has it, whatever the file's version
+    :raises ResultFileError: it is no result file, has a version that is not
+        known here, or contradicts its format; all that is wrong
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ResultFileError(f"not JSON: {error}") from error
+    if not isinstance(value, dict) or "version" not in value:
+        raise ResultFileError("no result file: expected an object with a"
+                              " version")
+    version = value["version"]
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise ResultFileError(
+            f"version {str(version)[:20]!r}: this code reads versions 1 to"
+            f" {VERSION}; a file of a newer cinder-tiers needs that"
+            f" cinder-tiers, or a newer one")
+    try:
+        found = record.read(RunResult, _raised(value, version), version)
+        for tier in found.tiers:
+            for pattern in tier.patterns:
+                _check(pattern)
+    except ValueError as error:
+        raise ResultFileError(str(error)) from error
+    return found
+
+
+def _raised(value: Mapping[str, object], version: int) -> dict[str, object]:
+    """A document of an older version, with the facts that it did not know."""
+    environment = value.get("environment")
+    if version < VERSION and isinstance(environment, dict):
+        unknown = {"value": None, "reason": f"a file of version {version} does"
+                                            f" not say"}
+        environment = {**dict.fromkeys(ENVIRONMENT, unknown), **environment}
+    return {**value, "version": VERSION, "environment": environment}
+
+
+def _check(pattern: PatternResult) -> None:
+    """Percentiles must be those of the bins they stand beside.
+
+    :raises ValueError: they are not
+    """
+    for clat in (pattern.clat, *(slot.merged and slot.merged.clat
+                                 for slot in pattern.slots)):
+        if clat is not None and latencies(clat.histogram()) != clat:
+            raise ValueError(f"{pattern.pattern}: its percentiles are not"
+                             f" those of its bins")

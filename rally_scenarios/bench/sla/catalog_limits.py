@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Expectations of tiers out of plain values, as task files and catalogs have.
+
+Of a catalog (a tiers file of cinder-tiers) only what it expects of tiers is
+read: whether the rest is sound says ``openstack tier validate``.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import errors
+
+# Of the format of catalogs.
+_VERSION = 1
+
+
+def problems(expected: Mapping[str, object], *, where: str
+             ) -> Iterator[errors.Problem]:
+    """All that is wrong with expectations of tiers.
+
+    :param expected: {tier: what should be its expectations}
+    :param where: how messages call it
+    """
+    for tier, of_tier in expected.items():
+        for fault in expectations.faults(of_tier):
+            place = ".".join((str(tier), *fault.path))
+            yield errors.Problem(
+                where=f"{where}: {place}", found=fault.found,
+                expected=fault.expected, remedy=fault.remedy)
+
+
+def of_catalog(document: object, *, file: str
+               ) -> dict[str, expectations.Expectations]:
+    """What a catalog expects of its tiers.
+
+    :param document: what the file holds, as plain values
+    :param file: how messages call it
+    :returns: {tier: its expectations}, without tiers that have none
+    :raises cinder_tiers.domain.errors.ProblemsFound: it is no catalog, or an
+        expectation is wrong; all problems
+    """
+    tiers = document.get("tiers") if isinstance(document, Mapping) else None
+    if not isinstance(tiers, Mapping) or document.get("version") != _VERSION:
+        raise errors.ProblemsFound([errors.Problem(
+            where=file, found="no catalog of tiers",
+            expected=f"a mapping with version: {_VERSION} and tiers",
+            remedy="see what \"openstack tier validate\" says of it")])
+    found = {str(name): tier["expect"] for name, tier in tiers.items()
+             if isinstance(tier, Mapping) and "expect" in tier}
+    wrong = list(problems(found, where=f"{file}: tiers"))
+    if wrong:
+        raise errors.ProblemsFound(wrong)
+    return found

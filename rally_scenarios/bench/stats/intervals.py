@@ -1,0 +1,271 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How far a figure can be trusted, and whether two of them differ.
+
+What is independent.  The I/Os of a run, and its values of each second, are
+not: a deferred write, a compaction or a neighbour is felt for many of them,
+so that an interval from 300 seconds as 300 values is far too narrow.  Repeats
+are taken to be independent: between two of them all other patterns and tiers
+have had their turn (``schedule.plan``).  So the observations are repeats, one
+number each, and the interval is Student's for their mean: right for few
+values, and for means of many I/Os nearly normal whatever one I/O is like.
+
+A long run without repeats is cut into batches, each so long that the means of
+two neighbours hardly know of each other; the batches take the repeats' place
+(batch means).  How long the run remembers is measured and told, and a run
+that is too short for it gets no interval.
+
+This module must not know what the values are of.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import enum
+import math
+import statistics
+
+from rally_scenarios.bench.stats import student_t
+
+CONFIDENCE = 0.95
+# More, and the mean alone says little of what the next run will give.
+SPREAD_LIMIT_PERCENT = 10
+
+# Few and long: a batch that is too short makes the interval too narrow, few
+# batches only make it wider, and Student's t accounts for that.
+_BATCHES = 10
+# The means of batches this much longer than the run's memory vary by less
+# than 10 % too little, which takes 5 % off the interval.
+_BATCH_OVER_MEMORY = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A mean and how far it can be trusted.
+
+    :ivar mean: of all values
+    :ivar values: how many observations the interval rests on
+    :ivar low: lower end of the 95 % interval of the mean; None without one
+    :ivar high: upper end; None without one
+    :ivar spread_percent: standard deviation of the observations, of the
+        mean; None from one value, or if the mean is 0 and they differ
+    :ivar method: how the interval was made, or why there is none
+    :ivar memory_samples: of a long run, over how many samples it remembers
+        (integrated autocorrelation time, 1 if not at all); else None
+    """
+
+    mean: float
+    values: int
+    low: float | None
+    high: float | None
+    spread_percent: float | None
+    method: str
+    memory_samples: float | None = None
+
+    @property
+    def spread_is_wide(self) -> bool:
+        """Whether observations differ by more than SPREAD_LIMIT_PERCENT."""
+        return (self.spread_percent is not None
+                and self.spread_percent > SPREAD_LIMIT_PERCENT)
+
+
+def _checked(values: Sequence[float], least: int = 1) -> list[float]:
+    found = [float(value) for value in values]
+    if len(found) < least:
+        raise ValueError(f"{len(found)} values: expected at least {least}")
+    wrong = [value for value in found if not math.isfinite(value)]
+    if wrong:
+        raise ValueError(f"values {wrong[:5]}: expected finite numbers")
+    return found
+
+
+def _spread_percent(mean: float, deviation: float) -> float | None:
+    if deviation == 0:
+        return 0.0
+    return 100 * deviation / abs(mean) if mean else None
+
+
+def of_repeats(values: Sequence[float]) -> Estimate:
+    """Mean over repeats with Student's 95 % interval.
+
+    :param values: one figure of each repeat, at least one
+    :raises ValueError: there is none, or one is not finite
+    """
+    found = _checked(values)
+    mean = statistics.fmean(found)
+    if len(found) == 1:
+        return Estimate(mean=mean, values=1, low=None, high=None,
+                        spread_percent=None,
+                        method="no interval: one repeat says nothing of the"
+                               " next")
+    deviation = statistics.stdev(found)
+    half = (student_t.half_width(CONFIDENCE, len(found) - 1)
+            * deviation / math.sqrt(len(found)))
+    return Estimate(
+        mean=mean, values=len(found), low=mean - half, high=mean + half,
+        spread_percent=_spread_percent(mean, deviation),
+        method=f"Student's t over {len(found)} repeats")
+
+
+def memory_samples(series: Sequence[float]) -> float:
+    """Over how many samples a series remembers, 1 if not at all.
+
+    The integrated autocorrelation time, 1 + 2 x the sum of the
+    autocorrelations, summed until two neighbours together are no longer
+    positive (Geyer 1992, initial positive sequence): further ones are noise.
+
+    :param series: at least 2 finite values
+    :raises ValueError: there are fewer, or one is not finite
+    """
+    found = _checked(series, least=2)
+    mean = statistics.fmean(found)
+    apart = [value - mean for value in found]
+    power = math.fsum(value * value for value in apart)
+    if not power:
+        return 1.0
+
+    def correlation(lag):
+        return math.fsum(a * b for a, b in zip(
+            apart, apart[lag:], strict=False)) / power
+    total = -1.0
+    for lag in range(0, len(found) - 1, 2):
+        pair = correlation(lag) + correlation(lag + 1)
+        if pair <= 0:
+            break
+        total += 2 * pair
+    return max(1.0, total)
+
+
+def of_long_run(series: Sequence[float]) -> Estimate:
+    """Mean of one run with an interval by batch means.
+
+    :param series: values at equal distances, such as IOPS of each second, at
+        least 2
+    :returns: without an interval if the run is too short for its memory
+    :raises ValueError: there are fewer than 2 values, or one is not finite
+    """
+    found = _checked(series, least=2)
+    memory = memory_samples(found)
+    length = len(found) // _BATCHES
+    if length < _BATCH_OVER_MEMORY * memory:
+        needed = math.ceil(_BATCHES * _BATCH_OVER_MEMORY * memory)
+        return Estimate(
+            mean=statistics.fmean(found), values=1, low=None, high=None,
+            spread_percent=None, memory_samples=memory,
+            method=f"no interval: the run remembers {memory:.1f} samples and"
+                   f" has {len(found)}, expected at least {needed}")
+    # What does not fill a batch is left out at the beginning.
+    first = len(found) - _BATCHES * length
+    means = [statistics.fmean(found[at:at + length])
+             for at in range(first, len(found), length)]
+    over_batches = of_repeats(means)
+    return Estimate(
+        mean=over_batches.mean, values=_BATCHES, low=over_batches.low,
+        high=over_batches.high, memory_samples=memory,
+        spread_percent=over_batches.spread_percent,
+        method=f"Student's t over the means of {_BATCHES} batches of"
+               f" {length} samples")
+
+
+class Finding(enum.Enum):
+    """What a comparison says of the second of two."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two results of the same pattern, the second against the first.
+
+    :ivar finding: what can be said with 95 % confidence
+    :ivar difference: mean of the second minus mean of the first
+    :ivar low: lower end of the 95 % interval of the difference, or None
+    :ivar high: upper end, or None
+    :ivar difference_percent: of the first's mean; None if that is 0
+    :ivar reason: in words
+    """
+
+    finding: Finding
+    difference: float
+    low: float | None
+    high: float | None
+    difference_percent: float | None
+    reason: str
+
+
+def _welch(first: list[float], second: list[float]) -> tuple[float, float]:
+    """(standard error of the difference, degrees of freedom)."""
+    parts = [statistics.variance(each) / len(each)
+             for each in (first, second)]
+    total = sum(parts)
+    if not total:
+        return 0.0, 1.0
+    # Shares of the total, since squares of small variances would underflow.
+    freedom = 1 / sum((part / total) ** 2 / (len(each) - 1) for part, each
+                      in zip(parts, (first, second), strict=True))
+    return math.sqrt(total), max(1.0, freedom)
+
+
+def compare(first: Sequence[float], second: Sequence[float], *,
+            higher_is_better: bool) -> Comparison:
+    """Say whether the second is better, worse, or cannot be told apart.
+
+    Welch's t interval of the difference of the means: the two may have
+    different numbers of repeats and different spreads.  A difference is
+    claimed only if the interval does not hold 0, so that of results that do
+    not differ one in twenty is called better or worse.
+
+    :param first: one figure of each repeat, at least one
+    :param second: likewise
+    :param higher_is_better: True for rates, False for latencies
+    :raises ValueError: one side has no value, or a value is not finite
+    """
+    first, second = _checked(first), _checked(second)
+    mean = statistics.fmean(first)
+    difference = statistics.fmean(second) - mean
+    percent = 100 * difference / abs(mean) if mean else None
+    if min(len(first), len(second)) < 2:
+        return Comparison(
+            finding=Finding.CANNOT_TELL, difference=difference, low=None,
+            high=None, difference_percent=percent,
+            reason=f"{len(first)} and {len(second)} repeats: expected at"
+                   f" least 2 of each")
+    error, freedom = _welch(first, second)
+    half = error and student_t.half_width(CONFIDENCE, freedom) * error
+    low, high = difference - half, difference + half
+    finding = Finding.CANNOT_TELL
+    if low > 0 or high < 0:
+        finding = (Finding.BETTER if (low > 0) == higher_is_better
+                   else Finding.WORSE)
+    return Comparison(
+        finding=finding, difference=difference, low=low, high=high,
+        difference_percent=percent,
+        reason=f"the difference is between {low:.6g} and {high:.6g} with 95 %"
+               f" confidence (Welch's t, {len(first)} and {len(second)}"
+               f" repeats)")
+
+
+def fairness(values: Sequence[float]) -> float:
+    """Jain's index: 1 if all got the same, 1/n if one got everything.
+
+    :param values: what each guest got, at least one, none negative
+    :raises ValueError: there is none, one is negative, or all are 0
+    """
+    found = _checked(values)
+    if min(found) < 0 or not any(found):
+        raise ValueError("expected values of at least 0, one of them more")
+    scale = max(found)
+    shares = [value / scale for value in found]
+    return sum(shares) ** 2 / (
+        len(shares) * math.fsum(share * share for share in shares))

@@ -1,0 +1,149 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the administrator of the cloud can see of a run's volumes and servers.
+
+Adapter: reads Cinder and Nova, writes nothing.  What cannot be read is a fact
+without a value, which says why.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from cinderclient import exceptions as cinder_exceptions
+from keystoneauth1 import exceptions as keystone_exceptions
+from novaclient import exceptions as nova_exceptions
+
+from rally_scenarios.bench.result import caveats as doubts
+from rally_scenarios.bench.result import result as result_file
+
+_ERRORS = (cinder_exceptions.ClientException, nova_exceptions.ClientException,
+           keystone_exceptions.ClientException)
+_HOST = "os-vol-host-attr:host"
+_HYPERVISOR = "OS-EXT-SRV-ATTR:hypervisor_hostname"
+
+
+def _fact(read: Callable[[], str | None], otherwise: str
+          ) -> result_file.Fact:
+    """What a function reads, or why it could not.
+
+    :param otherwise: the reason if there is nothing to read
+    """
+    try:
+        value = read()
+    except _ERRORS as error:
+        return result_file.Fact(value=None, reason=str(error)
+                                or type(error).__name__)
+    return result_file.Fact(value=value or None,
+                            reason="" if value else otherwise)
+
+
+def _all(texts: Iterable[str]) -> str:
+    return doubts.SEVERAL.join(sorted(set(texts)))
+
+
+def qos_text(spec: Any) -> str:
+    """QoS specs as text.
+
+    :param spec: of cinderclient
+    """
+    limits = ", ".join(f"{key} {value}"
+                       for key, value in sorted(spec.specs.items()))
+    return f"{spec.name}, {spec.consumer}: {limits or 'no limit'}"
+
+
+def _qos(cinder: Any, type_names: Iterable[str | None]) -> str:
+    """The QoS specs of volume types; a type without any has none."""
+    specs = {spec.id: spec for spec in cinder.qos_specs.list()}
+    of_types = {each.name: specs.get(each.qos_specs_id)
+                for each in cinder.volume_types.list(is_public=None)}
+    return _all("none" if of_types.get(name) is None
+                else qos_text(of_types[name]) for name in type_names)
+
+
+def of_tiers(cinder: Any, volumes: Mapping[str, Sequence[str]]
+             ) -> tuple[dict[str, result_file.Fact],
+                        dict[str, result_file.Fact]]:
+    """QoS specs and backends of tiers.
+
+    :param cinder: cinderclient of the administrator
+    :param volumes: {tier: ids of its volumes}
+    :returns: {tier: QoS specs of its volumes' types}, {tier: host@backend#pool
+        of its volumes}; several are joined by ``doubts.SEVERAL``
+    """
+    qos, backends = {}, {}
+    for tier, ids in volumes.items():
+        def seen(ids=ids):
+            return [cinder.volumes.get(each) for each in ids]
+        backends[tier] = _fact(
+            lambda seen=seen: _all(filter(None, (
+                getattr(each, _HOST, None) for each in seen()))),
+            "Cinder does not say where its volumes are")
+        qos[tier] = _fact(
+            lambda seen=seen: _qos(cinder, {each.volume_type
+                                            for each in seen()}),
+            "it has no volume")
+    return qos, backends
+
+
+def hypervisor_text(kind: str, version: int) -> str:
+    """A hypervisor as Nova knows it.
+
+    >>> hypervisor_text("QEMU", 7002022), hypervisor_text("ironic", 1)
+    ('QEMU 7.2.22', 'ironic 1')
+
+    :param version: libvirt's drivers make one number of three
+    """
+    if version < 1000000:
+        return f"{kind} {version}"
+    return (f"{kind} {version // 1000000}.{version // 1000 % 1000}"
+            f".{version % 1000}")
+
+
+def _compute(nova: Any, server_ids: Sequence[str]) -> str:
+    """What the compute hosts of servers are, and how many of each kind."""
+    hosts = {getattr(nova.servers.get(each), _HYPERVISOR, None)
+             for each in server_ids}
+    kinds = collections.Counter(
+        hypervisor_text(each.hypervisor_type, each.hypervisor_version)
+        for each in nova.hypervisors.list()
+        if each.hypervisor_hostname in hosts)
+    return _all(f"{kind} on {count} host{'s' if count > 1 else ''}"
+                for kind, count in kinds.items())
+
+
+def _current(versions: Iterable[Any]) -> str:
+    # novaclient has None where a proxy in front of Nova refuses the page.
+    return _all(f"API {each.version}" for each in versions
+                if each is not None and each.status == "CURRENT")
+
+
+def of_cloud(cinder: Any, nova: Any, server_ids: Sequence[str]
+             ) -> dict[str, result_file.Fact]:
+    """Facts of the environment.
+
+    :param cinder: cinderclient of the administrator
+    :param nova: novaclient of the administrator
+    :param server_ids: of all guests
+    """
+    return {
+        "cinder": _fact(
+            lambda: _current(cinder.services.server_api_version()),
+            "it does not tell its version"),
+        "nova": _fact(lambda: _current([nova.versions.get_current()]),
+                      "it does not tell its version"),
+        "compute": _fact(lambda: _compute(nova, server_ids),
+                         "Nova does not say where servers are")}

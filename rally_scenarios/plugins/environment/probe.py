@@ -1,0 +1,216 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a run was measured on, looked at before and after the measurement.
+
+Adapter: ``cloud_readings`` asks OpenStack and ``ceph_readings`` Ceph; this
+knows when, and what to make of the answers.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from oslo_log import log as logging
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain import errors
+from rally_scenarios.bench.fleet import guest_system
+from rally_scenarios.bench.result import build as run_result
+from rally_scenarios.bench.result import ceph as ceph_record
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.environment import ceph as ceph_readings
+from rally_scenarios.plugins.environment import openstack as cloud_readings
+from rally_scenarios.plugins import servers as cloud_guests
+
+LOG = logging.getLogger(__name__)
+
+DEFAULT_USER = "admin"
+
+
+class Cluster:
+    """The Ceph cluster that the task names.
+
+    :ivar images: {guest: what it works on}, when it was last looked at
+    """
+
+    def __init__(self, conf: str, user: str) -> None:
+        """Begin with nothing seen.
+
+        :param conf: path of its ceph.conf
+        :param user: cephx user, without ``client.``
+        """
+        self._cluster = ceph_readings.cluster(conf, user)
+        self._unread: list[str] = []
+        self._places: dict[str, tuple[str, str]] = {}
+        self._before: ceph_record.CephReading | None = None
+        self.images: dict[str, ceph_record.CephImage] = {}
+
+    def check(self) -> None:
+        """Make sure that it can be read.
+
+        :raises cloud_guests.FleetError: it cannot
+        """
+        try:
+            with ceph_session.session(self._cluster) as session:
+                ceph_readings.reading(session, pools=())
+        except errors.TiersError as error:
+            raise cloud_guests.FleetError(
+                f"the cluster of the argument 'ceph' cannot be read: {error};"
+                f" or leave the argument out") from error
+
+    def _look(self, when: str, look: Callable) -> object:
+        """What a function of a session finds; None if it cannot be read."""
+        try:
+            with ceph_session.session(self._cluster) as session:
+                return look(session)
+        except errors.TiersError as error:
+            # What was measured is worth more than this.
+            self._unread.append(f"{when} the measurement: {error}")
+            LOG.warning("Ceph, %s the measurement: %s", when, error)
+            return None
+
+    def look_before(self, volumes: Mapping[str, str]) -> None:
+        """Look at the cluster, and for where the volumes lie.
+
+        :param volumes: {guest: id of the volume that it works on}
+        """
+        def look(session):
+            self._places = ceph_readings.find_images(
+                session, set(volumes.values()))
+            self._look_at_images(session, volumes)
+            return ceph_readings.reading(session, self._pools())
+        self._before = self._look("before", look)
+
+    def look_after(self, volumes: Mapping[str, str]) -> ceph_record.CephWatch:
+        """Look again.
+
+        :param volumes: as before
+        :returns: both readings
+        """
+        def look(session):
+            self._look_at_images(session, volumes)
+            return ceph_readings.reading(session, self._pools())
+        after = self._look("after", look)
+        if after is None:
+            # They were counted before guests filled them.
+            self.images = {
+                guest: dataclasses.replace(image, own_objects=None)
+                for guest, image in self.images.items()}
+        return ceph_record.CephWatch(before=self._before, after=after,
+                                     unread=tuple(self._unread))
+
+    def _look_at_images(self, session, volumes):
+        self.images = {
+            guest: ceph_readings.image(session, *self._places[volume])
+            for guest, volume in volumes.items() if volume in self._places}
+
+    def _pools(self):
+        return {pool for image in self.images.values()
+                for pool in (image.pool, image.data_pool) if pool}
+
+
+def of_images(images: Sequence[ceph_record.CephImage | None]
+              ) -> result_file.Fact:
+    """Whether volumes are clones, as Ceph has it.
+
+    :param images: of each guest; None: it is not in the cluster
+    """
+    text = guest_system.in_one_text(
+        None if image is None else "clone" if image.parent else "flat"
+        for image in images)
+    return result_file.Fact(
+        value=text, reason="" if text else "the volumes are not in the"
+                                           " cluster that the task names")
+
+
+def of_ceph(watch: ceph_record.CephWatch) -> dict[str, result_file.Fact]:
+    """Facts of the environment.
+
+    :param watch: of the cluster that the task names
+    """
+    found = watch.after or watch.before
+    if found is None:
+        unread = result_file.Fact(value=None, reason="; ".join(watch.unread))
+        return {"ceph": unread, "ceph_options": unread}
+    options = "; ".join(
+        f"{name}: " + (", ".join(
+            f"{option} {value}" for option, value in
+            {**pool.osd_options, **pool.rbd_options}.items()) or "defaults")
+        for name, pool in sorted(found.pools.items()))
+    return {
+        "ceph": result_file.Fact(
+            value=f"{', '.join(found.release)}, {found.health}"),
+        "ceph_options": result_file.Fact(
+            value=options or None, reason="" if options else
+            "no volume lies in the cluster that the task names")}
+
+
+class Lookout:
+    """Eyes for the surroundings of one run."""
+
+    def __init__(self, *, admin: Callable | None, ceph: Mapping | None
+                 ) -> None:
+        """Begin with nothing seen.
+
+        :param admin: gives the administrator's clients by the name of their
+            service and its version; None: Rally's environment has none
+        :param ceph: the scenario's argument; None: no cluster is named
+        :raises cloud_guests.FleetError: the cluster cannot be read
+        """
+        # Now, as an administrator who cannot log in must not cost a result.
+        self._cinder = admin and admin("cinder")
+        self._nova = admin and admin("nova", cloud_guests.NOVA_MICROVERSION)
+        self._cluster = ceph and Cluster(
+            ceph["conf"], ceph.get("user", DEFAULT_USER))
+        self._guests: Sequence[cloud_guests.Guest] = ()
+        self._volumes: Mapping[str, str] = {}
+        if self._cluster:
+            self._cluster.check()
+
+    def look_before(self, guests: Sequence[cloud_guests.Guest],
+                    volumes: Mapping[str, str]) -> None:
+        """Look at Ceph before guests measure.
+
+        :param guests: all of the run
+        :param volumes: {guest: id of the volume that it works on}
+        """
+        self._guests, self._volumes = guests, volumes
+        if self._cluster:
+            self._cluster.look_before(volumes)
+
+    def look_after(self) -> run_result.Surroundings:
+        """Look again, and ask OpenStack, while all is still there."""
+        known = self._of_openstack() if self._cinder else (
+            run_result.NOBODY_ASKED)
+        if not self._cluster:
+            return known
+        watch = self._cluster.look_after(self._volumes)
+        images = self._cluster.images
+        return dataclasses.replace(known, images=images, ceph=watch, facts={
+            **known.facts, **of_ceph(watch), "clone_or_flat": of_images(
+                [images.get(guest.name) for guest in self._guests])})
+
+    def _of_openstack(self) -> run_result.Surroundings:
+        tiers: dict[str, list[str]] = {}
+        for guest in self._guests:
+            tiers.setdefault(guest.tier, []).append(self._volumes[guest.name])
+        qos, backends = cloud_readings.of_tiers(self._cinder, tiers)
+        facts = cloud_readings.of_cloud(
+            self._cinder, self._nova,
+            [guest.server_id for guest in self._guests])
+        facts["qos"] = result_file.Fact(value="; ".join(
+            f"{tier}: {fact.value or fact.reason}"
+            for tier, fact in qos.items()))
+        return run_result.Surroundings(facts=facts, qos=qos,
+                                       backends=backends)

@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Arguments of the scenario of fleets that are mappings.
+
+Rally checks a task by these types before anything is made.
+"""
+
+from typing import Annotated
+from typing import Literal
+
+from rally.task import scenario as task_scenario
+import typing_extensions
+
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.plugins.fleet import shape as fleet_shape
+
+AtLeastOne = Annotated[int, task_scenario.Field(ge=1)]
+Size = Literal["paper", "lab", "smoke"] | None
+ZeroOrMore = Annotated[int, task_scenario.Field(ge=0)]
+
+
+class DisksArgs(typing_extensions.TypedDict, closed=True):
+    """The disks below a tier, see bench.disk_estimate.Disks."""
+
+    disks: AtLeastOne
+    iops_per_disk: Annotated[float, task_scenario.Field(gt=0)]
+    replicas: AtLeastOne
+    disk_writes_per_write: typing_extensions.NotRequired[
+        Annotated[float, task_scenario.Field(ge=1)]]
+
+
+class FleetArgs(typing_extensions.TypedDict, closed=True):
+    """One tier's part of the fleet.
+
+    tier: a label; image: by name, the tag of which leads to the tier;
+    disks: those below the tier; volume_type: of blank data volumes;
+    expected_volume_type: that what is measured is to have.
+    """
+
+    tier: Annotated[str, task_scenario.Field(min_length=1)]
+    image: Annotated[str, task_scenario.Field(min_length=1)]
+    expected_volume_type: typing_extensions.NotRequired[
+        Annotated[str, task_scenario.Field(min_length=1)]]
+    disks: typing_extensions.NotRequired[DisksArgs]
+    volume_type: typing_extensions.NotRequired[fleet_shape.Name]
+
+
+class PatternArgs(typing_extensions.TypedDict, closed=True):
+    """One pattern, see bench.fio_profile.Pattern."""
+
+    name: str
+    rw: Literal[fio_profile.WORKLOADS]
+    bs: typing_extensions.NotRequired[str]
+    iodepth: typing_extensions.NotRequired[AtLeastOne]
+    bsrange: typing_extensions.NotRequired[str]
+    bssplit: typing_extensions.NotRequired[str]
+    rwmixread_percent: typing_extensions.NotRequired[ZeroOrMore]
+    ioengine: typing_extensions.NotRequired[str]
+    numjobs: typing_extensions.NotRequired[AtLeastOne]
+    rate_iops: typing_extensions.NotRequired[AtLeastOne]
+    rate_kib: typing_extensions.NotRequired[AtLeastOne]
+    size_mib: typing_extensions.NotRequired[AtLeastOne]
+    startdelay_seconds: typing_extensions.NotRequired[ZeroOrMore]
+
+
+class CephArgs(typing_extensions.TypedDict, closed=True):
+    """The cluster below the tiers, as Rally's host can read it.
+
+    conf: path of its ceph.conf; user: cephx user without ``client.``.
+    """
+
+    conf: Annotated[str, task_scenario.Field(min_length=1)]
+    user: typing_extensions.NotRequired[
+        Annotated[str, task_scenario.Field(min_length=1)]]
+
+
+class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
+    """How long to wait, in seconds.
+
+    volumes: for all volumes to become available, and to be deleted;
+    boot: for one server to get its disks, and for all to become active;
+    prepare: for a guest to fill its region;
+    ready: how long the leading guest waits for the others, from when its own
+    script began;
+    end: for the last results, after the end of the schedule.
+    """
+
+    volumes: AtLeastOne
+    boot: AtLeastOne
+    prepare: AtLeastOne
+    ready: AtLeastOne
+    end: AtLeastOne

@@ -1,0 +1,218 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What a task's arguments come to: patterns, slots, orders, time.
+
+All of it is known before anything is made, so the validator has Rally refuse
+a task that could not be carried out.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rally.common import validation
+
+from cinder_tiers.domain import errors
+from rally_scenarios.bench.fleet import disk_estimate
+from rally_scenarios.bench.fleet import duration
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.guest import orders
+from rally_scenarios.plugins.fleet import shape as fleet_shape
+from rally_scenarios.plugins import profiles
+from rally_scenarios.plugins.transport import access as guest_access
+
+GUESTS_PER_TIER = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A run as it will be.
+
+    :ivar chosen: what is measured, and how
+    :ivar slots: when
+    :ivar guests_per_tier: how many guests each tier has
+    :ivar guests: how many all tiers have
+    :ivar expected: how long it will take
+    :ivar shape: how the fleet is made
+    """
+
+    chosen: named_profile.NamedProfile
+    slots: schedule.Schedule
+    guests_per_tier: int
+    guests: int
+    expected: duration.Duration
+    shape: fleet_shape.Shape
+
+    def told(self) -> str:
+        """One line on what is to come and how long it may take."""
+        parts = self.expected
+        return (
+            f"{self.guests} guests, {len(self.slots.slots)} runs of fio one"
+            f" after another; expected to take about"
+            f" {duration.in_words(parts.seconds)}: volumes {parts.volumes} s,"
+            f" boot {parts.boot} s, prepare {parts.prepare} s,"
+            + (f" wait {parts.wait} s for the start," if parts.after else "")
+            + f" measure {parts.measure} s, delete {parts.delete} s")
+
+
+def _guests_per_tier(arguments: Mapping[str, object],
+                     guest_steps: Sequence[int]) -> int:
+    """The size of each tier's fleet.
+
+    :raises ValueError: it is not that of the last step
+    """
+    given = arguments.get("guests_per_tier")
+    if not guest_steps:
+        return given or GUESTS_PER_TIER
+    if given not in (None, guest_steps[-1]):
+        raise ValueError(
+            f"guests_per_tier {given} with guest_steps {list(guest_steps)}:"
+            f" expected {guest_steps[-1]}, the last step, or leave"
+            f" guests_per_tier out")
+    return guest_steps[-1]
+
+
+def planned(arguments: Mapping[str, object]) -> Plan:
+    """What a task's arguments ask for.
+
+    :param arguments: of the scenario; those that are absent or None say
+        nothing
+    :raises cinder_tiers.domain.errors.ProblemsFound: the patterns cannot be
+        had, see ``profiles.chosen``
+    :raises ValueError: the values do not fit each other
+    """
+    chosen = profiles.chosen(arguments)
+    guest_steps = arguments.get("guest_steps") or ()
+    guests_per_tier = _guests_per_tier(arguments, guest_steps)
+    tier_mib_per_second = (arguments.get("tier_mib_per_second")
+                           or schedule.TIER_MIB_PER_SECOND)
+    tiers = [fleet["tier"] for fleet in arguments["fleets"]]
+    slots = schedule.plan(
+        tiers, chosen.patterns, chosen.method, chosen.repeats, guest_steps,
+        guests_per_tier, tier_mib_per_second,
+        arguments.get("gap_seconds") or schedule.GAP_SECONDS)
+    for tier in tiers:
+        found = len(slots.of_tier(tier))
+        if found > named_profile.MAX_SLOTS:
+            raise ValueError(
+                f"tier {tier!r}: {found} runs of a guest, expected at most"
+                f" {named_profile.MAX_SLOTS}: ask for fewer patterns, repeats"
+                f" or guest_steps")
+    guests = guests_per_tier * len(tiers)
+    shape = _shape(arguments, chosen.method.region_mib)
+    return Plan(
+        chosen=chosen, slots=slots, guests_per_tier=guests_per_tier,
+        guests=guests, shape=shape, expected=duration.estimate(
+            slots, chosen.method, guests=guests, by_clock=shape.by_clock,
+            after_seconds=shape.after_seconds, fill=shape.fill,
+            volumes_per_guest=shape.volumes_per_guest,
+            tier_mib_per_second=tier_mib_per_second))
+
+
+def _shape(arguments: Mapping[str, object], region_mib: int
+           ) -> fleet_shape.Shape:
+    """The shape of the fleet.
+
+    :raises ValueError: the values do not fit each other
+    """
+    shape = fleet_shape.of_arguments(
+        arguments["fleets"], **{name: arguments.get(name) for name in (
+            "start", "volume", "volume_size_gib", "spread")})
+    if shape.by_clock and arguments.get("start_volume_type"):
+        raise ValueError(
+            f"start_volume_type {arguments['start_volume_type']!r} with a"
+            f" start by clock, which needs no start volume: expected only one"
+            f" of them")
+    if shape.has_data and region_mib > shape.data_gib * 1024:
+        raise ValueError(
+            f"region_mib {region_mib} on data volumes of {shape.data_gib} GiB:"
+            f" expected at most {shape.data_gib * 1024}")
+    return shape
+
+
+def disks_of_tiers(fleets: Sequence[Mapping]
+                   ) -> dict[str, disk_estimate.Disks]:
+    """{tier: its disks}, of the tiers whose disks the task gives.
+
+    :param fleets: the argument of the scenario
+    :raises ValueError: numbers that no disks have
+    """
+    return {fleet["tier"]: disk_estimate.Disks(**fleet["disks"])
+            for fleet in fleets if fleet.get("disks")}
+
+
+def limits_seconds(plan: Plan, given: Mapping[str, int] | None
+                   ) -> dict[str, int]:
+    """How long to wait for each part of the run.
+
+    :param given: the argument timeouts_seconds, which has the last word
+    """
+    return {**duration.time_limits_seconds(plan.expected), **(given or {})}
+
+
+def orders_of(plan: Plan, limits: Mapping[str, int], *, run: str,
+              start_serial: str, now: int) -> orders.FleetOrders:
+    """What all guests of a run are told.
+
+    :param limits: as ``limits_seconds`` gave them
+    :param run: its nonce
+    :param start_serial: id of the start volume; not used with a start by clock
+    :param now: wall time in seconds; a start by clock is counted from it
+    :raises ValueError: the nonce is none
+    """
+    after = plan.expected.after
+    launching = plan.slots.slots[0].guests or plan.guests_per_tier
+    return orders.FleetOrders(
+        run=run, guests=plan.guests, schedule=plan.slots,
+        profile=plan.chosen.method, fill=plan.shape.fill,
+        start_serial=start_serial if after is None else "",
+        clock=None if after is None else orders.ClockStart(
+            at=now + after, ordered_at=now),
+        prep_seconds=limits["prepare"], ready_seconds=limits["ready"],
+        lead_seconds=orders.lead_seconds(launching))
+
+
+def check_orders(plan: Plan) -> None:
+    """Whether every guest can be told what to do.
+
+    :raises ValueError: the user data of a tier's guests would be too long
+    """
+    fleet_orders = orders_of(plan, limits_seconds(plan, None), run="0" * 16,
+                             start_serial="0" * 36, now=1)
+    for tier in dict.fromkeys(slot.tier for slot in plan.slots.slots):
+        # The first guest of a tier has all of its slots.
+        orders.script(fleet_orders, number=0, tier=tier,
+                      data_serial="0" * 36 if plan.shape.has_data else "",
+                      environment=orders.GuestEnvironment())
+
+
+@validation.configure(name="cinder_tiers_plan")
+class PlanValidator(validation.Validator):
+    """Refuses a task whose schedule or orders cannot be made."""
+
+    def validate(self, context, config, plugin_cls, plugin_cfg):
+        """Look at the arguments of the scenario.
+
+        :param context: not used
+        :param config: configuration of the workload
+        :param plugin_cls: not used
+        :param plugin_cfg: not used
+        """
+        arguments = (config or {}).get("args") or {}
+        try:
+            check_orders(planned(arguments))
+            disks_of_tiers(arguments["fleets"])
+            guest_access.check(arguments.get("transport"))
+        except (errors.ProblemsFound, ValueError, TypeError, KeyError,
+                AttributeError) as error:
+            self.fail(str(error))

@@ -1,0 +1,219 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The shape of a fleet: what its guests work on, and what starts them.
+
+From a task's arguments, checked before anything is made, to values that those
+who make the fleet and those who tell of it share.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+from typing import Any
+from typing import Literal
+
+from rally.task import scenario as task_scenario
+import typing_extensions
+
+from rally_scenarios.bench.result import caveats as doubts
+
+AtLeastOne = Annotated[int, task_scenario.Field(ge=1)]
+Name = Annotated[str, task_scenario.Field(min_length=1)]
+
+
+class StartArgs(typing_extensions.TypedDict, closed=True):
+    """What gives all guests their start.
+
+    by: ``volume``, a small volume attached to all of them, or ``clock``, wall
+    time;
+    after_seconds: from when servers are asked for to a start by wall time.
+    """
+
+    by: Literal["volume", "clock"]
+    after_seconds: typing_extensions.NotRequired[AtLeastOne]
+
+
+class VolumeArgs(typing_extensions.TypedDict, closed=True):
+    """What fio works on.
+
+    kind: ``boot``, a part of the boot volume, or ``data``, a second volume;
+    source: of a data volume: ``image``, the tier's, or ``blank``;
+    boot_image: from which guests with data volumes boot; else the tier's;
+    size_gib: of a data volume; else that of boot volumes;
+    fill: write the region before it is measured, True by default.
+    """
+
+    kind: Literal["boot", "data"]
+    source: typing_extensions.NotRequired[Literal["image", "blank"]]
+    boot_image: typing_extensions.NotRequired[Name]
+    size_gib: typing_extensions.NotRequired[AtLeastOne]
+    fill: typing_extensions.NotRequired[bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TierVolumes:
+    """What the guests of one tier boot from and work on.
+
+    :ivar tier: its name
+    :ivar image: the tier's image, by name
+    :ivar boot_image: from which they boot, by name
+    :ivar blank_type: volume type of a blank data volume; None: fio works on
+        what was made from the tier's image, without naming a type
+    :ivar expected_type: volume type that the volume fio works on is to have;
+        None if the task does not say
+    """
+
+    tier: str
+    image: str
+    boot_image: str
+    blank_type: str | None
+    expected_type: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How all guests of a fleet are made.
+
+    :ivar by_clock: whether they start by wall time
+    :ivar after_seconds: until then; None: as long as the estimate says
+    :ivar has_data: whether fio works on a second volume
+    :ivar data_gib: its size
+    :ivar boot_gib: size of boot volumes
+    :ivar fill: whether the region is written before it is measured
+    :ivar spread: whether guests of a tier are to be on different hosts
+    :ivar tiers: {tier: its volumes}
+    """
+
+    by_clock: bool
+    after_seconds: int | None
+    has_data: bool
+    data_gib: int
+    boot_gib: int
+    fill: bool
+    spread: bool
+    tiers: Mapping[str, TierVolumes]
+
+    @property
+    def volumes_per_guest(self) -> int:
+        """How many volumes are made for each guest."""
+        return 2 if self.has_data else 1
+
+    @property
+    def images(self) -> list[str]:
+        """Names of all images that are needed."""
+        return sorted(
+            {each.boot_image for each in self.tiers.values()}
+            | {each.image for each in self.tiers.values()
+               if each.blank_type is None})
+
+    @property
+    def image_of_tier(self) -> dict[str, str]:
+        """{tier: name of the image that its volumes are made from}.
+
+        If what fio works on is made of none, the one that guests boot from.
+        """
+        return {tier: each.image if each.blank_type is None
+                else each.boot_image for tier, each in self.tiers.items()}
+
+    @property
+    def blank_types(self) -> list[str]:
+        """Names of the volume types that are named."""
+        return sorted({each.blank_type for each in self.tiers.values()
+                       if each.blank_type is not None})
+
+    def made_from(self, tier: str) -> str:
+        """What the volume is on which fio works, in words.
+
+        Whether a backend clones images or copies them, a project cannot see.
+        """
+        volumes = self.tiers[tier]
+        if volumes.blank_type is not None:
+            return doubts.BLANK
+        kind = "data" if self.has_data else "boot"
+        return (f"{kind} volume, clone of image {volumes.image} where the"
+                f" backend clones")
+
+    @property
+    def filled(self) -> str:
+        """Whether what fio reads was written before, in words."""
+        return "region filled" if self.fill else doubts.NOT_FILLED
+
+    @property
+    def expected_types(self) -> dict[str, str]:
+        """{tier: its volume type}, of the tiers of which the task says it."""
+        return {tier: each.expected_type for tier, each in self.tiers.items()
+                if each.expected_type is not None}
+
+    @property
+    def clone_or_flat(self) -> str:
+        """All tiers' volumes in words; those that are alike once."""
+        alike: dict[str, list[str]] = {}
+        for tier in self.tiers:
+            alike.setdefault(self.made_from(tier), []).append(tier)
+        if len(alike) == 1:
+            return f"{next(iter(alike))}, {self.filled}"
+        return "; ".join(f"{', '.join(tiers)}: {text}, {self.filled}"
+                         for text, tiers in alike.items())
+
+
+def _tier(fleet: Mapping[str, Any], volume: Mapping[str, Any]) -> TierVolumes:
+    """One tier's volumes.
+
+    :raises ValueError: a type is named that would not be used
+    """
+    blank = volume.get("source") == "blank"
+    if "volume_type" in fleet and not blank:
+        raise ValueError(
+            f"tier {fleet['tier']!r}: volume_type {fleet['volume_type']!r}"
+            f" is of blank data volumes; what is made from an image goes"
+            f" where the image leads")
+    # Without a type, a blank volume lands on the fall-back tier.
+    blank_type = fleet.get("volume_type", fleet["tier"]) if blank else None
+    return TierVolumes(
+        tier=fleet["tier"], image=fleet["image"],
+        boot_image=volume.get("boot_image", fleet["image"]),
+        blank_type=blank_type,
+        expected_type=fleet.get("expected_volume_type", blank_type))
+
+
+def of_arguments(fleets: Sequence[Mapping[str, Any]], *,
+                 start: Mapping[str, Any] | None,
+                 volume: Mapping[str, Any] | None, volume_size_gib: int | None,
+                 spread: bool | None) -> Shape:
+    """The shape that a task asks for.
+
+    :param fleets: the argument of the scenario, as are the others; None says
+        nothing
+    :raises ValueError: the values do not fit each other
+    """
+    start, volume = start or {"by": "volume"}, volume or {"kind": "boot"}
+    by_clock, has_data = start["by"] == "clock", volume["kind"] == "data"
+    if not by_clock and "after_seconds" in start:
+        raise ValueError("start: after_seconds is of a start by clock; guests"
+                         " that share a volume start when all are ready")
+    if has_data and "source" not in volume:
+        raise ValueError("volume: a data volume needs a source, image or"
+                         " blank")
+    of_data = sorted(set(volume) & {"source", "boot_image", "size_gib"})
+    if of_data and not has_data:
+        raise ValueError(f"volume: {', '.join(of_data)} is of data volumes,"
+                         f" and kind is {volume['kind']}")
+    boot_gib = volume_size_gib or 1
+    return Shape(
+        by_clock=by_clock, after_seconds=start.get("after_seconds"),
+        has_data=has_data, data_gib=volume.get("size_gib", boot_gib),
+        boot_gib=boot_gib, fill=volume.get("fill", True),
+        spread=spread is not False,
+        tiers={fleet["tier"]: _tier(fleet, volume) for fleet in fleets})

@@ -1,0 +1,244 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Commands of Ceph, on the host of Rally: asks, makes, and removes.
+
+All that is made has one name with the nonce of the run in it, and is noted in
+a file before it is made: if a run is killed, the next one finds that file and
+removes what it names.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+from dataclasses import dataclass
+import fcntl
+import json
+import os
+import pathlib
+
+from oslo_log import log as logging
+
+from rally_scenarios.bench.layers import ceph_output as ceph_answers
+from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.plugins.layers import process as host_process
+
+LOG = logging.getLogger(__name__)
+
+PREFIX = "cinder-tiers-layers-"
+_NOTE = "layers-unfinished-"
+_ASK_SECONDS = 60
+# A minute of small writes on flash is a million objects.
+_REMOVE_SECONDS = 3600
+# obj_bencher.cc: how names of objects of rados bench begin.
+_BENCH_OBJECTS = "benchmark_data"
+
+
+def _identity(ceph: layers_host.Ceph) -> tuple[str, ...]:
+    return ("--conf", ceph.conf, "--name", f"client.{ceph.user}")
+
+
+def ceph_argv(ceph: layers_host.Ceph, *words: str) -> list[str]:
+    """A command of ``ceph`` that answers with JSON."""
+    return ["ceph", *_identity(ceph), "--format", "json", *words]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a run puts what it makes.
+
+    :ivar ceph: how to reach Ceph
+    :ivar pool: name of the pool that is measured
+    :ivar name: of an RBD image, and of a namespace for objects, both of this
+        run alone
+    :ivar image_pool: where the image's header is, if the pool is erasure
+        coded; else the same pool
+    """
+
+    ceph: layers_host.Ceph
+    pool: str
+    name: str
+    image_pool: str
+
+    def __post_init__(self) -> None:
+        """See to it that what is removed can only be ours.
+
+        :raises ValueError: the name is not that of a run
+        """
+        if not self.name.startswith(PREFIX):
+            raise ValueError(f"name {self.name!r}: expected {PREFIX}...")
+
+    def rados(self, *words: str) -> list[str]:
+        """A command of ``rados`` in the namespace of the run."""
+        return ["rados", *_identity(self.ceph), "--pool", self.pool,
+                "--namespace", self.name, *words]
+
+    def rbd(self, *words: str) -> list[str]:
+        """A command of ``rbd``."""
+        return ["rbd", *_identity(self.ceph), *words]
+
+    @property
+    def image(self) -> str:
+        """The image, with its pool."""
+        return f"{self.image_pool}/{self.name}"
+
+
+def _asked(ceph: layers_host.Ceph, *words: str) -> bytes:
+    return host_process.run(ceph_argv(ceph, *words),
+                            timeout_seconds=_ASK_SECONDS)
+
+
+def find_pool(ceph: layers_host.Ceph, name: str) -> layers.Pool:
+    """What a pool is made of.
+
+    :raises host_process.LayerError: there is none, or Ceph does not say
+    """
+    try:
+        pools = _asked(ceph, "osd", "pool", "ls", "detail")
+        profile = ceph_answers.erasure_code_profile(pools, name)
+        return ceph_answers.pool(
+            name, pools=pools, tree=_asked(ceph, "osd", "tree"),
+            groups=_asked(ceph, "pg", "ls-by-pool", name),
+            profile=profile and _asked(
+                ceph, "osd", "erasure-code-profile", "get", profile))
+    except ceph_answers.AnswerError as error:
+        raise host_process.LayerError(str(error)) from error
+
+
+def make_image(place: Place, size_mib: int) -> None:
+    """Make an image without a cache on the side of librbd.
+
+    :param size_mib: its size
+    :raises host_process.LayerError: it cannot be made
+    """
+    data = ([] if place.pool == place.image_pool
+            else ["--data-pool", place.pool])
+    for words in (
+            ["create", place.image, "--size", f"{size_mib}M",
+             "--image-feature", "layering", *data],
+            # What is measured lies below; guests have a cache mode of theirs.
+            ["config", "image", "set", place.image, "rbd_cache", "false"]):
+        host_process.run(place.rbd(*words), timeout_seconds=_ASK_SECONDS)
+
+
+def remove_objects(place: Place, run_names: Sequence[str]) -> None:
+    """Remove what finished runs of ``rados bench`` have written.
+
+    :param run_names: as they were told
+    :raises host_process.LayerError: it cannot be removed
+    """
+    for name in run_names:
+        host_process.run(place.rados("cleanup", "--run-name", name),
+                         timeout_seconds=_REMOVE_SECONDS)
+
+
+def _remove_image(place: Place) -> None:
+    images = host_process.run(
+        place.rbd("ls", place.image_pool),
+        timeout_seconds=_ASK_SECONDS).decode().split("\n")
+    if place.name in images:
+        host_process.run(place.rbd("rm", "--no-progress", place.image),
+                         timeout_seconds=_REMOVE_SECONDS)
+
+
+def remove_all(place: Place) -> None:
+    """Remove whatever a run has made, finished or not.
+
+    Nothing but what is in its namespace, and its image, is touched.  Ceph
+    looks through the whole pool for it, which may take long.
+
+    :raises host_process.LayerError: it cannot be removed
+    """
+    _remove_image(place)
+    listed = place.rados("ls")
+    left = host_process.run(listed, timeout_seconds=_REMOVE_SECONDS)
+    if left.strip():
+        host_process.run(place.rados("cleanup", "--prefix", _BENCH_OBJECTS),
+                         timeout_seconds=_REMOVE_SECONDS)
+        # Notes of rados bench on its runs.
+        left = host_process.run(listed, timeout_seconds=_REMOVE_SECONDS)
+        notes = left.decode().split()
+        if notes:
+            host_process.run(place.rados("rm", *notes),
+                             timeout_seconds=_REMOVE_SECONDS)
+
+
+def _noted(file: pathlib.Path) -> Place:
+    content = json.loads(file.read_text())
+    return Place(ceph=layers_host.Ceph(**content.pop("ceph")), **content)
+
+
+def remove_unfinished(folder: pathlib.Path) -> None:
+    """Remove what runs have left that were killed.
+
+    Those that still run, in other processes of this host, are left alone.
+
+    :param folder: where runs note what they make
+    :raises host_process.LayerError: a note cannot be understood, or what it
+        names cannot be removed; says which
+    """
+    for file in sorted(folder.glob(f"{_NOTE}*.json")):
+        with file.open() as opened:
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            if not file.read_text():
+                file.unlink()  # killed before it could make anything
+                continue
+            try:
+                place = _noted(file)
+            except (ValueError, TypeError, KeyError,
+                    AttributeError) as error:
+                raise host_process.LayerError(
+                    f"{file}: cannot be understood: {error}; expected a note"
+                    f" of an unfinished run. Look for images and namespaces"
+                    f" {PREFIX}* in the pools, and remove the file"
+                ) from error
+            LOG.warning("A run was cut off: removing image %s and objects in"
+                        " namespace %s of pool %s", place.image, place.name,
+                        place.pool)
+            try:
+                remove_all(place)
+            except host_process.LayerError as error:
+                raise host_process.LayerError(
+                    f"{file}: what this unfinished run has left cannot be"
+                    f" removed: {error}") from error
+            file.unlink()
+
+
+@contextlib.contextmanager
+def noted(place: Place, folder: pathlib.Path) -> Iterator[set[str]]:
+    """Note what will be made, and remove it in the end.
+
+    Gives a set for names of runs of ``rados bench`` whose objects are there:
+    only if some are left in it, the pool is searched for them.
+
+    :param folder: where the note is kept meanwhile
+    :raises host_process.LayerError: not all can be removed; the note stays,
+        for the next run
+    """
+    file = folder / f"{_NOTE}{place.name.removeprefix(PREFIX)}.json"
+    with file.open("x") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        json.dump({"ceph": vars(place.ceph), "pool": place.pool,
+                   "name": place.name, "image_pool": place.image_pool},
+                  opened)
+        opened.flush()
+        os.fsync(opened.fileno())
+        unremoved: set[str] = set()
+        try:
+            yield unremoved
+        finally:
+            (remove_all if unremoved else _remove_image)(place)
+        file.unlink()

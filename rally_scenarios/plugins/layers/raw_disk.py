@@ -1,0 +1,183 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether a disk may be measured raw, and that nobody takes it meanwhile.
+
+Writing to the wrong disk destroys what is on it.  So a disk is written to
+only if the admin's file says of this very device that it may be overwritten,
+and even then not if anything is found on it or uses it.
+"""
+
+from collections.abc import Iterator
+import contextlib
+from dataclasses import dataclass
+import errno
+import json
+import os
+import pathlib
+import stat
+
+from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.plugins.layers import process as host_process
+
+_SYSFS = pathlib.Path("/sys/dev/block")
+_MOUNTS = pathlib.Path("/proc/self/mountinfo")
+_SWAPS = pathlib.Path("/proc/swaps")
+# ceph src/os/bluestore/BlueStore.cc, the beginning of a label; for a wipefs
+# that does not know it.
+_BLUESTORE = b"bluestore block device"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is found of a device.
+
+    :ivar size_bytes: its size
+    :ivar partitions: names of its partitions
+    :ivar holders: names of devices that are made of it, such as LVM's
+    :ivar mounted_at: where it is mounted
+    :ivar is_swap: whether it is used as swap
+    :ivar signatures: kinds of what is on it, such as gpt, LVM2_member, xfs
+    """
+
+    size_bytes: int
+    partitions: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
+    mounted_at: tuple[str, ...] = ()
+    is_swap: bool = False
+    signatures: tuple[str, ...] = ()
+
+
+def reasons_against_writing(facts: Facts) -> list[str]:
+    """Why a device must not be overwritten, whatever anybody says."""
+    return [reason for found, reason in (
+        (facts.partitions, f"has partitions: {', '.join(facts.partitions)}"),
+        (facts.holders, f"is part of {', '.join(facts.holders)}"),
+        (facts.mounted_at, f"is mounted at {', '.join(facts.mounted_at)}"),
+        (facts.is_swap, "is used as swap"),
+        (facts.signatures, f"holds data: {', '.join(facts.signatures)}"))
+        if found]
+
+
+def _number(device: str) -> str:
+    """``major:minor`` of a block device.
+
+    :raises host_process.LayerError: it is none, or is not there
+    """
+    try:
+        status = os.stat(device)
+    except OSError as error:
+        raise host_process.LayerError(
+            f"{device}: {error.strerror}; expected a block device; correct"
+            f" 'device' in the host file") from error
+    if not stat.S_ISBLK(status.st_mode):
+        raise host_process.LayerError(
+            f"{device}: is no block device; correct 'device' in the host"
+            f" file")
+    return f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+
+
+def _signatures(device: str) -> tuple[str, ...]:
+    text = host_process.run(["wipefs", "--no-act", "--json", device],
+                            timeout_seconds=60)
+    try:
+        found = {str(each["type"]) for each in json.loads(text)["signatures"]
+                 } if text.strip() else set()
+    except (ValueError, KeyError, TypeError) as error:
+        raise host_process.LayerError(
+            f"wipefs {device}: found {text[:80]!r}, expected a list of"
+            f" signatures in JSON") from error
+    with open(device, "rb") as opened:
+        if opened.read(len(_BLUESTORE)) == _BLUESTORE:
+            found.add("ceph_bluestore")
+    return tuple(sorted(found))
+
+
+def observe(device: str, sysfs: pathlib.Path = _SYSFS,
+            mounts: pathlib.Path = _MOUNTS, swaps: pathlib.Path = _SWAPS
+            ) -> Facts:
+    """What is found of a device; nothing is changed.
+
+    :param sysfs: the kernel's folder of block devices by number
+    :param mounts: the kernel's list of mounts
+    :param swaps: the kernel's list of swaps
+    :raises host_process.LayerError: it is no block device
+    :raises OSError: it cannot be read
+    """
+    number = _number(device)
+    folder = sysfs / number
+    name = folder.resolve().name
+    mounted = (line.split() for line in mounts.read_text().splitlines())
+    return Facts(
+        size_bytes=512 * int((folder / "size").read_text()),
+        partitions=tuple(sorted(
+            each.parent.name for each in folder.glob("*/partition"))),
+        holders=tuple(sorted(
+            each.name for each in (folder / "holders").glob("*"))),
+        mounted_at=tuple(words[4] for words in mounted
+                         if words[2] == number),
+        is_swap=any(os.path.basename(line.split()[0]) == name for line
+                    in swaps.read_text().splitlines()[1:]),
+        signatures=_signatures(device))
+
+
+def check_readable(disk: layers_host.RawDisk, region_bytes: int) -> None:
+    """Whether a disk can be measured by reading.
+
+    :param region_bytes: how much of it is used
+    :raises host_process.LayerError: it cannot be read, or is too small
+    """
+    number = _number(disk.device)
+    try:
+        with open(disk.device, "rb"):
+            size = 512 * int((_SYSFS / number / "size").read_text())
+    except OSError as error:
+        raise host_process.LayerError(
+            f"{disk.device}: {error.strerror}; to measure it, run Rally as a"
+            f" user who may read it") from error
+    if size < region_bytes:
+        raise host_process.LayerError(
+            f"{disk.device}: has {size} bytes, expected at least"
+            f" {region_bytes}; lower region_mib")
+    if disk.cgroup and not pathlib.Path(disk.cgroup, "cgroup.procs").exists():
+        raise host_process.LayerError(
+            f"{disk.cgroup}: is no cgroup; correct 'cgroup' in the host file")
+
+
+@contextlib.contextmanager
+def claimed(disk: layers_host.RawDisk) -> Iterator[None]:
+    """Hold a disk that is overwritten: meanwhile nobody can mount it.
+
+    :raises host_process.LayerError: it must not be overwritten; says why
+    """
+    if not disk.may_be_overwritten:
+        raise host_process.LayerError(
+            f"{disk.device}: the host file does not say 'may_be_overwritten:"
+            f" true' of it")
+    try:
+        # open(2): of a block device, exclusive means not used by the system.
+        held = os.open(disk.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+    except OSError as error:
+        found = ("is in use" if error.errno == errno.EBUSY
+                 else error.strerror)
+        raise host_process.LayerError(
+            f"{disk.device}: {found}; it is not overwritten") from error
+    try:
+        reasons = reasons_against_writing(observe(disk.device))
+        if reasons:
+            raise host_process.LayerError(
+                f"{disk.device}: {'; '.join(reasons)}; it is not overwritten."
+                f" Name another device in the host file, or clean this one"
+                f" yourself")
+        yield
+    finally:
+        os.close(held)

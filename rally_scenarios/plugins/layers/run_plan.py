@@ -1,0 +1,241 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a task asks of the scenario of layers, and whether this host can do it.
+
+All of it is known before anything is made, so the validator has Rally refuse
+a task that could not be carried out.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+import os
+import pathlib
+
+from rally.common import validation
+import yaml
+
+from cinder_tiers.domain import errors
+from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.plugins.fleet import run_plan as planning
+from rally_scenarios.plugins.layers import process as host_process
+
+HOST_VARIABLE = "CINDER_TIERS_LAYERS_HOST"
+DEFAULT_HOST = "~/.rally/cinder-tiers/layers-host.yaml"
+_PROGRAMS = {"raw": ("fio", "wipefs"), "osd": ("ceph",),
+             "rados": ("ceph", "rados", "rbd"),
+             "librbd": ("ceph", "rados", "rbd", "fio"), "guest": ()}
+# osd_bench_max_block_size of Ceph.
+_OSD_BENCH_BLOCK_BYTES = 64 * 1024 ** 2
+_COMMAND_SECONDS = 3
+_SETTLE_SECONDS = 5
+_METHOD = {"region_mib": 64, "ramp_seconds": 5, "runtime_seconds": 10}
+_FLEET_ARGUMENTS = ("flavor", "volume_size_gib", "start_volume_type",
+                    "result_folder", "listen_every_seconds",
+                    "tier_mib_per_second", "timeouts_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A run as it will be.
+
+    :ivar chosen: layers that are measured, from below
+    :ivar patterns: at each of them
+    :ivar method: region, ramp and runtime
+    :ivar host: what the admin says of this host
+    :ivar processes: of RADOS bench
+    """
+
+    chosen: tuple[str, ...]
+    patterns: tuple[fio_profile.Pattern, ...]
+    method: fio_profile.Profile
+    host: layers_host.Host
+    processes: int
+
+    @property
+    def below_guests(self) -> tuple[str, ...]:
+        """Those of its layers that this host measures."""
+        return tuple(each for each in self.chosen if each != "guest")
+
+
+def _problem(where: str, found: str, expected: str, remedy: str
+             ) -> errors.ProblemsFound:
+    return errors.ProblemsFound([errors.Problem(
+        where=where, found=found, expected=expected, remedy=remedy)])
+
+
+def _host(named: str | None, chosen: tuple[str, ...]) -> layers_host.Host:
+    """What the host file says; without a file, Ceph's own defaults.
+
+    :raises cinder_tiers.domain.errors.ProblemsFound: it is wrong, or is
+        missing though it is named or needed
+    """
+    asked = named or os.environ.get(HOST_VARIABLE)
+    path = pathlib.Path(asked or DEFAULT_HOST).expanduser()
+    try:
+        document = yaml.safe_load(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        if not asked and "raw" not in chosen:
+            return layers_host.Host()
+        needs = ("a file that says which disk may be measured raw"
+                 if "raw" in chosen else "the host file that was named")
+        raise _problem(
+            f"host file {path}", "is not there", needs,
+            f"write it, name another in the argument 'host' or in"
+            f" {HOST_VARIABLE}, or leave the layers"
+            f" {', '.join(set(chosen) - {'guest'})} out of 'layers'"
+            if asked else
+            f"write it, name another in the argument 'host' or in"
+            f" {HOST_VARIABLE}, or leave raw out of 'layers'") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise _problem(f"host file {path}", f"cannot read it: {error}",
+                       "YAML", "correct it, or name another in the argument"
+                       " 'host'") from error
+    return layers_host.host(document, str(path))
+
+
+def _wrong_numbers(plan: Plan, guests: int) -> Iterator[str]:
+    for pattern in plan.patterns:
+        for layer, count, name in (("rados", plan.processes, "processes"),
+                                   ("guest", guests, "guests")):
+            if layer in plan.chosen and pattern.iodepth % count:
+                yield (f"pattern {pattern.name!r}: iodepth"
+                       f" {pattern.iodepth} cannot be shared by {count}"
+                       f" {name}, expected a multiple")
+        if "osd" in plan.chosen and pattern.bs_bytes > _OSD_BENCH_BLOCK_BYTES:
+            yield (f"pattern {pattern.name!r}: bs {pattern.bs}: OSD bench"
+                   f" takes 64m at most; lower it, or leave osd out of"
+                   f" 'layers'")
+        fio_profile.measure_argv(pattern, plan.method)
+
+
+def planned(arguments: Mapping[str, object]) -> Plan:
+    """What a task's arguments ask for.
+
+    :param arguments: of the scenario; those that are absent or None say
+        nothing
+    :raises cinder_tiers.domain.errors.ProblemsFound: the host file is wrong
+        or missing
+    :raises ValueError: the values do not fit each other
+    :raises TypeError: a pattern has an unknown field
+    """
+    asked = arguments.get("layers") or layers.LAYERS
+    chosen = tuple(each for each in layers.LAYERS if each in asked)
+    plan = Plan(
+        chosen=chosen, patterns=layers.patterns(arguments["patterns"]),
+        method=fio_profile.Profile(**{
+            name: arguments[name] if arguments.get(name) is not None
+            else default for name, default in _METHOD.items()}),
+        host=_host(arguments.get("host"), chosen)
+        if chosen != ("guest",) else layers_host.Host(),
+        processes=arguments.get("processes") or 1)
+    wrong = list(_wrong_numbers(plan, arguments.get("guests") or 1))
+    if "guest" in chosen:
+        wrong += [f"layer guest: no {name} is given; give the argument"
+                  f" {name!r}, or leave guest out of 'layers'"
+                  for name in ("image", "flavor") if not arguments.get(name)]
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return plan
+
+
+def of_fleet(plan: Plan, arguments: Mapping[str, object]
+             ) -> dict[str, object]:
+    """Arguments for a fleet that runs the same patterns.
+
+    What is in flight is shared by the guests.
+    """
+    guests = arguments.get("guests") or 1
+    return {
+        "fleets": [{"tier": arguments["tier"], "image": arguments["image"]}],
+        "patterns": [
+            {"name": each.name, "rw": each.rw, "bs": each.bs,
+             "iodepth": each.iodepth // guests} for each in plan.patterns],
+        "guests_per_tier": guests, "region_mib": plan.method.region_mib,
+        "ramp_seconds": plan.method.ramp_seconds,
+        "runtime_seconds": plan.method.runtime_seconds,
+        **{name: arguments[name] for name in _FLEET_ARGUMENTS
+           if arguments.get(name) is not None}}
+
+
+def expected_seconds(plan: Plan, arguments: Mapping[str, object]) -> int:
+    """How long a run should take.
+
+    The runs themselves are known; for the rest it is assumed that a command
+    takes some seconds and a tier as long for large writes as it is told.
+
+    :param arguments: of the scenario
+    """
+    method, settle = plan.method, arguments.get("settle_seconds")
+    run = method.ramp_seconds + method.runtime_seconds
+    fill = method.region_mib // (arguments.get("tier_mib_per_second")
+                                 or schedule.TIER_MIB_PER_SECOND)
+    reads = sum(each.rw not in layers.WRITES for each in plan.patterns)
+    runs = len(plan.patterns) * len(plan.below_guests)
+    seconds = runs * (run + _COMMAND_SECONDS + round(
+        _SETTLE_SECONDS if settle is None else settle))
+    if "osd" in plan.chosen:  # no reads, but objects to be filled before
+        seconds += (len(plan.patterns) - reads) * fill - reads * run
+    if "rados" in plan.chosen:  # reads need what writes leave
+        seconds += reads * run
+    if "librbd" in plan.chosen:
+        seconds += fill
+    if "guest" in plan.chosen:
+        seconds += planning.planned(
+            of_fleet(plan, arguments)).expected.seconds
+    return max(0, seconds)
+
+
+def check_host(plan: Plan) -> None:
+    """Whether this host has all the programs that the layers need.
+
+    :raises ValueError: names all that are missing, and their packages
+    """
+    programs = [name for layer in plan.chosen for name in _PROGRAMS[layer]]
+    wrong = host_process.missing(programs)
+    if "librbd" in plan.chosen and not host_process.missing(["fio"]):
+        wrong += host_process.without_rbd_engine()
+    if plan.below_guests and not pathlib.Path(plan.host.ceph.conf).exists():
+        wrong.append(
+            f"layers {', '.join(plan.below_guests)}: {plan.host.ceph.conf} is"
+            f" not there: name Ceph's configuration in the host file, or"
+            f" leave them out of 'layers'")
+    if wrong:
+        raise ValueError("; ".join(wrong))
+
+
+@validation.configure(name="cinder_tiers_layers")
+class LayersValidator(validation.Validator):
+    """Refuses a task whose layers cannot be measured from this host."""
+
+    def validate(self, context, config, plugin_cls, plugin_cfg):
+        """Look at the arguments of the scenario, and at this host.
+
+        :param context: not used
+        :param config: configuration of the workload
+        :param plugin_cls: not used
+        :param plugin_cfg: not used
+        """
+        arguments = (config or {}).get("args") or {}
+        try:
+            plan = planned(arguments)
+            if "guest" in plan.chosen:
+                planning.check_orders(planning.planned(
+                    of_fleet(plan, arguments)))
+            check_host(plan)
+        except (errors.ProblemsFound, ValueError, TypeError, KeyError,
+                AttributeError) as error:
+            self.fail(str(error))

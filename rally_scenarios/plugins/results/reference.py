@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How an SLA finds the result file of an iteration.
+
+Rally's report has rounded figures, and its schema no place for others.  So an
+iteration's output names its result file, which has them all, with a checksum:
+an SLA judges that file and no other.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import hashlib
+import pathlib
+
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins import servers as cloud_guests
+
+TITLE = "CinderTiers: the result file"
+COLUMNS = ("run", "file on the host of Rally", "SHA-256")
+
+
+def output(path: pathlib.Path, run: str) -> dict:
+    """The table that names a file, for ``add_output(complete=)``.
+
+    :param path: of a file that is written
+    :param run: nonce of the run
+    :raises OSError: it cannot be read
+    """
+    return {"title": TITLE, "chart_plugin": "Table",
+            "description": "All figures, not rounded, with intervals and"
+                           " histograms",
+            "data": {"cols": list(COLUMNS),
+                     "rows": [[run, str(path), _checksum(path.read_bytes())]]}}
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def named_file(outputs: Iterable[Mapping]) -> str | None:
+    """The path of the file that an iteration's output names, if any.
+
+    :param outputs: complete outputs of the iteration
+    """
+    return next((row[1] for each in outputs if each["title"] == TITLE
+                 for row in each["data"]["rows"]), None)
+
+
+def result(outputs: Iterable[Mapping]) -> result_file.RunResult:
+    """The result that an iteration's output names.
+
+    :param outputs: complete outputs of the iteration
+    :raises cloud_guests.FleetError: none is named, or the file is gone, is
+        another one, or cannot be understood
+    """
+    rows = [row for each in outputs if each["title"] == TITLE
+            for row in each["data"]["rows"]]
+    if len(rows) != 1:
+        raise cloud_guests.FleetError(
+            f"its output names {len(rows)} result files, expected one")
+    _run, path, checksum = rows[0]
+    try:
+        content = pathlib.Path(path).read_bytes()
+        if _checksum(content) != checksum:
+            raise cloud_guests.FleetError(
+                f"result file {path} is not the one that the run wrote: its"
+                f" SHA-256 is {_checksum(content)}, expected {checksum}")
+        return result_file.read(content)
+    except OSError as error:
+        raise cloud_guests.FleetError(
+            f"cannot read the result file {path}: {error}") from error
+    except result_file.ResultFileError as error:
+        raise cloud_guests.FleetError(
+            f"result file {path}: {error}") from error

@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where the result file of a run is written, and what Rally's host knows.
+
+Adapter: the file's content is made in ``guest.run_result``.
+"""
+
+from collections.abc import Iterable
+import datetime
+import importlib.metadata
+import os
+import pathlib
+import tempfile
+
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins import servers as cloud_guests
+
+DEFAULT_FOLDER = "~/.rally/cinder-tiers"
+_NO_CEPH = "the task names no cluster in its argument 'ceph'"
+_NO_ADMIN = "the environment of Rally has no administrator"
+_NOT_ASKED = {
+    "ceph": _NO_CEPH,
+    "cache_mode": "it is an option of the compute host; what it makes guests"
+                  " believe is write_cache",
+    "clone_or_flat": _NO_CEPH,
+    "ceph_options": _NO_CEPH,
+    "qos": _NO_ADMIN,
+    "cinder": _NO_ADMIN,
+    "nova": _NO_ADMIN,
+    "compute": _NO_ADMIN,
+}
+
+
+def _version(distribution: str) -> result_file.Fact:
+    try:
+        return result_file.Fact(
+            value=importlib.metadata.version(distribution))
+    except importlib.metadata.PackageNotFoundError:
+        return result_file.Fact(
+            value=None, reason=f"{distribution} is not installed as a package")
+
+
+def environment() -> dict[str, result_file.Fact]:
+    """What is known of the environment without asking guests or services."""
+    return {
+        **{name: result_file.Fact(value=None, reason=reason)
+           for name, reason in _NOT_ASKED.items()},
+        "cinder_tiers": _version("cinder-tiers"),
+        "rally": _version("rally"),
+        "rally_openstack": _version("rally-openstack")}
+
+
+def volume_types_fact(names: Iterable[str | None]) -> result_file.Fact:
+    """The types of a tier's volumes; more than one is worth a look.
+
+    :param names: of each volume; None where Cinder names no type
+    """
+    found = sorted({name or "none" for name in names})
+    if found == ["none"]:
+        return result_file.Fact(value=None,
+                                reason="Cinder names no type of the volumes")
+    return result_file.Fact(value=", ".join(found))
+
+
+def now() -> str:
+    """The time of Rally's host, ISO 8601, UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def prepare(folder: str) -> pathlib.Path:
+    """Make sure of the folder before a run of hours, not after it.
+
+    :param folder: ``~`` is the home of who runs Rally
+    :raises cloud_guests.FleetError: no file can be written there
+    """
+    path = pathlib.Path(folder).expanduser()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            return path
+    except OSError as error:
+        raise cloud_guests.FleetError(
+            f"result_folder {folder!r}: cannot write there: {error}; name a"
+            f" folder that who runs Rally may write to") from error
+
+
+def write(folder: pathlib.Path, result: result_file.RunResult
+          ) -> pathlib.Path:
+    """Write one file, whole or not at all.
+
+    :param folder: as ``prepare`` gave it
+    :returns: its path; its name has time and nonce of the run
+    :raises cloud_guests.FleetError: it cannot be written
+    """
+    stamp = result.ended_at[:19].replace(":", "").replace("-", "")
+    path = folder / f"{stamp}-{result.run}.json"
+    try:
+        with tempfile.NamedTemporaryFile(
+                "w", dir=folder, encoding="ascii", delete=False) as file:
+            file.write(result_file.write(result))
+            file.flush()
+            os.fsync(file.fileno())
+        pathlib.Path(file.name).chmod(0o644)
+        pathlib.Path(file.name).replace(path)
+    except OSError as error:
+        raise cloud_guests.FleetError(
+            f"cannot write the result to {path}: {error}") from error
+    return path

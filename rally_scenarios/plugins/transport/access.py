@@ -1,0 +1,208 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How the guests of a run are reached: what servers need for it, and the way.
+
+By the console nothing is needed.  For SSH servers get a network and a key
+pair: those that Rally's own contexts made, of which only the key of this run
+is ever used.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import math
+from typing import Annotated
+from typing import Any
+from typing import Literal
+
+from neutronclient.common import exceptions as neutron_exceptions
+from oslo_log import log as logging
+from rally.task import scenario as task_scenario
+import typing_extensions
+
+from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.transport import console as transports
+from rally_scenarios.plugins.transport import ssh as ssh_transport
+
+LOG = logging.getLogger(__name__)
+
+_CONSOLE_COPIES = 2
+# A reading of one console through Nova takes a tenth of a second or less.
+_SECONDS_PER_CONSOLE = 0.2
+_LEAST_COPY_PAUSE_SECONDS = 5
+
+
+class TransportArgs(typing_extensions.TypedDict, closed=True):
+    """How results come home.
+
+    kind: console, or ssh;
+    copies: how often guests print everything (console);
+    user: whom guests let in with the key pair of the context (ssh);
+    port: of the guests' sshd, 22 by default (ssh);
+    network: name or id of one of the project's networks (ssh), else the first;
+    floating_network: of the addresses that guests get, if they need one (ssh).
+    """
+
+    kind: Literal["console", "ssh"]
+    copies: typing_extensions.NotRequired[
+        Annotated[int, task_scenario.Field(ge=1)]]
+    user: typing_extensions.NotRequired[str]
+    port: typing_extensions.NotRequired[
+        Annotated[int, task_scenario.Field(ge=1, le=65535)]]
+    network: typing_extensions.NotRequired[str]
+    floating_network: typing_extensions.NotRequired[str]
+
+
+_KEYS_OF = {"console": {"copies"},
+            "ssh": {"user", "port", "network", "floating_network"}}
+
+
+def check(given: Mapping[str, Any] | None) -> None:
+    """Whether a transport can be had as a task gives it.
+
+    :param given: the argument transport
+    :raises ValueError: a key is missing, or belongs to the other kind
+    """
+    if given is None:
+        return
+    foreign = sorted(set(given) - {"kind"} - _KEYS_OF[given["kind"]])
+    if foreign:
+        raise ValueError(
+            f"transport {given['kind']!r} with {', '.join(foreign)}: expected"
+            f" at most {', '.join(sorted(_KEYS_OF[given['kind']]))}")
+    if given["kind"] == "ssh" and not given.get("user"):
+        raise ValueError("transport 'ssh' without 'user': name whom the"
+                         " image lets in with a key pair, such as debian")
+
+
+class GuestAccess:
+    """The way to the guests of one run."""
+
+    def __init__(self, given: Mapping[str, Any] | None, *,
+                 context: Mapping[str, Any], nova: Any, neutron: Any) -> None:
+        """Find what Rally's contexts made.
+
+        :param given: the argument transport; None: the console
+        :param context: of the scenario
+        :param nova: novaclient
+        :param neutron: Rally's ``NeutronService``; used for floating
+            addresses only
+        :raises cloud_guests.FleetError: names every context that is missing
+        :raises ValueError: see ``check``
+        """
+        check(given)
+        self._given = given or {"kind": "console"}
+        self._nova = nova
+        self._neutron = neutron
+        self._addresses: list[str] = []
+        self.server_options: dict[str, Any] = dict(cloud_guests.NO_NETWORK)
+        if self._by_ssh:
+            self._use_contexts(context)
+
+    @property
+    def _by_ssh(self) -> bool:
+        return self._given["kind"] == "ssh"
+
+    def _use_contexts(self, context: Mapping[str, Any]) -> None:
+        user = context.get("user", {})
+        networks = context.get("tenant", {}).get("networks", [])
+        wanted = self._given.get("network")
+        usable = [network for network in networks
+                  if wanted in (None, network["name"], network["id"])]
+        missing = []
+        if "keypair" not in user:
+            missing.append("no key pair: add the context keypair")
+        if not usable:
+            names = ", ".join(network["name"] for network in networks)
+            missing.append(
+                f"no network {wanted or ''}: expected one of the project's,"
+                f" which are: {names or 'none'}; add the context network, or"
+                f" existing_network")
+        if missing:
+            raise cloud_guests.FleetError(
+                f"transport 'ssh': {'; '.join(missing)}")
+        self._key = ssh_transport.private_key(user["keypair"]["private"])
+        self._network = usable[0]["name"]
+        self.server_options = {
+            "nics": [{"net-id": usable[0]["id"]}],
+            "key_name": user["keypair"]["name"]}
+        if user.get("secgroup"):
+            self.server_options["security_groups"] = [
+                user["secgroup"]["name"]]
+
+    def delivery(self, *, guests: int, pause_seconds: float
+                 ) -> dict[str, Any]:
+        """What the orders are to say of it, see ``orders.FleetOrders``.
+
+        :param guests: how many are read in turn
+        :param pause_seconds: between two readings of all
+        """
+        if self._by_ssh:
+            # It can be asked again; and a console that only has events holds
+            # those of a whole matrix.
+            return {"copies": 1, "results_on_console": False}
+        return {
+            "copies": self._given.get("copies", _CONSOLE_COPIES),
+            "copy_pause_seconds": max(_LEAST_COPY_PAUSE_SECONDS, math.ceil(
+                2 * (pause_seconds + guests * _SECONDS_PER_CONSOLE)))}
+
+    def transport(self, guests: Sequence[cloud_guests.Guest]
+                  ) -> transports.Transport:
+        """The way to guests whose servers are active.
+
+        :raises cloud_guests.FleetError: a server has no address
+        """
+        console = transports.ConsoleTransport(self._nova)
+        if not self._by_ssh:
+            return console
+        return ssh_transport.SshTransport(
+            key=self._key, console=console, logins={
+                guest.name: ssh_transport.Login(
+                    host=self._address(guest), user=self._given["user"],
+                    port=self._given.get("port", 22))
+                for guest in guests})
+
+    def _address(self, guest: cloud_guests.Guest) -> str:
+        floating_network = self._given.get("floating_network")
+        if floating_network:
+            return self._floating_address(guest, floating_network)
+        found = self._nova.servers.get(guest.server_id).addresses.get(
+            self._network, [])
+        # IPv4 first, as Rally's own scenarios do.
+        for address in sorted(found, key=lambda each: each["version"]):
+            return address["addr"]
+        raise cloud_guests.FleetError(
+            f"server {guest.server_id} has no address in the network"
+            f" {self._network}")
+
+    def _floating_address(self, guest: cloud_guests.Guest,
+                          floating_network: str) -> str:
+        ports = self._neutron.list_ports(device_id=guest.server_id)
+        if not ports:
+            raise cloud_guests.FleetError(
+                f"server {guest.server_id} has no port to bind a floating"
+                f" address to")
+        made = self._neutron.create_floatingip(
+            floating_network=floating_network, port_id=ports[0]["id"])
+        self._addresses.append(made["id"])
+        LOG.info("Guest %s has the floating address %s", guest.name,
+                 made["floating_ip_address"])
+        return made["floating_ip_address"]
+
+    def delete(self) -> None:
+        """Give floating addresses back; what cannot be is logged."""
+        for address in self._addresses:
+            try:
+                self._neutron.delete_floatingip(address)
+            except neutron_exceptions.NeutronClientException as error:
+                LOG.warning("The floating address %s is left: %s", address,
+                            error)

@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How a guest's words reach the host of Rally: the seam, and the console.
+
+A transport carries text and knows nothing of what it means; ``guest.frames``
+finds out what is new, damaged or missing.  Every guest has a console, so every
+transport can show it when a guest is to be judged.
+"""
+
+from typing import Any
+from typing import Protocol
+
+from keystoneauth1 import exceptions as keystone_exceptions
+from novaclient import exceptions as nova_exceptions
+
+from rally_scenarios.bench.protocol import frames
+from rally_scenarios.plugins import servers as cloud_guests
+
+
+class TransportError(Exception):
+    """A guest could not be read this time; says which way was tried."""
+
+
+class Transport(Protocol):
+    """What the listener needs of a way to its guests.
+
+    :ivar can_ask_again: whether ``ask_again`` can bring what is missing
+    """
+
+    can_ask_again: bool
+
+    def read(self, guest: cloud_guests.Guest) -> str:
+        """Text of whole or broken lines, new at least; may be empty.
+
+        :raises TransportError: it could not be read; the next reading may
+            succeed
+        """
+
+    def ask_again(self, guest: cloud_guests.Guest, missing: frames.Missing
+                  ) -> str:
+        """What the guest kept of some of its words; may be empty.
+
+        :raises TransportError: it could not be asked
+        """
+
+    def evidence(self, guest: cloud_guests.Guest) -> str:
+        """The guest's console, and why it was not to be reached; or empty."""
+
+    def close(self) -> None:
+        """Let go of what it holds; it may be used again."""
+
+
+class ConsoleTransport:
+    """Reads consoles through Nova, which every guest has.
+
+    Nova keeps the last 100 KiB of a console (nova/virt/libvirt/driver.py
+    MAX_CONSOLE_BYTES), so that it is to be read as the text appears.  Nobody
+    can ask through a console: guests print everything twice instead, see
+    ``guest.orders.FleetOrders``.
+    """
+
+    can_ask_again = False
+
+    def __init__(self, nova: Any) -> None:
+        """Nothing is read yet.
+
+        :param nova: novaclient
+        """
+        self._nova = nova
+        self._last: dict[str, str] = {}
+
+    def read(self, guest: cloud_guests.Guest) -> str:
+        """All of the console that Nova still has.
+
+        :raises TransportError: Nova did not give it
+        """
+        try:
+            text = self._nova.servers.get_console_output(guest.server_id)
+        except (nova_exceptions.ClientException,
+                keystone_exceptions.ClientException) as error:
+            raise TransportError(f"console of server {guest.server_id}:"
+                                 f" {error}") from error
+        self._last[guest.name] = text
+        return text
+
+    def ask_again(self, guest: cloud_guests.Guest, missing: frames.Missing
+                  ) -> str:
+        """Nothing: a console cannot be asked."""
+        return ""
+
+    def evidence(self, guest: cloud_guests.Guest) -> str:
+        """The console as it was last read, now if it never was."""
+        if guest.name in self._last:
+            return self._last[guest.name]
+        try:
+            return self.read(guest)
+        except TransportError as error:
+            return f"({error})"
+
+    def close(self) -> None:
+        """Nothing is held."""

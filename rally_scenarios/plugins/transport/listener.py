@@ -1,0 +1,234 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Hearing guests out: reading again and again until all is said.
+
+How text comes is for a ``transport`` to know, what it means for
+``guest.frames``.  This is when to read, when to ask again, and when to stop.
+"""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import time
+from typing import Any
+
+from keystoneauth1 import exceptions as keystone_exceptions
+from novaclient import exceptions as nova_exceptions
+from oslo_log import log as logging
+from rally.common import utils as rally_utils
+
+from rally_scenarios.bench.fleet import common_clock
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.protocol import frames
+from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.transport import console as transports
+
+LOG = logging.getLogger(__name__)
+
+# Every so many readings, servers of guests that are not done are looked at.
+_LOOK_EVERY = 6
+
+
+class Listener:
+    """Ears for all guests of a run."""
+
+    def __init__(self, *, nova: Any, run: str,
+                 guests: Sequence[cloud_guests.Guest],
+                 pause_seconds: float,
+                 transport: transports.Transport | None = None,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin with nothing heard.
+
+        :param nova: novaclient
+        :param run: nonce of the run
+        :param guests: whom to hear
+        :param pause_seconds: between two readings of all guests
+        :param transport: how to read them; None: their consoles
+        :param clock: the host's, in seconds, to note when guests were heard
+        """
+        self._clock = clock
+        self._nova = nova
+        self._transport = transport or transports.ConsoleTransport(nova)
+        self._pause_seconds = pause_seconds
+        self._guests = tuple(guests)
+        self._heard = {guest.name: frames.GuestConsole(
+            run=run, guest=guest.name) for guest in guests}
+        self._told: dict[str, int] = {}
+        self._read_began_ms: dict[str, int] = {}
+        self._hearings: dict[str, dict[
+            common_clock.Key, common_clock.Hearing]] = {}
+        self._problems: dict[str, str] = {}
+        self._dead: set[str] = set()
+
+    def heard(self, guest: cloud_guests.Guest) -> frames.GuestConsole:
+        """What is known of one guest."""
+        return self._heard[guest.name]
+
+    @property
+    def hearings(self) -> dict[str, dict[common_clock.Key,
+                                         common_clock.Hearing]]:
+        """{guest: {event of a slot: when it was heard}}."""
+        return self._hearings
+
+    def evidence(self, guest: cloud_guests.Guest) -> str:
+        """The guest's console, for who judges it; may be empty."""
+        return self._transport.evidence(guest)
+
+    def close(self) -> None:
+        """Let go of what the transport holds."""
+        self._transport.close()
+
+    def listen_for_start(self, timeout_seconds: float) -> bool:
+        """Read until a guest leads, the first one or who succeeds it.
+
+        :returns: whether one does; False also if all ended or died before
+        """
+        def leads():
+            return any(heard.event("LEADING")
+                       for heard in self._heard.values())
+
+        def waited_for():
+            return [] if leads() else [
+                guest for guest in self._guests
+                if guest.name not in self._dead
+                and not verdict.has_ended(self.heard(guest))][:1]
+        self._listen(waited_for, timeout_seconds)
+        if not leads():
+            self._hear_the_rest()
+        return leads()
+
+    def listen_to_end(self, timeout_seconds: float) -> None:
+        """Read until all guests that live are heard out.
+
+        :param timeout_seconds: after that, return whoever is missing
+        """
+        self._listen(
+            lambda: [guest for guest in self._guests
+                     if guest.name not in self._dead
+                     and not self._is_heard_out(guest)],
+            timeout_seconds)
+        self._hear_the_rest()
+
+    def _hear_the_rest(self) -> None:
+        """What else can be had of those of whom something is missing.
+
+        Their consoles, too: where the transport did not reach them, these may
+        have their last words.
+        """
+        for guest in self._guests:
+            if (self.heard(guest).missing
+                    or not verdict.has_ended(self.heard(guest))):
+                self._ask_again(guest)
+                self._take_in(guest, self.evidence(guest))
+
+    def _is_heard_out(self, guest: cloud_guests.Guest) -> bool:
+        return verdict.is_heard_out(self.heard(guest))
+
+    def _listen(self, waited_for: Callable[[], list[cloud_guests.Guest]],
+                timeout_seconds: float) -> None:
+        deadline = time.monotonic() + timeout_seconds
+        readings = 0
+        while waited_for():
+            if time.monotonic() > deadline:
+                LOG.warning("Waited %d s, still nothing from %s",
+                            timeout_seconds,
+                            ", ".join(guest.name for guest in waited_for()))
+                return
+            readings += 1
+            for guest in self._guests:
+                if self._is_heard_out(guest):
+                    continue
+                self._read(guest)
+                if verdict.has_ended(self.heard(guest)):
+                    self._ask_again(guest)
+                if readings % _LOOK_EVERY == 0:
+                    self._look(guest)
+            rally_utils.interruptable_sleep(self._pause_seconds)
+
+    def _read(self, guest: cloud_guests.Guest) -> None:
+        began_ms = int(self._clock() * 1000)
+        try:
+            text = self._transport.read(guest)
+        except transports.TransportError as error:
+            # The next reading may succeed; the deadline ends it otherwise.
+            self._say(guest, str(error))
+            return
+        self._take_in(guest, text, began_ms)
+
+    def _ask_again(self, guest: cloud_guests.Guest) -> None:
+        """Ask for what is missing as long as answers bring some of it."""
+        missing = self.heard(guest).missing
+        while missing and self._transport.can_ask_again:
+            LOG.info("Asking %s again for %d events and lines", guest.name,
+                     missing.count)
+            try:
+                text = self._transport.ask_again(guest, missing)
+            except transports.TransportError as error:
+                self._say(guest, str(error))
+                return
+            self._take_in(guest, text)
+            before, missing = missing, self.heard(guest).missing
+            if missing.count >= before.count:
+                return
+
+    def _say(self, guest: cloud_guests.Guest, problem: str) -> None:
+        """Once, and not at every reading."""
+        # Each request has an id of its own.
+        told = problem.partition(" (Request-ID: ")[0]
+        if self._problems.get(guest.name) != told:
+            LOG.info("Could not read %s: %s", guest.name, problem)
+        self._problems[guest.name] = told
+
+    def _take_in(self, guest: cloud_guests.Guest, text: str,
+                 began_ms: int | None = None) -> None:
+        """Add to what is known.
+
+        :param began_ms: when reading it began, unless it was asked for again
+        """
+        heard = self.heard(guest)
+        heard.feed(text)
+        self._note_times(guest.name, began_ms)
+        for event in heard.events[self._told.get(guest.name, 0):]:
+            LOG.info("%s (%s): %s %s %s", guest.name, guest.tier, event.name,
+                     " ".join(f"{k}={v}" for k, v in event.fields.items()),
+                     event.text)
+        self._told[guest.name] = len(heard.events)
+
+    def _note_times(self, guest: str, began_ms: int | None) -> None:
+        """Note of what is new that it came since the reading before."""
+        heard, known = self._heard[guest], self._hearings.setdefault(guest, {})
+        by_ms = int(self._clock() * 1000)
+        after_ms = (None if began_ms is None
+                    else self._read_began_ms.get(guest))
+        for event in heard.events:
+            key = event.name, event.integer("slot")
+            if key[1] is not None and key not in known:
+                known[key] = common_clock.Hearing(
+                    after_ms=after_ms, by_ms=by_ms, said_ms=event.integer(
+                        "end" if event.name == "END" else "at"))
+        # What comes after a guest is done was said before, and missed.
+        if verdict.has_ended(heard):
+            self._read_began_ms.pop(guest, None)
+        elif began_ms is not None:
+            self._read_began_ms[guest] = began_ms
+
+    def _look(self, guest: cloud_guests.Guest) -> None:
+        try:
+            status = self._nova.servers.get(guest.server_id).status
+        except (nova_exceptions.ClientException,
+                keystone_exceptions.ClientException) as error:
+            self._say(guest, f"server {guest.server_id}: {error}")
+            return
+        if status != "ACTIVE" and guest.name not in self._dead:
+            LOG.warning("Server %s of guest %s is %s", guest.server_id,
+                        guest.name, status)
+            self._dead.add(guest.name)

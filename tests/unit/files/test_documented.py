@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The tiers files that the guide shows are sound, each step of a recipe."""
+
+import pathlib
+import re
+import textwrap
+
+import ddt
+import testtools
+
+from cinder_tiers.domain.validation import fallback as fallback_rules
+from cinder_tiers.files.tiers import reader
+
+GUIDE = pathlib.Path(__file__).resolve().parents[3] / 'doc/source/admin'
+_EXAMPLE = re.compile(r'\.\. code-block:: yaml\n\n((?:   .*\n|\n)+)')
+
+
+def examples(page, *, after=''):
+    """Whole tiers files in a page, in its order.
+
+    :param after: text before which they do not count.
+    """
+    text = (GUIDE / page).read_text('utf-8').partition(after or '=')[2]
+    found = map(textwrap.dedent, _EXAMPLE.findall(text))
+    return [one for one in found if one.startswith('version: 1')]
+
+
+@ddt.ddt
+class DocumentedTestCase(testtools.TestCase):
+
+    def test_the_steps_of_the_take_over(self):
+        steps = [reader.read_text(one, file='guide')
+                 for one in examples('take-over.rst')]
+        self.assertEqual(
+            [((), ['general']),
+             (('image-tier',), ['general']),
+             (('image-tier',), ['general', 'gold']),
+             (('image-tier',), ['general', 'database'])],
+            [(one.follow_image_types, [tier.name for tier in one.ours])
+             for one in steps])
+        # Blank volumes have a tier to go to at each of them.
+        self.assertEqual([False] * 4,
+                         list(map(fallback_rules.has_open_default, steps)))
+
+    def test_the_fallback_of_each_zone(self):
+        found, = examples('catalog.rst', after='.. _fallback:')
+        self.assertEqual(
+            ['general-north', 'general-south'],
+            [tier.name for tier in reader.read_text(found, file='guide').tiers
+             if tier.fallback])

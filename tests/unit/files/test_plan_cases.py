@@ -1,0 +1,155 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Runs tests/cases/plan: a tiers file and a cloud, and the exact plan."""
+
+import dataclasses
+import pathlib
+
+import ddt
+import testtools
+import yaml
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.execute import apply
+from cinder_tiers.files.tiers import reader
+from tests.contract import in_memory
+
+CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'plan'
+CLASSES = {actions.Kind.ERASURE_CODE_PROFILE: state.ErasureCodeProfile,
+           actions.Kind.CRUSH_RULE: state.CrushRule,
+           actions.Kind.POOL: state.Pool,
+           actions.Kind.OSD_OPTIONS: state.OsdOptions,
+           actions.Kind.CACHE_TIER: state.CacheTier,
+           actions.Kind.PRIMARY_AFFINITY: state.PrimaryAffinity,
+           actions.Kind.HOST_OSD_OPTIONS: state.OsdOptions,
+           actions.Kind.CEPHX_USER: state.CephxUser,
+           actions.Kind.VOLUME_TYPE: state.VolumeType,
+           actions.Kind.QOS_SPEC: state.QosSpec,
+           actions.Kind.TYPE_QUOTA: state.TypeQuota}
+
+
+class Case(dict):
+    """One case of a file; its name becomes part of the test's name."""
+
+    def __init__(self, path, document, case):
+        super().__init__({**document, **case, 'file': path.name})
+        self.__name__ = f"{path.stem}_{case['when']}".replace(' ', '_')
+
+
+def load_cases():
+    """All cases of all files, as a list of Case."""
+    found = []
+    for path in sorted(CASES.glob('*.yaml')):
+        document = yaml.safe_load(path.read_text('utf-8'))
+        found += [Case(path, document, case) for case in document['cases']]
+    return found
+
+
+def key_of(text):
+    """The key of e.g. `pool tier-general (ceph)`."""
+    for kind in actions.Kind:
+        if text.startswith(kind.value + ' '):
+            name, _, cluster = text[len(kind.value) + 1:].partition(' (')
+            return actions.Key(kind=kind, name=name,
+                               cluster=cluster.rstrip(')') or None)
+    raise ValueError(text)
+
+
+def fields_of(declared):
+    return {name: frozenset(value) if isinstance(value, list) else value
+            for name, value in declared.items()}
+
+
+def osds_of(declared):
+    """{host: [device class of each OSD]} as OSDs."""
+    placed = [(host, name) for host, classes in declared.items()
+              for name in classes]
+    return [
+        state.Osd(osd_id=number, device_class=name, location={
+            'osd': f'osd.{number}', 'host': host, 'root': 'default'})
+        for number, (host, name) in enumerate(placed)]
+
+
+def text_of(case):
+    text = case['catalog']
+    for old, new in case.get('edit', {}).items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def world_of(case):
+    """The cloud of a case, before the plan is made."""
+    world = in_memory.World(osds=osds_of(case['osds']))
+    if case['cloud'] == 'applied':
+        catalog = reader.read_text(case['catalog'], file='tiers.yaml')
+        apply.apply(
+            plan=plans.make(catalog=catalog, actual=world.observe()),
+            executors=world.executors, read=world.read,
+            report=lambda result: None)
+    for text, declared in case.get('existing', {}).items():
+        key = key_of(text)
+        world.objects[key] = CLASSES[key.kind](name=key.name,
+                                               **fields_of(declared))
+    for text, declared in case.get('changed', {}).items():
+        key = key_of(text)
+        world.objects[key] = dataclasses.replace(world.objects[key],
+                                                 **fields_of(declared))
+    world.objects_in = case.get('objects_in', {})
+    for text in case.get('removed', ()):
+        del world.objects[key_of(text)]
+    return world
+
+
+def lines_of(plan):
+    """Each action in the words of the case files."""
+    for action in plan.actions:
+        line = f'{action.verb} {action.key}'
+        if action.before and action.after:
+            line += ': ' + ', '.join(
+                f'{one.field} {shown(one.before)} -> {shown(one.after)}'
+                for one in actions.differences(action.before, action.after))
+        yield (f'refused {line}' if action.refusal
+               else f'allowed {line}' if action.consented else line)
+
+
+def shown(value):
+    return ('-' if value is None else ' '.join(sorted(value)) or '-'
+            if isinstance(value, frozenset) else value)
+
+
+@ddt.ddt
+class PlanCasesTestCase(testtools.TestCase):
+
+    def make_plan(self, case, world):
+        return consent.grant(plans.make(
+            catalog=reader.read_text(text_of(case), file='tiers.yaml'),
+            actual=world.observe()), case.get('allow', ()))
+
+    @ddt.data(*load_cases())
+    def test_case(self, case):
+        world = world_of(case)
+        try:
+            plan = self.make_plan(case, world)
+        except errors.ProblemsFound as error:
+            self.assertEqual(case.get('problems'), str(error).splitlines())
+            return
+        self.assertEqual(case.get('then'), list(lines_of(plan)))
+        if not plan.refused:
+            apply.apply(plan=plan, executors=world.executors,
+                        read=world.read, report=lambda result: None)
+            self.assertEqual((), self.make_plan(case, world).actions)
