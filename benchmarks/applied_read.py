@@ -40,8 +40,13 @@ from cinder_tiers.doors import volume_type_rows
 db_api = cinder_fixture.db_api
 models = volume_type_rows.models
 
-STEPS = ("Cinder's own", 'first read', 'later read', 'after a change',
-         'default type')
+STEPS = (
+    "Cinder's own",
+    'first read',
+    'later read',
+    'after a change',
+    'default type',
+)
 
 
 def fill(cinder, *, types, access, defaults):
@@ -57,7 +62,8 @@ def fill(cinder, *, types, access, defaults):
     rows = {
         models.VolumeType: [
             {'id': ident, 'name': f'tier-{number}', 'is_public': False}
-            for number, ident in enumerate(ids)],
+            for number, ident in enumerate(ids)
+        ],
         models.VolumeTypeExtraSpecs: [
             {'volume_type_id': ident, 'key': key, 'value': value}
             for number, ident in enumerate(ids)
@@ -66,13 +72,21 @@ def fill(cinder, *, types, access, defaults):
                 ('tiers:tags', f'tag-{number}'),
                 ('tiers:priority', f'{number}'),
                 ('tiers:overflow', 'tier-0'),
-                ('volume_backend_name', f'tier-{number}'))],
+                ('volume_backend_name', f'tier-{number}'),
+            )
+        ],
         models.VolumeTypeProjects: [
             {'volume_type_id': ident, 'project_id': f'{project:032x}'}
-            for ident in ids for project in range(access)],
+            for ident in ids
+            for project in range(access)
+        ],
         models.DefaultVolumeTypes: [
-            {'volume_type_id': ids[project % types],
-             'project_id': f'{project:032x}'} for project in range(defaults)],
+            {
+                'volume_type_id': ids[project % types],
+                'project_id': f'{project:032x}',
+            }
+            for project in range(defaults)
+        ],
     }
     with cinder.engine.begin() as connection:
         for model, values in rows.items():
@@ -113,39 +127,62 @@ def one_round(cinder, ids, number):
     found = [seconds(lambda: read_by_cinder(context))]
     found += [seconds(lambda: reader.read(context)) for _ in range(2)]
     db_api.volume_type_extra_specs_update_or_create(
-        context, ids[0], {'tiers:tags': f'round-{number}'})
+        context, ids[0], {'tiers:tags': f'round-{number}'}
+    )
     found.append(seconds(lambda: reader.read(context)))
-    found.append(seconds(
-        lambda: defaults.type_id_of(context, f'{0:032x}', ttl_s=0)))
+    found.append(
+        seconds(lambda: defaults.type_id_of(context, f'{0:032x}', ttl_s=0))
+    )
     return found
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog='python -m benchmarks.applied_read', description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--types', type=int, default=1000, metavar='N',
-                        help='private volume types; default %(default)s')
-    parser.add_argument('--access', type=int, default=20, metavar='N',
-                        help='projects with access to each of them; '
-                             'default %(default)s')
-    parser.add_argument('--defaults', type=int, default=20000, metavar='N',
-                        help='projects with a default type; default '
-                             '%(default)s')
+        prog='python -m benchmarks.applied_read',
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--types',
+        type=int,
+        default=1000,
+        metavar='N',
+        help='private volume types; default %(default)s',
+    )
+    parser.add_argument(
+        '--access',
+        type=int,
+        default=20,
+        metavar='N',
+        help='projects with access to each of them; default %(default)s',
+    )
+    parser.add_argument(
+        '--defaults',
+        type=int,
+        default=20000,
+        metavar='N',
+        help='projects with a default type; default %(default)s',
+    )
     parser.add_argument('--rounds', type=int, default=15)
-    parser.add_argument('--json', metavar='FILE',
-                        help='write the seconds of all rounds')
+    parser.add_argument(
+        '--json', metavar='FILE', help='write the seconds of all rounds'
+    )
     return parser.parse_args(arguments)
 
 
 def main(arguments):
     options = parse(arguments)
     with cinder_fixture.Scheduler() as cinder:
-        ids = fill(cinder, types=options.types, access=options.access,
-                   defaults=options.defaults)
+        ids = fill(
+            cinder,
+            types=options.types,
+            access=options.access,
+            defaults=options.defaults,
+        )
         one_round(cinder, ids, 'warm-up')
-        rounds = [one_round(cinder, ids, number)
-                  for number in range(options.rounds)]
+        rounds = [
+            one_round(cinder, ids, number) for number in range(options.rounds)
+        ]
     times = dict(zip(STEPS, zip(*rounds, strict=True), strict=True))
     whole = statistics.median(times[STEPS[0]])
     print(f'{"":>15}  {"ms":>8}  {"ratio":>8}')

@@ -26,21 +26,32 @@ def measure(command, *cloud):
         resident memory grew.
     """
     with subprocess.Popen(
-            [sys.executable, '-m', *map(str, cloud)], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE) as served:
+        [sys.executable, '-m', *map(str, cloud)],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as served:
         url = f'http://127.0.0.1:{served.stdout.readline().strip()}'
         session = keystoneauth1.session.Session(
-            collect_timing=True, auth=v3.Password(
-                f'{url}/v3', user_id='u', password='p',  # noqa: S106
-                project_id='p'))
+            collect_timing=True,
+            auth=v3.Password(
+                f'{url}/v3',
+                user_id='u',
+                password='p',  # noqa: S106
+                project_id='p',
+            ),
+        )
         with openstack.connection.Connection(session=session) as connection:
             before_kib = _peak_kib()
             started_s = time.process_time()
             result = command(connection)
             cpu_s = time.process_time() - started_s
         served.stdin.close()
-    return result, {'calls': len(session.get_timings()), 'cpu_s': cpu_s,
-                    'peak_growth_mib': (_peak_kib() - before_kib) / 1024}
+    return result, {
+        'calls': len(session.get_timings()),
+        'cpu_s': cpu_s,
+        'peak_growth_mib': (_peak_kib() - before_kib) / 1024,
+    }
 
 
 def _peak_kib():

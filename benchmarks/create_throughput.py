@@ -38,18 +38,18 @@ WARM_UP_CREATES = 4
 OVERRIDE = 'zz-create-throughput.conf'
 #: The configuration of a block; files are relative to the lab's folder.
 CONFIGURATION = {
-    'on': '''[DEFAULT]
+    'on': """[DEFAULT]
 scheduler_default_filters = AvailabilityZoneFilter,CapacityFilter,\
 CapabilitiesFilter,TierFilter
 scheduler_default_weighers = CapacityWeigher,TierWeigher
 api_paste_config = {lab}/etc/cinder-api-paste.ini
-''',
-    'off': '''[DEFAULT]
+""",
+    'off': """[DEFAULT]
 scheduler_default_filters = AvailabilityZoneFilter,CapacityFilter,\
 CapabilitiesFilter
 scheduler_default_weighers = CapacityWeigher
 api_paste_config = {lab}/venv/etc/cinder/api-paste.ini
-''',
+""",
 }
 
 
@@ -79,8 +79,7 @@ class Volumes:
             image.
         """
         self._api = cloud.block_storage
-        self._image_id = cloud.image.find_image(
-            image, ignore_missing=False).id
+        self._image_id = cloud.image.find_image(image, ignore_missing=False).id
         self._size_gib = size_gib
         self._poll_s = poll_s
         self._timeout_s = timeout_s
@@ -95,27 +94,38 @@ class Volumes:
         wanted = {'volume_type': volume_type} if volume_type else {}
         started = time.perf_counter()
         volume = self._api.create_volume(
-            name=f'{PREFIX}{time.monotonic_ns()}', size=self._size_gib,
-            image_id=self._image_id, **wanted)
+            name=f'{PREFIX}{time.monotonic_ns()}',
+            size=self._size_gib,
+            image_id=self._image_id,
+            **wanted,
+        )
         post_s = time.perf_counter() - started
         available = self._api.wait_for_status(
-            volume, status='available', failures=['error'],
-            interval=self._poll_s, wait=self._timeout_s)
+            volume,
+            status='available',
+            failures=['error'],
+            interval=self._poll_s,
+            wait=self._timeout_s,
+        )
         return post_s, available.volume_type
 
     def delete_all(self):
         """Delete what `create` made; return when it is gone."""
         end = time.monotonic() + self._timeout_s
         while True:
-            ours = [volume for volume in self._api.volumes(details=True)
-                    if volume.name.startswith(PREFIX)]
+            ours = [
+                volume
+                for volume in self._api.volumes(details=True)
+                if volume.name.startswith(PREFIX)
+            ]
             if not ours:
                 return
             if time.monotonic() > end:
                 raise RuntimeError(
                     f'{len(ours)} volumes {PREFIX}* are not gone after '
                     f'{self._timeout_s:g} s: {ours[0].id} is '
-                    f'{ours[0].status}')
+                    f'{ours[0].status}'
+                )
             for volume in ours:
                 if volume.status in ('available', 'error'):
                     self._api.delete_volume(volume)
@@ -142,10 +152,14 @@ def run_block(volumes, doors, expected_type, creates, clients):
     if wrong:
         raise RuntimeError(
             f'with the doors {doors}, volumes got the type {wrong}, expected '
-            f'{expected_type}: the blocks would not be alike')
+            f'{expected_type}: the blocks would not be alike'
+        )
     volumes.delete_all()
-    return Block(doors=doors, creates_per_s=creates / seconds,
-                 post_s=statistics.median(post_s for post_s, _ in done))
+    return Block(
+        doors=doors,
+        creates_per_s=creates / seconds,
+        post_s=statistics.median(post_s for post_s, _ in done),
+    )
 
 
 def ratio_of(pairs, field):
@@ -154,13 +168,16 @@ def ratio_of(pairs, field):
     :param pairs: (block on, block off) of each pair, two pairs at least.
     :param field: name of a field of a block.
     """
-    logs = [math.log(getattr(on, field) / getattr(off, field))
-            for on, off in pairs]
+    logs = [
+        math.log(getattr(on, field) / getattr(off, field)) for on, off in pairs
+    ]
     mean = statistics.mean(logs)
-    half = (statistics.stdev(logs) / math.sqrt(len(logs))
-            * special.stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2))
-    return tuple(math.exp(value) for value in (mean, mean - half,
-                                               mean + half))
+    half = (
+        statistics.stdev(logs)
+        / math.sqrt(len(logs))
+        * special.stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)
+    )
+    return tuple(math.exp(value) for value in (mean, mean - half, mean + half))
 
 
 class Switch:
@@ -178,8 +195,7 @@ class Switch:
 
     def turn(self, doors):
         """Restart both services with the doors on or off."""
-        self._override.write_text(
-            CONFIGURATION[doors].format(lab=self._lab))
+        self._override.write_text(CONFIGURATION[doors].format(lab=self._lab))
         subprocess.run(self._restart, check=True)
 
     def restore(self):
@@ -190,34 +206,72 @@ class Switch:
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog='python -m benchmarks.create_throughput', description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--cloud', default='cinder-tiers-lab-member',
-                        help='of clouds.yaml; default %(default)s')
-    parser.add_argument('--image', default='cinder-tiers-guest-database',
-                        help='a tagged one; default %(default)s')
-    parser.add_argument('--volume-type', default='database',
-                        help='of the tier that the tag asks for; default '
-                             '%(default)s')
-    parser.add_argument('--pairs', type=int, default=10,
-                        help='of blocks, 2 or more; default %(default)s')
-    parser.add_argument('--creates', type=int, default=40,
-                        help='in each block; default %(default)s')
-    parser.add_argument('--clients', type=int, default=4,
-                        help='creates at one time; default %(default)s')
+        prog='python -m benchmarks.create_throughput',
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--cloud',
+        default='cinder-tiers-lab-member',
+        help='of clouds.yaml; default %(default)s',
+    )
+    parser.add_argument(
+        '--image',
+        default='cinder-tiers-guest-database',
+        help='a tagged one; default %(default)s',
+    )
+    parser.add_argument(
+        '--volume-type',
+        default='database',
+        help='of the tier that the tag asks for; default %(default)s',
+    )
+    parser.add_argument(
+        '--pairs',
+        type=int,
+        default=10,
+        help='of blocks, 2 or more; default %(default)s',
+    )
+    parser.add_argument(
+        '--creates',
+        type=int,
+        default=40,
+        help='in each block; default %(default)s',
+    )
+    parser.add_argument(
+        '--clients',
+        type=int,
+        default=4,
+        help='creates at one time; default %(default)s',
+    )
     parser.add_argument('--size', type=int, default=1, metavar='GiB')
-    parser.add_argument('--poll', type=float, default=0.2, metavar='SECONDS',
-                        help='between two looks; default %(default)s')
-    parser.add_argument('--timeout', type=float, default=300.0,
-                        metavar='SECONDS')
-    parser.add_argument('--restart', metavar='COMMAND', type=shlex.split,
-                        default=['devstack/lab.sh', 'restart', 'cinder-api',
-                                 'cinder-scheduler'])
+    parser.add_argument(
+        '--poll',
+        type=float,
+        default=0.2,
+        metavar='SECONDS',
+        help='between two looks; default %(default)s',
+    )
+    parser.add_argument(
+        '--timeout', type=float, default=300.0, metavar='SECONDS'
+    )
+    parser.add_argument(
+        '--restart',
+        metavar='COMMAND',
+        type=shlex.split,
+        default=[
+            'devstack/lab.sh',
+            'restart',
+            'cinder-api',
+            'cinder-scheduler',
+        ],
+    )
     parser.add_argument('--json', metavar='FILE', help='write all values')
     options = parser.parse_args(arguments)
     if options.pairs < 2:
-        parser.error(f'--pairs {options.pairs}: expected 2 or more, one pair '
-                     'has no spread')
+        parser.error(
+            f'--pairs {options.pairs}: expected 2 or more, one pair '
+            'has no spread'
+        )
     return options
 
 
@@ -226,38 +280,57 @@ def run_pairs(options, switch, volumes):
     pairs = []
     for number in range(options.pairs):
         blocks = {}
-        for doors in (('on', 'off') if number % 2 else ('off', 'on')):
+        for doors in ('on', 'off') if number % 2 else ('off', 'on'):
             switch.turn(doors)
             block = blocks[doors] = run_block(
-                volumes, doors, options.volume_type, options.creates,
-                options.clients)
-            print(f'pair {number + 1} {doors:3}: '
-                  f'{block.creates_per_s:.3f} creates/s, POST '
-                  f'{block.post_s * 1e3:.1f} ms', flush=True)
+                volumes,
+                doors,
+                options.volume_type,
+                options.creates,
+                options.clients,
+            )
+            print(
+                f'pair {number + 1} {doors:3}: '
+                f'{block.creates_per_s:.3f} creates/s, POST '
+                f'{block.post_s * 1e3:.1f} ms',
+                flush=True,
+            )
         pairs.append((blocks['on'], blocks['off']))
     return pairs
 
 
 def main(arguments):
     options = parse(arguments)
-    lab = pathlib.Path(os.environ.get('CINDER_TIERS_LAB',
-                                      '/var/lib/cinder-tiers-lab'))
-    volumes = Volumes(openstack.connect(cloud=options.cloud),
-                      image=options.image, size_gib=options.size,
-                      poll_s=options.poll, timeout_s=options.timeout)
+    lab = pathlib.Path(
+        os.environ.get('CINDER_TIERS_LAB', '/var/lib/cinder-tiers-lab')
+    )
+    volumes = Volumes(
+        openstack.connect(cloud=options.cloud),
+        image=options.image,
+        size_gib=options.size,
+        poll_s=options.poll,
+        timeout_s=options.timeout,
+    )
     switch = Switch(lab, options.restart)
     with contextlib.ExitStack() as stack:
         stack.callback(switch.restore)
         stack.callback(volumes.delete_all)
         pairs = run_pairs(options, switch, volumes)
-    for field, what in (('creates_per_s', 'creates per second'),
-                        ('post_s', 'time of POST')):
+    for field, what in (
+        ('creates_per_s', 'creates per second'),
+        ('post_s', 'time of POST'),
+    ):
         ratio, low, high = ratio_of(pairs, field)
-        print(f'{what}, on/off: {ratio:.3f} ({CONFIDENCE:.0%} interval '
-              f'{low:.3f} to {high:.3f}, {len(pairs)} pairs)')
+        print(
+            f'{what}, on/off: {ratio:.3f} ({CONFIDENCE:.0%} interval '
+            f'{low:.3f} to {high:.3f}, {len(pairs)} pairs)'
+        )
     if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(
-            [dataclasses.asdict(block) for pair in pairs for block in pair]))
+        pathlib.Path(options.json).write_text(
+            json.dumps(
+                [dataclasses.asdict(block) for pair in pairs for block in pair]
+            )
+        )
 
 
 if __name__ == '__main__':

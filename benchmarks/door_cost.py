@@ -105,13 +105,20 @@ class Crew:
         :returns: for each phase, seconds from the first start to the last
             end, divided by the number of threads.
         """
-        others = [self._others.submit(self._go_through, phases, states, one)
-                  for one in requests[1:]]
+        others = [
+            self._others.submit(self._go_through, phases, states, one)
+            for one in requests[1:]
+        ]
         times = [self._go_through(phases, states, requests[0])]
         times += [other.result() for other in others]
-        return [(max(ended for _, ended in phase)
-                 - min(started for started, _ in phase)) / self.threads
-                for phase in zip(*times, strict=True)]
+        return [
+            (
+                max(ended for _, ended in phase)
+                - min(started for started, _ in phase)
+            )
+            / self.threads
+            for phase in zip(*times, strict=True)
+        ]
 
     def _go_through(self, phases, value, request):
         try:
@@ -140,22 +147,29 @@ def phases_of(pools):
         classes = pools.filters(*names)
         return lambda request, states: (
             manager.filter_handler.get_filtered_objects(
-                classes, states, request))
+                classes, states, request
+            )
+        )
 
     def weighing(*names):
         classes = pools.weighers(*names)
 
         def weigh(request, states):
             manager.weight_handler.get_weighed_objects(
-                classes, states, request)
+                classes, states, request
+            )
             return states
+
         return weigh
 
     return (
-        filtering(*many_pools.CINDER_FILTERS), filtering('TierFilter'),
+        filtering(*many_pools.CINDER_FILTERS),
+        filtering('TierFilter'),
         # In cinder-scheduler it has gone over all of them before ours does.
         weighing('CapacityWeigher'),
-        weighing(), weighing('TierWeigher'))
+        weighing(),
+        weighing('TierWeigher'),
+    )
 
 
 def run_round(pools, crew, phases, properties, is_cold):
@@ -170,10 +184,16 @@ def run_round(pools, crew, phases, properties, is_cold):
     if is_cold:
         pools.forget()
     default_filters, tier_filter, _, weigh_without, weigh_with = crew.run(
-        phases, pools.states(),
-        [pools.of_new_request(properties) for _ in range(crew.threads)])
-    return Round(default_filters=default_filters, tier_filter=tier_filter,
-                 weigh_without=weigh_without, weigh_with=weigh_with)
+        phases,
+        pools.states(),
+        [pools.of_new_request(properties) for _ in range(crew.threads)],
+    )
+    return Round(
+        default_filters=default_filters,
+        tier_filter=tier_filter,
+        weigh_without=weigh_without,
+        weigh_with=weigh_with,
+    )
 
 
 def background_s():
@@ -186,7 +206,8 @@ def background_s():
     return sum(
         time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
         for thread in threading.enumerate()
-        if thread.name.startswith(THREAD_PREFIX))
+        if thread.name.startswith(THREAD_PREFIX)
+    )
 
 
 def measure(pools, cell, seconds):
@@ -207,8 +228,9 @@ def measure(pools, cell, seconds):
                 end = pyperf.perf_counter() + seconds
             if number >= MIN_ROUNDS and pyperf.perf_counter() > end:
                 break
-            done = run_round(pools, crew, phases, properties,
-                             cell.caches == 'cold')
+            done = run_round(
+                pools, crew, phases, properties, cell.caches == 'cold'
+            )
             # Green threads of ours run when others wait, as they do for each
             # message in cinder-scheduler.
             time.sleep(0)
@@ -226,68 +248,120 @@ def spread(values):
 
 def row_of(cell, rounds, background):
     """A row of the table: texts."""
+
     def micro(values, digits=1):
         middle, deviation = spread([value * 1e6 for value in values])
         return f'{middle:.{digits}f} +-{deviation:.{digits}f}'
 
     ratio, deviation = spread([done.ratio * 100 for done in rounds])
     return (
-        cell.scenario, str(cell.pools), str(cell.threads), cell.caches,
+        cell.scenario,
+        str(cell.pools),
+        str(cell.threads),
+        cell.caches,
         str(len(rounds)),
         micro([done.default_filters for done in rounds]),
         micro([done.tier_filter for done in rounds]),
         micro([done.weigh_with - done.weigh_without for done in rounds]),
         micro([done.doors / cell.pools for done in rounds], digits=3),
-        f'{ratio:.2f} +-{deviation:.2f}', f'{background * 1e6:.1f}')
+        f'{ratio:.2f} +-{deviation:.2f}',
+        f'{background * 1e6:.1f}',
+    )
 
 
-HEADINGS = ('scenario', 'pools', 'threads', 'caches', 'rounds',
-            'defaults us', 'TierFilter us', 'TierWeigher us',
-            'ours us/pool', 'ours %', 'background us')
+HEADINGS = (
+    'scenario',
+    'pools',
+    'threads',
+    'caches',
+    'rounds',
+    'defaults us',
+    'TierFilter us',
+    'TierWeigher us',
+    'ours us/pool',
+    'ours %',
+    'background us',
+)
 
 
 def print_table(rows):
     """Rows of texts, in columns under `HEADINGS`."""
-    widths = [max(map(len, column))
-              for column in zip(HEADINGS, *rows, strict=True)]
+    widths = [
+        max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)
+    ]
     for row in (HEADINGS, *rows):
-        print('  '.join(text.rjust(width) for text, width
-                        in zip(row, widths, strict=True)))
+        print(
+            '  '.join(
+                text.rjust(width)
+                for text, width in zip(row, widths, strict=True)
+            )
+        )
 
 
 def benchmarks_of(cell, rounds):
     """The rounds of a row as pyperf keeps them, in seconds per request."""
     for field in dataclasses.fields(Round):
-        name = (f'{field.name}: {cell.scenario}, {cell.pools} pools, '
-                f'{cell.threads} threads, {cell.caches}')
-        yield pyperf.Benchmark([pyperf.Run(
-            [getattr(done, field.name) for done in rounds],
-            metadata={'name': name, 'unit': 'second',
-                      **dataclasses.asdict(cell)})])
+        name = (
+            f'{field.name}: {cell.scenario}, {cell.pools} pools, '
+            f'{cell.threads} threads, {cell.caches}'
+        )
+        yield pyperf.Benchmark(
+            [
+                pyperf.Run(
+                    [getattr(done, field.name) for done in rounds],
+                    metadata={
+                        'name': name,
+                        'unit': 'second',
+                        **dataclasses.asdict(cell),
+                    },
+                )
+            ]
+        )
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog='python -m benchmarks.door_cost', description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--pools', type=int, nargs='+',
-                        default=[10, 100, 1000, 10000], metavar='N')
-    parser.add_argument('--threads', type=int, nargs='+',
-                        default=[1, 8, 32], metavar='N')
-    parser.add_argument('--caches', nargs='+', default=['warm', 'cold'],
-                        choices=['warm', 'cold'])
-    parser.add_argument('--scenarios', nargs='+',
-                        default=['tier', 'overflow'],
-                        choices=list(many_pools.SCENARIOS),
-                        help='tier: the doors choose; overflow: a tier with '
-                             'overflow; typed: the request names the tier, '
-                             'as behind the API door')
-    parser.add_argument('--notify', action='store_true',
-                        help='send notifications, too')
-    parser.add_argument('--seconds', type=float, default=5.0,
-                        help='for each row; default %(default)s')
-    parser.add_argument('--json', metavar='FILE',
-                        help='write all values as pyperf reads them')
+        prog='python -m benchmarks.door_cost',
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--pools',
+        type=int,
+        nargs='+',
+        default=[10, 100, 1000, 10000],
+        metavar='N',
+    )
+    parser.add_argument(
+        '--threads', type=int, nargs='+', default=[1, 8, 32], metavar='N'
+    )
+    parser.add_argument(
+        '--caches',
+        nargs='+',
+        default=['warm', 'cold'],
+        choices=['warm', 'cold'],
+    )
+    parser.add_argument(
+        '--scenarios',
+        nargs='+',
+        default=['tier', 'overflow'],
+        choices=list(many_pools.SCENARIOS),
+        help='tier: the doors choose; overflow: a tier with '
+        'overflow; typed: the request names the tier, '
+        'as behind the API door',
+    )
+    parser.add_argument(
+        '--notify', action='store_true', help='send notifications, too'
+    )
+    parser.add_argument(
+        '--seconds',
+        type=float,
+        default=5.0,
+        help='for each row; default %(default)s',
+    )
+    parser.add_argument(
+        '--json', metavar='FILE', help='write all values as pyperf reads them'
+    )
     return parser.parse_args(arguments)
 
 
@@ -297,9 +371,14 @@ def main(arguments):
     for count in options.pools:
         with many_pools.Pools(count, notify=options.notify) as pools:
             for scenario, threads, caches in itertools.product(
-                    options.scenarios, options.threads, options.caches):
-                cell = Cell(scenario=scenario, pools=count, threads=threads,
-                            caches=caches)
+                options.scenarios, options.threads, options.caches
+            ):
+                cell = Cell(
+                    scenario=scenario,
+                    pools=count,
+                    threads=threads,
+                    caches=caches,
+                )
                 rounds, background = measure(pools, cell, options.seconds)
                 rows.append(row_of(cell, rounds, background))
                 benchmarks += benchmarks_of(cell, rounds)

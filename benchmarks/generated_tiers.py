@@ -23,15 +23,25 @@ from cinder_tiers.domain.resources import tier_pools as desired
 from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.files.tiers import reader
 
-RECORDED = (pathlib.Path(__file__).resolve().parents[1] / 'tests' / 'unit'
-            / 'observe' / 'data' / 'ceph-16.2.15.json')
+RECORDED = (
+    pathlib.Path(__file__).resolve().parents[1]
+    / 'tests'
+    / 'unit'
+    / 'observe'
+    / 'data'
+    / 'ceph-16.2.15.json'
+)
 PROJECTS = 10
 #: {option of OSDs: its schema}, as `ceph config help` of 16.2.15 shows it.
 OSD_OPTIONS = {
     'osd_max_scrubs': {'type': 'int', 'default': 1},
     'osd_recovery_sleep': {'type': 'float', 'default': 0.0},
-    'osd_op_queue': {'type': 'str', 'default': 'wpq',
-                     'enum_values': ['wpq', 'mclock_scheduler']}}
+    'osd_op_queue': {
+        'type': 'str',
+        'default': 'wpq',
+        'enum_values': ['wpq', 'mclock_scheduler'],
+    },
+}
 _TIER = """  tier-{number}:
     tags: [tag-{number}]
     priority: {number}
@@ -56,17 +66,26 @@ def text(tiers):
 
     Every tenth is erasure coded, every fifth open to one project only.
     """
-    declared = [_TIER.format(
-        number=number, fallback=str(number == 0).lower(),
-        access=f'[project-{number % PROJECTS}]' if number % 5 == 1
-        else 'public', iops=500 + number,
-        device_class=('ssd', 'hdd')[number % 2],
-        protection='erasure_coded: {k: 2, m: 1}' if number % 10 == 5
-        else 'replicated: {size: 3, min_size: 2}')
-        for number in range(tiers)]
-    return ('version: 1\nfollow_image_types: [image-tier]\n'
-            'clusters: {ceph: {images_pool: tier-database}}\ntiers:\n'
-            + ''.join(declared))
+    declared = [
+        _TIER.format(
+            number=number,
+            fallback=str(number == 0).lower(),
+            access=f'[project-{number % PROJECTS}]'
+            if number % 5 == 1
+            else 'public',
+            iops=500 + number,
+            device_class=('ssd', 'hdd')[number % 2],
+            protection='erasure_coded: {k: 2, m: 1}'
+            if number % 10 == 5
+            else 'replicated: {size: 3, min_size: 2}',
+        )
+        for number in range(tiers)
+    ]
+    return (
+        'version: 1\nfollow_image_types: [image-tier]\n'
+        'clusters: {ceph: {images_pool: tier-database}}\ntiers:\n'
+        + ''.join(declared)
+    )
 
 
 class Ceph:
@@ -81,32 +100,55 @@ class Ceph:
         #: Commands so far, those to OSDs and reads of RBD options included.
         self.calls = 0
         recorded = json.loads(RECORDED.read_text('utf-8'))['answers']
-        answers = {name: one['answer'] for name, one in recorded.items()
-                   if not one['code']}
+        answers = {
+            name: one['answer']
+            for name, one in recorded.items()
+            if not one['code']
+        }
         for name, schema in OSD_OPTIONS.items():
             answers[f'config help {name}'] = {
-                'name': name, 'daemon_default': '',
-                'can_update_at_runtime': True, **schema}
+                'name': name,
+                'daemon_default': '',
+                'can_update_at_runtime': True,
+                **schema,
+            }
         answers['config dump'] = [
-            {'section': 'osd', 'mask': f'class:{name}', 'name': option,
-             'value': value} for name in ('ssd', 'hdd') for option, value in (
-                ('osd_max_scrubs', '2'), ('osd_recovery_sleep', '0.100000'))
-            if applied]
+            {
+                'section': 'osd',
+                'mask': f'class:{name}',
+                'name': option,
+                'value': value,
+            }
+            for name in ('ssd', 'hdd')
+            for option, value in (
+                ('osd_max_scrubs', '2'),
+                ('osd_recovery_sleep', '0.100000'),
+            )
+            if applied
+        ]
         nodes = answers['osd tree']['nodes']
         for name in ('ssd', 'hdd'):
             answers[f'osd crush class ls-osd {name}'] = [
-                node['id'] for node in nodes
-                if node.get('device_class') == name]
+                node['id']
+                for node in nodes
+                if node.get('device_class') == name
+            ]
         self._rbd_options, diff = {}, {}
         if applied:
-            diff = {'osd_max_scrubs': {'default': 1, 'mon': 2, 'final': 2},
-                    'osd_recovery_sleep': {'default': 0.0, 'mon': 0.1,
-                                           'final': 0.1}}
+            diff = {
+                'osd_max_scrubs': {'default': 1, 'mon': 2, 'final': 2},
+                'osd_recovery_sleep': {
+                    'default': 0.0,
+                    'mon': 0.1,
+                    'final': 0.1,
+                },
+            }
             self._apply(catalog, answers)
         # Text, for a session has JSON to parse as well.
         self._diff = json.dumps({'diff': diff})
-        self._answers = {name: json.dumps(answer)
-                         for name, answer in answers.items()}
+        self._answers = {
+            name: json.dumps(answer) for name, answer in answers.items()
+        }
 
     def _apply(self, catalog, answers):
         rules = answers['osd crush rule dump']
@@ -115,23 +157,36 @@ class Ceph:
             wanted = desired.pools_of(tier.rbd)
             for profile in wanted.erasure_code_profiles:
                 answers[f'osd erasure-code-profile get {profile.name}'] = {
-                    'k': str(profile.k), 'm': str(profile.m),
-                    'crush-root': profile.root, 'plugin': 'jerasure',
+                    'k': str(profile.k),
+                    'm': str(profile.m),
+                    'crush-root': profile.root,
+                    'plugin': 'jerasure',
                     'crush-device-class': profile.device_class,
-                    'crush-failure-domain': profile.failure_domain}
+                    'crush-failure-domain': profile.failure_domain,
+                }
             for rule in wanted.crush_rules:
                 rules.append(_rule(rule, 100 + len(rules)))
             ids = {rule['rule_name']: rule['rule_id'] for rule in rules}
             for pool in wanted.pools:
                 pools.append(_pool(pool, pools[0], ids[pool.crush_rule]))
                 self._rbd_options[pool.name] = {
-                    name: value for name, value in (
+                    name: value
+                    for name, value in (
                         *pool.rbd_options.items(),
-                        ('rbd_default_data_pool', pool.rbd_default_data_pool))
-                    if value is not None}
-        answers[f'auth get client.{self.cluster.cinder_user}'] = [{'caps': {
-            daemon: ', '.join(grants) for daemon, grants
-            in desired.grants_of(catalog, self.cluster).items()}}]
+                        ('rbd_default_data_pool', pool.rbd_default_data_pool),
+                    )
+                    if value is not None
+                }
+        answers[f'auth get client.{self.cluster.cinder_user}'] = [
+            {
+                'caps': {
+                    daemon: ', '.join(grants)
+                    for daemon, grants in desired.grants_of(
+                        catalog, self.cluster
+                    ).items()
+                }
+            }
+        ]
 
     def command(self, prefix, **arguments):
         """Answers a monitor command.
@@ -158,14 +213,26 @@ class Ceph:
 def _rule(rule, number):
     erasure = rule.kind == 'erasure'
     return {
-        'rule_id': number, 'rule_name': rule.name, 'ruleset': number,
-        'type': 3 if erasure else 1, 'min_size': 1, 'max_size': 10,
+        'rule_id': number,
+        'rule_name': rule.name,
+        'ruleset': number,
+        'type': 3 if erasure else 1,
+        'min_size': 1,
+        'max_size': 10,
         'steps': [
-            {'op': 'take', 'item': -2,
-             'item_name': f'{rule.root}~{rule.device_class}'},
-            {'op': 'chooseleaf_indep' if erasure else 'chooseleaf_firstn',
-             'num': 0, 'type': rule.failure_domain},
-            {'op': 'emit'}]}
+            {
+                'op': 'take',
+                'item': -2,
+                'item_name': f'{rule.root}~{rule.device_class}',
+            },
+            {
+                'op': 'chooseleaf_indep' if erasure else 'chooseleaf_firstn',
+                'num': 0,
+                'type': rule.failure_domain,
+            },
+            {'op': 'emit'},
+        ],
+    }
 
 
 def _pool(pool, like, rule_id):
@@ -174,18 +241,24 @@ def _pool(pool, like, rule_id):
     :param like: another, for all that no tier can ask for.
     """
     return {
-        **like, 'pool_name': pool.name, 'size': pool.size,
+        **like,
+        'pool_name': pool.name,
+        'size': pool.size,
         'type': 3 if pool.kind == 'erasure' else 1,
-        'min_size': pool.min_size, 'pg_num': pool.pg_num,
-        'pg_num_target': pool.pg_num, 'crush_rule': rule_id,
+        'min_size': pool.min_size,
+        'pg_num': pool.pg_num,
+        'pg_num_target': pool.pg_num,
+        'crush_rule': rule_id,
         'pg_autoscale_mode': pool.pg_autoscale_mode,
         'erasure_code_profile': pool.erasure_code_profile or '',
         'application_metadata': {name: {} for name in pool.applications},
-        'flags_names': 'hashpspool' + (
-            ',ec_overwrites' if pool.ec_overwrites else ''),
+        'flags_names': 'hashpspool'
+        + (',ec_overwrites' if pool.ec_overwrites else ''),
         'options': {'compression_mode': 'passive'}
-        if 'compression_mode' in pool.options else {},
-        'quota_max_objects': int(pool.options.get('quota_max_objects', 0))}
+        if 'compression_mode' in pool.options
+        else {},
+        'quota_max_objects': int(pool.options.get('quota_max_objects', 0)),
+    }
 
 
 class Cloud:
@@ -208,59 +281,96 @@ class Cloud:
     def _document(self, path, query):
         match path.removeprefix('p/').split('/'):
             case ['projects']:
-                return {'projects': [{'id': f'id-of-{query["name"]}',
-                                      'name': query['name']}]}
+                return {
+                    'projects': [
+                        {'id': f'id-of-{query["name"]}', 'name': query['name']}
+                    ]
+                }
             case ['types']:
                 return {'volume_types': self._types()}
             case ['types', ident, 'os-volume-type-access']:
-                return {'volume_type_access': [
-                    {'project_id': f'id-of-{project}'}
-                    for tier in self._tiers if ident == f'id-of-{tier.name}'
-                    for project in tier.projects]}
+                return {
+                    'volume_type_access': [
+                        {'project_id': f'id-of-{project}'}
+                        for tier in self._tiers
+                        if ident == f'id-of-{tier.name}'
+                        for project in tier.projects
+                    ]
+                }
             case ['qos-specs']:
-                return {'qos_specs': [
-                    {'id': f'id-of-{spec.name}', 'name': spec.name,
-                     'consumer': spec.consumer, 'specs': dict(spec.specs)}
-                    for spec in map(desired.qos_spec_of, self._tiers)]}
+                return {
+                    'qos_specs': [
+                        {
+                            'id': f'id-of-{spec.name}',
+                            'name': spec.name,
+                            'consumer': spec.consumer,
+                            'specs': dict(spec.specs),
+                        }
+                        for spec in map(desired.qos_spec_of, self._tiers)
+                    ]
+                }
             case ['qos-specs', ident, 'associations']:
                 name = ident.removeprefix('id-of-tier-')
-                return {'qos_associations': [
-                    {'id': f'id-of-{name}', 'name': name,
-                     'association_type': 'volume_type'}]}
+                return {
+                    'qos_associations': [
+                        {
+                            'id': f'id-of-{name}',
+                            'name': name,
+                            'association_type': 'volume_type',
+                        }
+                    ]
+                }
             case ['os-quota-class-sets', 'default']:
                 return {'quota_class_set': self._quotas()}
         return None
 
     def _types(self):
         found = [
-            (desired.volume_type_of(tier, projects=frozenset('x')),
-             f'id-of-{desired.qos_spec_name(tier.name)}')
-            for tier in self._tiers]
+            (
+                desired.volume_type_of(tier, projects=frozenset('x')),
+                f'id-of-{desired.qos_spec_name(tier.name)}',
+            )
+            for tier in self._tiers
+        ]
         if self._tiers:
-            found += [(desired.follow_image_type(name), None)
-                      for name in self._catalog.follow_image_types]
+            found += [
+                (desired.follow_image_type(name), None)
+                for name in self._catalog.follow_image_types
+            ]
         return [
-            {'id': f'id-of-{one.name}', 'name': one.name,
-             'os-volume-type-access:is_public': one.is_public,
-             'is_public': one.is_public, 'description': one.description,
-             'extra_specs': dict(one.extra_specs), 'qos_specs_id': qos}
-            for one, qos in found]
+            {
+                'id': f'id-of-{one.name}',
+                'name': one.name,
+                'os-volume-type-access:is_public': one.is_public,
+                'is_public': one.is_public,
+                'description': one.description,
+                'extra_specs': dict(one.extra_specs),
+                'qos_specs_id': qos,
+            }
+            for one, qos in found
+        ]
 
     def _quotas(self):
         quotas = {'id': 'default', 'volumes': 10}
         for quota in map(desired.type_quota_of, self._tiers):
-            quotas.update({
-                f'{resource}_{quota.name}': getattr(quota, field)
-                for field, resource in state.QUOTA_RESOURCES.items()})
+            quotas.update(
+                {
+                    f'{resource}_{quota.name}': getattr(quota, field)
+                    for field, resource in state.QUOTA_RESOURCES.items()
+                }
+            )
         return quotas
 
 
 def main():
     """Serves until standard input ends."""
     tiers, applied = map(int, sys.argv[1:])
-    served_cloud.run(Cloud(
-        reader.read_text(text(tiers), file='tiers.yaml'),
-        applied=bool(applied)))
+    served_cloud.run(
+        Cloud(
+            reader.read_text(text(tiers), file='tiers.yaml'),
+            applied=bool(applied),
+        )
+    )
 
 
 if __name__ == '__main__':

@@ -70,14 +70,19 @@ class Doors:
         """
         self._api = api
         for resource in ('volumes', 'gigabytes'):
-            db_api.quota_create(api.cinder.admin, api_fixture.PROJECT,
-                                resource, -1)
-        api.conf.config(group='cinder_tiers', applied_cache_seconds=3600.0,
-                        image_cache_seconds=3600.0)
+            db_api.quota_create(
+                api.cinder.admin, api_fixture.PROJECT, resource, -1
+            )
+        api.conf.config(
+            group='cinder_tiers',
+            applied_cache_seconds=3600.0,
+            image_cache_seconds=3600.0,
+        )
         api.glance.images = SlowImages(latency_s)
         api.add_tiers()
         self._follow = api.cinder.add_type(
-            'image-tier', tiers_follow_image='<is> True')
+            'image-tier', tiers_follow_image='<is> True'
+        )
         api.cinder.add_backend('any')
         self._image = api.glance.add_image(IMAGE_TAG)
 
@@ -85,16 +90,21 @@ class Doors:
         """A create that passes through one door."""
         if name == 'scheduler':
             self._api.cinder.create_volume(
-                volume_type=self._follow, image_id=self._image)
+                volume_type=self._follow, image_id=self._image
+            )
         else:
-            answer = self._api.create(volume_type=self._follow,
-                                      imageRef=self._image)
+            answer = self._api.create(
+                volume_type=self._follow, imageRef=self._image
+            )
             if answer.status != 202:
-                raise RuntimeError(f'cinder-api answered {answer.status}, '
-                                   f'expected 202: {answer.body[:200]}')
+                raise RuntimeError(
+                    f'cinder-api answered {answer.status}, '
+                    f'expected 202: {answer.body[:200]}'
+                )
 
     def calls_of(self, name, creates):
         """Requests that a door sends to Glance for creates at one time."""
+
         def is_ours(agent):
             return (agent or '').startswith(door_glance.USER_AGENT)
 
@@ -119,38 +129,69 @@ def count_calls(doors, name, concurrent):
     :param concurrent: number of creates at the same time.
     """
     door.forget()
-    yield Count(door=name, caches='cold', creates=1, expected_calls=1,
-                calls=doors.calls_of(name, 1))
-    yield Count(door=name, caches='warm', creates=WARM_CREATES,
-                expected_calls=0,
-                calls=sum(doors.calls_of(name, 1)
-                          for _ in range(WARM_CREATES)))
+    yield Count(
+        door=name,
+        caches='cold',
+        creates=1,
+        expected_calls=1,
+        calls=doors.calls_of(name, 1),
+    )
+    yield Count(
+        door=name,
+        caches='warm',
+        creates=WARM_CREATES,
+        expected_calls=0,
+        calls=sum(doors.calls_of(name, 1) for _ in range(WARM_CREATES)),
+    )
     door.forget()
-    yield Count(door=name, caches='cold', creates=concurrent,
-                expected_calls=1, calls=doors.calls_of(name, concurrent))
+    yield Count(
+        door=name,
+        caches='cold',
+        creates=concurrent,
+        expected_calls=1,
+        calls=doors.calls_of(name, concurrent),
+    )
 
 
 def main(arguments):
     parser = argparse.ArgumentParser(
-        prog='python -m benchmarks.glance_calls', description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--concurrent', type=int, default=32, metavar='N',
-                        help='creates at one time; default %(default)s')
-    parser.add_argument('--glance-latency', type=float, default=0.2,
-                        metavar='SECONDS', help='default %(default)s')
+        prog='python -m benchmarks.glance_calls',
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--concurrent',
+        type=int,
+        default=32,
+        metavar='N',
+        help='creates at one time; default %(default)s',
+    )
+    parser.add_argument(
+        '--glance-latency',
+        type=float,
+        default=0.2,
+        metavar='SECONDS',
+        help='default %(default)s',
+    )
     parser.add_argument('--json', metavar='FILE', help='write the counts')
     options = parser.parse_args(arguments)
     with api_fixture.Api() as api:
         doors = Doors(api, options.glance_latency)
-        counts = [count for name in ('scheduler', 'api')
-                  for count in count_calls(doors, name, options.concurrent)]
+        counts = [
+            count
+            for name in ('scheduler', 'api')
+            for count in count_calls(doors, name, options.concurrent)
+        ]
     print('door       caches  creates  calls  expected')
     for count in counts:
-        print(f'{count.door:9}  {count.caches:6}  {count.creates:7}  '
-              f'{count.calls:5}  {count.expected_calls:8}')
+        print(
+            f'{count.door:9}  {count.caches:6}  {count.creates:7}  '
+            f'{count.calls:5}  {count.expected_calls:8}'
+        )
     if options.json:
         pathlib.Path(options.json).write_text(
-            json.dumps([dataclasses.asdict(count) for count in counts]))
+            json.dumps([dataclasses.asdict(count) for count in counts])
+        )
     return int(any(count.calls != count.expected_calls for count in counts))
 
 

@@ -25,32 +25,42 @@ SOUND_TIERS = 500
 # last five of the second group.
 TEXTS = {
     'an alias bomb': '\n'.join(
-        ['a0: &a0 [x, x, x, x, x, x, x, x, x]'] + [
+        ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+        + [
             f'a{n}: &a{n} [{", ".join([f"*a{n - 1}"] * 9)}]'
-            for n in range(1, 30)]),
+            for n in range(1, 30)
+        ]
+    ),
     'deep lists': '[' * 130_000,
     'a long list': 'a: [' + '1,' * 120_000 + ']',
     'many keys': '\n'.join(f'k{n}: 1' for n in range(24_000)),
-    'wrong overflows': 'version: 1\ntiers:\n' + ''.join(
-        f'  t{n}: {{overflow: zz{n}, backend: x}}\n' for n in range(4000)),
-    'a chain of overflows': 'version: 1\ntiers:\n' + ''.join(
-        f'  t{n}: {{overflow: t{n + 1}, backend: x}}\n'
-        for n in range(4000)),
+    'wrong overflows': 'version: 1\ntiers:\n'
+    + ''.join(
+        f'  t{n}: {{overflow: zz{n}, backend: x}}\n' for n in range(4000)
+    ),
+    'a chain of overflows': 'version: 1\ntiers:\n'
+    + ''.join(
+        f'  t{n}: {{overflow: t{n + 1}, backend: x}}\n' for n in range(4000)
+    ),
     'tags that are numbers': 'tiers: {a: {tags: [' + '1,' * 24_900 + ']}}',
     'more of them': 'tiers: {a: {tags: [' + '1,' * 110_000 + ']}}',
     'mappings for names': 'follow_image_types: [' + '{a: 1},' * 12_000 + ']',
     'lists for names': 'follow_image_types: [' + '[],' * 24_900 + ']',
     'a number of base 60': 'a: ' + '1:' * 100_000 + '1',
-    'combining characters': 'tiers: {a: {tags: ["' + '\u0315\u0300' * 60_000
-                            + '"]}}',
+    'combining characters': 'tiers: {a: {tags: ["'
+    + '\u0315\u0300' * 60_000
+    + '"]}}',
 }
 
 
 def sound(tiers):
     """A sound catalog of so many tiers."""
     return 'version: 1\ntiers:\n  t0: {fallback: true, backend: b0}\n' + (
-        ''.join(f'  t{n}: {{tags: [tag{n}], priority: {n}, backend: b{n}}}\n'
-                for n in range(1, tiers)))
+        ''.join(
+            f'  t{n}: {{tags: [tag{n}], priority: {n}, backend: b{n}}}\n'
+            for n in range(1, tiers)
+        )
+    )
 
 
 def seconds(text, problems_wanted):
@@ -74,22 +84,28 @@ def main():
     """Reads all texts and prints a table."""
     parser = argparse.ArgumentParser(
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--tiers', type=int, default=SOUND_TIERS,
-                        help='of the sound catalog')
-    parser.add_argument('--json', type=pathlib.Path,
-                        help='write all values to this file')
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--tiers', type=int, default=SOUND_TIERS, help='of the sound catalog'
+    )
+    parser.add_argument(
+        '--json', type=pathlib.Path, help='write all values to this file'
+    )
     options = parser.parse_args()
     base_s = seconds(sound(options.tiers), False)
-    found = {name: {'kib': len(text.encode()) / 1024,
-                    'cpu_s': seconds(text, True)}
-             for name, text in TEXTS.items()}
+    found = {
+        name: {'kib': len(text.encode()) / 1024, 'cpu_s': seconds(text, True)}
+        for name, text in TEXTS.items()
+    }
     print(f'a sound catalog of {options.tiers} tiers: {base_s:.2f} s')
     print(f'{"KiB":>6} {"cpu s":>7} {"ratio":>7}  text')
     for name, row in found.items():
         row['ratio'] = row['cpu_s'] / base_s
-        print(f'{row["kib"]:>6.0f} {row["cpu_s"]:>7.2f} '
-              f'{row["ratio"]:>7.2f}  {name}')
+        print(
+            f'{row["kib"]:>6.0f} {row["cpu_s"]:>7.2f} '
+            f'{row["ratio"]:>7.2f}  {name}'
+        )
     if options.json:
         options.json.write_text(json.dumps(found, indent=2), 'utf-8')
 

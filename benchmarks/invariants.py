@@ -46,8 +46,11 @@ class Progress:
         self.tried += 1
         if time.monotonic() - self._said > 10:
             self._said = time.monotonic()
-            print(f'{self.tried} of {self._wanted} examples, '
-                  f'{self.rate:.1f} per second', flush=True)
+            print(
+                f'{self.tried} of {self._wanted} examples, '
+                f'{self.rate:.1f} per second',
+                flush=True,
+            )
 
 
 class Broken(Exception):
@@ -68,21 +71,30 @@ def search(cloud, count, seed, progress, known):
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
-        max_examples=count, database=None, deadline=None,
-        derandomize=False, report_multiple_bugs=False,
+        max_examples=count,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        report_multiple_bugs=False,
         suppress_health_check=list(hypothesis.HealthCheck),
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink))
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+    )
     @hypothesis.given(examples.EXAMPLES)
     def holds(example):
         progress.count()
-        problems = [problem for problem
-                    in examples.problems_of(cloud, example)
-                    if kind_of(example, problem) not in known]
+        problems = [
+            problem
+            for problem in examples.problems_of(cloud, example)
+            if kind_of(example, problem) not in known
+        ]
         # While it shrinks: the same kind, or it would become another one.
         if found:
-            problems = [problem for problem in problems
-                        if kind_of(example, problem) == kind_of(
-                            found[-1][0], found[-1][1][0])]
+            problems = [
+                problem
+                for problem in problems
+                if kind_of(example, problem)
+                == kind_of(found[-1][0], found[-1][1][0])
+            ]
         if problems:
             found.append((example, problems))
             raise Broken
@@ -101,40 +113,62 @@ def kind_of(example, problem):
     :param problem: a sentence of the judge on it
     """
     rule, step, what, *_rest = problem.split()
-    return (f'{rule} {step} {what}, fault {example.fault}, fallback '
-            f'{example.world.fallback}')
+    return (
+        f'{rule} {step} {what}, fault {example.fault}, fallback '
+        f'{example.world.fallback}'
+    )
 
 
 def main():
     """Tries all examples and prints what it found."""
     parser = argparse.ArgumentParser(
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument('--examples', type=int, default=10000)
-    parser.add_argument('--seed', type=int, default=int(time.time()),
-                        help='of the examples')
-    parser.add_argument('--json', type=pathlib.Path,
-                        help='write all values to this file')
+    parser.add_argument(
+        '--seed', type=int, default=int(time.time()), help='of the examples'
+    )
+    parser.add_argument(
+        '--json', type=pathlib.Path, help='write all values to this file'
+    )
     options = parser.parse_args()
     progress, known, number = Progress(options.examples), {}, 0
     print(f'{options.examples} examples of seed {options.seed}', flush=True)
     with clouds.Cloud() as cloud:
         while progress.tried < options.examples:
-            found = search(cloud, options.examples - progress.tried,
-                           options.seed + number, progress, known)
+            found = search(
+                cloud,
+                options.examples - progress.tried,
+                options.seed + number,
+                progress,
+                known,
+            )
             number += 1
             if found is None:
                 break
             example, problems = found
             known[kind_of(example, problems[0])] = {
-                'example': repr(example), 'problems': problems}
+                'example': repr(example),
+                'problems': problems,
+            }
             print('\n'.join((repr(example), *problems)), flush=True)
-    print(f'{progress.tried} examples, {progress.rate:.1f} per second, '
-          f'{len(known) or "no"} counterexample{"s" * (len(known) > 1)}')
+    print(
+        f'{progress.tried} examples, {progress.rate:.1f} per second, '
+        f'{len(known) or "no"} counterexample{"s" * (len(known) > 1)}'
+    )
     if options.json:
-        options.json.write_text(json.dumps({
-            'examples': progress.tried, 'per_s': progress.rate,
-            'broken': known}, indent=2), 'utf-8')
+        options.json.write_text(
+            json.dumps(
+                {
+                    'examples': progress.tried,
+                    'per_s': progress.rate,
+                    'broken': known,
+                },
+                indent=2,
+            ),
+            'utf-8',
+        )
     return 1 if known else 0
 
 

@@ -13,6 +13,11 @@ def measure(module, *arguments):
     :param module: its name, as `python -m` takes it.
     :param arguments: of its command line.
     """
-    return json.loads(subprocess.run(
-        [sys.executable, '-m', module, *map(str, arguments)], check=True,
-        stdout=subprocess.PIPE, text=True).stdout)
+    return json.loads(
+        subprocess.run(
+            [sys.executable, '-m', module, *map(str, arguments)],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+    )

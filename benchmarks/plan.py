@@ -36,31 +36,46 @@ def measure(*, tiers, plan):
     """
     text = generated_tiers.text(tiers)
     ceph = generated_tiers.Ceph(
-        reader.read_text(text, file='tiers.yaml'), applied=PLANS[plan])
+        reader.read_text(text, file='tiers.yaml'), applied=PLANS[plan]
+    )
 
     def command(connection):
         catalog = reader.read_text(text, file='tiers.yaml')
-        made = plans.make(catalog=catalog, actual=world.observe(
-            catalog=catalog, clusters={'ceph': ceph}, connection=connection))
+        made = plans.make(
+            catalog=catalog,
+            actual=world.observe(
+                catalog=catalog, clusters={'ceph': ceph}, connection=connection
+            ),
+        )
         return [render.plan_row(action) for action in made.actions]
 
     rows, cost = command_cost.measure(
-        command, 'benchmarks.generated_tiers', tiers, int(PLANS[plan]))
-    return {'tiers': tiers, 'plan': plan, 'actions': len(rows),
-            'ceph_commands': ceph.calls, **cost}
+        command, 'benchmarks.generated_tiers', tiers, int(PLANS[plan])
+    )
+    return {
+        'tiers': tiers,
+        'plan': plan,
+        'actions': len(rows),
+        'ceph_commands': ceph.calls,
+        **cost,
+    }
 
 
 def parse(arguments):
     """The options."""
     parser = argparse.ArgumentParser(
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--tiers', type=int, nargs='+', default=[10, 100],
-                        metavar='N')
-    parser.add_argument('--json', type=pathlib.Path,
-                        help='write all values to this file')
-    parser.add_argument('--in-this-process', choices=PLANS,
-                        help=argparse.SUPPRESS)
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        '--tiers', type=int, nargs='+', default=[10, 100], metavar='N'
+    )
+    parser.add_argument(
+        '--json', type=pathlib.Path, help='write all values to this file'
+    )
+    parser.add_argument(
+        '--in-this-process', choices=PLANS, help=argparse.SUPPRESS
+    )
     return parser.parse_args(arguments)
 
 
@@ -68,21 +83,28 @@ def main():
     """Measures each plan in a new process, and prints a table."""
     options = parse(None)
     if options.in_this_process:
-        print(json.dumps(measure(tiers=options.tiers[0],
-                                 plan=options.in_this_process)))
+        print(
+            json.dumps(
+                measure(tiers=options.tiers[0], plan=options.in_this_process)
+            )
+        )
         return
     measured = []
-    print(f'{"tiers":>6} {"plan":>6} {"actions":>8} {"calls":>6} '
-          f'{"ceph":>5} {"cpu s":>6} {"peak MiB":>9}')
+    print(
+        f'{"tiers":>6} {"plan":>6} {"actions":>8} {"calls":>6} '
+        f'{"ceph":>5} {"cpu s":>6} {"peak MiB":>9}'
+    )
     for tiers in options.tiers:
         for plan in PLANS:
             one = new_process.measure(
-                'benchmarks.plan', '--in-this-process', plan, '--tiers',
-                tiers)
+                'benchmarks.plan', '--in-this-process', plan, '--tiers', tiers
+            )
             measured.append(one)
-            print(f'{tiers:>6} {plan:>6} {one["actions"]:>8} '
-                  f'{one["calls"]:>6} {one["ceph_commands"]:>5} '
-                  f'{one["cpu_s"]:>6.2f} {one["peak_growth_mib"]:>9.1f}')
+            print(
+                f'{tiers:>6} {plan:>6} {one["actions"]:>8} '
+                f'{one["calls"]:>6} {one["ceph_commands"]:>5} '
+                f'{one["cpu_s"]:>6.2f} {one["peak_growth_mib"]:>9.1f}'
+            )
     if options.json:
         options.json.write_text(json.dumps(measured, indent=2), 'utf-8')
 

@@ -35,8 +35,11 @@ SCENARIOS = {
     # The same for a tier with overflow.
     'typed-overflow': ('database', 'database'),
 }
-CINDER_FILTERS = ['AvailabilityZoneFilter', 'CapacityFilter',
-                  'CapabilitiesFilter']
+CINDER_FILTERS = [
+    'AvailabilityZoneFilter',
+    'CapacityFilter',
+    'CapabilitiesFilter',
+]
 
 
 class Pools(fixtures.Fixture):
@@ -52,8 +55,10 @@ class Pools(fixtures.Fixture):
         """
         super().__init__()
         if count < len(TIERS):
-            raise ValueError(f'{count} pools: expected {len(TIERS)} or more, '
-                             'one for each tier')
+            raise ValueError(
+                f'{count} pools: expected {len(TIERS)} or more, '
+                'one for each tier'
+            )
         self.count = count
         self.notify = notify
 
@@ -63,23 +68,29 @@ class Pools(fixtures.Fixture):
         self._configure()
         self._write_log()
         for number, tier in enumerate(TIERS):
-            self._add_pools(tier, self.count // len(TIERS)
-                            + (number < self.count % len(TIERS)))
+            self._add_pools(
+                tier,
+                self.count // len(TIERS) + (number < self.count % len(TIERS)),
+            )
         self._types = self._add_types()
         found = len(self.states())
         if found != self.count:
-            raise RuntimeError(f'the scheduler knows {found} pools, expected '
-                               f'{self.count}')
+            raise RuntimeError(
+                f'the scheduler knows {found} pools, expected {self.count}'
+            )
 
     def _configure(self):
         # Longer than any run: no backend goes down, and warm stays warm.
-        self.scheduler.conf.config(service_down_time=10 ** 6)
+        self.scheduler.conf.config(service_down_time=10**6)
         self.scheduler.conf.config(
-            group='cinder_tiers', applied_cache_seconds=10.0 ** 6,
-            image_cache_seconds=10.0 ** 6)
+            group='cinder_tiers',
+            applied_cache_seconds=10.0**6,
+            image_cache_seconds=10.0**6,
+        )
         if self.notify:
             self.scheduler.conf.config(
-                group='oslo_messaging_notifications', driver=['messagingv2'])
+                group='oslo_messaging_notifications', driver=['messagingv2']
+            )
 
     def _write_log(self):
         """As a service does: level INFO, every line into a file."""
@@ -92,25 +103,35 @@ class Pools(fixtures.Fixture):
         for start in range(0, count, POOLS_OF_A_BACKEND):
             numbers = range(start, min(start + POOLS_OF_A_BACKEND, count))
             self.scheduler.add_backend(
-                f'{tier}-{start}', volume_backend_name=f'tier-{tier}',
-                storage_protocol='ceph', vendor_name='Open Source',
+                f'{tier}-{start}',
+                volume_backend_name=f'tier-{tier}',
+                storage_protocol='ceph',
+                vendor_name='Open Source',
                 driver_version='1.3.0',
-                pools=[_report(number) for number in numbers])
+                pools=[_report(number) for number in numbers],
+            )
 
     def _add_types(self):
         """{name: id} of the types of the tiers, and of the default one."""
-        types = {'image-tier': self.scheduler.add_type(
-            'image-tier', tiers_follow_image='<is> True')}
+        types = {
+            'image-tier': self.scheduler.add_type(
+                'image-tier', tiers_follow_image='<is> True'
+            )
+        }
         for priority, tier in enumerate(TIERS, 1):
-            specs = {'tiers_name': tier, 'tiers_tags': tier,
-                     'tiers_priority': str(priority),
-                     'volume_backend_name': f'tier-{tier}'}
+            specs = {
+                'tiers_name': tier,
+                'tiers_tags': tier,
+                'tiers_priority': str(priority),
+                'volume_backend_name': f'tier-{tier}',
+            }
             if tier == 'general':
                 specs['tiers_fallback'] = '<is> True'
             if tier == 'database':
                 specs['tiers_overflow'] = 'general'
                 specs['volume_backend_name'] = (
-                    '<or> tier-database <or> tier-general')
+                    '<or> tier-database <or> tier-general'
+                )
             types[tier] = self.scheduler.add_type(tier, **specs)
         return types
 
@@ -119,8 +140,9 @@ class Pools(fixtures.Fixture):
 
         Each has a new copy of its capabilities.
         """
-        return list(self.host_manager.get_all_backend_states(
-            self.scheduler.admin))
+        return list(
+            self.host_manager.get_all_backend_states(self.scheduler.admin)
+        )
 
     def filters(self, *names):
         """Filter classes by name."""
@@ -137,15 +159,23 @@ class Pools(fixtures.Fixture):
         """
         tag, type_name = SCENARIOS[scenario]
         volume = objects.Volume(
-            context=self.scheduler.admin, size=1, status='creating',
-            user_id='user', project_id=cinder_fixture.PROJECT,
-            availability_zone='nova', volume_type_id=self._types[type_name])
+            context=self.scheduler.admin,
+            size=1,
+            status='creating',
+            user_id='user',
+            project_id=cinder_fixture.PROJECT,
+            availability_zone='nova',
+            volume_type_id=self._types[type_name],
+        )
         volume.create()
         properties = {}
         self.scheduler.manager.driver._get_weighted_candidates(
-            self.scheduler.user(), self.scheduler.request_spec(
-                volume, image_id=self.scheduler.glance.add_image(tag)),
-            properties)
+            self.scheduler.user(),
+            self.scheduler.request_spec(
+                volume, image_id=self.scheduler.glance.add_image(tag)
+            ),
+            properties,
+        )
         return properties
 
     def of_new_request(self, properties):
@@ -161,16 +191,21 @@ class Pools(fixtures.Fixture):
 def _report(number):
     """A pool as Cinder's RBD driver reports one, each with other figures."""
     return {
-        'pool_name': f'pool-{number}', 'total_capacity_gb': 102400.0,
+        'pool_name': f'pool-{number}',
+        'total_capacity_gb': 102400.0,
         'free_capacity_gb': 51200.0 + number % 97,
         'allocated_capacity_gb': 20480 - number % 89,
         'provisioned_capacity_gb': 40960.0 + number % 83,
-        'reserved_percentage': 0, 'multiattach': True,
+        'reserved_percentage': 0,
+        'multiattach': True,
         'thin_provisioning_support': True,
-        'max_over_subscription_ratio': '20.0', 'backend_state': 'up',
+        'max_over_subscription_ratio': '20.0',
+        'backend_state': 'up',
         'location_info': 'ceph:/etc/ceph/ceph.conf:'
-                         'c0ffee00-0000-4000-8000-000000000000:'
-                         f'cinder:{number}',
-        'qos_support': True, 'replication_enabled': False,
-        'filter_function': None, 'goodness_function': None,
+        'c0ffee00-0000-4000-8000-000000000000:'
+        f'cinder:{number}',
+        'qos_support': True,
+        'replication_enabled': False,
+        'filter_function': None,
+        'goodness_function': None,
     }

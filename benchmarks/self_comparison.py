@@ -21,8 +21,17 @@ from rally_scenarios.bench.result import result as result_file
 from rally_scenarios.bench.stats import intervals as statistics
 
 MEASUREMENTS = 20
-_COLUMNS = ('tier', 'pattern', 'figure', 'repeats', 'mean', 'spread %',
-            'covered', 'of', 'differ')
+_COLUMNS = (
+    'tier',
+    'pattern',
+    'figure',
+    'repeats',
+    'mean',
+    'spread %',
+    'covered',
+    'of',
+    'differ',
+)
 
 
 def compared(values, measurements):
@@ -34,24 +43,32 @@ def compared(values, measurements):
     """
     each = len(values) // measurements
     if each < 2:
-        raise SystemExit(f'{len(values)} repeats for {measurements}'
-                         f' measurements: expected at least'
-                         f' {2 * measurements}')
-    used = values[:each * measurements]
-    groups = [used[at:at + each] for at in range(0, len(used), each)]
+        raise SystemExit(
+            f'{len(values)} repeats for {measurements}'
+            f' measurements: expected at least'
+            f' {2 * measurements}'
+        )
+    used = values[: each * measurements]
+    groups = [used[at : at + each] for at in range(0, len(used), each)]
     pooled = statistics.of_repeats(used)
     estimates = [statistics.of_repeats(group) for group in groups]
-    findings = [statistics.compare(
-        before, after, higher_is_better=True).finding
-        for before, after in zip(groups, groups[1:], strict=False)]
+    findings = [
+        statistics.compare(before, after, higher_is_better=True).finding
+        for before, after in zip(groups, groups[1:], strict=False)
+    ]
     return {
-        'repeats': each, 'mean': pooled.mean,
+        'repeats': each,
+        'mean': pooled.mean,
         'spread %': pooled.spread_percent,
-        'covered': sum(one.low <= pooled.mean <= one.high
-                       for one in estimates),
+        'covered': sum(
+            one.low <= pooled.mean <= one.high for one in estimates
+        ),
         'of': measurements,
-        'differ': sum(finding is not statistics.Finding.CANNOT_TELL
-                      for finding in findings)}
+        'differ': sum(
+            finding is not statistics.Finding.CANNOT_TELL
+            for finding in findings
+        ),
+    }
 
 
 def rows(result, measurements):
@@ -61,30 +78,53 @@ def rows(result, measurements):
     """
     figures = {
         'IOPS': lambda merged: merged.iops,
-        'p99': lambda merged: merged.clat.percentiles_ns['99']}
-    return [{'tier': tier.tier, 'pattern': pattern.pattern, 'figure': name,
-             **compared([value(slot.merged) for slot in pattern.slots
-                         if slot.merged is not None], measurements)}
-            for tier in result.tiers for pattern in tier.patterns
-            for name, value in figures.items()]
+        'p99': lambda merged: merged.clat.percentiles_ns['99'],
+    }
+    return [
+        {
+            'tier': tier.tier,
+            'pattern': pattern.pattern,
+            'figure': name,
+            **compared(
+                [
+                    value(slot.merged)
+                    for slot in pattern.slots
+                    if slot.merged is not None
+                ],
+                measurements,
+            ),
+        }
+        for tier in result.tiers
+        for pattern in tier.patterns
+        for name, value in figures.items()
+    ]
 
 
 def main():
     """Reads a result file and prints a table."""
     parser = argparse.ArgumentParser(
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument('result', type=pathlib.Path)
     parser.add_argument('--measurements', type=int, default=MEASUREMENTS)
-    parser.add_argument('--json', type=pathlib.Path,
-                        help='write all values to this file')
+    parser.add_argument(
+        '--json', type=pathlib.Path, help='write all values to this file'
+    )
     options = parser.parse_args()
-    found = rows(result_file.read(options.result.read_bytes()),
-                 options.measurements)
+    found = rows(
+        result_file.read(options.result.read_bytes()), options.measurements
+    )
     print(' '.join(f'{name:>12}' for name in _COLUMNS))
     for row in found:
-        print(' '.join(f'{row[name]:>12.4g}' if isinstance(
-            row[name], float) else f'{row[name]:>12}' for name in _COLUMNS))
+        print(
+            ' '.join(
+                f'{row[name]:>12.4g}'
+                if isinstance(row[name], float)
+                else f'{row[name]:>12}'
+                for name in _COLUMNS
+            )
+        )
     if options.json:
         options.json.write_text(json.dumps(found, indent=2), 'utf-8')
 

@@ -15,19 +15,40 @@ import urllib.parse
 
 
 def _token(url):
-    endpoints = {'identity': f'{url}/v3', 'block-storage': f'{url}/v3/p',
-                 'image': f'{url}/v2'}
-    return {'token': {
-        'expires_at': '2099-01-01T00:00:00.000000Z', 'methods': [],
-        'project': {'id': 'p', 'name': 'p'},
-        'user': {'id': 'u', 'name': 'u'}, 'roles': [],
-        'catalog': [{'type': kind, 'name': kind, 'endpoints': [{
-            'interface': 'public', 'region_id': 'one', 'id': kind,
-            'url': endpoint}]} for kind, endpoint in endpoints.items()]}}
+    endpoints = {
+        'identity': f'{url}/v3',
+        'block-storage': f'{url}/v3/p',
+        'image': f'{url}/v2',
+    }
+    return {
+        'token': {
+            'expires_at': '2099-01-01T00:00:00.000000Z',
+            'methods': [],
+            'project': {'id': 'p', 'name': 'p'},
+            'user': {'id': 'u', 'name': 'u'},
+            'roles': [],
+            'catalog': [
+                {
+                    'type': kind,
+                    'name': kind,
+                    'endpoints': [
+                        {
+                            'interface': 'public',
+                            'region_id': 'one',
+                            'id': kind,
+                            'url': endpoint,
+                        }
+                    ],
+                }
+                for kind, endpoint in endpoints.items()
+            ],
+        }
+    }
 
 
 def serve(cloud):
     """Serves a cloud on a free port, in threads; returns the server."""
+
     class Request(http.server.BaseHTTPRequestHandler):
         protocol_version = 'HTTP/1.1'
 
@@ -38,10 +59,16 @@ def serve(cloud):
             if (self.command, path) == ('POST', '/v3/auth/tokens'):
                 found = 201, _token(cloud.url)
             else:
-                found = cloud.answer(self.command, path, dict(
-                    urllib.parse.parse_qsl(query)), body)
-            status, document = found or (404, {
-                'itemNotFound': {'message': path}})
+                found = cloud.answer(
+                    self.command,
+                    path,
+                    dict(urllib.parse.parse_qsl(query)),
+                    body,
+                )
+            status, document = found or (
+                404,
+                {'itemNotFound': {'message': path}},
+            )
             text = b'' if document is None else json.dumps(document).encode()
             self.send_response(status)
             self.send_header('Content-Type', 'application/json')

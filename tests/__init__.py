@@ -14,5 +14,6 @@ hypothesis.settings.register_profile(
     # What a CI finds must be of the change that it looks at; elsewhere each
     # run tries other examples.
     derandomize='CI' in os.environ,
-    print_blob=True)
+    print_blob=True,
+)
 hypothesis.settings.load_profile('cinder-tiers')

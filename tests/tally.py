@@ -78,16 +78,22 @@ def failed_tests(tests: list[dict]) -> Iterator[str]:
     """
     failed = [test for test in tests if OUTCOMES[test['status']] == 'failed']
     for test in failed[:MOST_NAMED]:
-        reasons = [content.as_text().strip()
-                   for name, content in sorted(test['details'].items())
-                   if name.startswith(('traceback', 'reason'))]
+        reasons = [
+            content.as_text().strip()
+            for name, content in sorted(test['details'].items())
+            if name.startswith(('traceback', 'reason'))
+        ]
         # What comes behind the last frame is the message, of any length.
         message = ''.join(reasons[-1:]).rpartition('\n  File ')[2]
-        end = ' '.join(itertools.chain.from_iterable(
-            line.split() for line in itertools.dropwhile(
-                lambda line: line.startswith(FRAME),
-                message.splitlines())))
-        yield f"{test['id']}: {end[-LONGEST_REASON:] or test['status']}"
+        end = ' '.join(
+            itertools.chain.from_iterable(
+                line.split()
+                for line in itertools.dropwhile(
+                    lambda line: line.startswith(FRAME), message.splitlines()
+                )
+            )
+        )
+        yield f'{test["id"]}: {end[-LONGEST_REASON:] or test["status"]}'
     if len(failed) > MOST_NAMED:
         yield f'and {len(failed) - MOST_NAMED} more'
 
@@ -96,8 +102,10 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest='command', required=True)
     commands.add_parser('latest', help='print the number of the last run')
-    for name, what in (('since', 'passed, failed and skipped'),
-                       ('failures', 'what failed, a line each')):
+    for name, what in (
+        ('since', 'passed, failed and skipped'),
+        ('failures', 'what failed, a line each'),
+    ):
         newer = commands.add_parser(name, help=f'print {what} since a run')
         newer.add_argument('run', type=int, help='what "latest" printed then')
     options = parser.parse_args(arguments)

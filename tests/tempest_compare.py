@@ -36,8 +36,9 @@ class Run:
 
     def names(self, outcome: str) -> set[str]:
         """The tests with an outcome."""
-        return {test for test, found in self.outcomes.items()
-                if found == outcome}
+        return {
+            test for test, found in self.outcomes.items() if found == outcome
+        }
 
 
 def name_of(test: dict) -> str:
@@ -56,14 +57,28 @@ def message_of(test: dict) -> str:
     text = '\n'.join(
         content.as_text().strip()
         for name, content in sorted(test['details'].items())
-        if name.startswith(('traceback', 'reason')))
+        if name.startswith(('traceback', 'reason'))
+    )
     # What was raised is not indented, and may go on for some lines.
     lines = [line.strip() for line in text.splitlines()]
-    raised = [number for number, line in enumerate(lines)
-              if line.partition(':')[0].endswith(
-                  ('Error', 'Exception', 'Mismatch', 'NotFound', 'Forbidden',
-                   'BadRequest', 'Conflict', 'Fault', 'Unauthorized'))]
-    last = lines[raised[-1]:] if raised else lines[-1:]
+    raised = [
+        number
+        for number, line in enumerate(lines)
+        if line.partition(':')[0].endswith(
+            (
+                'Error',
+                'Exception',
+                'Mismatch',
+                'NotFound',
+                'Forbidden',
+                'BadRequest',
+                'Conflict',
+                'Fault',
+                'Unauthorized',
+            )
+        )
+    ]
+    last = lines[raised[-1] :] if raised else lines[-1:]
     return ' '.join(last)[:LONGEST_MESSAGE] or test['status']
 
 
@@ -73,14 +88,20 @@ def read(folder: pathlib.Path) -> Run:
     :param folder: that holds .stestr/
     """
     latest = tally.latest_run(str(folder))
-    tests = ([] if latest == tally.NO_RUN
-             else tally.tests_of(str(folder), latest))
+    tests = (
+        [] if latest == tally.NO_RUN else tally.tests_of(str(folder), latest)
+    )
     return Run(
         name=folder.name,
-        outcomes={name_of(test): tally.OUTCOMES[test['status']]
-                  for test in tests},
-        messages={name_of(test): message_of(test) for test in tests
-                  if tally.OUTCOMES[test['status']] == 'failed'})
+        outcomes={
+            name_of(test): tally.OUTCOMES[test['status']] for test in tests
+        },
+        messages={
+            name_of(test): message_of(test)
+            for test in tests
+            if tally.OUTCOMES[test['status']] == 'failed'
+        },
+    )
 
 
 def worse(before: Run | None, after: Run, known: dict[str, str]) -> set[str]:
@@ -92,8 +113,9 @@ def worse(before: Run | None, after: Run, known: dict[str, str]) -> set[str]:
     """
     if before is None:
         return after.names('failed') - set(known)
-    return (after.names('failed') - before.names('failed')
-            | before.names('passed') - after.names('passed'))
+    return after.names('failed') - before.names('failed') | before.names(
+        'passed'
+    ) - after.names('passed')
 
 
 def report(runs: list[Run], known: dict[str, str]) -> list[str]:
@@ -105,29 +127,45 @@ def report(runs: list[Run], known: dict[str, str]) -> list[str]:
     lines = [f'{"doors":8}{"passed":>8}{"failed":>8}{"skipped":>8}']
     for run in runs:
         counts = collections.Counter(run.outcomes.values())
-        lines.append(f'{run.name:8}' + ''.join(
-            f'{counts[outcome]:8}'
-            for outcome in ('passed', 'failed', 'skipped')))
+        lines.append(
+            f'{run.name:8}'
+            + ''.join(
+                f'{counts[outcome]:8}'
+                for outcome in ('passed', 'failed', 'skipped')
+            )
+        )
     for test in sorted(set().union(*(run.messages for run in runs))):
         where = [run.name for run in runs if test in run.messages]
         lines.append(f'\nfailed, doors {" and ".join(where)}: {test}')
         if test in known:
             lines.append(f'  known: {known[test]}')
-        lines += [f'  {run.name}: {run.messages[test]}' for run in runs
-                  if test in run.messages]
-    for test in sorted(set(known) & set.intersection(
-            *(run.names('passed') for run in runs))):
+        lines += [
+            f'  {run.name}: {run.messages[test]}'
+            for run in runs
+            if test in run.messages
+        ]
+    for test in sorted(
+        set(known) & set.intersection(*(run.names('passed') for run in runs))
+    ):
         lines.append(f'\nknown to fail, and passed: {test}')
     return lines
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(
-        description=__doc__.splitlines()[0])
-    arguments.add_argument('--known', type=pathlib.Path, required=True,
-                           help='YAML file: {name of a test: cause}')
-    arguments.add_argument('folders', type=pathlib.Path, nargs='+',
-                           metavar='folder', help='one or two')
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument(
+        '--known',
+        type=pathlib.Path,
+        required=True,
+        help='YAML file: {name of a test: cause}',
+    )
+    arguments.add_argument(
+        'folders',
+        type=pathlib.Path,
+        nargs='+',
+        metavar='folder',
+        help='one or two',
+    )
     options = arguments.parse_args()
     if len(options.folders) > 2:
         arguments.error('more than two folders')
@@ -142,12 +180,19 @@ def main() -> int:
     before = runs[0] if len(runs) == 2 else None
     found = worse(before, runs[-1], known)
     for test in sorted(found):
-        print(f'\nworse, doors {runs[-1].name}: {test}: '
-              f'{runs[-1].outcomes.get(test, "did not run")}')
+        print(
+            f'\nworse, doors {runs[-1].name}: {test}: '
+            f'{runs[-1].outcomes.get(test, "did not run")}'
+        )
     if not found:
-        print(f'\ndoors {runs[-1].name}: '
-              + ('every test that passes without the doors passes' if before
-                 else 'no failure that is not known'))
+        print(
+            f'\ndoors {runs[-1].name}: '
+            + (
+                'every test that passes without the doors passes'
+                if before
+                else 'no failure that is not known'
+            )
+        )
     return 1 if found else 0
 
 

@@ -36,7 +36,8 @@ def connect(clouds: pathlib.Path) -> connection.Connection:
     :param clouds: clouds.yaml of the lab
     """
     config = loader.OpenStackConfig(
-        config_files=[str(clouds)], load_envvars=False)
+        config_files=[str(clouds)], load_envvars=False
+    )
     return connection.Connection(config=config.get_one(ADMIN))
 
 
@@ -57,7 +58,8 @@ def flavor_id(cloud: connection.Connection) -> str:
     flavor = cloud.compute.find_flavor(FLAVOR)
     if flavor is None:
         flavor = cloud.compute.create_flavor(
-            name=FLAVOR, ram=128, vcpus=1, disk=1)
+            name=FLAVOR, ram=128, vcpus=1, disk=1
+        )
     return flavor.id
 
 
@@ -67,18 +69,21 @@ def api_door_is_open(cloud: connection.Connection) -> bool:
     :raises openstack.exceptions.SDKException: no volume can be made
     """
     volume = cloud.block_storage.create_volume(
-        name=PROBE, size=1, image_id=image_id(cloud, IMAGE))
+        name=PROBE, size=1, image_id=image_id(cloud, IMAGE)
+    )
     try:
         cloud.block_storage.wait_for_status(
-            volume, failures=['error'], interval=1, wait=120)
+            volume, failures=['error'], interval=1, wait=120
+        )
         return volume.volume_type != FOLLOWS
     finally:
         cloud.block_storage.delete_volume(volume)
         cloud.block_storage.wait_for_delete(volume, interval=1, wait=120)
 
 
-def sections(cloud: connection.Connection,
-             folder: pathlib.Path) -> dict[str, dict[str, object]]:
+def sections(
+    cloud: connection.Connection, folder: pathlib.Path
+) -> dict[str, dict[str, object]]:
     """What Tempest must know of the lab.
 
     :param cloud: of an administrator of the lab
@@ -108,8 +113,12 @@ def sections(cloud: connection.Connection,
             'region': cloud.config.get_region_name(),
         },
         'service_available': {
-            'cinder': True, 'glance': True, 'nova': True,
-            'neutron': True, 'swift': False, 'horizon': False,
+            'cinder': True,
+            'glance': True,
+            'nova': True,
+            'neutron': True,
+            'swift': False,
+            'horizon': False,
         },
         'validation': {'run_validation': False},
         'compute': {
@@ -159,19 +168,26 @@ def write_private(path: pathlib.Path, parser: configparser.ConfigParser):
 
 
 def main():
-    arguments = argparse.ArgumentParser(
-        description=__doc__.splitlines()[0])
-    arguments.add_argument('--doors', choices=('on', 'off'), required=True,
-                           help='what is expected of the API door')
-    arguments.add_argument('clouds', type=pathlib.Path,
-                           help='clouds.yaml of the lab')
-    arguments.add_argument('folder', type=pathlib.Path,
-                           help='where tempest.conf is written')
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument(
+        '--doors',
+        choices=('on', 'off'),
+        required=True,
+        help='what is expected of the API door',
+    )
+    arguments.add_argument(
+        'clouds', type=pathlib.Path, help='clouds.yaml of the lab'
+    )
+    arguments.add_argument(
+        'folder', type=pathlib.Path, help='where tempest.conf is written'
+    )
     options = arguments.parse_args()
     cloud = connect(options.clouds)
     if api_door_is_open(cloud) != (options.doors == 'on'):
-        sys.exit(f'doors {options.doors}: the API door of the lab is not; '
-                 'look at the files in etc/cinder.d')
+        sys.exit(
+            f'doors {options.doors}: the API door of the lab is not; '
+            'look at the files in etc/cinder.d'
+        )
     # A password may have a percent sign.
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_dict(sections(cloud, options.folder))

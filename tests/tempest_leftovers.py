@@ -31,8 +31,11 @@ def wait_until_gone(proxy, resources: Iterable):
 
 def remove_servers(cloud: connection.Connection):
     """Remove the servers of Tempest, of whichever project."""
-    servers = [server for server in cloud.compute.servers(all_projects=True)
-               if server.name.startswith(PREFIX)]
+    servers = [
+        server
+        for server in cloud.compute.servers(all_projects=True)
+        if server.name.startswith(PREFIX)
+    ]
     for server in servers:
         cloud.compute.delete_server(server)
     wait_until_gone(cloud.compute, servers)
@@ -47,18 +50,24 @@ def remove_orphans(cloud: connection.Connection):
     # In this order: a project that is made meanwhile is seen.
     volumes = list(store.volumes(all_projects=True))
     projects = {project.id for project in cloud.identity.projects()}
-    orphans = [volume for volume in volumes
-               if volume.project_id not in projects]
+    orphans = [
+        volume for volume in volumes if volume.project_id not in projects
+    ]
     groups = {volume.group_id for volume in orphans} - {None}
-    of_groups = [snapshot for snapshot
-                 in store.group_snapshots(all_projects=True)
-                 if snapshot.group_id in groups]
+    of_groups = [
+        snapshot
+        for snapshot in store.group_snapshots(all_projects=True)
+        if snapshot.group_id in groups
+    ]
     for snapshot in of_groups:
         store.delete_group_snapshot(snapshot)
     wait_until_gone(store, of_groups)
     ids = {volume.id for volume in orphans}
-    snapshots = [snapshot for snapshot in store.snapshots(all_projects=True)
-                 if snapshot.volume_id in ids]
+    snapshots = [
+        snapshot
+        for snapshot in store.snapshots(all_projects=True)
+        if snapshot.volume_id in ids
+    ]
     for snapshot in snapshots:
         store.delete_snapshot(snapshot)
     wait_until_gone(store, snapshots)
@@ -82,10 +91,10 @@ def remove_types(cloud: connection.Connection):
 
 
 def main():
-    arguments = argparse.ArgumentParser(
-        description=__doc__.splitlines()[0])
-    arguments.add_argument('clouds', type=pathlib.Path,
-                           help='clouds.yaml of the lab')
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument(
+        'clouds', type=pathlib.Path, help='clouds.yaml of the lab'
+    )
     cloud = tempest_conf.connect(arguments.parse_args().clouds)
     remove_servers(cloud)
     remove_orphans(cloud)

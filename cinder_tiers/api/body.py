@@ -21,8 +21,9 @@ _CHUNK_BYTES = 65536
 class _Replay(io.RawIOBase):
     """Bytes that were read, then what is left, or the error that came."""
 
-    def __init__(self, start: bytes, rest: typing.Any,
-                 error: Exception | None) -> None:
+    def __init__(
+        self, start: bytes, rest: typing.Any, error: Exception | None
+    ) -> None:
         self._start = start
         self._rest = rest
         self._error = error
@@ -32,13 +33,15 @@ class _Replay(io.RawIOBase):
 
     def readinto(self, buffer: typing.Any) -> int:
         if self._start:
-            data, self._start = (self._start[:len(buffer)],
-                                 self._start[len(buffer):])
+            data, self._start = (
+                self._start[: len(buffer)],
+                self._start[len(buffer) :],
+            )
         elif self._error is not None:
             raise self._error
         else:
             data = self._rest.read(len(buffer))
-        buffer[:len(data)] = data
+        buffer[: len(data)] = data
         return len(data)
 
 
@@ -72,10 +75,13 @@ def read_body(environ: Environ) -> bytes | None:
     except Exception as caught:  # noqa: BLE001
         error = caught
     is_whole = error is None and (
-        len(data) == length if length is not None
-        else len(data) <= MOST_BYTES)
-    environ['wsgi.input'] = io.BytesIO(data) if is_whole else (
-        io.BufferedReader(_Replay(data, stream, error)))
+        len(data) == length if length is not None else len(data) <= MOST_BYTES
+    )
+    environ['wsgi.input'] = (
+        io.BytesIO(data)
+        if is_whole
+        else (io.BufferedReader(_Replay(data, stream, error)))
+    )
     return data if is_whole else None
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""POST volumes: a volume gets the volume type of its tier.
-"""
+"""POST volumes: a volume gets the volume type of its tier."""
 
 import collections.abc
 import typing
@@ -49,21 +48,28 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         group_id = volume.get('consistencygroup_id')
     source = _source_of(context, volume)
     if source is not None:
-        return _like_source(volume, request, source, named,
-                            in_group=group_id is not None)
+        return _like_source(
+            volume, request, source, named, in_group=group_id is not None
+        )
     if group_id is not None and named is None:
         return outcome.PASS  # Cinder wants a type in a group
     zone, default_zone = api.zones_of(volume.get('availability_zone'))
-    image_ref = volume.get('image_id' if 'image_id' in volume
-                           else 'imageRef')
-    placed = api.place(wish.Wish(
-        context=context, project=context.project_id or '',
-        image_ref=image_ref,
-        named_type=named, zone=zone, default_zone=default_zone,
-        type_offers=named.offers if named else frozenset(),
-        has=_has(context, volume.get('backup_id')),
-        takes_boot_snapshots=request.version.matches(
-            microversions.SUPPORT_NOVA_IMAGE)))
+    image_ref = volume.get('image_id' if 'image_id' in volume else 'imageRef')
+    placed = api.place(
+        wish.Wish(
+            context=context,
+            project=context.project_id or '',
+            image_ref=image_ref,
+            named_type=named,
+            zone=zone,
+            default_zone=default_zone,
+            type_offers=named.offers if named else frozenset(),
+            has=_has(context, volume.get('backup_id')),
+            takes_boot_snapshots=request.version.matches(
+                microversions.SUPPORT_NOVA_IMAGE
+            ),
+        )
+    )
     if placed.decision.verdict is decision.Verdict.REFUSED:
         return outcome.refuse(placed.decision)
     if group_id is not None:
@@ -72,19 +78,31 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         return _as_image_says(request, volume, placed)
     if placed.tier_type is None:
         return outcome.PASS
-    return _with(request, volume, volume_type=placed.tier_type.type_id,
-                 placed=placed)
+    return _with(
+        request, volume, volume_type=placed.tier_type.type_id, placed=placed
+    )
 
 
-def _with(request: requests.ApiRequest, volume: dict, *,
-          volume_type: str | None, placed: wish.Placement | None = None,
-          ) -> outcome.Outcome:
-    return outcome.Outcome(placed=placed, document={
-        **request.document, 'volume': {**volume, 'volume_type': volume_type}})
+def _with(
+    request: requests.ApiRequest,
+    volume: dict,
+    *,
+    volume_type: str | None,
+    placed: wish.Placement | None = None,
+) -> outcome.Outcome:
+    return outcome.Outcome(
+        placed=placed,
+        document={
+            **request.document,
+            'volume': {**volume, 'volume_type': volume_type},
+        },
+    )
 
 
-def _has(context: typing.Any, backup_id: object,
-         ) -> frozenset[decision.Feature]:
+def _has(
+    context: typing.Any,
+    backup_id: object,
+) -> frozenset[decision.Feature]:
     """What the data of a backup has already, and its volume must keep."""
     if not backup_id or not isinstance(backup_id, str):
         return frozenset()
@@ -92,25 +110,36 @@ def _has(context: typing.Any, backup_id: object,
         backup = objects.Backup.get_by_id(context, backup_id)
     except exception.NotFound:
         return frozenset()
-    return (frozenset({decision.Feature.ENCRYPTION})
-            if backup.encryption_key_id else frozenset())
+    return (
+        frozenset({decision.Feature.ENCRYPTION})
+        if backup.encryption_key_id
+        else frozenset()
+    )
 
 
-def _source_of(context: typing.Any, volume: dict,
-               ) -> collections.abc.Callable[[], typing.Any] | None:
+def _source_of(
+    context: typing.Any,
+    volume: dict,
+) -> collections.abc.Callable[[], typing.Any] | None:
     """What finds the volume or the snapshot of which a volume is made."""
-    for key, kind in (('snapshot_id', objects.Snapshot),
-                      ('source_volid', objects.Volume)):
+    for key, kind in (
+        ('snapshot_id', objects.Snapshot),
+        ('source_volid', objects.Volume),
+    ):
         ident = volume.get(key)
         if ident is not None:
             return lambda: kind.get_by_id(context, ident)
     return None
 
 
-def _like_source(volume: dict, request: requests.ApiRequest,
-                 source: collections.abc.Callable[[], typing.Any],
-                 named: decision.NamedType | None, *,
-                 in_group: bool) -> outcome.Outcome:
+def _like_source(
+    volume: dict,
+    request: requests.ApiRequest,
+    source: collections.abc.Callable[[], typing.Any],
+    named: decision.NamedType | None,
+    *,
+    in_group: bool,
+) -> outcome.Outcome:
     """A copy stays with its source, and has the type of that.
 
     With a type that follows the image it would lie there without the QoS and
@@ -127,8 +156,9 @@ def _like_source(volume: dict, request: requests.ApiRequest,
     return _with(request, volume, volume_type=type_id)
 
 
-def _as_image_says(request: requests.ApiRequest, volume: dict,
-                   placed: wish.Placement) -> outcome.Outcome:
+def _as_image_says(
+    request: requests.ApiRequest, volume: dict, placed: wish.Placement
+) -> outcome.Outcome:
     """Write down by what no tier was chosen.
 
     Its owner may change the image before Cinder looks at it, so that the
@@ -140,15 +170,20 @@ def _as_image_says(request: requests.ApiRequest, volume: dict,
     if not decided.because_of(decision.Rule.FIXED):
         return outcome.PASS
     try:
-        snapshot = objects.Snapshot.get_by_id(request.context,
-                                              facts.boot_snapshot_id)
+        snapshot = objects.Snapshot.get_by_id(
+            request.context, facts.boot_snapshot_id
+        )
     except exception.NotFound:
         return outcome.snapshot_not_found(facts.boot_snapshot_id)
     return _with(request, volume, volume_type=snapshot.volume_type_id)
 
 
-def _in_group(request: requests.ApiRequest, volume: dict, group_id: str,
-              placed: wish.Placement) -> outcome.Outcome:
+def _in_group(
+    request: requests.ApiRequest,
+    volume: dict,
+    group_id: str,
+    placed: wish.Placement,
+) -> outcome.Outcome:
     """A volume goes where its group is, and has a type of the group."""
     try:
         group = objects.Group.get_by_id(request.context, group_id)
@@ -159,18 +194,27 @@ def _in_group(request: requests.ApiRequest, volume: dict, group_id: str,
         return outcome.PASS
     members = {one.id for one in group.volume_types}
     named = door.of_process('api').types.find(
-        request.context, volume['volume_type'])
+        request.context, volume['volume_type']
+    )
     if named is None or named.type_id in members:
         return outcome.PASS
     brings_key = placed.facts is not None and placed.facts.image.brings_key
-    others = [state.types[tier.name] for tier in sorted(
-        state.tiers, key=lambda one: (not one.fallback, -one.priority,
-                                      one.name))]
+    others = [
+        state.types[tier.name]
+        for tier in sorted(
+            state.tiers,
+            key=lambda one: (not one.fallback, -one.priority, one.name),
+        )
+    ]
     for wanted in (placed.tier_type, *others):
-        if (wanted is not None and wanted.type_id in members
-                and wanted.may_use(request.context)
-                and (not brings_key
-                     or decision.Feature.ENCRYPTION in wanted.offers)):
+        if (
+            wanted is not None
+            and wanted.type_id in members
+            and wanted.may_use(request.context)
+            and (
+                not brings_key or decision.Feature.ENCRYPTION in wanted.offers
+            )
+        ):
             return _with(request, volume, volume_type=wanted.type_id)
     # Cinder wants a type of the group, and says so.
     return outcome.PASS

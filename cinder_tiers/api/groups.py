@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""POST groups: a group is made of the types of tiers.
-"""
+"""POST groups: a group is made of the types of tiers."""
 
 import collections.abc
 
@@ -52,12 +51,20 @@ def steer_consistency(request: requests.ApiRequest) -> outcome.Outcome:
     group = request.document['consistencygroup']
     if not isinstance(group['volume_types'], str):
         return outcome.PASS
-    return _steer(request, 'consistencygroup',
-                  group['volume_types'].rstrip(',').split(','), ','.join)
+    return _steer(
+        request,
+        'consistencygroup',
+        group['volume_types'].rstrip(',').split(','),
+        ','.join,
+    )
 
 
-def _steer(request: requests.ApiRequest, key: str, idents: list[str],
-           join: collections.abc.Callable) -> outcome.Outcome:
+def _steer(
+    request: requests.ApiRequest,
+    key: str,
+    idents: list[str],
+    join: collections.abc.Callable,
+) -> outcome.Outcome:
     group = request.document[key]
     context = request.context
     api = door.of_process('api')
@@ -66,23 +73,36 @@ def _steer(request: requests.ApiRequest, key: str, idents: list[str],
         # As Cinder does it (group/api.py, `create`): so it finds private ones.
         found = api.types.find(context.elevated(), ident)
         if found is not None and named_types.is_closed(
-                found, context, context.project_id):
+            found, context, context.project_id
+        ):
             return outcome.type_not_found(found.type_id)
-        if found is None or not (found.follows_image
-                                 and found.may_use(context)):
+        if found is None or not (
+            found.follows_image and found.may_use(context)
+        ):
             types.append(ident)
             continue
         zone, default_zone = api.zones_of(group.get('availability_zone'))
-        placed = api.place(wish.Wish(
-            context=context, project=context.project_id or '', zone=zone,
-            default_zone=default_zone, named_type=decision.NamedType(
-                source=decision.TypeSource.REQUEST, follows_image=True,
-                offers=found.offers), type_offers=found.offers))
+        placed = api.place(
+            wish.Wish(
+                context=context,
+                project=context.project_id or '',
+                zone=zone,
+                default_zone=default_zone,
+                named_type=decision.NamedType(
+                    source=decision.TypeSource.REQUEST,
+                    follows_image=True,
+                    offers=found.offers,
+                ),
+                type_offers=found.offers,
+            )
+        )
         if placed.decision.verdict is decision.Verdict.REFUSED:
             return outcome.refuse(placed.decision)
         types.append(placed.tier_type.type_id if placed.tier_type else ident)
     if types == idents:
         return outcome.PASS
     # One type only once.
-    return outcome.Outcome(placed=placed, document={
-        key: {**group, 'volume_types': join(dict.fromkeys(types))}})
+    return outcome.Outcome(
+        placed=placed,
+        document={key: {**group, 'volume_types': join(dict.fromkeys(types))}},
+    )

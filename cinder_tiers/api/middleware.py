@@ -49,16 +49,28 @@ class TierMiddleware:
                 (creates.PATH, creates.schemas, creates.steer),
                 (retypes.PATH, retypes.schemas, retypes.steer),
                 (groups.PATH, groups.schemas, groups.steer),
-                (groups.CONSISTENCY_PATH, groups.consistency_schemas,
-                 groups.steer_consistency),
-                (restores.PATH, restores.schemas, functools.partial(
-                    restores.steer, application=application)),
-                *((path, transfers.schemas, transfers.steer)
-                  for path in transfers.PATHS)))
+                (
+                    groups.CONSISTENCY_PATH,
+                    groups.consistency_schemas,
+                    groups.steer_consistency,
+                ),
+                (
+                    restores.PATH,
+                    restores.schemas,
+                    functools.partial(restores.steer, application=application),
+                ),
+                *(
+                    (path, transfers.schemas, transfers.steer)
+                    for path in transfers.PATHS
+                ),
+            )
+        )
 
-    def __call__(self, environ: body.Environ,
-                 start_response: collections.abc.Callable,
-                 ) -> collections.abc.Iterable[bytes]:
+    def __call__(
+        self,
+        environ: body.Environ,
+        start_response: collections.abc.Callable,
+    ) -> collections.abc.Iterable[bytes]:
         """Serve one request (PEP 3333)."""
         for is_last in (*(False,) * (_MOST_TRIES - 1), True):
             before = dict(environ)
@@ -69,9 +81,13 @@ class TierMiddleware:
                 return self._application(environ, start_response)
             body.replace_body(environ, changed)
             status, headers, answer = webob.Request(environ).call_application(
-                self._application)
-            if (is_last or not status.startswith('404')
-                    or not self._is_gone(chosen, environ)):
+                self._application
+            )
+            if (
+                is_last
+                or not status.startswith('404')
+                or not self._is_gone(chosen, environ)
+            ):
                 start_response(status, headers)
                 return answer
             if hasattr(answer, 'close'):
@@ -91,13 +107,16 @@ class TierMiddleware:
             return False
         try:
             return not door.of_process('api').is_usable(
-                chosen.placed, environ['cinder.context'])
+                chosen.placed, environ['cinder.context']
+            )
         # Cinder's answer stands.
         except Exception:  # noqa: BLE001
             return False
 
-    def _steer(self, environ: body.Environ,
-               ) -> tuple[outcome.Outcome, bytes, bytes | None]:
+    def _steer(
+        self,
+        environ: body.Environ,
+    ) -> tuple[outcome.Outcome, bytes, bytes | None]:
         """What becomes of a request, its body as it came, and another one."""
         # What fails in here must not fail a request: Cinder gets it as it
         # is, and the scheduler door decides.
@@ -108,12 +127,13 @@ class TierMiddleware:
                 match = pattern.fullmatch(environ.get('PATH_INFO') or '')
                 if match is None:
                     continue
-                if (requests.method_of(environ) != 'POST'
-                        or not requests.is_json(environ)):
+                if requests.method_of(
+                    environ
+                ) != 'POST' or not requests.is_json(environ):
                     break
                 request = requests.read(
-                    environ, ident=match.groupdict().get('id'),
-                    schemas=schemas)
+                    environ, ident=match.groupdict().get('id'), schemas=schemas
+                )
                 if request is None:
                     break
                 chosen = steer(request)
@@ -121,13 +141,16 @@ class TierMiddleware:
         except Exception:
             LOG.exception(
                 'The API door failed (request %s); the request goes on as it '
-                'came.', getattr(environ.get('cinder.context'), 'request_id',
-                                 None))
+                'came.',
+                getattr(environ.get('cinder.context'), 'request_id', None),
+            )
         return outcome.PASS, b'', None
 
 
-def filter_factory(global_conf: dict, **local_conf: str,
-                   ) -> collections.abc.Callable:
+def filter_factory(
+    global_conf: dict,
+    **local_conf: str,
+) -> collections.abc.Callable:
     """The paste filter.
 
     :param global_conf: of the paste file; not used.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the API door does with a request.
-"""
+"""What the API door does with a request."""
 
 import dataclasses
 import json
@@ -18,20 +17,25 @@ from cinder_tiers.doors import wish
 _NO_ACCESS = (
     'A tag of the image asks for a storage tier that this project may not '
     'use. Create the volume from an image without the tag, or ask the '
-    'administrator of the cloud for access to the tier.')
+    'administrator of the cloud for access to the tier.'
+)
 _NO_TIER = (
     'No storage tier serves this project. Name a volume type, or ask the '
-    'administrator of the cloud for access to a tier.')
+    'administrator of the cloud for access to a tier.'
+)
 _ERROR = (
     'The storage tier of the volume could not be told, as a service that '
-    'knows it did not answer. Try again later, or name a volume type.')
+    'knows it did not answer. Try again later, or name a volume type.'
+)
 _KEY_NEEDED = (
     'The data of the volume is encrypted, and its storage tier has no '
     'encryption, so that the key would be lost. Name an encrypted volume '
-    'type.')
+    'type.'
+)
 #: In the words of Cinder (cinder/api/v3/volumes.py, `_image_uuid_from_ref`).
-_IMAGE_REFUSED = ('Invalid image identifier or unable to access requested '
-                  'image.')
+_IMAGE_REFUSED = (
+    'Invalid image identifier or unable to access requested image.'
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -68,12 +72,17 @@ def refuse(decided: decision.PlacementDecision) -> Outcome:
     elif decided.because_of(rule.KEY_NEEDED):
         fault = webob.exc.HTTPBadRequest(explanation=_KEY_NEEDED)
     elif decided.because_of(rule.ERROR) and (
-            not decided.because_of(rule.NO_ACCESS)):
+        not decided.because_of(rule.NO_ACCESS)
+    ):
         fault = webob.exc.HTTPServiceUnavailable(explanation=_ERROR)
     else:
-        fault = webob.exc.HTTPForbidden(explanation=(
-            _NO_ACCESS if decided.because_of(rule.ACCESS_NEEDED)
-            else _NO_TIER))
+        fault = webob.exc.HTTPForbidden(
+            explanation=(
+                _NO_ACCESS
+                if decided.because_of(rule.ACCESS_NEEDED)
+                else _NO_TIER
+            )
+        )
     return Outcome(answer=wsgi.Fault(fault))
 
 
@@ -83,8 +92,9 @@ def type_not_found(type_id: str) -> Outcome:
     :param type_id: id of the volume type.
     """
     error = exception.VolumeTypeNotFound(volume_type_id=type_id)
-    return Outcome(answer=wsgi.Fault(
-        webob.exc.HTTPNotFound(explanation=error.msg)))
+    return Outcome(
+        answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=error.msg))
+    )
 
 
 def snapshot_not_found(snapshot_id: str | None) -> Outcome:
@@ -92,6 +102,13 @@ def snapshot_not_found(snapshot_id: str | None) -> Outcome:
 
     :param snapshot_id: the id, hostile text.
     """
-    return Outcome(answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=(
-        f'Nova specific image is found, but boot volume snapshot '
-        f'id:{snapshot_id} not found.'))))
+    return Outcome(
+        answer=wsgi.Fault(
+            webob.exc.HTTPNotFound(
+                explanation=(
+                    f'Nova specific image is found, but boot volume snapshot '
+                    f'id:{snapshot_id} not found.'
+                )
+            )
+        )
+    )

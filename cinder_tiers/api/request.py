@@ -23,8 +23,9 @@ import webob
 
 from cinder_tiers.api import body
 
-_CONTENT_TYPES = frozenset({'application/json',
-                            'application/vnd.openstack.volume+json'})
+_CONTENT_TYPES = frozenset(
+    {'application/json', 'application/vnd.openstack.volume+json'}
+)
 #: Below /v3, with or without the project, and the format that Routes adds.
 #: The line feed is what the `$` of Routes lets pass.
 _PATH = r'(?:/[^/]+)?/{}(?:\.json)?/?\n?'
@@ -53,8 +54,9 @@ def path_pattern(path: str) -> re.Pattern[str]:
 
     :param path: such as `volumes` or `volumes/{id}/action`.
     """
-    return re.compile(_PATH.format(
-        re.escape(path).replace(r'\{id\}', '(?P<id>[^/]+)')))
+    return re.compile(
+        _PATH.format(re.escape(path).replace(r'\{id\}', '(?P<id>[^/]+)'))
+    )
 
 
 def method_of(environ: body.Environ) -> str:
@@ -84,8 +86,9 @@ def is_json(environ: body.Environ) -> bool:
     return content_type.partition(';')[0].strip().lower() in _CONTENT_TYPES
 
 
-def version_of(environ: body.Environ,
-               ) -> api_version_request.APIVersionRequest | None:
+def version_of(
+    environ: body.Environ,
+) -> api_version_request.APIVersionRequest | None:
     """The version of Cinder's API that a request asks for.
 
     :param environ: of a WSGI request.
@@ -101,9 +104,12 @@ def version_of(environ: body.Environ,
     return request.api_version_request
 
 
-def read(environ: body.Environ, *, ident: str | None,
-         schemas: collections.abc.Callable[
-             [], collections.abc.Iterable[Schema]]) -> ApiRequest | None:
+def read(
+    environ: body.Environ,
+    *,
+    ident: str | None,
+    schemas: collections.abc.Callable[[], collections.abc.Iterable[Schema]],
+) -> ApiRequest | None:
     """A request, or None for one that Cinder refuses.
 
     :param environ: of a WSGI request; its body stays there to be read.
@@ -124,16 +130,27 @@ def read(environ: body.Environ, *, ident: str | None,
     # Cinder's words differ from key to key: a name that is too long is no
     # ValidationError. Or it is nested too deep, or of a shape that Cinder's
     # own checks do not expect.
-    except (exception.CinderException, RecursionError, TypeError,
-            AttributeError, ValueError):
+    except (
+        exception.CinderException,
+        RecursionError,
+        TypeError,
+        AttributeError,
+        ValueError,
+    ):
         return None
-    return ApiRequest(context=environ['cinder.context'], environ=environ,
-                      version=version, document=document, data=data,
-                      ident=ident)
+    return ApiRequest(
+        context=environ['cinder.context'],
+        environ=environ,
+        version=version,
+        document=document,
+        data=data,
+        ident=ident,
+    )
 
 
-def schemas_of(function: collections.abc.Callable,
-               ) -> collections.abc.Iterator[Schema]:
+def schemas_of(
+    function: collections.abc.Callable,
+) -> collections.abc.Iterator[Schema]:
     """The schemas with which Cinder decorated a function of its API.
 
     Each decorator keeps its schema and the versions for which it holds
@@ -144,8 +161,11 @@ def schemas_of(function: collections.abc.Callable,
     while True:
         names = inspect.getclosurevars(function).nonlocals
         if 'request_body_schema' in names:
-            yield (names['min_version'], names['max_version'],
-                   names['request_body_schema'])
+            yield (
+                names['min_version'],
+                names['max_version'],
+                names['request_body_schema'],
+            )
         if not hasattr(function, '__wrapped__'):
             return
         function = function.__wrapped__

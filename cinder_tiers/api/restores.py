@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""POST backups/{id}/restore: a backup is restored to a volume of a tier.
-"""
+"""POST backups/{id}/restore: a backup is restored to a volume of a tier."""
 
 import collections.abc
 import json
@@ -36,8 +35,9 @@ def schemas() -> collections.abc.Iterable[requests.Schema]:
     return ((None, None, backups.restore),)
 
 
-def steer(request: requests.ApiRequest,
-          application: collections.abc.Callable) -> outcome.Outcome:
+def steer(
+    request: requests.ApiRequest, application: collections.abc.Callable
+) -> outcome.Outcome:
     """Restore to a volume that is made first, with the type of its tier.
 
     A restore that names no volume has Cinder make one, of the default type;
@@ -60,29 +60,50 @@ def steer(request: requests.ApiRequest,
         return outcome.Outcome(answer=wsgi.Fault(refusal))
     api = door.of_process('api')
     zone, default_zone = api.zones_of(None)
-    placed = api.place(wish.Wish(
-        context=context, project=context.project_id or '', zone=zone,
-        default_zone=default_zone,
-        has=(frozenset({decision.Feature.ENCRYPTION})
-             if backup.encryption_key_id else frozenset())))
+    placed = api.place(
+        wish.Wish(
+            context=context,
+            project=context.project_id or '',
+            zone=zone,
+            default_zone=default_zone,
+            has=(
+                frozenset({decision.Feature.ENCRYPTION})
+                if backup.encryption_key_id
+                else frozenset()
+            ),
+        )
+    )
     if placed.decision.verdict is decision.Verdict.REFUSED:
         return outcome.refuse(placed.decision)
     if placed.tier_type is None:
         return outcome.PASS
-    return _to_new_volume(request, application, backup, restore,
-                          placed.tier_type.type_id)
+    return _to_new_volume(
+        request, application, backup, restore, placed.tier_type.type_id
+    )
 
 
-def _to_new_volume(request: requests.ApiRequest,
-                   application: collections.abc.Callable,
-                   backup: objects.Backup, restore: dict[str, typing.Any],
-                   type_id: str) -> outcome.Outcome:
+def _to_new_volume(
+    request: requests.ApiRequest,
+    application: collections.abc.Callable,
+    backup: objects.Backup,
+    restore: dict[str, typing.Any],
+    type_id: str,
+) -> outcome.Outcome:
     """Make the volume; from then on the request never goes on as it came."""
-    answer = _create(request, application, {
-        'size': backup.size, 'volume_type': type_id,
-        'name': (f'restore_backup_{request.ident}'
-                 if restore.get('name') is None else restore['name']),
-        'description': _DESCRIPTION})
+    answer = _create(
+        request,
+        application,
+        {
+            'size': backup.size,
+            'volume_type': type_id,
+            'name': (
+                f'restore_backup_{request.ident}'
+                if restore.get('name') is None
+                else restore['name']
+            ),
+            'description': _DESCRIPTION,
+        },
+    )
     if answer.status_int != webob.exc.HTTPAccepted.code:
         return outcome.Outcome(answer=answer)
     volume_id = answer.json['volume']['id']
@@ -90,19 +111,28 @@ def _to_new_volume(request: requests.ApiRequest,
         status = _status_when_made(request.context, volume_id)
     except exception.NotFound as error:
         # Its owner was quicker. Cinder must not make another one.
-        return outcome.Outcome(answer=wsgi.Fault(
-            webob.exc.HTTPNotFound(explanation=error.msg)))
+        return outcome.Outcome(
+            answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=error.msg))
+        )
     if status == 'error':
-        return outcome.Outcome(answer=wsgi.Fault(webob.exc.HTTPBadRequest(
-            explanation=f'Invalid volume: Error while creating volume '
-                        f'{volume_id} for restoring backup '
-                        f'{request.ident}.')))
-    return outcome.Outcome(document={
-        'restore': {**restore, 'volume_id': volume_id}})
+        return outcome.Outcome(
+            answer=wsgi.Fault(
+                webob.exc.HTTPBadRequest(
+                    explanation=f'Invalid volume: Error while creating volume '
+                    f'{volume_id} for restoring backup '
+                    f'{request.ident}.'
+                )
+            )
+        )
+    return outcome.Outcome(
+        document={'restore': {**restore, 'volume_id': volume_id}}
+    )
 
 
-def _refusal(context: typing.Any, backup: objects.Backup,
-             ) -> webob.exc.HTTPException | None:
+def _refusal(
+    context: typing.Any,
+    backup: objects.Backup,
+) -> webob.exc.HTTPException | None:
     """What Cinder refuses, which must not leave a volume behind.
 
     Said in its words rather than left to it: a backup may become available
@@ -118,12 +148,15 @@ def _refusal(context: typing.Any, backup: objects.Backup,
     elif not backup.size:
         reason = 'Backup to be restored has invalid size'
     return reason and webob.exc.HTTPBadRequest(
-        explanation=exception.InvalidBackup(reason=reason).msg)
+        explanation=exception.InvalidBackup(reason=reason).msg
+    )
 
 
-def _create(request: requests.ApiRequest,
-            application: collections.abc.Callable,
-            volume: dict[str, typing.Any]) -> webob.Response:
+def _create(
+    request: requests.ApiRequest,
+    application: collections.abc.Callable,
+    volume: dict[str, typing.Any],
+) -> webob.Response:
     """Ask Cinder for a volume in the name of who asks for the restore."""
     environ = request.environ.copy()
     environ['QUERY_STRING'] = ''

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""POST volumes/{id}/action, os-retype: a volume is not retyped off its tier.
-"""
+"""POST volumes/{id}/action, os-retype: no volume is retyped off its tier."""
 
 import collections.abc
 
@@ -24,10 +23,12 @@ PATH = 'volumes/{id}/action'
 _ACTION = 'os-retype'
 _NOT_CHOSEN = (
     'No storage tier could be chosen for the volume, so that it keeps its '
-    'volume type. Name a volume type that does not follow the image.')
+    'volume type. Name a volume type that does not follow the image.'
+)
 _NOT_ALLOWED = (
     'Volumes are not retyped to a volume type that follows the image in this '
-    'cloud. Name another volume type.')
+    'cloud. Name another volume type.'
+)
 
 
 def schemas() -> collections.abc.Iterable[requests.Schema]:
@@ -60,27 +61,51 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     if not found.follows_image:
         return outcome.PASS
     if not context.is_admin and api.refuses_retypes:
-        return outcome.Outcome(answer=wsgi.Fault(
-            webob.exc.HTTPForbidden(explanation=_NOT_ALLOWED)))
-    placed = api.place(wish.Wish(
-        context=context, project=volume.project_id, volume_id=volume.id,
-        image_ref=image_metadata.image_of(
-            db_api.volume_glance_metadata_get, context, volume.id),
-        named_type=decision.NamedType(
-            source=decision.TypeSource.REQUEST, follows_image=True,
-            offers=found.offers),
-        moves=True, zone=volume.availability_zone, type_offers=found.offers,
-        has=(frozenset({decision.Feature.ENCRYPTION})
-             if volume.encryption_key_id else frozenset())))
+        return outcome.Outcome(
+            answer=wsgi.Fault(
+                webob.exc.HTTPForbidden(explanation=_NOT_ALLOWED)
+            )
+        )
+    placed = api.place(
+        wish.Wish(
+            context=context,
+            project=volume.project_id,
+            volume_id=volume.id,
+            image_ref=image_metadata.image_of(
+                db_api.volume_glance_metadata_get, context, volume.id
+            ),
+            named_type=decision.NamedType(
+                source=decision.TypeSource.REQUEST,
+                follows_image=True,
+                offers=found.offers,
+            ),
+            moves=True,
+            zone=volume.availability_zone,
+            type_offers=found.offers,
+            has=(
+                frozenset({decision.Feature.ENCRYPTION})
+                if volume.encryption_key_id
+                else frozenset()
+            ),
+        )
+    )
     if placed.decision.verdict is decision.Verdict.REFUSED:
         return outcome.refuse(placed.decision)
     if placed.tier_type is not None:
-        return outcome.Outcome(placed=placed, document={_ACTION: {
-            **request.document[_ACTION],
-            'new_type': placed.tier_type.type_id}})
+        return outcome.Outcome(
+            placed=placed,
+            document={
+                _ACTION: {
+                    **request.document[_ACTION],
+                    'new_type': placed.tier_type.type_id,
+                }
+            },
+        )
     # An administrator may have volumes without a tier.
     if context.is_admin or (
-            placed.decision.verdict is decision.Verdict.NOT_OURS):
+        placed.decision.verdict is decision.Verdict.NOT_OURS
+    ):
         return outcome.PASS
-    return outcome.Outcome(answer=wsgi.Fault(
-        webob.exc.HTTPBadRequest(explanation=_NOT_CHOSEN)))
+    return outcome.Outcome(
+        answer=wsgi.Fault(webob.exc.HTTPBadRequest(explanation=_NOT_CHOSEN))
+    )

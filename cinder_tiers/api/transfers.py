@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""POST volume-transfers/{id}/accept: no private tier comes as a gift.
-"""
+"""POST volume-transfers/{id}/accept: no private tier comes as a gift."""
 
 import collections.abc
 
@@ -20,7 +19,8 @@ from cinder_tiers.doors import named_types
 PATHS = ('volume-transfers/{id}/accept', 'os-volume-transfer/{id}/accept')
 _NO_ACCESS = (
     'The volume lies on a storage tier that this project may not use. Ask '
-    'the administrator of the cloud for access to the tier.')
+    'the administrator of the cloud for access to the tier.'
+)
 
 
 def schemas() -> collections.abc.Iterable[requests.Schema]:
@@ -46,8 +46,10 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         return outcome.PASS
     api = door.of_process('api')
     found = volume.volume_type_id and api.types.find(
-        admin, volume.volume_type_id)
+        admin, volume.volume_type_id
+    )
     if found and named_types.is_closed(found, context, context.project_id):
-        return outcome.Outcome(answer=wsgi.Fault(
-            webob.exc.HTTPForbidden(explanation=_NO_ACCESS)))
+        return outcome.Outcome(
+            answer=wsgi.Fault(webob.exc.HTTPForbidden(explanation=_NO_ACCESS))
+        )
     return outcome.PASS

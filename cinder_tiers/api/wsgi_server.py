@@ -29,5 +29,6 @@ def warn_without_threads() -> bool:
         'uWSGI runs without threads, and the filter of cinder-tiers needs '
         'them: its threads, which ask Glance and read the tiers, stand still '
         'between requests. Add "enable-threads = true" to the section '
-        '[uwsgi] of the configuration of cinder-api, and restart it.')
+        '[uwsgi] of the configuration of cinder-api, and restart it.'
+    )
     return True

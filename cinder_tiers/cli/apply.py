@@ -39,12 +39,12 @@ class ApplyTiers(arguments.CatalogLister):
     all of them reach.
     """
 
-    _epilog = '''Exit status: 0 all is as the tiers file says; 1 an error, or
+    _epilog = """Exit status: 0 all is as the tiers file says; 1 an error, or
 something could not be done, or the answer was not yes.
 
 Example: openstack tier apply --catalog tiers.yaml --wait 600
 --coordination-url etcd3+http://controller:2379
-'''
+"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
@@ -52,21 +52,28 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         lock.add_arguments(parser)
         group = parser.add_mutually_exclusive_group()
         group.add_argument(
-            'plan', metavar='<plan>', nargs='?',
+            'plan',
+            metavar='<plan>',
+            nargs='?',
             help='apply what "tier plan --out" saved in this file, with the '
-                 'tiers file and the --allow that it holds; refused for '
-                 'another cloud, and when this one has changed since; '
-                 'nothing is asked')
+            'tiers file and the --allow that it holds; refused for '
+            'another cloud, and when this one has changed since; '
+            'nothing is asked',
+        )
         arguments.add_allow(group)
         parser.add_argument(
-            '-y', '--yes', action='store_true',
+            '-y',
+            '--yes',
+            action='store_true',
             help='do not ask; without a terminal on standard input and '
-                 'standard error nothing is asked anyway')
+            'standard error nothing is asked anyway',
+        )
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace,
-                    ) -> tuple[tuple[str, ...],
-                               collections.abc.Iterable[render.Row]]:
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
         """Observes, compares, writes and shows.
 
         Expected failures end as CommandError of OSC.
@@ -76,63 +83,88 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
             if saved:
                 saved_plan.check_cloud(saved, cloud.identity_of(connection))
-            catalog = (reader.read_text(saved.catalog,
-                                        file=saved.catalog_file)
-                       if saved else reader.read_file(parsed_args.catalog))
-            with (lock.held(parsed_args, connection),
-                  world.sessions(catalog) as clusters):
+            catalog = (
+                reader.read_text(saved.catalog, file=saved.catalog_file)
+                if saved
+                else reader.read_file(parsed_args.catalog)
+            )
+            with (
+                lock.held(parsed_args, connection),
+                world.sessions(catalog) as clusters,
+            ):
                 actual = world.observe(
-                    catalog=catalog, clusters=clusters,
-                    connection=connection)
+                    catalog=catalog, clusters=clusters, connection=connection
+                )
                 plan = plans.make(catalog=catalog, actual=actual)
                 if saved:
                     plan = consent.repeat(plan, saved.allowed)
                     saved_plan.check_same(saved, plan)
                 else:
                     plan = consent.grant(plan, parsed_args.allow)
-                told.tell(self.log, plan.actions,
-                          effects.of_plan(plan.actions, actual.ceph))
+                told.tell(
+                    self.log,
+                    plan.actions,
+                    effects.of_plan(plan.actions, actual.ceph),
+                )
                 if not saved:
                     self._agree(plan, parsed_args)
                 results = apply.apply(
-                    plan=plan, report=self._report, settle_s=_SETTLE_S,
-                    read=world.reader(connection=connection,
-                                      clusters=clusters),
-                    executors=registry.executors(connection=connection,
-                                                 clusters=clusters))
+                    plan=plan,
+                    report=self._report,
+                    settle_s=_SETTLE_S,
+                    read=world.reader(
+                        connection=connection, clusters=clusters
+                    ),
+                    executors=registry.executors(
+                        connection=connection, clusters=clusters
+                    ),
+                )
         self._conclude(results)
-        return render.RESULT_COLUMNS, [render.result_row(result)
-                                       for result in results]
+        return render.RESULT_COLUMNS, [
+            render.result_row(result) for result in results
+        ]
 
-    def _agree(self, plan: plans.Plan,
-               parsed_args: argparse.Namespace) -> None:
+    def _agree(
+        self, plan: plans.Plan, parsed_args: argparse.Namespace
+    ) -> None:
         """Asks a person at the terminal, if there is one.
 
         :raises errors.TiersError: the answer was not yes.
         """
         for name in consent.not_needed(plan, parsed_args.allow):
             self.log.warning(arguments.NOT_NEEDED, name)
-        if not (plan.refused or parsed_args.yes or confirmation.agreed(
-                plan, stdin=self.app.stdin, stderr=self.app.stderr)):
+        if not (
+            plan.refused
+            or parsed_args.yes
+            or confirmation.agreed(
+                plan, stdin=self.app.stdin, stderr=self.app.stderr
+            )
+        ):
             raise errors.ActionFailed(
-                'Nothing was changed, since the answer was not yes.')
+                'Nothing was changed, since the answer was not yes.'
+            )
 
     def _report(self, result: actions.Result) -> None:
         """One line per action on stderr, unless --quiet."""
         text = render.printable(
-            f'{result.action.verb} {result.action.key}: '
-            f'{result.outcome.value}')
+            f'{result.action.verb} {result.action.key}: {result.outcome.value}'
+        )
         if result.reason:
-            self.log.error('%s: %s', text,
-                           escaping.printable_lines(result.reason))
+            self.log.error(
+                '%s: %s', text, escaping.printable_lines(result.reason)
+            )
         elif self.app.options.verbose_level:
             self.app.stderr.write(f'{text}\n')
 
     def _conclude(self, results: tuple[actions.Result, ...]) -> None:
-        done = sum(result.outcome is actions.Outcome.DONE
-                   for result in results)
+        done = sum(
+            result.outcome is actions.Outcome.DONE for result in results
+        )
         if done < len(results):
             self.exit_status = 1
             self.log.error(
                 '%d of %d actions were done; correct the cause and run tier '
-                'apply again, it goes on from there', done, len(results))
+                'apply again, it goes on from there',
+                done,
+                len(results),
+            )

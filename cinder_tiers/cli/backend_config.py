@@ -19,7 +19,7 @@ class ShowBackendConfig(command.Command):
     Reads only the tiers file, so that it works before any service does.
     """
 
-    _epilog = '''Environment: CINDER_TIERS_RBD_SECRET_UUID is the
+    _epilog = """Environment: CINDER_TIERS_RBD_SECRET_UUID is the
 rbd_secret_uuid of a cluster that names no secret_uuid; CEPH_CONF is the
 rbd_ceph_conf of one that names no conf.
 
@@ -28,7 +28,7 @@ A tier with rbd and backend has a section already: it is in a comment.
 Without a fallback tier there is no default_volume_type that follows the image.
 
 Example: openstack tier backend-config > tiers.conf
-'''
+"""
 
     auth_required = False
 
@@ -37,8 +37,12 @@ Example: openstack tier backend-config > tiers.conf
         parser = super().get_parser(prog_name)
         arguments.add_catalog(parser)
         parser.add_argument(
-            '-f', '--format', choices=('ini', 'json'), default='ini',
-            help='output format (default: ini)')
+            '-f',
+            '--format',
+            choices=('ini', 'json'),
+            default='ini',
+            help='output format (default: ini)',
+        )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -50,15 +54,18 @@ Example: openstack tier backend-config > tiers.conf
             catalog = reader.read_file(parsed_args.catalog)
         secret_uuid = os.environ.get('CINDER_TIERS_RBD_SECRET_UUID')
         sections = render.backends(
-            catalog, secret_uuid=secret_uuid,
-            default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'))
+            catalog,
+            secret_uuid=secret_uuid,
+            default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
+        )
         if parsed_args.format == 'json':
             text = json.dumps(sections, indent=2) + '\n'
         else:
-            text = (render.caps_comments(catalog)
-                    + render.service_comments(catalog,
-                                              secret_uuid=secret_uuid)
-                    + render.backend_comments(catalog)
-                    + render.default_type_comments(catalog)
-                    + render.cinder_conf(sections))
+            text = (
+                render.caps_comments(catalog)
+                + render.service_comments(catalog, secret_uuid=secret_uuid)
+                + render.backend_comments(catalog)
+                + render.default_type_comments(catalog)
+                + render.cinder_conf(sections)
+            )
         self.app.stdout.write(text)

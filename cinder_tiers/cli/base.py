@@ -24,9 +24,11 @@ def exit_with_1(parser: argparse.ArgumentParser) -> None:
 
     argparse would exit with 2, which has a meaning of its own here.
     """
+
     def error(message: str) -> None:
-        parser.exit(1, f'{parser.format_usage()}{parser.prog}: error: '
-                       f'{message}\n')
+        parser.exit(
+            1, f'{parser.format_usage()}{parser.prog}: error: {message}\n'
+        )
 
     parser.error = error
 
@@ -34,8 +36,9 @@ def exit_with_1(parser: argparse.ArgumentParser) -> None:
 def name_program(parser: argparse.ArgumentParser) -> None:
     """Makes the examples those of the program that runs."""
     if parser.prog.startswith(f'{plugin.PROGRAM} '):
-        parser.epilog = parser.epilog.replace('openstack tier ',
-                                              f'{plugin.PROGRAM} ')
+        parser.epilog = parser.epilog.replace(
+            'openstack tier ', f'{plugin.PROGRAM} '
+        )
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
@@ -43,9 +46,12 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
     exit_with_1(parser)
     name_program(parser)
     parser.add_argument(
-        '--catalog', metavar='<file>', default=default_catalog(),
+        '--catalog',
+        metavar='<file>',
+        default=default_catalog(),
         help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
-             f'{DEFAULT_CATALOG})')
+        f'{DEFAULT_CATALOG})',
+    )
 
 
 def add_allow(parser: argparse.ArgumentParser) -> None:
@@ -54,10 +60,14 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
     :param parser: or a group of its arguments.
     """
     parser.add_argument(
-        '--allow', metavar='<object>', action='append', default=[],
+        '--allow',
+        metavar='<object>',
+        action='append',
+        default=[],
         help='carry out what is refused of this object, named as the column '
-             'Object of "tier plan" shows it; the part in parentheses may be '
-             'left out when that is enough (may be repeated)')
+        'Object of "tier plan" shows it; the part in parentheses may be '
+        'left out when that is enough (may be repeated)',
+    )
 
 
 def default_catalog() -> str:
@@ -104,4 +114,5 @@ def user_errors() -> collections.abc.Iterator[None]:
         yield
     except errors.TiersError as error:
         raise exceptions.CommandError(
-            escaping.printable_lines(str(error))) from error
+            escaping.printable_lines(str(error))
+        ) from error

@@ -10,8 +10,9 @@ from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain.plan import plan as plans
 
 
-def agreed(plan: plans.Plan, *, stdin: typing.TextIO | None,
-           stderr: typing.TextIO) -> bool:
+def agreed(
+    plan: plans.Plan, *, stdin: typing.TextIO | None, stderr: typing.TextIO
+) -> bool:
     """Whether a plan may be carried out.
 
     Where a person is at both ends, each action is shown in a line, and the
@@ -21,8 +22,11 @@ def agreed(plan: plans.Plan, *, stdin: typing.TextIO | None,
     :param stdin: what answers; None where there is no standard input.
     :param stderr: where the question goes.
     """
-    if not plan.actions or stdin is None or not (stdin.isatty()
-                                                 and stderr.isatty()):
+    if (
+        not plan.actions
+        or stdin is None
+        or not (stdin.isatty() and stderr.isatty())
+    ):
         return True
     for action in plan.actions:
         stderr.write(f'{render.plan_line(action)}\n')

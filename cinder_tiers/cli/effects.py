@@ -10,10 +10,11 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
 
 
-def tell(log: logging.Logger,
-         planned: collections.abc.Iterable[actions.Action],
-         found: collections.abc.Mapping[actions.Key, effects.Effect],
-         ) -> None:
+def tell(
+    log: logging.Logger,
+    planned: collections.abc.Iterable[actions.Action],
+    found: collections.abc.Mapping[actions.Key, effects.Effect],
+) -> None:
     """One line for each action that has an effect.
 
     An error when the action is refused, or when volumes would stop being
@@ -28,7 +29,10 @@ def tell(log: logging.Logger,
         if not str(effect):
             continue
         loud = action.refusal or effect.problems
-        log.log(logging.ERROR if loud else logging.WARNING,
-                '%s', escaping.printable(
-                    f'effect of {action.verb} {action.key}, estimated: '
-                    f'{effect}'))
+        log.log(
+            logging.ERROR if loud else logging.WARNING,
+            '%s',
+            escaping.printable(
+                f'effect of {action.verb} {action.key}, estimated: {effect}'
+            ),
+        )

@@ -40,12 +40,12 @@ class ExplainPlacement(command.ShowOne):
     show is named, and nothing is guessed.
     """
 
-    _epilog = '''Exit status: 0 a volume finds a place, or the volume is where
+    _epilog = """Exit status: 0 a volume finds a place, or the volume is where
 it should be; 2 it is refused or finds no backend, or the volume is not where
 it should be; 3 your rights do not show enough to tell; 1 an error.
 
 Example: openstack tier explain --image debian -f value -c tier
-'''
+"""
 
     exit_status = 0
 
@@ -55,25 +55,41 @@ Example: openstack tier explain --image debian -f value -c tier
         arguments.exit_with_1(parser)
         arguments.name_program(parser)
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument('--image', metavar='<image>',
-                          help='a new volume of this image (name or ID)')
-        what.add_argument('--blank', action='store_true',
-                          help='a new volume of no image')
-        what.add_argument('--volume', metavar='<volume>',
-                          help='a volume that exists (name or ID)')
+        what.add_argument(
+            '--image',
+            metavar='<image>',
+            help='a new volume of this image (name or ID)',
+        )
+        what.add_argument(
+            '--blank', action='store_true', help='a new volume of no image'
+        )
+        what.add_argument(
+            '--volume',
+            metavar='<volume>',
+            help='a volume that exists (name or ID)',
+        )
         parser.add_argument(
-            '--type', metavar='<volume-type>', dest='type_ref',
+            '--type',
+            metavar='<volume-type>',
+            dest='type_ref',
             help='the new volume is requested with this volume type (name or '
-                 'ID)')
+            'ID)',
+        )
         parser.add_argument(
-            '--project', metavar='<project>',
+            '--project',
+            metavar='<project>',
             help='a member of this project makes the new volume (name or ID; '
-                 'default: you do; others: for administrators)')
+            'default: you do; others: for administrators)',
+        )
         parser.add_argument(
-            '--config-file', metavar='<file>', action='append', default=[],
+            '--config-file',
+            metavar='<file>',
+            action='append',
+            default=[],
             help='cinder.conf of the doors, for [cinder_tiers] trust_tags_of '
-                 'and on_no_access (default: the defaults of these options '
-                 'are assumed; may be repeated)')
+            'and on_no_access (default: the defaults of these options '
+            'are assumed; may be repeated)',
+        )
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
@@ -83,8 +99,10 @@ Example: openstack tier explain --image debian -f value -c tier
         """
         return super().run(parsed_args) or self.exit_status
 
-    def take_action(self, parsed_args: argparse.Namespace,
-                    ) -> tuple[tuple[str, ...], tuple[object, ...]]:
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], tuple[object, ...]]:
         """Asks, decides and shows.
 
         Expected failures end as CommandError of OSC.
@@ -100,54 +118,76 @@ Example: openstack tier explain --image debian -f value -c tier
         return render.explanation_fields(shown)
 
     @staticmethod
-    def _explain_create(parsed_args: argparse.Namespace, connection: object,
-                        policy: decision.Policy) -> render.Shown:
+    def _explain_create(
+        parsed_args: argparse.Namespace,
+        connection: object,
+        policy: decision.Policy,
+    ) -> render.Shown:
         own = placement.own_project(connection)
         project = own
         if parsed_args.project not in (None, own):
             project = placement.find_project(connection, parsed_args.project)
         known = placement.observe(connection, project=project)
         image = parsed_args.image and placement.find_image(
-            connection, parsed_args.image)
+            connection, parsed_args.image
+        )
         requested_type = None
         if parsed_args.type_ref is not None:
             requested_type = known.find_type(parsed_args.type_ref)
             if requested_type is None:
                 raise errors.Unreachable(
                     f'there is no volume type {parsed_args.type_ref} that '
-                    'this user can see; see "openstack volume type list"')
+                    'this user can see; see "openstack volume type list"'
+                )
         question = explain_create.Question(
-            project=project, image=image or None,
+            project=project,
+            image=image or None,
             requested_type=requested_type,
-            is_admin=known.is_admin and parsed_args.project is None)
+            is_admin=known.is_admin and parsed_args.project is None,
+        )
         return render.Shown(
             explained=explain_create.explain_create(
-                question=question, known=known, policy=policy),
-            project=project, image=question.image,
-            requested_type=requested_type, hidden=known.hidden,
-            policy=policy, config_files=tuple(parsed_args.config_file))
+                question=question, known=known, policy=policy
+            ),
+            project=project,
+            image=question.image,
+            requested_type=requested_type,
+            hidden=known.hidden,
+            policy=policy,
+            config_files=tuple(parsed_args.config_file),
+        )
 
     @staticmethod
-    def _explain_volume(parsed_args: argparse.Namespace, connection: object,
-                        policy: decision.Policy) -> render.Shown:
+    def _explain_volume(
+        parsed_args: argparse.Namespace,
+        connection: object,
+        policy: decision.Policy,
+    ) -> render.Shown:
         if parsed_args.type_ref is not None or parsed_args.project is not None:
             raise errors.Unreachable(
                 '--type and --project describe a new volume; with --volume '
-                'they are those of the volume: leave them out')
+                'they are those of the volume: leave them out'
+            )
         known = placement.observe(connection)
         volume = placement.find_volume(connection, parsed_args.volume, known)
         if volume.host is None and not known.is_admin:
             known = dataclasses.replace(
-                known, hidden=(*known.hidden, facts.HOST))
-        image = volume.image_id and placement.read_image(connection,
-                                                         volume.image_id)
+                known, hidden=(*known.hidden, facts.HOST)
+            )
+        image = volume.image_id and placement.read_image(
+            connection, volume.image_id
+        )
         return render.Shown(
             explained=explain_volume.explain_volume(
-                volume=volume, image=image or None, known=known,
-                policy=policy),
-            project=volume.project, image=image or None, volume=volume,
-            hidden=known.hidden, policy=policy,
-            config_files=tuple(parsed_args.config_file))
+                volume=volume, image=image or None, known=known, policy=policy
+            ),
+            project=volume.project,
+            image=image or None,
+            volume=volume,
+            hidden=known.hidden,
+            policy=policy,
+            config_files=tuple(parsed_args.config_file),
+        )
 
 
 def read_policy(config_files: list[str]) -> decision.Policy:
@@ -159,10 +199,10 @@ def read_policy(config_files: list[str]) -> decision.Policy:
     options = cfg.ConfigOpts()
     try:
         group = conf.register(options)
-        options([], default_config_files=config_files,
-                default_config_dirs=[])
+        options([], default_config_files=config_files, default_config_dirs=[])
         return conf.policy_of(group)
     except (cfg.Error, ValueError) as error:
         raise errors.Unreachable(
             f'--config-file: {error}; name the cinder.conf of cinder-api or '
-            'cinder-scheduler') from error
+            'cinder-scheduler'
+        ) from error

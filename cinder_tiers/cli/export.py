@@ -23,18 +23,25 @@ DONE, ERROR, NOT_ALL = 0, 1, 2
 _NAME = re.compile('[A-Za-z0-9][A-Za-z0-9._-]{0,62}')
 _USER = re.compile(r'(?!client\.)[A-Za-z0-9._-]{1,63}')
 _HEADER = (
-    'yaml-language-server: $schema=tiers.schema.json', '',
-    'What exists in Cinder and Ceph, written by "openstack tier export".', '',
+    'yaml-language-server: $schema=tiers.schema.json',
+    '',
+    'What exists in Cinder and Ceph, written by "openstack tier export".',
+    '',
     'A tier with "take_over: false" is a volume type that is not ours: '
     'nothing of it is changed, and image tags do not lead to it. To take it '
     'over, remove that line, give it tags and a priority, or "fallback: '
     'true", and look at "openstack tier plan" first: it says what to name '
-    'with --allow.')
-_NO_UUID = ('secret_uuid is not known: it is the libvirt secret that Nova\'s '
-            'hosts keep the key of cinder_user under, as rbd_secret_uuid of '
-            'cinder.conf has it')
-_NO_FALLBACK = ('no tier of ours is the fall-back: untagged images and blank '
-                'volumes are left to Cinder')
+    'with --allow.',
+)
+_NO_UUID = (
+    "secret_uuid is not known: it is the libvirt secret that Nova's "
+    'hosts keep the key of cinder_user under, as rbd_secret_uuid of '
+    'cinder.conf has it'
+)
+_NO_FALLBACK = (
+    'no tier of ours is the fall-back: untagged images and blank '
+    'volumes are left to Cinder'
+)
 
 
 class ExportTiers(command.Command):
@@ -46,13 +53,13 @@ class ExportTiers(command.Command):
     cannot say is in its comments, with the reason.
     """
 
-    _epilog = '''Exit status: 0 the file says what exists; 2 it is written, but
+    _epilog = """Exit status: 0 the file says what exists; 2 it is written, but
 "tier plan" would have something to do all the same, which the file and
 standard error name; 1 an error, and nothing is written.
 
 Example: openstack tier export --out tiers.yaml --cluster
 ceph=/etc/ceph/ceph.conf:admin
-'''
+"""
 
     exit_status = DONE
 
@@ -62,19 +69,26 @@ ceph=/etc/ceph/ceph.conf:admin
         arguments.exit_with_1(parser)
         arguments.name_program(parser)
         parser.add_argument(
-            '--cluster', metavar='<name>=<conf>[:<user>]', action='append',
-            type=parse_cluster, dest='clusters', default=[],
+            '--cluster',
+            metavar='<name>=<conf>[:<user>]',
+            action='append',
+            type=parse_cluster,
+            dest='clusters',
+            default=[],
             help='a Ceph cluster that backends are in, its ceph.conf, empty '
-                 'for Ceph\'s own search, and the cephx user to ask it as '
-                 '(default: admin); may be repeated (default: ceph=, when it '
-                 'can be reached)')
+            "for Ceph's own search, and the cephx user to ask it as "
+            '(default: admin); may be repeated (default: ceph=, when it '
+            'can be reached)',
+        )
         parser.add_argument(
-            '--out', metavar='<file>',
+            '--out',
+            metavar='<file>',
             help='write this file instead of standard output; one that '
-                 'exists is not replaced')
+            'exists is not replaced',
+        )
         parser.add_argument(
-            '--force', action='store_true',
-            help='replace the file of --out')
+            '--force', action='store_true', help='replace the file of --out'
+        )
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
@@ -93,28 +107,33 @@ ceph=/etc/ceph/ceph.conf:admin
             known = inventory.observe(
                 self.app.client_manager.sdk_connection,
                 named_once(parsed_args.clusters)
-                or [catalogs.Cluster(name='ceph')])
+                or [catalogs.Cluster(name='ceph')],
+            )
             exported = export.export(known)
             text = text_of(exported, known)
             reader.read_text(text, file=parsed_args.out or 'the export')
             if parsed_args.out:
-                whole_file.write(parsed_args.out, text,
-                                 replace=parsed_args.force)
+                whole_file.write(
+                    parsed_args.out, text, replace=parsed_args.force
+                )
             else:
                 self.app.stdout.write(text)
         # Who has no Ceph and named none need not hear of it.
-        if parsed_args.clusters or any(map(inventories.location_of,
-                                           known.backends)):
+        if parsed_args.clusters or any(
+            map(inventories.location_of, known.backends)
+        ):
             for name, why in sorted(known.unreached.items()):
-                self.log.error('cluster %s is left out: %s', name,
-                               render.printable(why))
+                self.log.error(
+                    'cluster %s is left out: %s', name, render.printable(why)
+                )
         self._conclude(exported)
 
     def _conclude(self, exported: export.Exported) -> None:
         """What a user has to know, on standard error."""
         for text in exported.leftover:
-            self.log.error('tier plan would not be empty: %s',
-                           render.printable(text))
+            self.log.error(
+                'tier plan would not be empty: %s', render.printable(text)
+            )
         if exported.leftover:
             self.exit_status = NOT_ALL
         if self.app.options.verbose_level:
@@ -122,11 +141,11 @@ ceph=/etc/ceph/ceph.conf:admin
             self.app.stderr.write(
                 f'tiers: {len(tiers)}, not taken over: '
                 f'{len(tiers) - len(exported.catalog.ours)}, remarks in '
-                f'comments: {len(exported.remarks)}\n')
+                f'comments: {len(exported.remarks)}\n'
+            )
 
 
-def text_of(exported: export.Exported,
-            known: inventories.Inventory) -> str:
+def text_of(exported: export.Exported, known: inventories.Inventory) -> str:
     """The text of a tiers file with all remarks.
 
     :param exported: the catalog.
@@ -138,16 +157,22 @@ def text_of(exported: export.Exported,
         comments.setdefault(path, []).append(remark.text)
     for text in exported.leftover:
         comments.setdefault(('tiers',), []).append(
-            f'"openstack tier plan" would not be empty: {text}')
+            f'"openstack tier plan" would not be empty: {text}'
+        )
     if exported.catalog.without_fallback:
         comments[('fallback',)] = [_NO_FALLBACK]
     for cluster in exported.catalog.clusters.values():
         if cluster.secret_uuid is None:
             comments[('clusters', cluster.name)] = [_NO_UUID]
     return writer.write(
-        exported.catalog, comments=comments,
-        project_names={ident: name for ident, name in known.projects.items()
-                       if name is not None})
+        exported.catalog,
+        comments=comments,
+        project_names={
+            ident: name
+            for ident, name in known.projects.items()
+            if name is not None
+        },
+    )
 
 
 def parse_cluster(text: str) -> catalogs.Cluster:
@@ -160,17 +185,19 @@ def parse_cluster(text: str) -> catalogs.Cluster:
     :raises argparse.ArgumentTypeError: it is none.
     """
     name, equals, rest = text.partition('=')
-    conf, colon, user = rest.rpartition(':') if ':' in rest else (
-        rest, '', 'admin')
+    conf, colon, user = (
+        rest.rpartition(':') if ':' in rest else (rest, '', 'admin')
+    )
     if not equals or not _NAME.fullmatch(name) or not _USER.fullmatch(user):
         raise argparse.ArgumentTypeError(
             f'{text!r} is not of the form NAME=CONF[:USER], in which NAME '
-            'has letters, digits, ".", "_" and "-", and USER no "client."')
+            'has letters, digits, ".", "_" and "-", and USER no "client."'
+        )
     if not conf.isprintable():
-        raise argparse.ArgumentTypeError(
-            f'{conf!r} is no path of a ceph.conf')
-    return catalogs.Cluster(name=name, user=user,
-                            conf=os.path.abspath(conf) if conf else None)
+        raise argparse.ArgumentTypeError(f'{conf!r} is no path of a ceph.conf')
+    return catalogs.Cluster(
+        name=name, user=user, conf=os.path.abspath(conf) if conf else None
+    )
 
 
 def named_once(clusters: list[catalogs.Cluster]) -> list[catalogs.Cluster]:
@@ -183,5 +210,6 @@ def named_once(clusters: list[catalogs.Cluster]) -> list[catalogs.Cluster]:
         if names.count(name) > 1:
             raise errors.TiersError(
                 f'--cluster names {name} twice; give each cluster a name of '
-                'its own')
+                'its own'
+            )
     return clusters

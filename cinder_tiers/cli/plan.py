@@ -29,26 +29,29 @@ class PlanTiers(arguments.CatalogLister):
     done only when --allow names its object.
     """
 
-    _epilog = '''Exit status: 0 nothing to do; 2 there are changes;
+    _epilog = """Exit status: 0 nothing to do; 2 there are changes;
 1 an error, or a change that is refused because it would move or delete data
 or touch what is not ours, and that --allow does not name.
 
 Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 -c Effect -c "Bytes to move"
-'''
+"""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            '--out', metavar='<plan>',
-            help='save the plan in this file, for "tier apply <plan>"')
+            '--out',
+            metavar='<plan>',
+            help='save the plan in this file, for "tier apply <plan>"',
+        )
         arguments.add_allow(parser)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace,
-                    ) -> tuple[tuple[str, ...],
-                               collections.abc.Iterable[render.Row]]:
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
         """Observes, compares and shows.
 
         Expected failures end as CommandError of OSC.
@@ -59,29 +62,49 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             catalog = reader.read_text(text, file=parsed_args.catalog)
             with world.sessions(catalog) as clusters:
                 actual = world.observe(
-                    catalog=catalog, clusters=clusters,
-                    connection=connection)
-            plan = consent.grant(plans.make(catalog=catalog, actual=actual),
-                                 parsed_args.allow)
+                    catalog=catalog, clusters=clusters, connection=connection
+                )
+            plan = consent.grant(
+                plans.make(catalog=catalog, actual=actual), parsed_args.allow
+            )
             found = effects.of_plan(plan.actions, actual.ceph)
             if parsed_args.out and not plan.refused:
-                saved_plan.write(parsed_args.out, catalog=text, plan=plan,
-                                 catalog_file=parsed_args.catalog,
-                                 cloud=cloud.identity_of(connection))
+                saved_plan.write(
+                    parsed_args.out,
+                    catalog=text,
+                    plan=plan,
+                    catalog_file=parsed_args.catalog,
+                    cloud=cloud.identity_of(connection),
+                )
         for action in plan.refused:
-            self.log.error('%s', render.printable(
-                f'refused to {action.verb} {action.key}: {action.objection}'))
+            self.log.error(
+                '%s',
+                render.printable(
+                    f'refused to {action.verb} {action.key}: '
+                    f'{action.objection}'
+                ),
+            )
         told.tell(self.log, plan.actions, found)
         if parsed_args.out and plan.refused:
-            self.log.error('%s was not written, because the plan has refused '
-                           'changes', parsed_args.out)
+            self.log.error(
+                '%s was not written, because the plan has refused changes',
+                parsed_args.out,
+            )
         for name in consent.not_needed(plan, parsed_args.allow):
             self.log.warning(arguments.NOT_NEEDED, name)
         if not plan.actions and self.app.options.verbose_level:
-            self.app.stderr.write('No changes: Cinder and Ceph are as '
-                                  f'{parsed_args.catalog} says.\n')
-        self.exit_status = (ERROR if plan.refused else
-                            CHANGES if plan.actions else NOTHING_TO_DO)
+            self.app.stderr.write(
+                'No changes: Cinder and Ceph are as '
+                f'{parsed_args.catalog} says.\n'
+            )
+        self.exit_status = (
+            ERROR
+            if plan.refused
+            else CHANGES
+            if plan.actions
+            else NOTHING_TO_DO
+        )
         return render.PLAN_COLUMNS, [
             render.plan_row(action, found[action.key])
-            for action in plan.actions]
+            for action in plan.actions
+        ]

@@ -27,8 +27,10 @@ class Verbs(commandmanager.CommandManager):
     def load_commands(self, namespace: str) -> None:
         """Finds the commands of a group of entry points."""
         super().load_commands(namespace)
-        self.commands = {name.removeprefix(_NOUN): found
-                         for name, found in self.commands.items()}
+        self.commands = {
+            name.removeprefix(_NOUN): found
+            for name, found in self.commands.items()
+        }
 
 
 class TiersShell(shell.OpenStackShell):
@@ -42,17 +44,21 @@ class TiersShell(shell.OpenStackShell):
             description='Storage tiers of Cinder, chosen by image tag',
             version=importlib.metadata.version('cinder-tiers'),
             command_manager=Verbs(
-                f'openstack.{plugin.API_NAME}.v{plugin.DEFAULT_API_VERSION}'),
-            deferred_help=True)
+                f'openstack.{plugin.API_NAME}.v{plugin.DEFAULT_API_VERSION}'
+            ),
+            deferred_help=True,
+        )
 
-    def build_option_parser(self, description: str | None,
-                            version: str | None,
-                            argparse_kwargs: dict[str, object] | None = None,
-                            ) -> argparse.ArgumentParser:
+    def build_option_parser(
+        self,
+        description: str | None,
+        version: str | None,
+        argparse_kwargs: dict[str, object] | None = None,
+    ) -> argparse.ArgumentParser:
         """The parser of the options before the verb."""
         return auth.build_auth_plugins_option_parser(
-            super().build_option_parser(description, version,
-                                        argparse_kwargs))
+            super().build_option_parser(description, version, argparse_kwargs)
+        )
 
     def run(self, argv: collections.abc.Sequence[str]) -> int:
         """Runs one command; without a verb, shows the help.
@@ -64,8 +70,11 @@ class TiersShell(shell.OpenStackShell):
     def _final_defaults(self) -> None:
         # osc-lib leaves the kind of login to each shell; as `openstack`.
         super()._final_defaults()
-        self._auth_type = ('admin_token' if self.options.endpoint
-                           and self.options.token else 'password')
+        self._auth_type = (
+            'admin_token'
+            if self.options.endpoint and self.options.token
+            else 'password'
+        )
 
 
 def main() -> int:

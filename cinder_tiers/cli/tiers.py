@@ -20,13 +20,17 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     arguments.exit_with_1(parser)
     arguments.name_program(parser)
     parser.add_argument(
-        '--declared', action='store_true',
+        '--declared',
+        action='store_true',
         help='show what the tiers file says instead of what is applied; '
-             'needs no cloud')
+        'needs no cloud',
+    )
     parser.add_argument(
-        '--catalog', metavar='<file>',
+        '--catalog',
+        metavar='<file>',
         help=f'tiers file; implies --declared, whose default is '
-             f'$CINDER_TIERS_CATALOG, else {arguments.DEFAULT_CATALOG}')
+        f'$CINDER_TIERS_CATALOG, else {arguments.DEFAULT_CATALOG}',
+    )
 
 
 def _file(parsed_args: argparse.Namespace) -> str | None:
@@ -44,8 +48,10 @@ def _connect(shown: command.Command) -> object:
     return shown.app.client_manager.sdk_connection
 
 
-def _read(shown: command.Command, file: str | None,
-          ) -> tuple[listed_tiers.ListedTier, ...]:
+def _read(
+    shown: command.Command,
+    file: str | None,
+) -> tuple[listed_tiers.ListedTier, ...]:
     if file is not None:
         return listed_tiers.declared(reader.read_file(file))
     return listed_tiers.applied(placement.observe_types(_connect(shown)))
@@ -58,11 +64,11 @@ class ListTiers(arguments.StatusLister):
     first comes first, and the fall-back last. "tier plan" compares the two.
     """
 
-    _epilog = '''Exit status: 0 the tiers are listed; 1 an error, or a volume
+    _epilog = """Exit status: 0 the tiers are listed; 1 an error, or a volume
 type of a tier that cannot be read.
 
 Example: openstack tier list --declared -f csv -c Name -c Tags
-'''
+"""
 
     auth_required = False
 
@@ -72,9 +78,10 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
         _add_source(parser)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace,
-                    ) -> tuple[tuple[str, ...],
-                               collections.abc.Iterable[render.Row]]:
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.
@@ -85,8 +92,9 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
             if tier.problem:
                 self.log.error('%s', render.printable(tier.problem))
                 self.exit_status = 1
-        return render_tiers.TIER_COLUMNS, [render_tiers.tier_row(tier)
-                                           for tier in listed]
+        return render_tiers.TIER_COLUMNS, [
+            render_tiers.tier_row(tier) for tier in listed
+        ]
 
 
 class ShowTier(command.ShowOne):
@@ -96,11 +104,11 @@ class ShowTier(command.ShowOne):
     their room are what Cinder's scheduler was told last.
     """
 
-    _epilog = '''Exit status: 0 the tier is shown; 1 an error, no such tier,
+    _epilog = """Exit status: 0 the tier is shown; 1 an error, no such tier,
 or a part of it that cannot be read.
 
 Example: openstack tier show database -f json
-'''
+"""
 
     auth_required = False
     exit_status = 0
@@ -119,8 +127,10 @@ Example: openstack tier show database -f json
         """
         return super().run(parsed_args) or self.exit_status
 
-    def take_action(self, parsed_args: argparse.Namespace,
-                    ) -> tuple[tuple[str, ...], render.Row]:
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], render.Row]:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.
@@ -134,13 +144,15 @@ Example: openstack tier show database -f json
         if file is None:
             try:
                 known = placement.observe_backends(
-                    self.app.client_manager.sdk_connection)
+                    self.app.client_manager.sdk_connection
+                )
                 pools = None if known is None else tier.find_pools(known)
             except errors.Unreachable as error:
                 # The tier itself is known, whatever the scheduler does.
                 self._complain(str(error))
-        return render_tiers.tier_fields(tier, pools=pools,
-                                        read_from=file or 'Cinder')
+        return render_tiers.tier_fields(
+            tier, pools=pools, read_from=file or 'Cinder'
+        )
 
     def _complain(self, problem: str) -> None:
         self.log.error('%s', render.printable(problem))

@@ -26,11 +26,11 @@ class ValidateCatalog(arguments.CatalogLister):
     about a sound file goes to standard error, and leaves it sound.
     """
 
-    _epilog = '''Exit status: 0 the file is sound; 1 it is not, or it cannot be
+    _epilog = """Exit status: 0 the file is sound; 1 it is not, or it cannot be
 read.
 
 Example: openstack tier validate tiers.yaml -f json
-'''
+"""
 
     auth_required = False
 
@@ -38,13 +38,17 @@ Example: openstack tier validate tiers.yaml -f json
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            'file', metavar='<file>', nargs='?',
-            help='tiers file (default: that of --catalog)')
+            'file',
+            metavar='<file>',
+            nargs='?',
+            help='tiers file (default: that of --catalog)',
+        )
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace,
-                    ) -> tuple[tuple[str, ...],
-                               collections.abc.Iterable[render.Row]]:
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
         """Reads the file and shows what is wrong with it."""
         path = parsed_args.file or parsed_args.catalog
         problems: tuple[errors.Problem, ...] = ()
@@ -57,18 +61,25 @@ Example: openstack tier validate tiers.yaml -f json
             if self.app.options.verbose_level:
                 self.app.stderr.write(
                     f'{render.printable(path)} is sound; tiers: '
-                    f'{len(catalog.tiers)}\n')
+                    f'{len(catalog.tiers)}\n'
+                )
             if fallback_rules.has_open_default(catalog):
                 self.log.warning(
                     '%s: no tier is the fallback, so blank volumes, and those '
                     'of untagged images, of a type in follow_image_types (%s) '
                     'go to any backend that the project may use; do not set '
                     'such a type as default_volume_type before a tier with '
-                    'fallback: true is applied', render.printable(path),
-                    render.printable(', '.join(catalog.follow_image_types)))
+                    'fallback: true is applied',
+                    render.printable(path),
+                    render.printable(', '.join(catalog.follow_image_types)),
+                )
         if len(problems) > MAX_SHOWN:
-            self.log.error('%d problems were found, the first %d are shown',
-                           len(problems), MAX_SHOWN)
+            self.log.error(
+                '%d problems were found, the first %d are shown',
+                len(problems),
+                MAX_SHOWN,
+            )
         return render_tiers.PROBLEM_COLUMNS, [
             render_tiers.problem_row(problem)
-            for problem in problems[:MAX_SHOWN]]
+            for problem in problems[:MAX_SHOWN]
+        ]

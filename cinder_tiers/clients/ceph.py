@@ -51,7 +51,8 @@ def import_binding(name: str) -> types.ModuleType:
             f'with Ceph, not from a package index: install python3-{name} '
             f'of the distribution, and in a virtual environment link '
             f'{name}*.so of /usr/lib/python3/dist-packages into its '
-            f'site-packages') from error
+            f'site-packages'
+        ) from error
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,14 +90,14 @@ class Session:
         """
         if 'class_' in arguments:
             arguments['class'] = arguments.pop('class_')
-        request = json.dumps({'prefix': prefix, 'format': 'json',
-                              **arguments})
+        request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
         try:
             code, output, said = self._handle.mon_command(request, b'')
         except self._rados.Error as error:
             raise errors.Unreachable(
                 f'Ceph cluster {self.cluster.name!r} did not answer '
-                f'"{prefix}": {error}') from error
+                f'"{prefix}": {error}'
+            ) from error
         if code:
             raise self._failure(prefix, -code, said)
         return json.loads(output) if output.strip() else None
@@ -108,35 +109,42 @@ class Session:
         :returns: the parsed JSON of the answer.
         :raises CommandFailed: when the OSD refused it or is down.
         """
-        request = json.dumps({'prefix': prefix, 'format': 'json',
-                              **arguments})
+        request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
         try:
             code, output, said = self._handle.osd_command(
-                osd_id, request, b'', timeout=TIMEOUT_S)
+                osd_id, request, b'', timeout=TIMEOUT_S
+            )
         except self._rados.Error as error:
             raise errors.Unreachable(
                 f'osd.{osd_id} of Ceph cluster {self.cluster.name!r} did not '
-                f'answer "{prefix}": {error}') from error
+                f'answer "{prefix}": {error}'
+            ) from error
         if code:
             raise self._failure(prefix, -code, said)
         return json.loads(output)
 
-    def _failure(self, prefix: str, code: int,
-                 said: str) -> errors.TiersError:
+    def _failure(self, prefix: str, code: int, said: str) -> errors.TiersError:
         said = said.strip() or os.strerror(code)
         if code == errno.ETIMEDOUT:
             return errors.Unreachable(
                 f'Ceph cluster {self.cluster.name!r} did not answer '
                 f'"{prefix}" within {TIMEOUT_S} s; are its monitors in '
-                f'quorum?')
-        message = (f'Ceph cluster {self.cluster.name!r} refused "{prefix}" '
-                   f'to client.{self.cluster.user}: {said}')
+                f'quorum?'
+            )
+        message = (
+            f'Ceph cluster {self.cluster.name!r} refused "{prefix}" '
+            f'to client.{self.cluster.user}: {said}'
+        )
         # EPERM with words of its own is about the object, not about the user.
         if code == errno.EACCES or (code, said) == (
-                errno.EPERM, os.strerror(errno.EPERM)):
-            message += ("; name a cephx user with the capabilities mon "
-                        "'allow *', osd 'allow *' and mgr 'allow *' as user "
-                        "of the cluster in the tiers file")
+            errno.EPERM,
+            os.strerror(errno.EPERM),
+        ):
+            message += (
+                '; name a cephx user with the capabilities mon '
+                "'allow *', osd 'allow *' and mgr 'allow *' as user "
+                'of the cluster in the tiers file'
+            )
         return CommandFailed(message, errno=code)
 
     def rbd_options(self, pool: str) -> dict[str, str]:
@@ -146,9 +154,11 @@ class Session:
         :raises errors.Unreachable: when the pool serves no I/O.
         """
         with self._pool(pool) as ioctx:
-            return {key.removeprefix(_RBD_OPTION): value
-                    for key, value in self._rbd.RBD().pool_metadata_list(ioctx)
-                    if key.startswith(_RBD_OPTION)}
+            return {
+                key.removeprefix(_RBD_OPTION): value
+                for key, value in self._rbd.RBD().pool_metadata_list(ioctx)
+                if key.startswith(_RBD_OPTION)
+            }
 
     def clones(self, pool: str) -> collections.abc.Iterator[tuple[str, str]]:
         """The copy-on-write clones of all images of a pool (`rbd children`).
@@ -160,8 +170,7 @@ class Session:
         with self._pool(pool) as ioctx:
             for name in self._rbd.RBD().list(ioctx):
                 try:
-                    with self._rbd.Image(ioctx, name,
-                                         read_only=True) as image:
+                    with self._rbd.Image(ioctx, name, read_only=True) as image:
                         for snapshot in list(image.list_snaps()):
                             image.set_snap_by_id(snapshot['id'])
                             for clone in image.list_children2():
@@ -184,32 +193,45 @@ class Session:
         :raises errors.Unreachable: when the pool serves no I/O, or the image
             is not there.
         """
-        with (self._pool(pool) as ioctx,
-              self._rbd.Image(ioctx, name, read_only=True) as image):
+        with (
+            self._pool(pool) as ioctx,
+            self._rbd.Image(ioctx, name, read_only=True) as image,
+        ):
             try:
                 parent = '{}/{}@{}'.format(*image.parent_info())
             except self._rbd.ImageNotFound:
                 parent = None
             found = image.stat()
             return RbdImage(
-                parent=parent, objects=found['num_objs'],
+                parent=parent,
+                objects=found['num_objs'],
                 object_bytes=found['obj_size'],
                 own_objects=self._own_objects(image),
                 data_pool=self._handle.pool_reverse_lookup(
-                    image.data_pool_id()))
+                    image.data_pool_id()
+                ),
+            )
 
     def _own_objects(self, image: object) -> int | None:
-        if (not image.features() & self._rbd.RBD_FEATURE_FAST_DIFF
-                or image.flags() & self._rbd.RBD_FLAG_FAST_DIFF_INVALID):
+        if (
+            not image.features() & self._rbd.RBD_FEATURE_FAST_DIFF
+            or image.flags() & self._rbd.RBD_FLAG_FAST_DIFF_INVALID
+        ):
             return None
         found = []
-        image.diff_iterate(0, image.size(), None,
-                           lambda offset, length, exists: found.append(exists),
-                           include_parent=False, whole_object=True)
+        image.diff_iterate(
+            0,
+            image.size(),
+            None,
+            lambda offset, length, exists: found.append(exists),
+            include_parent=False,
+            whole_object=True,
+        )
         return sum(found)
 
-    def set_rbd_option(self, pool: str, option: str,
-                       value: str | None) -> None:
+    def set_rbd_option(
+        self, pool: str, option: str, value: str | None
+    ) -> None:
         """Sets an RBD client option of a pool; None removes it.
 
         :raises errors.Unreachable: when the pool serves no I/O.
@@ -217,10 +239,12 @@ class Session:
         with self._pool(pool) as ioctx:
             if value is None:
                 self._rbd.RBD().pool_metadata_remove(
-                    ioctx, _RBD_OPTION + option)
+                    ioctx, _RBD_OPTION + option
+                )
             else:
                 self._rbd.RBD().pool_metadata_set(
-                    ioctx, _RBD_OPTION + option, value)
+                    ioctx, _RBD_OPTION + option, value
+                )
 
     @contextlib.contextmanager
     def _pool(self, name: str) -> collections.abc.Iterator[object]:
@@ -231,12 +255,14 @@ class Session:
             raise errors.Unreachable(
                 f'Pool {name} of Ceph cluster {self.cluster.name!r} does not '
                 f'serve I/O within {OSD_TIMEOUT_S} s: {error}; see '
-                f'"ceph health detail"') from error
+                f'"ceph health detail"'
+            ) from error
 
 
 @contextlib.contextmanager
-def session(cluster: catalogs.Cluster,
-            ) -> collections.abc.Iterator[Session]:
+def session(
+    cluster: catalogs.Cluster,
+) -> collections.abc.Iterator[Session]:
     """Opens a session, and closes it after use.
 
     :param cluster: without `conf`, Ceph's own search is used: $CEPH_CONF,
@@ -249,17 +275,22 @@ def session(cluster: catalogs.Cluster,
     conf = cluster.conf or os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf')
     try:
         handle = rados.Rados(
-            rados_id=cluster.user, conffile=conf,
-            conf={'client_mount_timeout': str(TIMEOUT_S),
-                  'rados_mon_op_timeout': str(TIMEOUT_S),
-                  'rados_osd_op_timeout': str(OSD_TIMEOUT_S)})
+            rados_id=cluster.user,
+            conffile=conf,
+            conf={
+                'client_mount_timeout': str(TIMEOUT_S),
+                'rados_mon_op_timeout': str(TIMEOUT_S),
+                'rados_osd_op_timeout': str(OSD_TIMEOUT_S),
+            },
+        )
         handle.connect(timeout=TIMEOUT_S)
     except rados.Error as error:
         raise errors.Unreachable(
             f'Ceph cluster {cluster.name!r} is not reachable as '
             f'client.{cluster.user} with {conf}: {error}; check that the '
             f'file exists, names a readable keyring of that user, and that '
-            f'the monitors run') from error
+            f'the monitors run'
+        ) from error
     try:
         yield Session(cluster, handle)
     finally:

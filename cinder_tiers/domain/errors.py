@@ -22,8 +22,10 @@ class Problem:
     remedy: str
 
     def __str__(self) -> str:
-        return (f'{self.where}: {self.found}; expected {self.expected}; '
-                f'{self.remedy}')
+        return (
+            f'{self.where}: {self.found}; expected {self.expected}; '
+            f'{self.remedy}'
+        )
 
 
 class TiersError(Exception):

@@ -29,6 +29,9 @@ def listed(names: collections.abc.Iterable[str]) -> str:
     'a, b'
     """
     shown = sorted(names)
-    more = (f' and {len(shown) - _SHOWN_NAMES} more'
-            if len(shown) > _SHOWN_NAMES else '')
+    more = (
+        f' and {len(shown) - _SHOWN_NAMES} more'
+        if len(shown) > _SHOWN_NAMES
+        else ''
+    )
     return (', '.join(shown[:_SHOWN_NAMES]) or 'none') + more

@@ -9,8 +9,11 @@ def printable(text: str) -> str:
     'a\\x1b[2J\\u202eb'
     """
     return ''.join(
-        char if char.isprintable()
-        else char.encode('unicode_escape').decode('ascii') for char in text)
+        char
+        if char.isprintable()
+        else char.encode('unicode_escape').decode('ascii')
+        for char in text
+    )
 
 
 def printable_lines(text: str) -> str:

@@ -53,8 +53,11 @@ class VolumeType:
 
         :param context: of the request.
         """
-        return (self.projects is None or bool(context.is_admin)
-                or context.project_id in self.projects)
+        return (
+            self.projects is None
+            or bool(context.is_admin)
+            or context.project_id in self.projects
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -64,10 +67,12 @@ class AppliedState:
     tiers: tuple[decision.AppliedTier, ...] = ()
     #: {name of a tier: its volume type}
     types: collections.abc.Mapping[str, VolumeType] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     #: {name or id: volume type} of all types, those that are no tier too.
     by_ident: collections.abc.Mapping[str, VolumeType] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     #: All types with the mark of a tier, also those that were retired, wait
     #: for their name, or cannot be read: who has no access to one must not
     #: get its backends.
@@ -91,8 +96,11 @@ class AppliedState:
     @property
     def following(self) -> frozenset[str]:
         """Names and ids of the types that leave the choice to the image."""
-        return frozenset(ident for ident, found in self.by_ident.items()
-                         if found.follows_image)
+        return frozenset(
+            ident
+            for ident, found in self.by_ident.items()
+            if found.follows_image
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -114,16 +122,29 @@ class _Parsed:
 def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
     tier = problem = None
     try:
-        tier = extra_specs.read_tier(row.extra_specs, projects=row.projects,
-                                     is_encrypted=row.is_encrypted)
+        tier = extra_specs.read_tier(
+            row.extra_specs,
+            projects=row.projects,
+            is_encrypted=row.is_encrypted,
+        )
     except ValueError as error:
         problem = str(error)
-    return _Parsed(row=row, tier=tier, problem=problem, volume_type=VolumeType(
-        type_id=row.type_id, name=row.name, is_public=row.projects is None,
-        extra_specs=row.extra_specs, projects=row.projects,
-        follows_image=extra_specs.follows_image(row.extra_specs),
-        offers=extra_specs.features(row.extra_specs,
-                                    is_encrypted=row.is_encrypted)))
+    return _Parsed(
+        row=row,
+        tier=tier,
+        problem=problem,
+        volume_type=VolumeType(
+            type_id=row.type_id,
+            name=row.name,
+            is_public=row.projects is None,
+            extra_specs=row.extra_specs,
+            projects=row.projects,
+            follows_image=extra_specs.follows_image(row.extra_specs),
+            offers=extra_specs.features(
+                row.extra_specs, is_encrypted=row.is_encrypted
+            ),
+        ),
+    )
 
 
 def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
@@ -131,7 +152,8 @@ def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
     tiers, types, problems = [], {}, []
     for one in found:
         if one.mark is None or superseded_types.is_of_no_tier(
-                one.row.name, one.mark, has_tier=one.mark in types):
+            one.row.name, one.mark, has_tier=one.mark in types
+        ):
             continue
         if one.problem is not None:
             problems.append(one.problem)
@@ -139,18 +161,21 @@ def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
             problems.append(
                 f'volume type {one.row.name!r} says that it is tier '
                 f'{one.mark!r}, as another type does; remove {state.NAME} '
-                'from one of them')
+                'from one of them'
+            )
         else:
             tiers.append(one.tier)
             types[one.mark] = one.volume_type
     return AppliedState(
-        tiers=tuple(tiers), types=types, problems=tuple(problems),
+        tiers=tuple(tiers),
+        types=types,
+        problems=tuple(problems),
         # Ids last: that is what Cinder looks for first.
         by_ident={one.row.name: one.volume_type for one in reversed(found)}
         | {one.row.type_id: one.volume_type for one in found},
-        marked=tuple(one.volume_type for one in found
-                     if one.mark is not None),
-        any_encryption=any(one.row.is_encrypted for one in found))
+        marked=tuple(one.volume_type for one in found if one.mark is not None),
+        any_encryption=any(one.row.is_encrypted for one in found),
+    )
 
 
 class TypeReader:
@@ -173,11 +198,13 @@ class TypeReader:
         found = {}
         for row in volume_type_rows.read_types(context):
             known = self._known.get(row.type_id)
-            found[row.type_id] = (known if known and known.row == row
-                                  else _parse(row))
+            found[row.type_id] = (
+                known if known and known.row == row else _parse(row)
+            )
         if len(found) != len(self._known) or any(
-                one is not self._known.get(type_id)
-                for type_id, one in found.items()):
+            one is not self._known.get(type_id)
+            for type_id, one in found.items()
+        ):
             self._known, self._state = found, _state_of(found.values())
         return self._state
 
@@ -191,8 +218,7 @@ def read_applied(context: cinder_context.RequestContext) -> AppliedState:
     return TypeReader().read(context)
 
 
-Read = collections.abc.Callable[
-    [cinder_context.RequestContext], AppliedState]
+Read = collections.abc.Callable[[cinder_context.RequestContext], AppliedState]
 
 
 class AppliedTiers:
@@ -202,10 +228,14 @@ class AppliedTiers:
     there. When it cannot be read, what is remembered serves on.
     """
 
-    def __init__(self, *, read: Read | None = None,
-                 clock: collections.abc.Callable[[], float] = time.monotonic,
-                 wait_s: float = 5.0,
-                 pauses_s: tuple[float, ...] = (0.1, 0.5)) -> None:
+    def __init__(
+        self,
+        *,
+        read: Read | None = None,
+        clock: collections.abc.Callable[[], float] = time.monotonic,
+        wait_s: float = 5.0,
+        pauses_s: tuple[float, ...] = (0.1, 0.5),
+    ) -> None:
         """Nothing is remembered yet, and no thread is started.
 
         :param read: what asks the database; by default a `TypeReader`.
@@ -223,10 +253,12 @@ class AppliedTiers:
         self._read_at = self._tried_at = 0.0
         self._tries = 0
         self._reading = shared_work.SharedWork(
-            'cinder-tiers-applied', self._read_again, clock=clock)
+            'cinder-tiers-applied', self._read_again, clock=clock
+        )
 
-    def get(self, context: cinder_context.RequestContext, *,
-            ttl_s: float) -> AppliedState:
+    def get(
+        self, context: cinder_context.RequestContext, *, ttl_s: float
+    ) -> AppliedState:
         """The state as it is remembered.
 
         It is read anew, by another thread, a little before it is older than
@@ -255,12 +287,16 @@ class AppliedTiers:
                 return self._refresh_or_keep(context)
         if age_s >= ttl_s:
             is_very_old = self._clock() - self._read_at > 2 * ttl_s + 1
-            reading.wait(self._wait_s if is_very_old
-                         else min(self._wait_s, _MOMENT_S))
+            reading.wait(
+                self._wait_s if is_very_old else min(self._wait_s, _MOMENT_S)
+            )
         return self._state
 
-    def read_anew(self, context: cinder_context.RequestContext,
-                  stale: AppliedState | None = None) -> AppliedState:
+    def read_anew(
+        self,
+        context: cinder_context.RequestContext,
+        stale: AppliedState | None = None,
+    ) -> AppliedState:
         """The state as it is now, or was when another request read it anew.
 
         Many requests may find at one time that a tier is gone: the first
@@ -281,8 +317,10 @@ class AppliedTiers:
         finally:
             self._lock.release()
 
-    def _read_first(self, context: cinder_context.RequestContext,
-                    ) -> AppliedState:
+    def _read_first(
+        self,
+        context: cinder_context.RequestContext,
+    ) -> AppliedState:
         """Read what was never read; a lost connection alone is no failure."""
         tries = self._tries
         with self._lock:
@@ -300,22 +338,27 @@ class AppliedTiers:
         with self._lock:
             self._refresh_or_keep(cinder_context.get_admin_context())
 
-    def _refresh_or_keep(self, context: cinder_context.RequestContext,
-                         ) -> AppliedState:
+    def _refresh_or_keep(
+        self,
+        context: cinder_context.RequestContext,
+    ) -> AppliedState:
         try:
             return self._refresh(context)
         except Exception as error:  # noqa: BLE001 - see the class
             # Not asked again before the time is over.
             self._tried_at = self._clock()
-            LOG.warning('The applied tiers could not be read '
-                        '(%(error)s, request %(request)s); those read '
-                        'before serve on.',
-                        {'error': type(error).__name__,
-                         'request': context.request_id})
+            LOG.warning(
+                'The applied tiers could not be read '
+                '(%(error)s, request %(request)s); those read '
+                'before serve on.',
+                {'error': type(error).__name__, 'request': context.request_id},
+            )
             return self._state
 
-    def _refresh(self, context: cinder_context.RequestContext,
-                 ) -> AppliedState:
+    def _refresh(
+        self,
+        context: cinder_context.RequestContext,
+    ) -> AppliedState:
         self._tries += 1
         begun_at = self._clock()
         fresh = self._read(context)
@@ -330,9 +373,12 @@ class AppliedTiers:
 class ProjectDefaults:
     """The default volume types of projects, each remembered for a while."""
 
-    def __init__(self, *, size: int = _MOST_PROJECTS,
-                 clock: collections.abc.Callable[[], float] = time.monotonic,
-                 ) -> None:
+    def __init__(
+        self,
+        *,
+        size: int = _MOST_PROJECTS,
+        clock: collections.abc.Callable[[], float] = time.monotonic,
+    ) -> None:
         """Nothing is remembered yet.
 
         :param size: projects that are remembered at most.
@@ -343,8 +389,13 @@ class ProjectDefaults:
         #: {project: (when it was asked, the type's id)}
         self._known = cachetools.LRUCache(size)
 
-    def type_id_of(self, context: cinder_context.RequestContext,
-                   project_id: str | None, *, ttl_s: float) -> str | None:
+    def type_id_of(
+        self,
+        context: cinder_context.RequestContext,
+        project_id: str | None,
+        *,
+        ttl_s: float,
+    ) -> str | None:
         """The id of the default type that was set for a project, if any.
 
         While the database does not answer, what is remembered serves on.
@@ -366,11 +417,12 @@ class ProjectDefaults:
         except Exception as error:
             if known is None:
                 raise
-            LOG.warning('The default volume type of a project could not be '
-                        'read (%(error)s, request %(request)s); the one '
-                        'read before serves on.',
-                        {'error': type(error).__name__,
-                         'request': context.request_id})
+            LOG.warning(
+                'The default volume type of a project could not be '
+                'read (%(error)s, request %(request)s); the one '
+                'read before serves on.',
+                {'error': type(error).__name__, 'request': context.request_id},
+            )
             found = known[1]
         with self._lock:
             self._known[project_id] = (now, found)

@@ -79,8 +79,11 @@ class _Answer:
     def covers(self, name: str, state: applied.AppliedState) -> bool:
         """Whether a tier of another state is the same in this one."""
         here, there = self.state.types.get(name), state.types.get(name)
-        return (here is not None and there is not None
-                and here.extra_specs == there.extra_specs)
+        return (
+            here is not None
+            and there is not None
+            and here.extra_specs == there.extra_specs
+        )
 
 
 class BackendZones:
@@ -89,8 +92,12 @@ class BackendZones:
     Safe for use by many threads.
     """
 
-    def __init__(self, *, clock: collections.abc.Callable[[], float] = (
-            time.monotonic), first_wait_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        clock: collections.abc.Callable[[], float] = (time.monotonic),
+        first_wait_s: float = 0.0,
+    ) -> None:
         """Nothing is asked before the first request.
 
         :param clock: seconds since any instant.
@@ -106,15 +113,19 @@ class BackendZones:
         #: Names of all zones of volume services; None when not known.
         self._names: frozenset[str] | None = None
         self._background = in_background.InBackground(
-            'cinder-tiers-zones', self._work, queue_size=1)
+            'cinder-tiers-zones', self._work, queue_size=1
+        )
         # What follows is the thread's own.
         self._reports: dict[str, _Report] = {}
         self._zones_of: dict[str, frozenset[str]] = {}
         self._until = float('-inf')
         self._has_failed = False
 
-    def of(self, state: applied.AppliedState,
-           context: cinder_context.RequestContext) -> Zones:
+    def of(
+        self,
+        state: applied.AppliedState,
+        context: cinder_context.RequestContext,
+    ) -> Zones:
         """The zones in which each tier has backends, as far as known.
 
         :param state: the tiers.
@@ -145,14 +156,18 @@ class BackendZones:
             and the zone of a volume for which none is named.
         """
         options = cfg.CONF
-        default = (options.default_availability_zone
-                   or options.storage_availability_zone)
+        default = (
+            options.default_availability_zone
+            or options.storage_availability_zone
+        )
         if named is None:
             return None, default
         names = self._names
         if isinstance(named, str) and (
-                names is None or named in names
-                or named == options.storage_availability_zone):
+            names is None
+            or named in names
+            or named == options.storage_availability_zone
+        ):
             return named, default
         if options.allow_availability_zone_fallback:
             return default, default
@@ -164,8 +179,11 @@ class BackendZones:
         :param timeout_s: seconds to wait at most.
         :returns: whether it came just now.
         """
-        return (not self._has_answered and self.wait(timeout_s)
-                and self._has_answered)
+        return (
+            not self._has_answered
+            and self.wait(timeout_s)
+            and self._has_answered
+        )
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until all that was left to the thread so far is done.
@@ -175,8 +193,12 @@ class BackendZones:
         """
         return self._background.wait(timeout_s)
 
-    def _ask(self, state: applied.AppliedState,
-             context: cinder_context.RequestContext, now: float) -> None:
+    def _ask(
+        self,
+        state: applied.AppliedState,
+        context: cinder_context.RequestContext,
+        now: float,
+    ) -> None:
         with self._lock:
             if now < self._due:
                 return  # another request was faster
@@ -185,25 +207,41 @@ class BackendZones:
             self._due = now + cfg.CONF[conf.GROUP].zones_cache_seconds
         self._leave(state, context, asks=True)
 
-    def _leave(self, state: applied.AppliedState,
-               context: cinder_context.RequestContext, *, asks: bool) -> None:
+    def _leave(
+        self,
+        state: applied.AppliedState,
+        context: cinder_context.RequestContext,
+        *,
+        asks: bool,
+    ) -> None:
         # While the thread waits for a scheduler that is away, no more than
         # one task waits for the thread.
         try:
-            self._background.leave(_Task(
-                state=state, request_id=context.request_id, asks=asks))
+            self._background.leave(
+                _Task(state=state, request_id=context.request_id, asks=asks)
+            )
         except RuntimeError:
-            LOG.warning('No thread can be started to ask for the '
-                        'availability zones of backends (request %s).',
-                        context.request_id)
+            LOG.warning(
+                'No thread can be started to ask for the '
+                'availability zones of backends (request %s).',
+                context.request_id,
+            )
 
-    def _carry_over(self, answer: _Answer, state: applied.AppliedState,
-                    context: cinder_context.RequestContext) -> _Answer:
+    def _carry_over(
+        self,
+        answer: _Answer,
+        state: applied.AppliedState,
+        context: cinder_context.RequestContext,
+    ) -> _Answer:
         """The answer for tiers that were read anew: most are the same."""
-        zones = {name: zones for name, zones in answer.zones.items()
-                 if answer.covers(name, state)}
+        zones = {
+            name: zones
+            for name, zones in answer.zones.items()
+            if answer.covers(name, state)
+        }
         carried = dataclasses.replace(
-            answer, state=state, zones=_same(answer.zones, zones))
+            answer, state=state, zones=_same(answer.zones, zones)
+        )
         with self._lock:
             if self._answer is answer:
                 self._answer = carried
@@ -215,8 +253,12 @@ class BackendZones:
         if task.asks:
             # Neither the rights nor the token of who happened to ask.
             admin = cinder_context.RequestContext(
-                user_id=None, project_id=None, is_admin=True,
-                request_id=task.request_id, overwrite=False)
+                user_id=None,
+                project_id=None,
+                is_admin=True,
+                request_id=task.request_id,
+                overwrite=False,
+            )
             try:
                 self._renew(admin)
                 self._has_failed = False
@@ -228,15 +270,24 @@ class BackendZones:
                         'asked for (%(error)s, request %(request)s); what '
                         'was known of them counts for %(seconds)d seconds '
                         'from when it was.',
-                        {'error': type(error).__name__, 'seconds': KEPT_S,
-                         'request': task.request_id})
+                        {
+                            'error': type(error).__name__,
+                            'seconds': KEPT_S,
+                            'request': task.request_id,
+                        },
+                    )
                 self._has_failed = True
-        zones = (self._match(task.state) if self._clock() < self._until
-                 else _NOT_KNOWN)
+        zones = (
+            self._match(task.state)
+            if self._clock() < self._until
+            else _NOT_KNOWN
+        )
         with self._lock:
             self._answer = _Answer(
-                state=task.state, until=self._until,
-                zones=_same(self._answer.zones, zones))
+                state=task.state,
+                until=self._until,
+                zones=_same(self._answer.zones, zones),
+            )
 
     def _renew(self, admin: cinder_context.RequestContext) -> None:
         """Ask the database for the services, the scheduler for the pools.
@@ -246,48 +297,72 @@ class BackendZones:
         """
         # Those that are down or disabled, too, as Cinder lists its zones.
         services = objects.ServiceList.get_all_by_topic(
-            admin, constants.VOLUME_TOPIC).objects
+            admin, constants.VOLUME_TOPIC
+        ).objects
         found = collections.defaultdict(set)
         for service in services:
             # Of a cluster or a host: the names of pools begin with it.
             found[service.service_topic_queue].add(service.availability_zone)
-        self._names = frozenset(zone for zones in found.values()
-                                for zone in zones)
+        self._names = frozenset(
+            zone for zones in found.values() for zone in zones
+        )
         if len(self._names) < 2:
             # Whatever Cinder does, the zone makes no difference.
             self._reports, self._until = {}, float('-inf')
             return
-        self._zones_of = {backend: frozenset(zones)
-                          for backend, zones in found.items()}
+        self._zones_of = {
+            backend: frozenset(zones) for backend, zones in found.items()
+        }
         pools = rpcapi.SchedulerAPI().get_pools(admin)
         now = self._clock()
-        self._reports.update((pool['name'], _Report(
-            backend=pool['name'].partition('#')[0], seen_at=now,
-            capabilities=collections.UserDict(pool['capabilities'])))
-            for pool in pools)
+        self._reports.update(
+            (
+                pool['name'],
+                _Report(
+                    backend=pool['name'].partition('#')[0],
+                    seen_at=now,
+                    capabilities=collections.UserDict(pool['capabilities']),
+                ),
+            )
+            for pool in pools
+        )
         self._reports = {
-            name: report for name, report in self._reports.items()
+            name: report
+            for name, report in self._reports.items()
             if now - report.seen_at < KEPT_S
-            and report.backend in self._zones_of}
+            and report.backend in self._zones_of
+        }
         reported = {report.backend for report in self._reports.values()}
         # A scheduler that has just started waits for reports itself.
-        if any(service.is_up and not service.disabled and not service.frozen
-               and service.service_topic_queue not in reported
-               for service in services):
+        if any(
+            service.is_up
+            and not service.disabled
+            and not service.frozen
+            and service.service_topic_queue not in reported
+            for service in services
+        ):
             raise PoolsMissing
         self._until = now + KEPT_S
 
     def _match(self, state: applied.AppliedState) -> Zones:
         """The zones of each tier that has any backend."""
-        matchers = {name: matching.matcher_of(volume_type.extra_specs)
-                    for name, volume_type in state.types.items()}
+        matchers = {
+            name: matching.matcher_of(volume_type.extra_specs)
+            for name, volume_type in state.types.items()
+        }
         names = [matcher.names for matcher in matchers.values()]
         if None not in names:
             names = sorted({name for some in names for name in some})
         # Thousands of pools say the same of what any type names.
-        reports = list({
-            (self._zones_of[report.backend], _distinction(report, names)):
-            report for report in self._reports.values()}.values())
+        reports = list(
+            {
+                (
+                    self._zones_of[report.backend],
+                    _distinction(report, names),
+                ): report
+                for report in self._reports.values()
+            }.values()
+        )
         zones = {}
         for name, matcher in matchers.items():
             try:
@@ -295,8 +370,9 @@ class BackendZones:
             except Exception:  # noqa: BLE001, S112 - Cinder's matching
                 # Some extra specs it cannot read: the doors log it on use.
                 continue
-            found = frozenset().union(*(self._zones_of[report.backend]
-                                        for report in kept))
+            found = frozenset().union(
+                *(self._zones_of[report.backend] for report in kept)
+            )
             # With no backend anywhere the zone is not what is wrong.
             if found:
                 zones[name] = found
@@ -318,7 +394,8 @@ def _distinction(report: _Report, names: list) -> collections.abc.Hashable:
     if None not in names:
         values = tuple([get(name) for name in names])
         # 1 and True are equal, but not to Cinder.
-        if all(isinstance(value, str | int | float | None)
-               for value in values):
+        if all(
+            isinstance(value, str | int | float | None) for value in values
+        ):
             return values, tuple(map(type, values))
     return id(report)

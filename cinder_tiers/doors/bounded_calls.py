@@ -16,8 +16,9 @@ import threading
 import typing
 
 Result = typing.TypeVar('Result')
-_Call = tuple[str, collections.abc.Callable[[], object],
-              'futures.Future[object]']
+_Call = tuple[
+    str, collections.abc.Callable[[], object], 'futures.Future[object]'
+]
 
 
 class BoundedCalls:
@@ -36,8 +37,9 @@ class BoundedCalls:
         self._max_calls = 0
         # Projects in the order in which they are served, each with its calls
         # in the order in which they came.
-        self._waiting: dict[str, dict[
-            futures.Future, collections.abc.Callable[[], object]]] = {}
+        self._waiting: dict[
+            str, dict[futures.Future, collections.abc.Callable[[], object]]
+        ] = {}
 
     @property
     def under_way(self) -> int:
@@ -51,8 +53,13 @@ class BoundedCalls:
         with self._lock:
             return sum(map(len, self._waiting.values()))
 
-    def start(self, function: collections.abc.Callable[[], Result], *,
-              project: str, max_calls: int) -> 'futures.Future[Result]':
+    def start(
+        self,
+        function: collections.abc.Callable[[], Result],
+        *,
+        project: str,
+        max_calls: int,
+    ) -> 'futures.Future[Result]':
         """Start a call, at once or as soon as one is free.
 
         :param function: what to call.
@@ -71,8 +78,11 @@ class BoundedCalls:
             self._under_way[project] += 1
         future.set_running_or_notify_cancel()
         thread = threading.Thread(
-            target=self._work, args=((project, function, future),),
-            name='cinder-tiers-call', daemon=True)
+            target=self._work,
+            args=((project, function, future),),
+            name='cinder-tiers-call',
+            daemon=True,
+        )
         try:
             thread.start()
         except BaseException:
@@ -96,8 +106,9 @@ class BoundedCalls:
         future.cancel()
 
     def _may_begin(self, project: str) -> bool:
-        return (self._under_way.total() < self._max_calls
-                and self._under_way[project] < max(1, self._max_calls // 2))
+        return self._under_way.total() < self._max_calls and self._under_way[
+            project
+        ] < max(1, self._max_calls // 2)
 
     def _work(self, call: _Call) -> None:
         """Make a call, and those that waited for it to end."""

@@ -30,8 +30,9 @@ class CircuitBreaker:
     `retry_s` seconds is let through; the first that succeeds closes it.
     """
 
-    def __init__(self, clock: collections.abc.Callable[[], float]
-                 = time.monotonic) -> None:
+    def __init__(
+        self, clock: collections.abc.Callable[[], float] = time.monotonic
+    ) -> None:
         """A closed one.
 
         :param clock: seconds since any instant.
@@ -48,12 +49,20 @@ class CircuitBreaker:
     @property
     def is_open(self) -> bool:
         """Whether it is open for all projects."""
-        return (self._threshold is not None
-                and self._of_all.failures >= self._threshold
-                and len(self._failed) > 1)
+        return (
+            self._threshold is not None
+            and self._of_all.failures >= self._threshold
+            and len(self._failed) > 1
+        )
 
-    def admits(self, project: str, *, failures: int, retry_s: float,
-               is_private: bool = False) -> bool:
+    def admits(
+        self,
+        project: str,
+        *,
+        failures: int,
+        retry_s: float,
+        is_private: bool = False,
+    ) -> bool:
         """Whether a call may be made now; the caller then makes it.
 
         :param project: id of the project for which it is made.
@@ -68,8 +77,11 @@ class CircuitBreaker:
         if is_closed_to and now - own.last_attempt < retry_s:
             return False
         if self.is_open:
-            last = (self._last_private_attempt if is_private
-                    else self._of_all.last_attempt)
+            last = (
+                self._last_private_attempt
+                if is_private
+                else self._of_all.last_attempt
+            )
             if now - last < retry_s:
                 return False
             if is_private:

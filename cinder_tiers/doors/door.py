@@ -38,7 +38,8 @@ LOG = logging.getLogger(__name__)
 _MOST_PLACEMENTS = 10000
 _ENCRYPTION = frozenset({decision.Feature.ENCRYPTION})
 _NO_ZONES: collections.abc.Mapping[str, frozenset[str]] = (
-    types.MappingProxyType({}))
+    types.MappingProxyType({})
+)
 
 conf.register(cfg.CONF)
 
@@ -57,17 +58,23 @@ class _Memory:
     policy: decision.Policy
     #: Seconds of the monotonic clock.
     renewed_at: float
-    placements: dict[tuple, tuple[
-        glance.ImageFacts | None, wishes.Placement]] = dataclasses.field(
-            default_factory=dict)
+    placements: dict[
+        tuple, tuple[glance.ImageFacts | None, wishes.Placement]
+    ] = dataclasses.field(default_factory=dict)
 
 
 class Door:
     """One door of this process, with all that it remembers."""
 
-    def __init__(self, name: str, *, applied: applied_tiers.AppliedTiers,
-                 known_images: images.Images, recorder: record.Recorder,
-                 zones: backend_zones.BackendZones | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        applied: applied_tiers.AppliedTiers,
+        known_images: images.Images,
+        recorder: record.Recorder,
+        zones: backend_zones.BackendZones | None = None,
+    ) -> None:
         """A door that knows nothing yet.
 
         :param name: api or scheduler; `NAME_on_error` is its own option.
@@ -84,20 +91,24 @@ class Door:
         self._zones = zones
         #: Volume types as requests name them.
         self.types = named_types.NamedTypes(
-            get=self.applied, read_anew=applied.read_anew)
+            get=self.applied, read_anew=applied.read_anew
+        )
         self._options = cfg.CONF[conf.GROUP]
         self._memory: _Memory | None = None
         self._metrics = metrics.Metrics(name, self._options, look=self._look)
 
-    def applied(self, context: cinder_context.RequestContext,
-                ) -> applied_tiers.AppliedState:
+    def applied(
+        self,
+        context: cinder_context.RequestContext,
+    ) -> applied_tiers.AppliedState:
         """The applied tiers, as they are remembered.
 
         :param context: of the request that needs them.
         :raises Exception: whatever Cinder's database layer raises.
         """
         return self._applied.get(
-            context, ttl_s=self._options.applied_cache_seconds)
+            context, ttl_s=self._options.applied_cache_seconds
+        )
 
     @property
     def refuses_retypes(self) -> bool:
@@ -135,15 +146,17 @@ class Door:
             error = caught
             placed = self._on_error(wish, error)
         try:
-            self._keep(wish, placed, error, age_s,
-                       time.monotonic() - started)
+            self._keep(wish, placed, error, age_s, time.monotonic() - started)
         except Exception:
-            LOG.exception('The record of a decision could not be kept '
-                          '(request %s).', wish.context.request_id)
+            LOG.exception(
+                'The record of a decision could not be kept (request %s).',
+                wish.context.request_id,
+            )
         return placed
 
-    def is_usable(self, placed: wishes.Placement,
-                  context: cinder_context.RequestContext) -> bool:
+    def is_usable(
+        self, placed: wishes.Placement, context: cinder_context.RequestContext
+    ) -> bool:
         """Whether Cinder gives the tier's type to this very request.
 
         Asked by id and in the tenant's own context: by name, Cinder returns
@@ -155,8 +168,7 @@ class Door:
         :raises Exception: whatever Cinder's database layer raises.
         """
         tier_type = placed.tier_type
-        if tier_type is None or (tier_type.is_public
-                                 and self.name != 'api'):
+        if tier_type is None or (tier_type.is_public and self.name != 'api'):
             return True
         try:
             volume_types.get_volume_type(context, tier_type.type_id)
@@ -175,30 +187,38 @@ class Door:
     def _decide(self, wish: wishes.Wish) -> tuple[wishes.Placement, float]:
         """The placement of a wish, and the age of its image in seconds."""
         if not wish.is_ours:
-            return wishes.Placement(decision=placement.decide(
-                tiers=(), request=wish.request())), 0.0
+            return wishes.Placement(
+                decision=placement.decide(tiers=(), request=wish.request())
+            ), 0.0
         state = self.applied(wish.context)
         facts, age_s = None, 0.0
-        if (state.tiers and wish.image_ref is not None
-                and wish.fixed_by is None):
-            facts = self._images.remembered(wish.image_ref,
-                                            wish.context.project_id)
+        if (
+            state.tiers
+            and wish.image_ref is not None
+            and wish.fixed_by is None
+        ):
+            facts = self._images.remembered(
+                wish.image_ref, wish.context.project_id
+            )
             if facts is None:
-                answer = self._images.read(wish.context, wish.image_ref,
-                                           self._limits())
+                answer = self._images.read(
+                    wish.context, wish.image_ref, self._limits()
+                )
                 facts, age_s = answer.facts, answer.age_s
         named, offers = wish.named_type, wish.type_offers
         if state.tiers and named is None and not wish.moves:
             named, offers = self.types.named_by_others(
-                wish.context, facts and facts.volume_type)
+                wish.context, facts and facts.volume_type
+            )
         elif facts is not None and not wish.moves:
             own = self.types.find_encrypted(wish.context, facts.volume_type)
             # The request leaves the choice to the image, which chose.
             if own is not None and (own.follows_image or wish.keeps_type):
                 wish = dataclasses.replace(wish, has=wish.has | _ENCRYPTION)
             elif own is not None:
-                named = decision.NamedType(source=decision.TypeSource.IMAGE,
-                                           follows_image=False)
+                named = decision.NamedType(
+                    source=decision.TypeSource.IMAGE, follows_image=False
+                )
         # A tier may be gone, or closed to the project, since it was read.
         for _ in range(3):
             placed = self._placed(state, wish, named, offers, facts)
@@ -207,8 +227,11 @@ class Door:
             state = self._applied.read_anew(wish.context, state)
         raise TierChanged
 
-    def _on_error(self, wish: wishes.Wish, error: Exception,
-                  ) -> wishes.Placement:
+    def _on_error(
+        self,
+        wish: wishes.Wish,
+        error: Exception,
+    ) -> wishes.Placement:
         """The operator's choice, as far as it drops and opens nothing."""
         known: dict[str, typing.Any] = {}
         state = tiers = None
@@ -218,41 +241,68 @@ class Door:
             is_untyped = wish.named_type is None and not wish.moves
             has_image = wish.image_ref is not None and not wish.keeps_type
             # The default type of the project is not known, either.
-            known = {'may_name_type': is_untyped and not wish.keeps_type,
-                     'may_bring_key': has_image and state.any_encryption,
-                     'is_refused': (has_image
-                                    and getattr(error, 'is_final', False))}
+            known = {
+                'may_name_type': is_untyped and not wish.keeps_type,
+                'may_bring_key': has_image and state.any_encryption,
+                'is_refused': (
+                    has_image and getattr(error, 'is_final', False)
+                ),
+            }
             if is_untyped:
                 named, offers = self.types.named_by_others(wish.context, None)
-                known |= {'named_type': named, 'cinder_offers': offers,
-                          'may_name_type': has_image}
+                known |= {
+                    'named_type': named,
+                    'cinder_offers': offers,
+                    'may_name_type': has_image,
+                }
         except Exception as second:  # noqa: BLE001 - see the module
-            error.add_note(f'{type(second).__name__} on the way to the '
-                           'fallback tier')
+            error.add_note(
+                f'{type(second).__name__} on the way to the fallback tier'
+            )
         chosen = chosen_on_error(self.name, error)
         # The fallback tier itself may be gone.
         for found in (tiers, state and ()):
-            placed = self._placement(placement.decide_on_error(
-                on_error=chosen, tiers=found, request=wish.request(**known)),
-                state)
+            placed = self._placement(
+                placement.decide_on_error(
+                    on_error=chosen, tiers=found, request=wish.request(**known)
+                ),
+                state,
+            )
             try:
                 if self.is_usable(placed, wish.context):
                     break
             except Exception as second:  # noqa: BLE001 - see the module
-                error.add_note(f'{type(second).__name__} when the type of '
-                               'the fallback tier was looked up')
+                error.add_note(
+                    f'{type(second).__name__} when the type of '
+                    'the fallback tier was looked up'
+                )
         return placed
 
-    def _placed(self, state: applied_tiers.AppliedState, wish: wishes.Wish,
-                named: decision.NamedType | None,
-                offers: frozenset[decision.Feature],
-                facts: glance.ImageFacts | None) -> wishes.Placement:
+    def _placed(
+        self,
+        state: applied_tiers.AppliedState,
+        wish: wishes.Wish,
+        named: decision.NamedType | None,
+        offers: frozenset[decision.Feature],
+        facts: glance.ImageFacts | None,
+    ) -> wishes.Placement:
         """What is decided of a wish, from memory for one that is the same."""
         # Facts by identity, which costs nothing: who reads an image anew
         # makes new ones. To be kept alive, they are remembered, too.
-        key = (id(facts), wish.project, wish.context.is_admin, wish.moves,
-               named, offers, wish.fixed_by, wish.zone, wish.default_zone,
-               wish.has, wish.keeps_type, wish.takes_boot_snapshots)
+        key = (
+            id(facts),
+            wish.project,
+            wish.context.is_admin,
+            wish.moves,
+            named,
+            offers,
+            wish.fixed_by,
+            wish.zone,
+            wish.default_zone,
+            wish.has,
+            wish.keeps_type,
+            wish.takes_boot_snapshots,
+        )
         memory = self._memory_of(state, wish.context)
         known = memory.placements.get(key)
         if known is None:
@@ -260,50 +310,74 @@ class Door:
             if facts and facts.boot_snapshot and wish.takes_boot_snapshots:
                 fixed_by = decision.FixedBy.SNAPSHOT
             request = wish.request(
-                named_type=named, cinder_offers=offers, fixed_by=fixed_by,
-                image=facts and facts.image)
+                named_type=named,
+                cinder_offers=offers,
+                fixed_by=fixed_by,
+                image=facts and facts.image,
+            )
             decided = placement.decide(
-                tiers=memory.tiers, request=request, policy=memory.policy,
-                has_unreadable=bool(state.marked))
+                tiers=memory.tiers,
+                request=request,
+                policy=memory.policy,
+                has_unreadable=bool(state.marked),
+            )
             known = memory.placements[key] = (
-                facts, self._placement(decided, state, facts))
+                facts,
+                self._placement(decided, state, facts),
+            )
         return known[1]
 
-    def _memory_of(self, state: applied_tiers.AppliedState,
-                   context: cinder_context.RequestContext) -> _Memory:
+    def _memory_of(
+        self,
+        state: applied_tiers.AppliedState,
+        context: cinder_context.RequestContext,
+    ) -> _Memory:
         zones = self._zones.of(state, context) if self._zones else _NO_ZONES
         memory, now = self._memory, time.monotonic()
-        if (memory is None or memory.state is not state
-                or memory.zones is not zones
-                # An option may have another value.
-                or now >= memory.renewed_at
-                or len(memory.placements) >= _MOST_PLACEMENTS):
+        if (
+            memory is None
+            or memory.state is not state
+            or memory.zones is not zones
+            # An option may have another value.
+            or now >= memory.renewed_at
+            or len(memory.placements) >= _MOST_PLACEMENTS
+        ):
             memory = self._memory = _Memory(
-                state=state, zones=zones,
+                state=state,
+                zones=zones,
                 renewed_at=now + self._options.applied_cache_seconds,
                 policy=conf.policy_of(self._options),
-                tiers=self._tiers_of(state, context))
+                tiers=self._tiers_of(state, context),
+            )
         return memory
 
-    def _tiers_of(self, state: applied_tiers.AppliedState,
-                  context: cinder_context.RequestContext,
-                  ) -> tuple[decision.AppliedTier, ...]:
+    def _tiers_of(
+        self,
+        state: applied_tiers.AppliedState,
+        context: cinder_context.RequestContext,
+    ) -> tuple[decision.AppliedTier, ...]:
         """The applied tiers, with the zones of their backends."""
         zones = self._zones.of(state, context) if self._zones else _NO_ZONES
         if not zones:
             return state.tiers
         return tuple(
             dataclasses.replace(tier, backend_zones=zones.get(tier.name))
-            for tier in state.tiers)
+            for tier in state.tiers
+        )
 
     @staticmethod
-    def _placement(decided: decision.PlacementDecision,
-                   state: applied_tiers.AppliedState | None,
-                   facts: glance.ImageFacts | None = None) -> wishes.Placement:
+    def _placement(
+        decided: decision.PlacementDecision,
+        state: applied_tiers.AppliedState | None,
+        facts: glance.ImageFacts | None = None,
+    ) -> wishes.Placement:
         return wishes.Placement(
-            decision=decided, image_id=facts and facts.image_id, state=state,
+            decision=decided,
+            image_id=facts and facts.image_id,
+            state=state,
             facts=facts,
-            tier_type=decided.tier and state.types[decided.tier.name])
+            tier_type=decided.tier and state.types[decided.tier.name],
+        )
 
     def _limits(self) -> images.Limits:
         options = self._options
@@ -313,33 +387,54 @@ class Door:
             failures=options.glance_failures,
             retry_s=options.glance_retry_seconds,
             image_ttl_s=options.image_cache_seconds,
-            stale_s=options.image_stale_seconds)
+            stale_s=options.image_stale_seconds,
+        )
 
-    def _keep(self, wish: wishes.Wish, placed: wishes.Placement,
-              error: Exception | None, age_s: float, seconds: float) -> None:
+    def _keep(
+        self,
+        wish: wishes.Wish,
+        placed: wishes.Placement,
+        error: Exception | None,
+        age_s: float,
+        seconds: float,
+    ) -> None:
         # The text of another error than of Glance may hold anything.
         is_expected = isinstance(error, glance.ImageUnreadable)
-        text = error and '; '.join((
-            str(error) if is_expected else type(error).__name__,
-            *getattr(error, '__notes__', ())))
+        text = error and '; '.join(
+            (
+                str(error) if is_expected else type(error).__name__,
+                *getattr(error, '__notes__', ()),
+            )
+        )
         kept = record.Record(
-            door=self.name, context=wish.context, decision=placed.decision,
-            project=wish.project, volume_id=wish.volume_id,
-            image_id=placed.image_id, volume_type_id=(
-                placed.tier_type and placed.tier_type.type_id),
-            error=text, error_kind=error and type(error).__name__,
-            seconds=seconds, image_age_s=age_s or None, zone=wish.zone,
-            is_clients_doing=getattr(error, 'caused_by_client', False))
+            door=self.name,
+            context=wish.context,
+            decision=placed.decision,
+            project=wish.project,
+            volume_id=wish.volume_id,
+            image_id=placed.image_id,
+            volume_type_id=(placed.tier_type and placed.tier_type.type_id),
+            error=text,
+            error_kind=error and type(error).__name__,
+            seconds=seconds,
+            image_age_s=age_s or None,
+            zone=wish.zone,
+            is_clients_doing=getattr(error, 'caused_by_client', False),
+        )
         self._metrics.observe(kept)
-        self._recorder.keep(kept, notify=self._options.notify,
-                            bug=None if is_expected else error)
+        self._recorder.keep(
+            kept,
+            notify=self._options.notify,
+            bug=None if is_expected else error,
+        )
 
     def _look(self) -> metrics.Gauges:
         memory = self._memory
         return metrics.Gauges(
             is_circuit_open=self._images.breaker_is_open,
             applied_tiers=len(memory.state.tiers) if memory else 0,
-            applied_problems=len(memory.state.problems) if memory else 0)
+            applied_problems=len(memory.state.problems) if memory else 0,
+        )
 
 
 def chosen_on_error(name: str, error: Exception) -> decision.OnError:
@@ -351,8 +446,9 @@ def chosen_on_error(name: str, error: Exception) -> decision.OnError:
     """
     options = cfg.CONF[conf.GROUP]
     try:
-        return decision.OnError(options[f'{name}_on_error']
-                                or options.on_error)
+        return decision.OnError(
+            options[f'{name}_on_error'] or options.on_error
+        )
     # oslo.config tells of a wrong word in a file only here.
     except ValueError as wrong:
         error.add_note(f'{wrong}; fallback applies')
@@ -370,14 +466,21 @@ def of_process(name: str) -> Door:
     door = _doors.get(name)
     if door is None:
         # Two threads may make one each; all use the one that is stored.
-        door = _doors.setdefault(name, Door(
-            name, applied=applied_tiers.AppliedTiers(),
-            known_images=images.Images(
-                size=cfg.CONF[conf.GROUP].image_cache_size),
-            recorder=record.Recorder(),
-            # cinder-scheduler is whom it asks, and has other things to do.
-            zones=backend_zones.BackendZones(
-                first_wait_s=1.0 if name == 'api' else 0.0)))
+        door = _doors.setdefault(
+            name,
+            Door(
+                name,
+                applied=applied_tiers.AppliedTiers(),
+                known_images=images.Images(
+                    size=cfg.CONF[conf.GROUP].image_cache_size
+                ),
+                recorder=record.Recorder(),
+                # cinder-scheduler is whom it asks, and has other things to do.
+                zones=backend_zones.BackendZones(
+                    first_wait_s=1.0 if name == 'api' else 0.0
+                ),
+            ),
+        )
     return door
 
 

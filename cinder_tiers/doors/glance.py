@@ -37,8 +37,14 @@ class ImageUnreadable(Exception):
 class ImageRefused(ImageUnreadable):
     """The image is not shown to who asked: Glance works."""
 
-    def __init__(self, text: str, *, is_lasting: bool,
-                 is_answer: bool = True, is_final: bool = True) -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        is_lasting: bool,
+        is_answer: bool = True,
+        is_final: bool = True,
+    ) -> None:
         """A refusal.
 
         :param text: what is said, safe to log.
@@ -87,8 +93,9 @@ def plain_ref(ref: str) -> tuple[str, bool]:
     return (last, True) if uuidutils.is_uuid_like(last) else (ref, False)
 
 
-def fetch_image(context: cinder_context.RequestContext,
-                ref: str) -> ImageFacts:
+def fetch_image(
+    context: cinder_context.RequestContext, ref: str
+) -> ImageFacts:
     """An image as the user of a request sees it.
 
     As cinder-api reads an `imageRef` (cinder/api/v3/volumes.py,
@@ -108,8 +115,7 @@ def fetch_image(context: cinder_context.RequestContext,
     if not is_id:
         return _fetch_by_name(context, ref)
     try:
-        return _parse(_get(context,
-                           f'/v2/images/{urllib.parse.quote(ident)}'))
+        return _parse(_get(context, f'/v2/images/{urllib.parse.quote(ident)}'))
     except ImageRefused as refusal:
         try:
             return _fetch_by_name(context, ref)
@@ -118,18 +124,24 @@ def fetch_image(context: cinder_context.RequestContext,
             raise refusal from refusal.__cause__
 
 
-def _fetch_by_name(context: cinder_context.RequestContext,
-                   name: str) -> ImageFacts:
+def _fetch_by_name(
+    context: cinder_context.RequestContext, name: str
+) -> ImageFacts:
     try:
         query = urllib.parse.urlencode({'name': name, 'limit': 2})
     except UnicodeEncodeError as error:
-        raise ImageRefused('the name of the image is no text',
-                           is_lasting=False, is_answer=False) from error
+        raise ImageRefused(
+            'the name of the image is no text',
+            is_lasting=False,
+            is_answer=False,
+        ) from error
     found = _get(context, f'/v2/images?{query}')
     images = found.get('images') if isinstance(found, dict) else None
     if not isinstance(images, list) or len(images) != 1:
-        raise ImageRefused('Glance does not know exactly one image of the '
-                           'name', is_lasting=False)
+        raise ImageRefused(
+            'Glance does not know exactly one image of the name',
+            is_lasting=False,
+        )
     return _parse(images[0])
 
 
@@ -142,53 +154,81 @@ def _get(context: cinder_context.RequestContext, path: str) -> object:
     context.update_store()
     # glanceclient's session with Keystone overwrites a header with its own
     # name; its client without Keystone takes nothing but a header.
-    name = ({'user_agent': USER_AGENT}
-            if cfg.CONF.auth_strategy == 'keystone'
-            else {'headers': {'User-Agent': USER_AGENT}})
+    name = (
+        {'user_agent': USER_AGENT}
+        if cfg.CONF.auth_strategy == 'keystone'
+        else {'headers': {'User-Agent': USER_AGENT}}
+    )
     try:
         return glance.GlanceClientWrapper().call(
-            context, 'get', path, controller='http_client', **name)[1]
+            context, 'get', path, controller='http_client', **name
+        )[1]
     except Exception as error:
         # Cinder, glanceclient and keystoneauth share no class of errors.
         status = getattr(error, 'code', getattr(error, 'http_status', None))
         # Users can provoke them: none of these may open the breaker.
         if isinstance(status, int) and 400 <= status < 500:
-            raise ImageRefused(f'Glance answered {status}',
-                               is_lasting=status in _LASTING,
-                               is_final=status not in _PASSING) from error
+            raise ImageRefused(
+                f'Glance answered {status}',
+                is_lasting=status in _LASTING,
+                is_final=status not in _PASSING,
+            ) from error
         raise ImageUnreadable(
-            f'Glance call failed: {type(error).__name__}') from error
+            f'Glance call failed: {type(error).__name__}'
+        ) from error
 
 
 def _parse(body: object) -> ImageFacts:
     if not isinstance(body, dict):
         raise ImageUnreadable(
-            f'Glance answered {type(body).__name__}, expected an image')
+            f'Glance answered {type(body).__name__}, expected an image'
+        )
     owner = body.get('owner')
     tags = body.get('tags')
-    wrong = [name for name, right in (
-        ('id', uuidutils.is_uuid_like(body.get('id'))),
-        ('owner', owner is None or isinstance(owner, str)),
-        ('visibility', isinstance(body.get('visibility'), str)
-         and body['visibility'] in _VISIBILITIES),
-        ('tags', isinstance(tags, list) and all(
-            isinstance(tag, str) for tag in tags))) if not right]
+    wrong = [
+        name
+        for name, right in (
+            ('id', uuidutils.is_uuid_like(body.get('id'))),
+            ('owner', owner is None or isinstance(owner, str)),
+            (
+                'visibility',
+                isinstance(body.get('visibility'), str)
+                and body['visibility'] in _VISIBILITIES,
+            ),
+            (
+                'tags',
+                isinstance(tags, list)
+                and all(isinstance(tag, str) for tag in tags),
+            ),
+        )
+        if not right
+    ]
     if wrong:
-        raise ImageUnreadable('the image that Glance answered has no usable '
-                              f'{", ".join(wrong)}')
+        raise ImageUnreadable(
+            f'the image that Glance answered has no usable {", ".join(wrong)}'
+        )
     if not image_properties.is_readable(body):
-        raise ImageRefused('Cinder cannot read the properties of the image',
-                           is_lasting=True)
+        raise ImageRefused(
+            'Cinder cannot read the properties of the image', is_lasting=True
+        )
     volume_type = body.get(image_properties.VOLUME_TYPE)
     boot_device = image_properties.boot_device(
-        body.get(image_properties.BLOCK_DEVICES))
+        body.get(image_properties.BLOCK_DEVICES)
+    )
     snapshot_id = boot_device and boot_device.get('snapshot_id')
     return ImageFacts(
-        image_id=body['id'], image=decision.Image(
-            owner=owner, visibility=body['visibility'], tags=frozenset(tags),
+        image_id=body['id'],
+        image=decision.Image(
+            owner=owner,
+            visibility=body['visibility'],
+            tags=frozenset(tags),
             brings_key=image_properties.brings_key(
-                body.get(image_properties.ENCRYPTION_KEY))),
+                body.get(image_properties.ENCRYPTION_KEY)
+            ),
+        ),
         volume_type=volume_type if isinstance(volume_type, str) else None,
         boot_snapshot=boot_device is not None,
-        boot_snapshot_id=(snapshot_id if isinstance(snapshot_id, str)
-                          else None))
+        boot_snapshot_id=(
+            snapshot_id if isinstance(snapshot_id, str) else None
+        ),
+    )

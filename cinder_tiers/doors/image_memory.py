@@ -33,9 +33,12 @@ class _Entry:
 class ImageMemory:
     """Images by their keys, as many as its size."""
 
-    def __init__(self, *, size: int,
-                 clock: collections.abc.Callable[[], float] = time.monotonic,
-                 ) -> None:
+    def __init__(
+        self,
+        *,
+        size: int,
+        clock: collections.abc.Callable[[], float] = time.monotonic,
+    ) -> None:
         """Nothing is remembered yet.
 
         :param size: images remembered at most.
@@ -44,8 +47,9 @@ class ImageMemory:
         self._clock = clock
         self._entries: cachetools.TLRUCache[Key, _Entry] = (
             cachetools.TLRUCache(
-                size, ttu=lambda _, entry, now: now + entry.kept_s,
-                timer=clock))
+                size, ttu=lambda _, entry, now: now + entry.kept_s, timer=clock
+            )
+        )
 
     def fresh(self, keys: tuple[Key, ...]) -> glance.ImageFacts | None:
         """An image for which Glance need not be asked.
@@ -54,13 +58,17 @@ class ImageMemory:
         """
         for key in keys:
             entry = self._entry(key)
-            if (entry is not None
-                    and self._clock() < entry.read_at + entry.fresh_s):
+            if (
+                entry is not None
+                and self._clock() < entry.read_at + entry.fresh_s
+            ):
                 return entry.facts
         return None
 
-    def last(self, keys: tuple[Key, ...],
-             ) -> tuple[glance.ImageFacts, float] | None:
+    def last(
+        self,
+        keys: tuple[Key, ...],
+    ) -> tuple[glance.ImageFacts, float] | None:
         """What was known last, and its age in seconds.
 
         :param keys: where it may be.
@@ -71,9 +79,15 @@ class ImageMemory:
                 return entry.facts, self._clock() - entry.read_at
         return None
 
-    def keep(self, keys: tuple[Key, ...], facts: glance.ImageFacts, *,
-             is_by_id: bool, fresh_s: float, stale_s: float,
-             ) -> glance.ImageFacts:
+    def keep(
+        self,
+        keys: tuple[Key, ...],
+        facts: glance.ImageFacts,
+        *,
+        is_by_id: bool,
+        fresh_s: float,
+        stale_s: float,
+    ) -> glance.ImageFacts:
         """Remember an image, in place of what all its keys had.
 
         :param keys: that of all projects first, that of one project last.
@@ -90,8 +104,11 @@ class ImageMemory:
             if entry is not None and entry.facts == facts:
                 facts = entry.facts
         self._entries[key] = _Entry(
-            facts=facts, read_at=self._clock(), fresh_s=fresh_s,
-            kept_s=max(fresh_s, stale_s if is_by_id else 0.0))
+            facts=facts,
+            read_at=self._clock(),
+            fresh_s=fresh_s,
+            kept_s=max(fresh_s, stale_s if is_by_id else 0.0),
+        )
         return facts
 
     def drop(self, keys: tuple[Key, ...]) -> None:

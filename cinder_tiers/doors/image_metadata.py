@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The image from which a volume or a snapshot that exists was made.
-"""
+"""The image from which a volume or a snapshot that exists was made."""
 
 import collections.abc
 import typing
@@ -9,8 +8,9 @@ import typing
 from cinder import exception
 
 
-def image_of(read_metadata: collections.abc.Callable,
-             context: typing.Any, ident: str) -> str | None:
+def image_of(
+    read_metadata: collections.abc.Callable, context: typing.Any, ident: str
+) -> str | None:
     """Id of the image, as Cinder stored it with the volume.
 
     A member may write another id there (os-set_image_metadata). It gains
@@ -29,5 +29,6 @@ def image_of(read_metadata: collections.abc.Callable,
         rows = read_metadata(context.elevated(), ident)
     except exception.GlanceMetadataNotFound:
         return None
-    return next((row['value'] for row in rows if row['key'] == 'image_id'),
-                None)
+    return next(
+        (row['value'] for row in rows if row['key'] == 'image_id'), None
+    )

@@ -23,7 +23,8 @@ from cinder_tiers.doors import glance
 from cinder_tiers.doors import image_memory
 
 Fetch = collections.abc.Callable[
-    [cinder_context.RequestContext, str], glance.ImageFacts]
+    [cinder_context.RequestContext, str], glance.ImageFacts
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,28 +72,33 @@ class _Question:
 
         A name may make Glance fail, which is no other project's affair.
         """
-        return (self.ident is None
-                or self.ref.lower() != str(uuid.UUID(self.ident)))
+        return self.ident is None or self.ref.lower() != str(
+            uuid.UUID(self.ident)
+        )
 
-    def is_answered_by(self, other: '_Question',
-                       facts: glance.ImageFacts) -> bool:
+    def is_answered_by(
+        self, other: '_Question', facts: glance.ImageFacts
+    ) -> bool:
         """Whether the answer to another is the one to this, too.
 
         :param other: a question with the same reference.
         :param facts: its answer.
         """
         return self.project == other.project or (
-            facts.image_id == self.ident and facts.is_open)
+            facts.image_id == self.ident and facts.is_open
+        )
 
-    def is_refused_by(self, other: '_Question',
-                      refusal: glance.ImageRefused) -> bool:
+    def is_refused_by(
+        self, other: '_Question', refusal: glance.ImageRefused
+    ) -> bool:
         """Whether the refusal of another is one of this, too.
 
         :param other: a question with the same reference.
         :param refusal: its answer.
         """
         return self.context is other.context or (
-            refusal.is_lasting and self.project == other.project)
+            refusal.is_lasting and self.project == other.project
+        )
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -110,9 +116,13 @@ class _Flight:
 class Images:
     """All images that one process remembers."""
 
-    def __init__(self, *, size: int, fetch: Fetch = glance.fetch_image,
-                 clock: collections.abc.Callable[[], float] = time.monotonic,
-                 ) -> None:
+    def __init__(
+        self,
+        *,
+        size: int,
+        fetch: Fetch = glance.fetch_image,
+        clock: collections.abc.Callable[[], float] = time.monotonic,
+    ) -> None:
         """Nothing is remembered yet.
 
         :param size: images remembered at most.
@@ -139,8 +149,11 @@ class Images:
         """Number of calls to Glance that have not returned."""
         return self._calls.under_way
 
-    def remembered(self, ref: str, project: str | None = None,
-                   ) -> glance.ImageFacts | None:
+    def remembered(
+        self,
+        ref: str,
+        project: str | None = None,
+    ) -> glance.ImageFacts | None:
         """An image for which Glance need not be asked, or None.
 
         The same object as long as what is known of the image is the same.
@@ -155,8 +168,9 @@ class Images:
         with self._lock:
             return self._memory.fresh(keys)
 
-    def read(self, context: cinder_context.RequestContext, ref: str,
-             limits: Limits) -> Answer:
+    def read(
+        self, context: cinder_context.RequestContext, ref: str, limits: Limits
+    ) -> Answer:
         """An image, from memory or from Glance.
 
         :param context: of the request.
@@ -168,8 +182,12 @@ class Images:
         """
         ident, is_id = glance.plain_ref(ref)
         question = _Question(
-            context=context, project=context.project_id or '', ref=ref,
-            ident=ident if is_id else None, limits=limits)
+            context=context,
+            project=context.project_id or '',
+            ref=ref,
+            ident=ident if is_id else None,
+            limits=limits,
+        )
         try:
             return Answer(facts=self._ask(question), age_s=0.0)
         except glance.ImageRefused:
@@ -197,8 +215,12 @@ class Images:
             keys = question.keys[-1:]
             now = self._clock()
 
-    def _board(self, question: _Question, keys: tuple[image_memory.Key, ...],
-               now: float) -> _Flight | glance.ImageFacts:
+    def _board(
+        self,
+        question: _Question,
+        keys: tuple[image_memory.Key, ...],
+        now: float,
+    ) -> _Flight | glance.ImageFacts:
         """What is remembered, a call under way, or a new one."""
         with self._lock:
             facts = self._memory.fresh(question.keys)
@@ -209,27 +231,40 @@ class Images:
                 flight = self._flights.get(key)
                 # In the queue, those of another project may have no end.
                 if flight is not None and (
-                        flight.due is not None
-                        or flight.question.project == question.project):
+                    flight.due is not None
+                    or flight.question.project == question.project
+                ):
                     flight.waiters += 1
                     return flight
             return self._take_off(
-                question, keys[-1] if keys[0] in self._flights else keys[0],
-                now)
+                question,
+                keys[-1] if keys[0] in self._flights else keys[0],
+                now,
+            )
 
-    def _take_off(self, question: _Question, key: image_memory.Key, now: float,
-                  ) -> _Flight:
+    def _take_off(
+        self,
+        question: _Question,
+        key: image_memory.Key,
+        now: float,
+    ) -> _Flight:
         limits = question.limits
         if not self._breaker.admits(
-                question.project, failures=limits.failures,
-                retry_s=limits.retry_s, is_private=question.is_private):
+            question.project,
+            failures=limits.failures,
+            retry_s=limits.retry_s,
+            is_private=question.is_private,
+        ):
             raise glance.ImageUnreadable(
                 f'Glance has failed {limits.failures} times or more in a '
-                f'row; it is asked again after {limits.retry_s:g} s')
+                f'row; it is asked again after {limits.retry_s:g} s'
+            )
         flight = _Flight(question=question, key=key)
         flight.future = self._calls.start(
-            lambda: self._fly(flight), project=question.project,
-            max_calls=limits.max_calls)
+            lambda: self._fly(flight),
+            project=question.project,
+            max_calls=limits.max_calls,
+        )
         if flight.future.running():
             self._begin(flight, now)
         self._flights[key] = flight
@@ -260,13 +295,19 @@ class Images:
             self._land(flight, None)
             # Also what comes late.
             return self._memory.keep(
-                question.keys, facts,
+                question.keys,
+                facts,
                 is_by_id=facts.image_id == question.ident,
                 fresh_s=question.limits.image_ttl_s,
-                stale_s=question.limits.stale_s)
+                stale_s=question.limits.stale_s,
+            )
 
-    def _wait(self, flight: _Flight, question: _Question, deadline: float,
-              ) -> glance.ImageFacts | None:
+    def _wait(
+        self,
+        flight: _Flight,
+        question: _Question,
+        deadline: float,
+    ) -> glance.ImageFacts | None:
         """What a call brings; None when it says nothing about a question."""
         limits = question.limits
         try:
@@ -275,7 +316,8 @@ class Images:
             if not self._give_up(flight, deadline):
                 raise glance.ImageUnreadable(
                     f'no call to Glance was free within {limits.timeout_s:g} '
-                    f's, at most {limits.max_calls} are allowed') from error
+                    f's, at most {limits.max_calls} are allowed'
+                ) from error
             raise glance.ImageUnreadable(
                 f'Glance did not answer within {limits.timeout_s:g} s'
             ) from error
@@ -283,8 +325,9 @@ class Images:
             if question.is_refused_by(flight.question, refusal):
                 raise
             return None
-        return (facts if question.is_answered_by(flight.question, facts)
-                else None)
+        return (
+            facts if question.is_answered_by(flight.question, facts) else None
+        )
 
     def _give_up(self, flight: _Flight, deadline: float) -> bool:
         """A waiter has gone.
@@ -312,8 +355,9 @@ class Images:
         for flight in [late for late in self._begun if late.due <= now]:
             self._begun.remove(flight)
             self._forget(flight)
-            self._breaker.failed(flight.question.project,
-                                 is_private=flight.question.is_private)
+            self._breaker.failed(
+                flight.question.project, is_private=flight.question.is_private
+            )
 
     def _forget(self, flight: _Flight) -> None:
         if self._flights.get(flight.key) is flight:
@@ -330,13 +374,16 @@ class Images:
             return
         self._begun.remove(flight)
         self._forget(flight)
-        if error is None or (isinstance(error, glance.ImageRefused)
-                             and error.is_answer):
+        if error is None or (
+            isinstance(error, glance.ImageRefused) and error.is_answer
+        ):
             self._breaker.succeeded(question.project)
-        elif (isinstance(error, glance.ImageUnreadable)
-              and not isinstance(error, glance.ImageRefused)):
-            self._breaker.failed(question.project,
-                                 is_private=question.is_private)
+        elif isinstance(error, glance.ImageUnreadable) and not isinstance(
+            error, glance.ImageRefused
+        ):
+            self._breaker.failed(
+                question.project, is_private=question.is_private
+            )
 
     def _stale(self, question: _Question) -> Answer | None:
         """The last answer, if it is not too old.

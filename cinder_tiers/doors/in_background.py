@@ -24,9 +24,13 @@ class InBackground(typing.Generic[Item]):
     Safe for use by many threads. A process that ends does not wait for it.
     """
 
-    def __init__(self, name: str,
-                 handle: collections.abc.Callable[[Item], None], *,
-                 queue_size: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        handle: collections.abc.Callable[[Item], None],
+        *,
+        queue_size: int,
+    ) -> None:
         """No thread is started before the first item.
 
         :param name: of the thread.
@@ -39,7 +43,8 @@ class InBackground(typing.Generic[Item]):
         self._queue_size = queue_size
         # To put into a Queue costs ten times as much.
         self._queue: queue.SimpleQueue[Item | threading.Event] = (
-            queue.SimpleQueue())
+            queue.SimpleQueue()
+        )
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -73,8 +78,9 @@ class InBackground(typing.Generic[Item]):
     def _start(self) -> None:
         with self._lock:
             if self._thread is None:
-                thread = threading.Thread(target=self._work, name=self._name,
-                                          daemon=True)
+                thread = threading.Thread(
+                    target=self._work, name=self._name, daemon=True
+                )
                 thread.start()
                 self._thread = thread
 

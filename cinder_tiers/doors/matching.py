@@ -24,19 +24,23 @@ _WEIGHT = {True: 0.0, False: 1.0}
 class Matcher:
     """The matching of one set of extra specs."""
 
-    def __init__(self, extra_specs: collections.abc.Mapping[str, str],
-                 ) -> None:
+    def __init__(
+        self,
+        extra_specs: collections.abc.Mapping[str, str],
+    ) -> None:
         """Nothing is matched yet.
 
         :param extra_specs: {key: value} of a volume type.
         """
         self._properties = {
-            'resource_type': {'extra_specs': dict(extra_specs)}}
+            'resource_type': {'extra_specs': dict(extra_specs)}
+        }
         self._names = _capability_names(extra_specs)
         # To Cinder a bare `capabilities` is all of them (29.0.0).
         self._remembers = 'capabilities' not in extra_specs
-        self._values = (operator.itemgetter(*self._names) if self._names
-                        else None)
+        self._values = (
+            operator.itemgetter(*self._names) if self._names else None
+        )
         #: By values that are strings; others would be equal too easily,
         #: as 1 and True are.
         self._by_strings: dict[object, bool] = {}
@@ -66,15 +70,22 @@ class Matcher:
         known = self._by_strings
         try:
             if self._names == _BACKEND_NAME:
-                return (self._of_backend_name(backends)
-                        or self._judge_all(backends))
+                return self._of_backend_name(backends) or self._judge_all(
+                    backends
+                )
             if len(self._names) == 1:
-                name, = self._names
-                return [backend for backend in backends
-                        if known[backend.capabilities.data[name]]]
+                (name,) = self._names
+                return [
+                    backend
+                    for backend in backends
+                    if known[backend.capabilities.data[name]]
+                ]
             values = self._values
-            return [backend for backend in backends
-                    if known[values(backend.capabilities.data)]]
+            return [
+                backend
+                for backend in backends
+                if known[values(backend.capabilities.data)]
+            ]
         except (AttributeError, KeyError, TypeError):
             return self._judge_all(backends)
 
@@ -91,11 +102,11 @@ class Matcher:
             if self._names == _BACKEND_NAME:
                 # A name that is new may lag behind, as in `_of_backend_name`:
                 # the backend keeps its old rank for as long.
-                return [known[one.obj.volume_backend_name]
-                        for one in weighed]
+                return [known[one.obj.volume_backend_name] for one in weighed]
             if values is not None:
-                return [known[values(one.obj.capabilities.data)]
-                        for one in weighed]
+                return [
+                    known[values(one.obj.capabilities.data)] for one in weighed
+                ]
         except (AttributeError, KeyError, TypeError):
             # One is not known yet, or not by its strings.
             return [_WEIGHT[self._judge(one.obj)] for one in weighed]
@@ -112,16 +123,22 @@ class Matcher:
         for as long, but never when it is the only one.
         """
         known = self._by_strings
-        name, = _BACKEND_NAME
-        kept = [backend for backend in backends
-                if known[backend.volume_backend_name]]
+        (name,) = _BACKEND_NAME
+        kept = [
+            backend
+            for backend in backends
+            if known[backend.volume_backend_name]
+        ]
         # There are few names: to look each of them up costs less than to
         # look up that of each backend.
         names = {backend.capabilities.data[name] for backend in kept}
         if all(known[one] for one in names):
             return kept
-        return [backend for backend in kept
-                if known[backend.capabilities.data[name]]]
+        return [
+            backend
+            for backend in kept
+            if known[backend.capabilities.data[name]]
+        ]
 
     def _judge_all(self, backends: list) -> list:
         return [backend for backend in backends if self._judge(backend)]
@@ -138,8 +155,11 @@ class Matcher:
             is_hashable = True
         except TypeError:
             is_hashable = False
-        passes = bool(capabilities_filter.CapabilitiesFilter().backend_passes(
-            backend, self._properties))
+        passes = bool(
+            capabilities_filter.CapabilitiesFilter().backend_passes(
+                backend, self._properties
+            )
+        )
         if is_hashable and self._remembers:
             if len(self._by_values) >= _MOST_VERDICTS:
                 self._by_values.clear()
@@ -156,8 +176,9 @@ class Matcher:
 _MISSING = object()
 
 
-def _capability_names(extra_specs: collections.abc.Mapping[str, str],
-                      ) -> tuple[str, ...]:
+def _capability_names(
+    extra_specs: collections.abc.Mapping[str, str],
+) -> tuple[str, ...]:
     """The capabilities that CapabilitiesFilter looks at, at the top level."""
     names = set()
     for key in extra_specs:

@@ -35,8 +35,24 @@ LOG = logging.getLogger(__name__)
 
 #: Upper bounds in seconds: a decision from memory takes some 100 us, one that
 #: waits for Glance up to glance_timeout.
-BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-           0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BUCKETS = (
+    0.0001,
+    0.00025,
+    0.0005,
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+)
 #: Different values of a label at most, each; the rest is `OTHER`.
 MOST_TIERS = 1000
 MOST_KINDS = 100
@@ -45,9 +61,13 @@ OTHER = 'other'
 CLIENT = 'client'
 
 #: Rules that say more about a decision which another rule has made.
-_AFTERWARDS = frozenset({decision.Rule.OVERFLOW,
-                         decision.Rule.OVERFLOW_MISSING,
-                         decision.Rule.LOWER_PRIORITY})
+_AFTERWARDS = frozenset(
+    {
+        decision.Rule.OVERFLOW,
+        decision.Rule.OVERFLOW_MISSING,
+        decision.Rule.LOWER_PRIORITY,
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -68,22 +88,28 @@ class _Counts:
 
     #: {(verdict, rule, name of the tier): decisions}
     decisions: collections.Counter = dataclasses.field(
-        default_factory=collections.Counter)
+        default_factory=collections.Counter
+    )
     #: {kind: errors}
     errors: collections.Counter = dataclasses.field(
-        default_factory=collections.Counter)
+        default_factory=collections.Counter
+    )
     stale_images: int = 0
     #: Decisions for each bucket, not those of the smaller ones; the last is
     #: for those beyond all.
     buckets: list[int] = dataclasses.field(
-        default_factory=lambda: [0] * (len(BUCKETS) + 1))
+        default_factory=lambda: [0] * (len(BUCKETS) + 1)
+    )
     seconds: float = 0.0
 
     def copy(self) -> '_Counts':
         """The same counts, which no longer change."""
         return dataclasses.replace(
-            self, decisions=self.decisions.copy(), errors=self.errors.copy(),
-            buckets=list(self.buckets))
+            self,
+            decisions=self.decisions.copy(),
+            errors=self.errors.copy(),
+            buckets=list(self.buckets),
+        )
 
 
 class Metrics:
@@ -93,8 +119,13 @@ class Metrics:
     forked: make another there. Its thread ends when it is dropped.
     """
 
-    def __init__(self, door: str, options: cfg.ConfigOpts.GroupAttr, *,
-                 look: collections.abc.Callable[[], Gauges] = Gauges) -> None:
+    def __init__(
+        self,
+        door: str,
+        options: cfg.ConfigOpts.GroupAttr,
+        *,
+        look: collections.abc.Callable[[], Gauges] = Gauges,
+    ) -> None:
         """Nothing is counted, and no thread is started before the first count.
 
         :param door: api or scheduler.
@@ -109,7 +140,8 @@ class Metrics:
         self._is_on = bool(options.metrics_directory)
         self._directory = options.metrics_directory
         self._file = process_file.ProcessFile(
-            options.metrics_directory or '', f'cinder-tiers-{door}')
+            options.metrics_directory or '', f'cinder-tiers-{door}'
+        )
         self._lock = threading.Lock()
         self._counts = _Counts()
         self._tiers = {''}
@@ -165,25 +197,34 @@ class Metrics:
                 'No metrics are written: [cinder_tiers] metrics_directory is '
                 'set, but the Python package prometheus_client cannot be '
                 'imported (%s). Install it, or cinder-tiers[metrics], and '
-                'restart; or unset the option.', error)
+                'restart; or unset the option.',
+                error,
+            )
         except Exception as error:  # noqa: BLE001 - see the docstring
             self._complain(error)
 
     def _count_error(self, record: records.Record) -> None:
         errors = self._counts.errors
-        kind = CLIENT if record.is_clients_doing else (
-            record.error_kind or OTHER)
-        errors[kind if kind in errors or len(errors) < MOST_KINDS
-               else OTHER] += 1
+        kind = (
+            CLIENT if record.is_clients_doing else (record.error_kind or OTHER)
+        )
+        errors[
+            kind if kind in errors or len(errors) < MOST_KINDS else OTHER
+        ] += 1
 
     def _complain(self, error: Exception) -> None:
         complaint = f'{type(error).__name__}: {error}'
         if complaint != self._complaint:
-            LOG.error('Metrics could not be written to [cinder_tiers] '
-                      'metrics_directory = %(directory)s: %(error)s. Tried '
-                      'again every %(interval)g s.',
-                      {'directory': self._directory, 'error': complaint,
-                       'interval': self._interval_s})
+            LOG.error(
+                'Metrics could not be written to [cinder_tiers] '
+                'metrics_directory = %(directory)s: %(error)s. Tried '
+                'again every %(interval)g s.',
+                {
+                    'directory': self._directory,
+                    'error': complaint,
+                    'interval': self._interval_s,
+                },
+            )
         self._complaint = complaint
 
     def _start(self) -> None:
@@ -191,8 +232,11 @@ class Metrics:
             if self._thread is not None:
                 return
             self._thread = threading.Thread(
-                target=_write_on, args=(weakref.ref(self), self._interval_s),
-                name='cinder-tiers-metrics', daemon=True)
+                target=_write_on,
+                args=(weakref.ref(self), self._interval_s),
+                name='cinder-tiers-metrics',
+                daemon=True,
+            )
         try:
             self._thread.start()
         # No more threads: metrics are not worth failing a request.
@@ -204,6 +248,7 @@ class Metrics:
         # Here, so that a host without it loses nothing but the metrics, and
         # no request waits for the import.
         import prometheus_client
+
         registry = prometheus_client.CollectorRegistry()
         registry.register(_Collector(self._door, counts, gauges))
         return prometheus_client.generate_latest(registry)
@@ -221,61 +266,96 @@ class _Collector:
     def collect(self) -> collections.abc.Iterator['metrics_core.Metric']:
         """All metrics (called by prometheus_client)."""
         from prometheus_client import core
+
         counts, gauges = self._counts, self._gauges
         yield self._family(
-            core.CounterMetricFamily, 'decisions',
+            core.CounterMetricFamily,
+            'decisions',
             'Decisions about requests, by the rule that decided.',
-            [((verdict.value, rule.name.lower() if rule else '', tier), count)
-             for (verdict, rule, tier), count in counts.decisions.items()],
-            'verdict', 'rule', 'tier')
+            [
+                (
+                    (verdict.value, rule.name.lower() if rule else '', tier),
+                    count,
+                )
+                for (verdict, rule, tier), count in counts.decisions.items()
+            ],
+            'verdict',
+            'rule',
+            'tier',
+        )
         yield self._family(
-            core.CounterMetricFamily, 'errors',
+            core.CounterMetricFamily,
+            'errors',
             'Decisions made without what was needed to know, by the class of '
             f'the error; kind "{CLIENT}" is for all that clients cause.',
             [((kind,), count) for kind, count in counts.errors.items()],
-            'kind')
+            'kind',
+        )
         yield self._family(
-            core.CounterMetricFamily, 'stale_images',
+            core.CounterMetricFamily,
+            'stale_images',
             'Decisions by an old answer about the image, as Glance gave no '
-            'new one.', [((), counts.stale_images)])
+            'new one.',
+            [((), counts.stale_images)],
+        )
         yield self._seconds(core.HistogramMetricFamily)
         for name, text, value in (
-                ('glance_circuit_open',
-                 'Whether the circuit breaker keeps requests from Glance.',
-                 gauges.is_circuit_open),
-                ('applied_tiers', 'Applied tiers that the process knows.',
-                 gauges.applied_tiers),
-                ('applied_problems',
-                 'Volume types that say they are tiers and cannot be read.',
-                 gauges.applied_problems)):
-            yield self._family(core.GaugeMetricFamily, name, text,
-                               [((), value)])
+            (
+                'glance_circuit_open',
+                'Whether the circuit breaker keeps requests from Glance.',
+                gauges.is_circuit_open,
+            ),
+            (
+                'applied_tiers',
+                'Applied tiers that the process knows.',
+                gauges.applied_tiers,
+            ),
+            (
+                'applied_problems',
+                'Volume types that say they are tiers and cannot be read.',
+                gauges.applied_problems,
+            ),
+        ):
+            yield self._family(
+                core.GaugeMetricFamily, name, text, [((), value)]
+            )
 
-    def _family(self, kind: type, name: str, text: str,
-                samples: collections.abc.Iterable[tuple], *labels: str,
-                ) -> 'metrics_core.Metric':
-        family = kind(f'cinder_tiers_{name}', text,
-                      labels=[*self._labels, *labels])
+    def _family(
+        self,
+        kind: type,
+        name: str,
+        text: str,
+        samples: collections.abc.Iterable[tuple],
+        *labels: str,
+    ) -> 'metrics_core.Metric':
+        family = kind(
+            f'cinder_tiers_{name}', text, labels=[*self._labels, *labels]
+        )
         for values, value in samples:
             family.add_metric([*self._labels.values(), *values], value)
         return family
 
     def _seconds(self, kind: type) -> 'metrics_core.Metric':
-        family = kind('cinder_tiers_decision_seconds',
-                      'Seconds that requests spent at the door.',
-                      labels=[*self._labels])
+        family = kind(
+            'cinder_tiers_decision_seconds',
+            'Seconds that requests spent at the door.',
+            labels=[*self._labels],
+        )
         total, buckets = 0, []
-        for bound, count in zip((*map(str, BUCKETS), '+Inf'),
-                                self._counts.buckets, strict=True):
+        for bound, count in zip(
+            (*map(str, BUCKETS), '+Inf'), self._counts.buckets, strict=True
+        ):
             total += count
             buckets.append((bound, total))
-        family.add_metric([*self._labels.values()], buckets,
-                          self._counts.seconds)
+        family.add_metric(
+            [*self._labels.values()], buckets, self._counts.seconds
+        )
         return family
 
 
-def _deciding_rule(decided: decision.PlacementDecision,
-                   ) -> decision.Rule | None:
+def _deciding_rule(
+    decided: decision.PlacementDecision,
+) -> decision.Rule | None:
     """The rule that made a decision what it is."""
     for reason in reversed(decided.reasons):
         if reason.rule not in _AFTERWARDS:

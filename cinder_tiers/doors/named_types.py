@@ -18,24 +18,30 @@ from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.doors import applied
 
 Get = collections.abc.Callable[
-    [cinder_context.RequestContext], applied.AppliedState]
+    [cinder_context.RequestContext], applied.AppliedState
+]
 ReadAnew = collections.abc.Callable[
-    [cinder_context.RequestContext, applied.AppliedState],
-    applied.AppliedState]
+    [cinder_context.RequestContext, applied.AppliedState], applied.AppliedState
+]
 
 
-def is_closed(volume_type: applied.VolumeType,
-              context: cinder_context.RequestContext,
-              project: str | None) -> bool:
+def is_closed(
+    volume_type: applied.VolumeType,
+    context: cinder_context.RequestContext,
+    project: str | None,
+) -> bool:
     """Whether a volume type is of a private tier that is not for a volume.
 
     :param volume_type: any.
     :param context: of who asks.
     :param project: id of the project of the volume.
     """
-    return (volume_type.projects is not None and not context.is_admin
-            and project not in volume_type.projects
-            and bool(volume_type.extra_specs.get(state.NAME)))
+    return (
+        volume_type.projects is not None
+        and not context.is_admin
+        and project not in volume_type.projects
+        and bool(volume_type.extra_specs.get(state.NAME))
+    )
 
 
 class NamedTypes:
@@ -51,9 +57,13 @@ class NamedTypes:
         self._read_anew = read_anew
         self._defaults = applied.ProjectDefaults()
 
-    def named(self, context: cinder_context.RequestContext, ident: str, *,
-              source: decision.TypeSource = decision.TypeSource.REQUEST,
-              ) -> decision.NamedType:
+    def named(
+        self,
+        context: cinder_context.RequestContext,
+        ident: str,
+        *,
+        source: decision.TypeSource = decision.TypeSource.REQUEST,
+    ) -> decision.NamedType:
         """A volume type that was named, as Cinder takes the name.
 
         :param context: of the request; Cinder looks the type up with it.
@@ -65,14 +75,19 @@ class NamedTypes:
         :raises Exception: whatever Cinder's database layer raises.
         """
         found = self.find(context, ident)
-        if found is None or not (found.follows_image
-                                 and found.may_use(context)):
+        if found is None or not (
+            found.follows_image and found.may_use(context)
+        ):
             return decision.NamedType(source=source, follows_image=False)
-        return decision.NamedType(source=source, follows_image=True,
-                                  offers=found.offers)
+        return decision.NamedType(
+            source=source, follows_image=True, offers=found.offers
+        )
 
-    def find(self, context: cinder_context.RequestContext, ident: str,
-             ) -> applied.VolumeType | None:
+    def find(
+        self,
+        context: cinder_context.RequestContext,
+        ident: str,
+    ) -> applied.VolumeType | None:
         """The volume type that Cinder takes for a name or an id.
 
         A database may take names for equal that differ by case or by blanks
@@ -89,16 +104,20 @@ class NamedTypes:
             return found
         try:
             type_id = volume_types.get_by_name_or_id(context, ident)['id']
-        except (exception.VolumeTypeNotFound,
-                exception.VolumeTypeNotFoundByName,
-                exception.InvalidVolumeType):
+        except (
+            exception.VolumeTypeNotFound,
+            exception.VolumeTypeNotFoundByName,
+            exception.InvalidVolumeType,
+        ):
             return None
         # One that is newer than what is remembered.
         return state.find(type_id) or (
-            self._read_anew(context, state).find(type_id))
+            self._read_anew(context, state).find(type_id)
+        )
 
-    def find_encrypted(self, context: cinder_context.RequestContext,
-                       ident: str | None) -> applied.VolumeType | None:
+    def find_encrypted(
+        self, context: cinder_context.RequestContext, ident: str | None
+    ) -> applied.VolumeType | None:
         """The encrypted volume type of a name or an id.
 
         :param context: of the request.
@@ -111,10 +130,11 @@ class NamedTypes:
             return None
         return found
 
-    def named_by_others(self, context: cinder_context.RequestContext,
-                        image_type: str | None,
-                        ) -> tuple[decision.NamedType | None,
-                                   frozenset[decision.Feature]]:
+    def named_by_others(
+        self,
+        context: cinder_context.RequestContext,
+        image_type: str | None,
+    ) -> tuple[decision.NamedType | None, frozenset[decision.Feature]]:
         """The type of a request that names none, in Cinder's order.
 
         :param context: of the request.
@@ -128,8 +148,10 @@ class NamedTypes:
         if not ident:
             source = decision.TypeSource.PROJECT
             ident = self._defaults.type_id_of(
-                context, context.project_id,
-                ttl_s=cfg.CONF[conf.GROUP].applied_cache_seconds)
+                context,
+                context.project_id,
+                ttl_s=cfg.CONF[conf.GROUP].applied_cache_seconds,
+            )
         if ident:
             named = self.named(context, ident, source=source)
             return named, named.offers

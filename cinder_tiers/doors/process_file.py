@@ -38,7 +38,8 @@ class ProcessFile:
         self._path = self._directory / f'{name}-{os.getpid()}{_SUFFIX}'
         self._names = re.compile(
             rf'{re.escape(name)}-([1-9][0-9]{{0,8}}){re.escape(_SUFFIX)}'
-            rf'(?:{re.escape(_UNFINISHED)})?')
+            rf'(?:{re.escape(_UNFINISHED)})?'
+        )
 
     def is_there(self) -> bool:
         """Whether the file exists."""
@@ -59,7 +60,8 @@ class ProcessFile:
         try:
             # A link that was made meanwhile is not opened.
             descriptor = os.open(
-                unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
+            )
             with open(descriptor, 'wb') as file:
                 file.write(data)
                 # For another user to read, whatever the umask of Cinder is.
@@ -81,9 +83,14 @@ class ProcessFile:
                 # Another process may be the faster, or another user's file
                 # may have our name.
                 with contextlib.suppress(OSError):
-                    if (match and entry.is_file(follow_symlinks=False)
-                            and _has_ended(int(match[1]), entry.stat(
-                                follow_symlinks=False).st_mtime)):
+                    if (
+                        match
+                        and entry.is_file(follow_symlinks=False)
+                        and _has_ended(
+                            int(match[1]),
+                            entry.stat(follow_symlinks=False).st_mtime,
+                        )
+                    ):
                         os.unlink(entry.path)
 
 

@@ -28,8 +28,9 @@ VERSION = '2.0'
 QUEUE_SIZE = 1000
 
 #: By these rules there was nothing to decide: no record.
-_NOT_OURS = frozenset({decision.Rule.FIXED, decision.Rule.EXPLICIT_TYPE,
-                       decision.Rule.NO_TIERS})
+_NOT_OURS = frozenset(
+    {decision.Rule.FIXED, decision.Rule.EXPLICIT_TYPE, decision.Rule.NO_TIERS}
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,11 +80,16 @@ class Record:
             'user_id': self.context.user_id,
             'volume_id': self.volume_id,
             'image_id': self.image_id,
-            'image_age_seconds': (None if self.image_age_s is None
-                                  else round(self.image_age_s, 3)),
+            'image_age_seconds': (
+                None
+                if self.image_age_s is None
+                else round(self.image_age_s, 3)
+            ),
             'zone': self._known_zone,
-            'reasons': [{'rule': reason.rule.name.lower(), **reason.values}
-                        for reason in decided.reasons],
+            'reasons': [
+                {'rule': reason.rule.name.lower(), **reason.values}
+                for reason in decided.reasons
+            ],
             'error': self.error,
             'client_error': self.is_clients_doing,
             'seconds': round(self.seconds, 6),
@@ -93,23 +99,32 @@ class Record:
     def is_worth_keeping(self) -> bool:
         """Whether there was something to decide."""
         reasons = self.decision.reasons
-        return not (self.decision.verdict is decision.Verdict.NOT_OURS
-                    and len(reasons) == 1 and reasons[0].rule in _NOT_OURS)
+        return not (
+            self.decision.verdict is decision.Verdict.NOT_OURS
+            and len(reasons) == 1
+            and reasons[0].rule in _NOT_OURS
+        )
 
     @property
     def is_error(self) -> bool:
         """Whether it is a matter for the operator."""
         return not self.is_clients_doing and (
             self.error is not None
-            or self.decision.because_of(decision.Rule.ERROR))
+            or self.decision.because_of(decision.Rule.ERROR)
+        )
 
     @property
     def _known_zone(self) -> str | None:
         """The zone in the words of the tier, so never as a tenant wrote it."""
         tier = self.decision.tier
-        zones = frozenset() if tier is None else (
-            (tier.type_zones or frozenset())
-            | (tier.backend_zones or frozenset()))
+        zones = (
+            frozenset()
+            if tier is None
+            else (
+                (tier.type_zones or frozenset())
+                | (tier.backend_zones or frozenset())
+            )
+        )
         return self.zone if self.zone in zones else None
 
 
@@ -130,13 +145,16 @@ class Recorder:
             request whose line finds no room writes it itself.
         """
         self._writer = in_background.InBackground(
-            'cinder-tiers-log', self._write_and_send, queue_size=queue_size)
+            'cinder-tiers-log', self._write_and_send, queue_size=queue_size
+        )
         self._sender = in_background.InBackground(
-            'cinder-tiers-notifier', _send, queue_size=queue_size)
+            'cinder-tiers-notifier', _send, queue_size=queue_size
+        )
         self._drops = itertools.count(1)
 
-    def keep(self, record: Record, *, notify: bool,
-             bug: Exception | None = None) -> None:
+    def keep(
+        self, record: Record, *, notify: bool, bug: Exception | None = None
+    ) -> None:
         """Log a record, and queue its notification.
 
         :param record: what to keep.
@@ -156,28 +174,48 @@ class Recorder:
         """
         return self._writer.wait(timeout_s)
 
-    def _write_and_send(self, kept: tuple[Record, bool],
-                        bug: Exception | None = None) -> None:
+    def _write_and_send(
+        self, kept: tuple[Record, bool], bug: Exception | None = None
+    ) -> None:
         record, notify = kept
         context = record.context
         # A context of its own: the request's holds the token of the user.
         plain = cinder_context.RequestContext(
-            user_id=context.user_id, project_id=context.project_id,
-            request_id=context.request_id, is_admin=False, overwrite=False)
+            user_id=context.user_id,
+            project_id=context.project_id,
+            request_id=context.request_id,
+            is_admin=False,
+            overwrite=False,
+        )
         payload = record.payload
-        LOG.log(logging.ERROR if record.is_error else logging.INFO, '%s %s',
-                EVENT_TYPE, json.dumps(payload), exc_info=bug, context=plain)
-        if notify and rpc.initialized() and rpc.utils.notifications_enabled(
-                cfg.CONF) and not self._sender.leave((plain, payload)):
+        LOG.log(
+            logging.ERROR if record.is_error else logging.INFO,
+            '%s %s',
+            EVENT_TYPE,
+            json.dumps(payload),
+            exc_info=bug,
+            context=plain,
+        )
+        if (
+            notify
+            and rpc.initialized()
+            and rpc.utils.notifications_enabled(cfg.CONF)
+            and not self._sender.leave((plain, payload))
+        ):
             dropped = next(self._drops)
             if dropped & (dropped - 1) == 0:
-                LOG.warning('The message bus does not keep up: %d '
-                            'notifications %s were dropped so far.',
-                            dropped, EVENT_TYPE)
+                LOG.warning(
+                    'The message bus does not keep up: %d '
+                    'notifications %s were dropped so far.',
+                    dropped,
+                    EVENT_TYPE,
+                )
 
 
-def _send(notification: tuple[cinder_context.RequestContext,
-                              dict[str, object]]) -> None:
+def _send(
+    notification: tuple[cinder_context.RequestContext, dict[str, object]],
+) -> None:
     context, payload = notification
     rpc.get_notifier(publisher_id=f'cinder-tiers.{cfg.CONF.host}').info(
-        context, EVENT_TYPE, payload)
+        context, EVENT_TYPE, payload
+    )

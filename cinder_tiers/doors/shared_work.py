@@ -31,14 +31,20 @@ class Turn:
         :returns: whether it is done.
         """
         return self.done.wait(
-            max(0.0, self.asked_at + timeout_s - self.clock()))
+            max(0.0, self.asked_at + timeout_s - self.clock())
+        )
 
 
 class SharedWork:
     """Work for which many ask at one time, and a thread that does it."""
 
-    def __init__(self, name: str, work: collections.abc.Callable[[], None],
-                 *, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: collections.abc.Callable[[], None],
+        *,
+        clock: Clock = time.monotonic,
+    ) -> None:
         """No thread is started before the work is asked for.
 
         :param name: of the thread.
@@ -50,7 +56,8 @@ class SharedWork:
         self._lock = threading.Lock()
         self._turn: Turn | None = None
         self._background = in_background.InBackground(
-            name, self._do, queue_size=1)
+            name, self._do, queue_size=1
+        )
 
     def ask(self) -> Turn:
         """Have it done soon, or share what is under way.

@@ -41,18 +41,35 @@ def read_types(context: cinder_context.RequestContext) -> list[TypeRow]:
     :raises Exception: whatever Cinder's database layer raises.
     """
     with db_api.main_context_manager.reader.using(context) as session:
-        types = session.execute(_select(
-            models.VolumeType, 'id', 'name', 'is_public',
-            deleted=False)).all()
-        specs = session.execute(_select(
-            models.VolumeTypeExtraSpecs, 'volume_type_id', 'key', 'value',
-            deleted=False)).all()
+        types = session.execute(
+            _select(
+                models.VolumeType, 'id', 'name', 'is_public', deleted=False
+            )
+        ).all()
+        specs = session.execute(
+            _select(
+                models.VolumeTypeExtraSpecs,
+                'volume_type_id',
+                'key',
+                'value',
+                deleted=False,
+            )
+        ).all()
         # Here it is a number, for which PostgreSQL takes no boolean.
-        access = session.execute(_select(
-            models.VolumeTypeProjects, 'volume_type_id', 'project_id',
-            deleted=0)).all()
-        encrypted = {type_id for type_id, in session.execute(_select(
-            models.Encryption, 'volume_type_id', deleted=False))}
+        access = session.execute(
+            _select(
+                models.VolumeTypeProjects,
+                'volume_type_id',
+                'project_id',
+                deleted=0,
+            )
+        ).all()
+        encrypted = {
+            type_id
+            for (type_id,) in session.execute(
+                _select(models.Encryption, 'volume_type_id', deleted=False)
+            )
+        }
     specs_of = collections.defaultdict(dict)
     for type_id, key, value in specs:
         specs_of[type_id][key] = value
@@ -60,16 +77,22 @@ def read_types(context: cinder_context.RequestContext) -> list[TypeRow]:
     for type_id, project in access:
         projects_of[type_id].append(project)
     return [
-        TypeRow(type_id=type_id, name=name,
-                extra_specs=specs_of.get(type_id, {}),
-                projects=(None if is_public
-                          else frozenset(projects_of.get(type_id, ()))),
-                is_encrypted=type_id in encrypted)
-        for type_id, name, is_public in types]
+        TypeRow(
+            type_id=type_id,
+            name=name,
+            extra_specs=specs_of.get(type_id, {}),
+            projects=(
+                None if is_public else frozenset(projects_of.get(type_id, ()))
+            ),
+            is_encrypted=type_id in encrypted,
+        )
+        for type_id, name, is_public in types
+    ]
 
 
-def read_default_of(context: cinder_context.RequestContext,
-                    project_id: str) -> str | None:
+def read_default_of(
+    context: cinder_context.RequestContext, project_id: str
+) -> str | None:
     """The id of the default volume type that was set for a project, if any.
 
     :param context: any; its rights do not matter.
@@ -77,13 +100,21 @@ def read_default_of(context: cinder_context.RequestContext,
     :raises Exception: whatever Cinder's database layer raises.
     """
     with db_api.main_context_manager.reader.using(context) as session:
-        return session.execute(_select(
-            models.DefaultVolumeTypes, 'volume_type_id',
-            deleted=False, project_id=project_id)).scalar()
+        return session.execute(
+            _select(
+                models.DefaultVolumeTypes,
+                'volume_type_id',
+                deleted=False,
+                project_id=project_id,
+            )
+        ).scalar()
 
 
 def _select(model: type, *columns: str, **values: str | int) -> object:
     """A query for columns, as plain rows: objects cost twice as much."""
     table = model.__table__
-    return table.select().with_only_columns(
-        *(table.c[name] for name in columns)).filter_by(**values)
+    return (
+        table.select()
+        .with_only_columns(*(table.c[name] for name in columns))
+        .filter_by(**values)
+    )

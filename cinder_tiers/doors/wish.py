@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a door asks, and what it gets: values, without any rule.
-"""
+"""What a door asks, and what it gets: values, without any rule."""
 
 import dataclasses
 import typing
@@ -52,15 +51,22 @@ class Wish:
 
         :param known: fields that are known better than from the wish.
         """
-        return decision.Request(**{
-            'project': self.project,
-            # An administrator who moves a volume does not own it.
-            'is_admin': bool(self.context.is_admin) and not self.moves,
-            'named_type': self.named_type, 'fixed_by': self.fixed_by,
-            'moves': self.moves, 'zone': self.zone,
-            'default_zone': self.default_zone, 'has': self.has,
-            'keeps_type': self.keeps_type, 'cinder_offers': self.type_offers,
-            **known})
+        return decision.Request(
+            **{
+                'project': self.project,
+                # An administrator who moves a volume does not own it.
+                'is_admin': bool(self.context.is_admin) and not self.moves,
+                'named_type': self.named_type,
+                'fixed_by': self.fixed_by,
+                'moves': self.moves,
+                'zone': self.zone,
+                'default_zone': self.default_zone,
+                'has': self.has,
+                'keeps_type': self.keeps_type,
+                'cinder_offers': self.type_offers,
+                **known,
+            }
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

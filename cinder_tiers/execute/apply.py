@@ -28,9 +28,14 @@ class Executor(typing.Protocol):
     it is only given when it is true.
     """
 
-    def write(self, wanted: actions.Resource | None, *, key: actions.Key,
-              current: actions.Resource | None,
-              consented: bool = False) -> None:
+    def write(
+        self,
+        wanted: actions.Resource | None,
+        *,
+        key: actions.Key,
+        current: actions.Resource | None,
+        consented: bool = False,
+    ) -> None:
         """Makes an object what it should be.
 
         :param wanted: as it should be; None when it should not exist.
@@ -43,11 +48,14 @@ class Executor(typing.Protocol):
         """
 
 
-def apply(*, plan: plans.Plan,
-          executors: collections.abc.Mapping[actions.Kind, Executor],
-          read: Reader,
-          report: collections.abc.Callable[[actions.Result], None],
-          settle_s: float = 0.0) -> tuple[actions.Result, ...]:
+def apply(
+    *,
+    plan: plans.Plan,
+    executors: collections.abc.Mapping[actions.Kind, Executor],
+    read: Reader,
+    report: collections.abc.Callable[[actions.Result], None],
+    settle_s: float = 0.0,
+) -> tuple[actions.Result, ...]:
     """Carries out a plan without refused actions.
 
     An action that fails takes those that need it with it; the others go on.
@@ -62,22 +70,34 @@ def apply(*, plan: plans.Plan,
         been changed.
     """
     if plan.refused:
-        raise errors.ActionFailed('\n'.join(
-            ['Nothing was changed, because the plan has refused actions:',
-             *(escaping.printable(
-                 f'{action.verb} {action.key}: {action.objection}')
-               for action in plan.refused)]))
+        raise errors.ActionFailed(
+            '\n'.join(
+                [
+                    'Nothing was changed, because the plan has refused '
+                    'actions:',
+                    *(
+                        escaping.printable(
+                            f'{action.verb} {action.key}: {action.objection}'
+                        )
+                        for action in plan.refused
+                    ),
+                ]
+            )
+        )
     results: list[actions.Result] = []
     missing: set[actions.Key] = set()
     for action in plan.actions:
         lacking = sorted(str(key) for key in action.needs & missing)
         if lacking:
             result = actions.Result(
-                action=action, outcome=actions.Outcome.SKIPPED,
-                reason=f'it needs {", ".join(lacking)}')
+                action=action,
+                outcome=actions.Outcome.SKIPPED,
+                reason=f'it needs {", ".join(lacking)}',
+            )
         else:
-            result = _carry_out(action, executors[action.key.kind], read,
-                                settle_s)
+            result = _carry_out(
+                action, executors[action.key.kind], read, settle_s
+            )
         if result.outcome is not actions.Outcome.DONE:
             missing.add(action.key)
         results.append(result)
@@ -85,43 +105,53 @@ def apply(*, plan: plans.Plan,
     return tuple(results)
 
 
-def _carry_out(action: actions.Action, executor: Executor,
-               read: Reader, settle_s: float) -> actions.Result:
+def _carry_out(
+    action: actions.Action, executor: Executor, read: Reader, settle_s: float
+) -> actions.Result:
     try:
         current = read(action.key)
         if action.consented:
             _check_consent(action, current)
-            executor.write(action.after, key=action.key, current=current,
-                           consented=True)
+            executor.write(
+                action.after, key=action.key, current=current, consented=True
+            )
         else:
             executor.write(action.after, key=action.key, current=current)
         _check_effect(action, _settled(action, read, settle_s))
     except errors.TiersError as error:
-        return actions.Result(action=action, outcome=actions.Outcome.FAILED,
-                              reason=str(error))
+        return actions.Result(
+            action=action, outcome=actions.Outcome.FAILED, reason=str(error)
+        )
     return actions.Result(action=action, outcome=actions.Outcome.DONE)
 
 
-def _check_consent(action: actions.Action,
-                   current: actions.Resource | None) -> None:
+def _check_consent(
+    action: actions.Action, current: actions.Resource | None
+) -> None:
     changed = consent.astray(action, current)
     if changed:
         values = ', '.join(
             f'{one.field} is {_text(one.before)}, not {_text(one.after)}'
-            for one in changed)
+            for one in changed
+        )
         raise errors.ActionFailed(
             f'{action.key} was changed since the plan was made, and what was '
             f'allowed is what the plan showed: {values}; nothing of it was '
-            f'changed, run tier plan again')
+            f'changed, run tier plan again'
+        )
 
 
 def _text(value: object) -> str:
-    return (' '.join(sorted(value)) or '-' if isinstance(value, frozenset)
-            else str(value))
+    return (
+        ' '.join(sorted(value)) or '-'
+        if isinstance(value, frozenset)
+        else str(value)
+    )
 
 
-def _settled(action: actions.Action, read: Reader,
-             settle_s: float) -> actions.Resource | None:
+def _settled(
+    action: actions.Action, read: Reader, settle_s: float
+) -> actions.Resource | None:
     """What is in effect when it is right, or when the time is over."""
     end = time.monotonic() + settle_s
     while True:
@@ -131,31 +161,40 @@ def _settled(action: actions.Action, read: Reader,
         time.sleep(_LOOK_EVERY_S)
 
 
-def _is_right(action: actions.Action,
-              effective: actions.Resource | None) -> bool:
+def _is_right(
+    action: actions.Action, effective: actions.Resource | None
+) -> bool:
     if effective is None or action.after is None:
         return effective is action.after
     return not actions.differences(effective, action.after)
 
 
-def _check_effect(action: actions.Action,
-                  effective: actions.Resource | None) -> None:
+def _check_effect(
+    action: actions.Action, effective: actions.Resource | None
+) -> None:
     """Services accept values and then ignore some of them."""
     if action.after is None:
         if effective is not None:
             raise errors.ActionFailed(
-                f'{action.key} was deleted without an error, but exists')
+                f'{action.key} was deleted without an error, but exists'
+            )
         return
     if effective is None:
         raise errors.ActionFailed(
-            f'{action.key} was written without an error, but does not exist')
+            f'{action.key} was written without an error, but does not exist'
+        )
     ignored = actions.differences(effective, action.after)
     if ignored:
         reasons = getattr(effective, 'reasons', {})
         values = ', '.join(
             f'{one.field} is {one.before}, not {one.after}'
-            + (f' ({reasons[name]})' if (name := one.field.rpartition('.')[2])
-               in reasons else '')
-            for one in ignored)
+            + (
+                f' ({reasons[name]})'
+                if (name := one.field.rpartition('.')[2]) in reasons
+                else ''
+            )
+            for one in ignored
+        )
         raise errors.ActionFailed(
-            f'{action.key} was written without an error, but {values}')
+            f'{action.key} was written without an error, but {values}'
+        )

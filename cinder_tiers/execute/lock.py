@@ -57,25 +57,35 @@ class _Explained:
         except ImportError as error:
             raise errors.TiersError(
                 f'The lock of tier apply needs tooz ({error}); install '
-                f'cinder-tiers[cli] or cinder-tiers[standalone]') from error
+                f'cinder-tiers[cli] or cinder-tiers[standalone]'
+            ) from error
         self.coordination = coordination
 
-    def call(self, function: collections.abc.Callable[..., _Value],
-             *arguments: object, **named: object) -> _Value:
+    def call(
+        self,
+        function: collections.abc.Callable[..., _Value],
+        *arguments: object,
+        **named: object,
+    ) -> _Value:
         """What a function of tooz returns.
 
         :raises errors.TiersError: when it fails.
         """
         try:
             return function(*arguments, **named)
-        except (self.coordination.ToozError, ImportError, OSError,
-                RuntimeError) as error:
+        except (
+            self.coordination.ToozError,
+            ImportError,
+            OSError,
+            RuntimeError,
+        ) as error:
             raise errors.TiersError(
                 f'The lock of tier apply cannot be had from '
                 f'{self._scheme}://...: {error}; expected the URL of a tooz '
                 f'driver that answers and whose library is installed, such '
                 f'as etcd3+http://HOST:2379, in --coordination-url or '
-                f'$CINDER_TIERS_COORDINATION_URL') from error
+                f'$CINDER_TIERS_COORDINATION_URL'
+            ) from error
 
 
 def name_of(cloud: str) -> str:
@@ -88,8 +98,9 @@ def name_of(cloud: str) -> str:
 
 
 @contextlib.contextmanager
-def held(*, url: str | None, cloud: str,
-         wait_s: float = 0.0) -> collections.abc.Iterator[None]:
+def held(
+    *, url: str | None, cloud: str, wait_s: float = 0.0
+) -> collections.abc.Iterator[None]:
     """Holds the lock of a cloud while the context lasts.
 
     :param url: of a tooz driver; None: a file that all users of this host
@@ -106,12 +117,15 @@ def held(*, url: str | None, cloud: str,
     with contextlib.ExitStack() as stack:
         file = None
         if parts.scheme == _FILE:
-            file = stack.enter_context(lock_file.opened(
-                os.path.join(parts.path, name)))
+            file = stack.enter_context(
+                lock_file.opened(os.path.join(parts.path, name))
+            )
         tooz = _Explained(parts.scheme)
         coordinator = tooz.call(
-            tooz.coordination.get_coordinator, url,
-            f'{_me()}: {name}'.encode('ascii', 'backslashreplace'))
+            tooz.coordination.get_coordinator,
+            url,
+            f'{_me()}: {name}'.encode('ascii', 'backslashreplace'),
+        )
         tooz.call(coordinator.start, start_heart=True)
         stack.callback(tooz.call, coordinator.stop)
         lock = coordinator.get_lock(name.encode())
@@ -144,15 +158,18 @@ def _give_back(tooz: _Explained, lock: _Lock) -> None:
     if not tooz.call(lock.release):
         raise errors.TiersError(
             'The lock was lost before tier apply had ended, so another one '
-            'may have run at the same time; see whether "tier plan" is empty')
+            'may have run at the same time; see whether "tier plan" is empty'
+        )
 
 
 def _refusal(holder: str | None, wait_s: float) -> str:
     known = f' ({holder})' if holder else ''
     waited = f' after {wait_s:g} s' if wait_s else ''
-    return (f'Nothing was changed, because another tier apply runs{known}'
-            f'{waited}; try again when it is done, or let this one wait for '
-            f'it with --wait SECONDS')
+    return (
+        f'Nothing was changed, because another tier apply runs{known}'
+        f'{waited}; try again when it is done, or let this one wait for '
+        f'it with --wait SECONDS'
+    )
 
 
 def _me() -> str:

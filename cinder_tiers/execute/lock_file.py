@@ -23,13 +23,14 @@ PARENTS = ('/run/lock', '/tmp')  # noqa: S108 - a folder in it is guarded
 _FOLDER = 'cinder-tiers'
 #: Writable by all, and what is in it by its owner only.
 _OPEN = stat.S_ISVTX | stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
-_REMEDY = ('remove it, run tier apply once as root, or name another place '
-           'with --coordination-url')
+_REMEDY = (
+    'remove it, run tier apply once as root, or name another place '
+    'with --coordination-url'
+)
 _NOTE_BYTES = 200
 
 
-def shared_folder(
-        parents: collections.abc.Iterable[str] = PARENTS) -> str:
+def shared_folder(parents: collections.abc.Iterable[str] = PARENTS) -> str:
     """A folder for lock files that is the same for all users of the host.
 
     It is made when it does not exist.
@@ -46,7 +47,8 @@ def shared_folder(
     raise errors.TiersError(
         f'No folder for the lock of tier apply: none of {", ".join(parents)} '
         f'is a folder of root that is writable by all and sticky (mode 1777); '
-        f'name another place with --coordination-url file:///FOLDER')
+        f'name another place with --coordination-url file:///FOLDER'
+    )
 
 
 def _is_open(path: str) -> bool:
@@ -54,8 +56,11 @@ def _is_open(path: str) -> bool:
         found = os.lstat(path)
     except OSError:
         return False
-    return (stat.S_ISDIR(found.st_mode) and _is_trusted(found)
-            and stat.S_IMODE(found.st_mode) & _OPEN == _OPEN)
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and _is_trusted(found)
+        and stat.S_IMODE(found.st_mode) & _OPEN == _OPEN
+    )
 
 
 def _is_trusted(found: os.stat_result) -> bool:
@@ -65,8 +70,12 @@ def _is_trusted(found: os.stat_result) -> bool:
 def _prepared(path: str) -> str:
     with _explained(path), contextlib.suppress(FileExistsError):
         os.mkdir(path, stat.S_IRWXU)
-    with _explained(path), _closing(os.open(
-            path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)) as folder:
+    with (
+        _explained(path),
+        _closing(
+            os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        ) as folder,
+    ):
         _own(folder, path, mode=_OPEN)
     return path
 
@@ -86,13 +95,14 @@ def _own(descriptor: int, path: str, *, mode: int) -> None:
     if not _is_trusted(found):
         raise errors.TiersError(
             f'{path} belongs to user {found.st_uid}, who could lead the lock '
-            f'elsewhere; expected root or user {os.geteuid()}; {_REMEDY}')
-    if (found.st_uid == os.geteuid()
-            and stat.S_IMODE(found.st_mode) != mode):
+            f'elsewhere; expected root or user {os.geteuid()}; {_REMEDY}'
+        )
+    if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) != mode:
         os.fchmod(descriptor, mode)
     if not os.path.samestat(found, os.lstat(path)):
         raise errors.TiersError(
-            f'{path} was replaced while it was opened; {_REMEDY}')
+            f'{path} was replaced while it was opened; {_REMEDY}'
+        )
 
 
 class LockFile:
@@ -122,8 +132,11 @@ class LockFile:
         printable is left out.
         """
         text = os.pread(self._descriptor, _NOTE_BYTES, 0)
-        return ''.join(char for char in text.decode('utf-8', 'replace')
-                       if char.isprintable())
+        return ''.join(
+            char
+            for char in text.decode('utf-8', 'replace')
+            if char.isprintable()
+        )
 
 
 @contextlib.contextmanager
@@ -152,7 +165,8 @@ def opened(path: str) -> collections.abc.Iterator[LockFile]:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
                 raise errors.TiersError(
-                    f'{path} is no plain file with one name; {_REMEDY}')
+                    f'{path} is no plain file with one name; {_REMEDY}'
+                )
             if writers & stat.S_IWOTH:
                 _own(descriptor, path, mode=mode)
         yield LockFile(descriptor)
@@ -174,4 +188,5 @@ def _explained(path: str) -> collections.abc.Iterator[None]:
         raise errors.TiersError(
             f'{path}, the lock of tier apply, cannot be opened: '
             f'{error.strerror}; expected a folder and a file that the user '
-            f'may write, and no link; {_REMEDY}') from error
+            f'may write, and no link; {_REMEDY}'
+        ) from error

@@ -14,9 +14,11 @@ from cinder_tiers.execute.cinder import type_quota as cinder_quotas
 from cinder_tiers.execute.cinder import volume_type as cinder
 
 
-def executors(*, connection: openstack.connection.Connection,
-              clusters: ceph.Sessions,
-              ) -> dict[actions.Kind, apply.Executor]:
+def executors(
+    *,
+    connection: openstack.connection.Connection,
+    clusters: ceph.Sessions,
+) -> dict[actions.Kind, apply.Executor]:
     """An executor for each kind of object.
 
     :param clusters: {name of the cluster in the catalog: session}.
@@ -26,9 +28,11 @@ def executors(*, connection: openstack.connection.Connection,
         actions.Kind.CRUSH_RULE: ceph.CrushRules(clusters),
         actions.Kind.POOL: ceph.Pools(clusters),
         actions.Kind.OSD_OPTIONS: ceph.OsdOptions(
-            clusters, mask=osd_options.CLASS),
+            clusters, mask=osd_options.CLASS
+        ),
         actions.Kind.HOST_OSD_OPTIONS: ceph.OsdOptions(
-            clusters, mask=osd_options.HOST),
+            clusters, mask=osd_options.HOST
+        ),
         actions.Kind.PRIMARY_AFFINITY: ceph.PrimaryAffinities(clusters),
         actions.Kind.CEPHX_USER: ceph.CephxUsers(clusters),
         actions.Kind.CACHE_TIER: ceph_cache.CacheTiers(clusters),

@@ -17,10 +17,12 @@ import time
 
 #: How long a pipe may be silent: its writer may have to ask somebody, too.
 SILENCE_S = 30.0
-_CHUNK_BYTES = 2 ** 16
+_CHUNK_BYTES = 2**16
 _KINDS: tuple[tuple[collections.abc.Callable[[int], bool], str], ...] = (
-    (stat.S_ISCHR, 'a character device'), (stat.S_ISBLK, 'a block device'),
-    (stat.S_ISSOCK, 'a socket'))
+    (stat.S_ISCHR, 'a character device'),
+    (stat.S_ISBLK, 'a block device'),
+    (stat.S_ISSOCK, 'a socket'),
+)
 
 
 def read(path: str, *, max_bytes: int, silence_s: float = SILENCE_S) -> bytes:
@@ -43,8 +45,11 @@ def read(path: str, *, max_bytes: int, silence_s: float = SILENCE_S) -> bytes:
             return stream.read(max_bytes)
         content = b''.join(_read_pipe(stream.fileno(), max_bytes, silence_s))
     if not content:
-        raise OSError(errno.ENODATA, 'a pipe that is empty, and that nobody '
-                                     'writes to', path)
+        raise OSError(
+            errno.ENODATA,
+            'a pipe that is empty, and that nobody writes to',
+            path,
+        )
     return content
 
 
@@ -56,8 +61,11 @@ def _check_kind(path: str, found: os.stat_result) -> None:
             raise OSError(errno.EINVAL, f'{what}, not a file', path)
 
 
-def _read_pipe(handle: int, max_bytes: int, silence_s: float,
-               ) -> collections.abc.Iterator[bytes]:
+def _read_pipe(
+    handle: int,
+    max_bytes: int,
+    silence_s: float,
+) -> collections.abc.Iterator[bytes]:
     waiting = select.poll()
     waiting.register(handle, select.POLLIN)
     left = max_bytes
@@ -67,8 +75,9 @@ def _read_pipe(handle: int, max_bytes: int, silence_s: float,
             rest_s = silent_until - time.monotonic()
             if rest_s <= 0:
                 raise TimeoutError(
-                    errno.ETIMEDOUT, f'nothing came through the pipe for '
-                    f'{silence_s:g} s')
+                    errno.ETIMEDOUT,
+                    f'nothing came through the pipe for {silence_s:g} s',
+                )
             waiting.poll(rest_s * 1000)
         if not chunk:
             return

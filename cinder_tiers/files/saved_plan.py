@@ -21,7 +21,7 @@ from cinder_tiers.files import read_bounded as content
 from cinder_tiers.files import write_atomic as whole_file
 
 VERSION = 1
-MAX_SIZE_BYTES = 16 * 2 ** 20
+MAX_SIZE_BYTES = 16 * 2**20
 
 _SCHEMA = {
     'type': 'object',
@@ -31,11 +31,20 @@ _SCHEMA = {
         'catalog': {'type': 'string'},
         'cloud': {'type': 'string'},
         'allowed': {'type': 'array', 'items': {'type': 'string'}},
-        'actions': {'type': 'array', 'items': {
-            'type': 'object', 'required': ['action', 'object', 'fields'],
-            'properties': {'action': {'type': 'string'},
-                           'object': {'type': 'string'},
-                           'fields': {'type': 'object'}}}}}}
+        'actions': {
+            'type': 'array',
+            'items': {
+                'type': 'object',
+                'required': ['action', 'object', 'fields'],
+                'properties': {
+                    'action': {'type': 'string'},
+                    'object': {'type': 'string'},
+                    'fields': {'type': 'object'},
+                },
+            },
+        },
+    },
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,16 +71,26 @@ def plain(plan: plans.Plan) -> tuple[dict[str, object], ...]:
         was given, `although` says what it would be refused for.
     """
     return tuple(
-        {'action': action.verb, 'object': str(action.key),
-         'fields': {name: [_plain(before), _plain(after)]
-                    for name, before, after in _fields(action)},
-         **({'although': action.consented.reason} if action.consented
-            else {})}
-        for action in plan.actions)
+        {
+            'action': action.verb,
+            'object': str(action.key),
+            'fields': {
+                name: [_plain(before), _plain(after)]
+                for name, before, after in _fields(action)
+            },
+            **(
+                {'although': action.consented.reason}
+                if action.consented
+                else {}
+            ),
+        }
+        for action in plan.actions
+    )
 
 
-def _fields(action: actions.Action) -> collections.abc.Iterator[
-        tuple[str, object, object]]:
+def _fields(
+    action: actions.Action,
+) -> collections.abc.Iterator[tuple[str, object, object]]:
     if action.before and action.after:
         for one in actions.differences(action.before, action.after):
             yield one.field, one.before, one.after
@@ -85,8 +104,9 @@ def _plain(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
-def write(path: str, *, catalog_file: str, catalog: str, cloud: str,
-          plan: plans.Plan) -> None:
+def write(
+    path: str, *, catalog_file: str, catalog: str, cloud: str, plan: plans.Plan
+) -> None:
     """Saves a plan; the file is whole or as it was.
 
     :param path: of the file, which is replaced; of a symbolic link, the file
@@ -97,10 +117,17 @@ def write(path: str, *, catalog_file: str, catalog: str, cloud: str,
     :param plan: without refused actions.
     :raises errors.TiersError: when it cannot be written.
     """
-    text = json.dumps({
-        'version': VERSION, 'cloud': cloud,
-        'catalog_file': catalog_file, 'catalog': catalog,
-        'allowed': consent.names_of(plan), 'actions': plain(plan)}, indent=2)
+    text = json.dumps(
+        {
+            'version': VERSION,
+            'cloud': cloud,
+            'catalog_file': catalog_file,
+            'catalog': catalog,
+            'allowed': consent.names_of(plan),
+            'actions': plain(plan),
+        },
+        indent=2,
+    )
     whole_file.write(path, text + '\n', replace=True)
 
 
@@ -113,29 +140,43 @@ def read(path: str) -> SavedPlan:
     try:
         value = json.loads(content.read(path, max_bytes=MAX_SIZE_BYTES))
         if isinstance(value, dict) and value.get('version') != VERSION:
-            raise _problem(path, f'version {value.get("version")!r}',
-                           f'version {VERSION}')
+            raise _problem(
+                path, f'version {value.get("version")!r}', f'version {VERSION}'
+            )
         jsonschema.validate(value, _SCHEMA)
     except OSError as error:
-        raise _problem(path, f'it cannot be read: {error.strerror}',
-                       'a saved plan') from error
+        raise _problem(
+            path, f'it cannot be read: {error.strerror}', 'a saved plan'
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise _problem(path, 'a file that is no JSON',
-                       'a saved plan') from error
+        raise _problem(
+            path, 'a file that is no JSON', 'a saved plan'
+        ) from error
     except jsonschema.ValidationError as error:
-        raise _problem(path, f'{error.message[:200]} at {error.json_path}',
-                       'a saved plan') from error
-    return SavedPlan(catalog_file=value['catalog_file'],
-                     catalog=value['catalog'], cloud=value.get('cloud'),
-                     actions=tuple(value['actions']),
-                     # What was saved before there was consent has none.
-                     allowed=tuple(value.get('allowed', ())))
+        raise _problem(
+            path, f'{error.message[:200]} at {error.json_path}', 'a saved plan'
+        ) from error
+    return SavedPlan(
+        catalog_file=value['catalog_file'],
+        catalog=value['catalog'],
+        cloud=value.get('cloud'),
+        actions=tuple(value['actions']),
+        # What was saved before there was consent has none.
+        allowed=tuple(value.get('allowed', ())),
+    )
 
 
 def _problem(path: str, found: str, expected: str) -> errors.ProblemsFound:
-    return errors.ProblemsFound([errors.Problem(
-        where=path, found=found, expected=expected,
-        remedy='make one with "openstack tier plan --out"')])
+    return errors.ProblemsFound(
+        [
+            errors.Problem(
+                where=path,
+                found=found,
+                expected=expected,
+                remedy='make one with "openstack tier plan --out"',
+            )
+        ]
+    )
 
 
 def check_cloud(saved: SavedPlan, cloud: str) -> None:
@@ -153,7 +194,8 @@ def check_cloud(saved: SavedPlan, cloud: str) -> None:
             f'Nothing was changed, because the plan was made for another '
             f'cloud (block storage and region: {saved.cloud}; here: {cloud}); '
             f'look at OS_CLOUD and the other credentials, or make a plan for '
-            f'this one with "openstack tier plan --out"')
+            f'this one with "openstack tier plan --out"'
+        )
 
 
 def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
@@ -176,9 +218,17 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
         elif name not in old:
             lines.append(f'{new[name]["action"]} {name}: needed now')
         elif old[name] != new[name]:
-            lines.append(f'{new[name]["action"]} {name}: other values are '
-                         'found now')
-    raise errors.ActionFailed('\n'.join([
-        'Nothing was changed, because the cloud is not as it was when the '
-        'plan was saved:', *(lines or ['the order of the actions']),
-        'Look at "openstack tier plan" again.']))
+            lines.append(
+                f'{new[name]["action"]} {name}: other values are found now'
+            )
+    raise errors.ActionFailed(
+        '\n'.join(
+            [
+                'Nothing was changed, because the cloud is not as it was '
+                'when the '
+                'plan was saved:',
+                *(lines or ['the order of the actions']),
+                'Look at "openstack tier plan" again.',
+            ]
+        )
+    )

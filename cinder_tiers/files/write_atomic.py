@@ -28,8 +28,9 @@ def write(path: str, text: str, *, replace: bool) -> None:
             raise OSError(errno.EINVAL, 'it is there, and no regular file')
         if not replace and target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        handle, temporary = tempfile.mkstemp(prefix=f'.{target.name}.',
-                                             dir=target.parent)
+        handle, temporary = tempfile.mkstemp(
+            prefix=f'.{target.name}.', dir=target.parent
+        )
         with os.fdopen(handle, 'w', encoding='utf-8') as stream:
             stream.write(text)
         if not replace:
@@ -43,10 +44,12 @@ def write(path: str, text: str, *, replace: bool) -> None:
     except FileExistsError as error:
         raise errors.TiersError(
             f'{path} exists, and is left as it is; name another file, or '
-            'replace it with --force') from error
+            'replace it with --force'
+        ) from error
     except OSError as error:
         raise errors.TiersError(
-            f'{path} cannot be written: {error.strerror}') from error
+            f'{path} cannot be written: {error.strerror}'
+        ) from error
     finally:
         if temporary:
             pathlib.Path(temporary).unlink(missing_ok=True)

@@ -25,17 +25,22 @@ def identity_of(connection: openstack.connection.Connection) -> str:
         service = connection.block_storage
         if isinstance(connection.session.auth, identity.BaseIdentityPlugin):
             found = connection.session.auth.get_endpoint_data(
-                connection.session, service_type='block-storage',
-                interface=service.interface, region_name=service.region_name,
-                skip_discovery=True)
+                connection.session,
+                service_type='block-storage',
+                interface=service.interface,
+                region_name=service.region_name,
+                skip_discovery=True,
+            )
             if found and found.service_id:
                 return f'{found.service_id} {found.region_name}'
         url = service.get_endpoint()
     except cinder.API_ERRORS as error:
         raise errors.Unreachable(
-            f'Keystone did not tell where Cinder is: {error}') from error
+            f'Keystone did not tell where Cinder is: {error}'
+        ) from error
     if not url:
-        raise errors.Unreachable('Keystone knows no block storage in region '
-                                 f'{service.region_name}')
+        raise errors.Unreachable(
+            f'Keystone knows no block storage in region {service.region_name}'
+        )
     parts = urllib.parse.urlsplit(url)
     return f'{parts.netloc}{parts.path.partition("/v3")[0]}'

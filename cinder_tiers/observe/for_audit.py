@@ -27,8 +27,9 @@ _Value = typing.TypeVar('_Value')
 Sessions = dict[str, ceph_session.Session | audit.Unread]
 
 
-def attempt(read: collections.abc.Callable[[], _Value],
-            ) -> _Value | audit.Unread:
+def attempt(
+    read: collections.abc.Callable[[], _Value],
+) -> _Value | audit.Unread:
     """What a reader returns, or why it could not read.
 
     :param read: raises an errors.TiersError when it cannot.
@@ -40,8 +41,10 @@ def attempt(read: collections.abc.Callable[[], _Value],
 
 
 @contextlib.contextmanager
-def sessions(catalog: catalogs.Catalog, names: collections.abc.Container[str],
-             ) -> collections.abc.Iterator[Sessions]:
+def sessions(
+    catalog: catalogs.Catalog,
+    names: collections.abc.Container[str],
+) -> collections.abc.Iterator[Sessions]:
     """Opens sessions with those of the clusters in use that are reachable.
 
     :param names: of the clusters that matter; the others are not asked.
@@ -49,16 +52,23 @@ def sessions(catalog: catalogs.Catalog, names: collections.abc.Container[str],
     """
     with contextlib.ExitStack() as stack:
         yield {
-            cluster.name: attempt(lambda cluster=cluster: stack.enter_context(
-                ceph_session.session(cluster)))
+            cluster.name: attempt(
+                lambda cluster=cluster: stack.enter_context(
+                    ceph_session.session(cluster)
+                )
+            )
             if cluster.name in names
             else audit.Unread(reason='it was not asked for')
-            for cluster in catalog.clusters_in_use}
+            for cluster in catalog.clusters_in_use
+        }
 
 
-def observe(*, catalog: catalogs.Catalog,
-            connection: openstack.connection.Connection,
-            clusters: Sessions) -> audit.Observed:
+def observe(
+    *,
+    catalog: catalogs.Catalog,
+    connection: openstack.connection.Connection,
+    clusters: Sessions,
+) -> audit.Observed:
     """The state of Cinder, of the catalog's projects and of each cluster.
 
     :param clusters: {name of the cluster: session, or why there is none}.
@@ -66,12 +76,21 @@ def observe(*, catalog: catalogs.Catalog,
     return audit.Observed(
         cinder=attempt(lambda: world.observe_cinder(connection, catalog)),
         projects=attempt(
-            lambda: keystone.observe(connection, catalog.projects)),
-        ceph={name: one if isinstance(one, audit.Unread) else attempt(
-            lambda one=one: ceph.observe(one, catalog))
-            for name, one in clusters.items()},
-        osds={name: one if isinstance(one, audit.Unread) else attempt(
-            lambda one=one: osd_metadata.observe(one))
-            for name, one in clusters.items() if any(
-                tier.rbd.osd_requirements
-                for tier in catalog.tiers_of(name))})
+            lambda: keystone.observe(connection, catalog.projects)
+        ),
+        ceph={
+            name: one
+            if isinstance(one, audit.Unread)
+            else attempt(lambda one=one: ceph.observe(one, catalog))
+            for name, one in clusters.items()
+        },
+        osds={
+            name: one
+            if isinstance(one, audit.Unread)
+            else attempt(lambda one=one: osd_metadata.observe(one))
+            for name, one in clusters.items()
+            if any(
+                tier.rbd.osd_requirements for tier in catalog.tiers_of(name)
+            )
+        },
+    )

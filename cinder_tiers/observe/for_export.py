@@ -28,9 +28,10 @@ from cinder_tiers.observe import visible_cloud as placement
 _Told = dict[str, dict[str, str]]
 
 
-def observe(connection: openstack.connection.Connection,
-            clusters: collections.abc.Iterable[catalogs.Cluster],
-            ) -> inventory.Inventory:
+def observe(
+    connection: openstack.connection.Connection,
+    clusters: collections.abc.Iterable[catalogs.Cluster],
+) -> inventory.Inventory:
     """What exists, as far as a catalog could declare it.
 
     :param connection: of an administrator.
@@ -43,30 +44,49 @@ def observe(connection: openstack.connection.Connection,
     if backends is None:
         raise errors.Unreachable(
             'Cinder does not show you its backends; the user must be an '
-            'administrator of block storage')
+            'administrator of block storage'
+        )
     locations = [one for one in map(inventory.location_of, backends) if one]
-    asked = {one.name: survey.attempt(
-        lambda one=one: _cluster(one, locations)) for one in clusters}
+    asked = {
+        one.name: survey.attempt(lambda one=one: _cluster(one, locations))
+        for one in clusters
+    }
     return inventory.Inventory(
-        cinder=found, backends=backends,
-        clusters=tuple(one for one in asked.values()
-                       if isinstance(one, inventory.KnownCluster)),
-        unreached={name: one.reason for name, one in asked.items()
-                   if isinstance(one, audit.Unread)},
-        projects=keystone.names(connection, sorted(set().union(*(
-            one.projects for one in found.volume_types.values())))))
+        cinder=found,
+        backends=backends,
+        clusters=tuple(
+            one
+            for one in asked.values()
+            if isinstance(one, inventory.KnownCluster)
+        ),
+        unreached={
+            name: one.reason
+            for name, one in asked.items()
+            if isinstance(one, audit.Unread)
+        },
+        projects=keystone.names(
+            connection,
+            sorted(
+                set().union(
+                    *(one.projects for one in found.volume_types.values())
+                )
+            ),
+        ),
+    )
 
 
-def _cluster(cluster: catalogs.Cluster,
-             locations: list[inventory.Location],
-             ) -> inventory.KnownCluster:
+def _cluster(
+    cluster: catalogs.Cluster,
+    locations: list[inventory.Location],
+) -> inventory.KnownCluster:
     with ceph_session.session(cluster) as session:
         return read_cluster(session, locations)
 
 
-def read_cluster(session: ceph_session.Session,
-                 locations: collections.abc.Iterable[inventory.Location],
-                 ) -> inventory.KnownCluster:
+def read_cluster(
+    session: ceph_session.Session,
+    locations: collections.abc.Iterable[inventory.Location],
+) -> inventory.KnownCluster:
     """What exists in a cluster, as far as Cinder has to do with it.
 
     :param session: with the cluster.
@@ -79,32 +99,59 @@ def read_cluster(session: ceph_session.Session,
     rules = ceph.crush_rules(session)
     osds = ceph.parse_osds(session.command('osd tree'))
     heads = [pools[one.pool] for one in own if one.pool in pools]
-    classes = {rules[pool.crush_rule].device_class
-               for head in heads for pool in (
-                   head, pools.get(head.rbd_default_data_pool or ''))
-               if pool} & {osd.device_class for osd in osds}
-    told = {name: options for name, options
-            in _told(session, osd_options.CLASS).items() if name in classes}
+    classes = {
+        rules[pool.crush_rule].device_class
+        for head in heads
+        for pool in (head, pools.get(head.rbd_default_data_pool or ''))
+        if pool
+    } & {osd.device_class for osd in osds}
+    told = {
+        name: options
+        for name, options in _told(session, osd_options.CLASS).items()
+        if name in classes
+    }
     told_hosts = _told(session, osd_options.HOST)
-    schemas = ceph_osds.schemas_of(session, set().union(
-        *told.values(), *told_hosts.values()))
+    schemas = ceph_osds.schemas_of(
+        session, set().union(*told.values(), *told_hosts.values())
+    )
     users = {f'client.{one.user}' for one in own}
     return inventory.KnownCluster(
-        cluster=session.cluster, fsid=fsid, told=told,
+        cluster=session.cluster,
+        fsid=fsid,
+        told=told,
         told_hosts=told_hosts,
         ceph=state.CephState(
-            crush_rules=rules, pools=pools, osds=osds,
-            erasure_code_profiles=ceph.erasure_code_profiles(session, {
-                pool.erasure_code_profile for pool in pools.values()
-                if pool.erasure_code_profile}),
-            users={name: user for name in sorted(users)
-                   if (user := ceph.cephx_user(session, name))},
+            crush_rules=rules,
+            pools=pools,
+            osds=osds,
+            erasure_code_profiles=ceph.erasure_code_profiles(
+                session,
+                {
+                    pool.erasure_code_profile
+                    for pool in pools.values()
+                    if pool.erasure_code_profile
+                },
+            ),
+            users={
+                name: user
+                for name in sorted(users)
+                if (user := ceph.cephx_user(session, name))
+            },
             option_schemas=schemas,
             class_options=_used(session, osd_options.CLASS, told, schemas),
-            host_options=_used(session, osd_options.HOST, {
-                host: told_hosts[host] for host in told_hosts.keys() & {
-                    osd.location.get('host') for osd in osds}}, schemas),
-            cache_tiers=ceph_cache.of_all_pools(session)))
+            host_options=_used(
+                session,
+                osd_options.HOST,
+                {
+                    host: told_hosts[host]
+                    for host in told_hosts.keys()
+                    & {osd.location.get('host') for osd in osds}
+                },
+                schemas,
+            ),
+            cache_tiers=ceph_cache.of_all_pools(session),
+        ),
+    )
 
 
 def _told(session: ceph_session.Session, mask: str) -> _Told:
@@ -120,9 +167,12 @@ def _told(session: ceph_session.Session, mask: str) -> _Told:
     return told
 
 
-def _used(session: ceph_session.Session, mask: str, told: _Told,
-          schemas: dict[str, osd_options.Schema],
-          ) -> dict[str, state.OsdOptions]:
+def _used(
+    session: ceph_session.Session,
+    mask: str,
+    told: _Told,
+    schemas: dict[str, osd_options.Schema],
+) -> dict[str, state.OsdOptions]:
     """What the OSDs make of what the monitors told them.
 
     :param schemas: {option: schema} of those that the cluster knows.
@@ -130,9 +180,16 @@ def _used(session: ceph_session.Session, mask: str, told: _Told,
     used = {}
     for name, options in told.items():
         try:
-            used[name] = ceph_osds.in_effect(session, mask, name, {
-                option: schemas[option] for option in options
-                if option in schemas})
+            used[name] = ceph_osds.in_effect(
+                session,
+                mask,
+                name,
+                {
+                    option: schemas[option]
+                    for option in options
+                    if option in schemas
+                },
+            )
         # All of them are down; a plan would not go on, an export says so.
         except errors.Unreachable:
             used[name] = state.OsdOptions(name=name, values={})

@@ -20,8 +20,9 @@ from cinder_tiers.observe import keystone
 
 
 @contextlib.contextmanager
-def sessions(catalog: catalogs.Catalog) -> collections.abc.Iterator[
-        dict[str, ceph_session.Session]]:
+def sessions(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[dict[str, ceph_session.Session]]:
     """Opens sessions with the clusters that have a tier.
 
     :returns: a context; {name of the cluster: session}.
@@ -30,12 +31,16 @@ def sessions(catalog: catalogs.Catalog) -> collections.abc.Iterator[
     with contextlib.ExitStack() as stack:
         yield {
             cluster.name: stack.enter_context(ceph_session.session(cluster))
-            for cluster in catalog.clusters_in_use}
+            for cluster in catalog.clusters_in_use
+        }
 
 
-def observe(*, catalog: catalogs.Catalog,
-            connection: openstack.connection.Connection,
-            clusters: dict[str, ceph_session.Session]) -> state.ActualState:
+def observe(
+    *,
+    catalog: catalogs.Catalog,
+    connection: openstack.connection.Connection,
+    clusters: dict[str, ceph_session.Session],
+) -> state.ActualState:
     """The state of Cinder, of the catalog's projects and of each cluster.
 
     :param clusters: {name of the cluster: session}.
@@ -44,13 +49,19 @@ def observe(*, catalog: catalogs.Catalog,
     return state.ActualState(
         cinder=observe_cinder(connection, catalog),
         projects=keystone.observe(connection, catalog.projects),
-        ceph={name: dataclasses.replace(ceph.observe(session, catalog),
-                                        usage=ceph_usage.attempt(session))
-              for name, session in clusters.items()})
+        ceph={
+            name: dataclasses.replace(
+                ceph.observe(session, catalog),
+                usage=ceph_usage.attempt(session),
+            )
+            for name, session in clusters.items()
+        },
+    )
 
 
-def observe_cinder(connection: openstack.connection.Connection,
-                   catalog: catalogs.Catalog) -> state.CinderState:
+def observe_cinder(
+    connection: openstack.connection.Connection, catalog: catalogs.Catalog
+) -> state.CinderState:
     """The state of Cinder, and whether types that would change have volumes.
 
     :param connection: of an administrator.
@@ -58,19 +69,25 @@ def observe_cinder(connection: openstack.connection.Connection,
     """
     found = cinder.observe(connection, named=catalog.volume_types)
     return cinder.with_use(
-        connection, found, plan_volume_types.of_which_use_matters(
-            catalog=catalog, volume_types=found.volume_types))
+        connection,
+        found,
+        plan_volume_types.of_which_use_matters(
+            catalog=catalog, volume_types=found.volume_types
+        ),
+    )
 
 
-def reader(*, connection: openstack.connection.Connection,
-           clusters: dict[str, ceph_session.Session],
-           ) -> collections.abc.Callable[[actions.Key],
-                                         actions.Resource | None]:
+def reader(
+    *,
+    connection: openstack.connection.Connection,
+    clusters: dict[str, ceph_session.Session],
+) -> collections.abc.Callable[[actions.Key], actions.Resource | None]:
     """A function that reads one object as it is in effect.
 
     :param clusters: {name of the cluster: session}.
     :returns: it takes a key, and returns None for what does not exist.
     """
+
     def read(key: actions.Key) -> actions.Resource | None:
         if key.cluster is None:
             return cinder.read(connection, key)

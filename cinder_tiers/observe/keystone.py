@@ -16,9 +16,10 @@ from cinder_tiers.observe.cinder import state as cinder
 _ID = re.compile('[0-9A-Za-z_-]{1,64}')
 
 
-def observe(connection: openstack.connection.Connection,
-            projects: collections.abc.Iterable[str],
-            ) -> dict[str, frozenset[str]]:
+def observe(
+    connection: openstack.connection.Connection,
+    projects: collections.abc.Iterable[str],
+) -> dict[str, frozenset[str]]:
     """The ids of projects, in at most two calls for each.
 
     :param connection: of a user who may list projects.
@@ -30,8 +31,10 @@ def observe(connection: openstack.connection.Connection,
     return {name: _ids(connection, name) for name in projects}
 
 
-def names(connection: openstack.connection.Connection,
-          ids: collections.abc.Iterable[str]) -> dict[str, str | None]:
+def names(
+    connection: openstack.connection.Connection,
+    ids: collections.abc.Iterable[str],
+) -> dict[str, str | None]:
     """The names of projects, in one call for each.
 
     :param connection: of a user who may show projects.
@@ -51,12 +54,14 @@ def names(connection: openstack.connection.Connection,
         except cinder.API_ERRORS as error:
             raise errors.Unreachable(
                 f'Keystone did not show project {ident}, which has access to '
-                f'a volume type: {error}') from error
+                f'a volume type: {error}'
+            ) from error
     return found
 
 
-def _ids(connection: openstack.connection.Connection,
-         name: str) -> frozenset[str]:
+def _ids(
+    connection: openstack.connection.Connection, name: str
+) -> frozenset[str]:
     try:
         ids = {one.id for one in connection.identity.projects(name=name)}
         if _ID.fullmatch(name):
@@ -67,5 +72,6 @@ def _ids(connection: openstack.connection.Connection,
     except cinder.API_ERRORS as error:
         raise errors.Unreachable(
             f'Keystone did not look up project {name!r}: {error}; access: in '
-            f'the tiers file needs a user who may list projects') from error
+            f'the tiers file needs a user who may list projects'
+        ) from error
     return frozenset(ids)

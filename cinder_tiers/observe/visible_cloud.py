@@ -23,10 +23,13 @@ from cinder_tiers.observe.cinder import state as cinder
 
 #: Extra specs that Cinder shows to everybody who sees any (cinder/policies/
 #: type_extra_specs.py, 29.0.0).
-_SHOWN_TO_ALL = frozenset({'RESKEY:availability_zones', 'multiattach',
-                           'replication_enabled'})
-_REFUSALS = (openstack.exceptions.ForbiddenException,
-             openstack.exceptions.NotFoundException)
+_SHOWN_TO_ALL = frozenset(
+    {'RESKEY:availability_zones', 'multiattach', 'replication_enabled'}
+)
+_REFUSALS = (
+    openstack.exceptions.ForbiddenException,
+    openstack.exceptions.NotFoundException,
+)
 _PROJECT_ID = re.compile('[0-9a-f]{32}')
 
 
@@ -43,8 +46,9 @@ def asking(what: str) -> collections.abc.Iterator[None]:
         raise errors.Unreachable(f'{what}: {error}') from error
 
 
-def observe(connection: openstack.connection.Connection, *,
-            project: str | None = None) -> facts.Facts:
+def observe(
+    connection: openstack.connection.Connection, *, project: str | None = None
+) -> facts.Facts:
     """What the user may see of volume types, defaults and backends.
 
     :param connection: of the user.
@@ -57,13 +61,18 @@ def observe(connection: openstack.connection.Connection, *,
     if not known.is_admin and project not in (None, known.project):
         raise errors.Unreachable(
             f'project {project} is not your own; only an administrator of '
-            'block storage can ask for others')
+            'block storage can ask for others'
+        )
     hidden = [*known.hidden]
-    default = project and _default_type(connection, project, known.project,
-                                        known.types, hidden)
+    default = project and _default_type(
+        connection, project, known.project, known.types, hidden
+    )
     return dataclasses.replace(
-        known, default_type=default, backends=_backends(connection, hidden),
-        hidden=tuple(hidden))
+        known,
+        default_type=default,
+        backends=_backends(connection, hidden),
+        hidden=tuple(hidden),
+    )
 
 
 def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
@@ -80,19 +89,26 @@ def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
         # Only an administrator may ask for private types; others get the
         # same answer, whatever they ask for.
         is_admin = {one.id for one in found} != {
-            one.id
-            for one in connection.block_storage.types(is_public='False')}
+            one.id for one in connection.block_storage.types(is_public='False')
+        }
         if not is_admin and not any(
-                set(one.extra_specs or {}) - _SHOWN_TO_ALL for one in found):
+            set(one.extra_specs or {}) - _SHOWN_TO_ALL for one in found
+        ):
             hidden.append(facts.EXTRA_SPECS)
         types = _types(connection, found, own, is_admin, hidden)
-    return facts.Facts(project=own, is_admin=is_admin, types=types,
-                       default_type=None, backends=None,
-                       hidden=tuple(hidden))
+    return facts.Facts(
+        project=own,
+        is_admin=is_admin,
+        types=types,
+        default_type=None,
+        backends=None,
+        hidden=tuple(hidden),
+    )
 
 
-def observe_backends(connection: openstack.connection.Connection,
-                     ) -> tuple[backends.Backend, ...] | None:
+def observe_backends(
+    connection: openstack.connection.Connection,
+) -> tuple[backends.Backend, ...] | None:
     """The backends that report to Cinder; None when they are hidden.
 
     :param connection: of the user.
@@ -110,14 +126,19 @@ def own_project(connection: openstack.connection.Connection) -> str:
     with asking('Keystone gave no token'):
         project = connection.current_project_id
     if not project:
-        raise errors.Unreachable('the token is for no project; log in with '
-                                 'one (--os-project-name)')
+        raise errors.Unreachable(
+            'the token is for no project; log in with one (--os-project-name)'
+        )
     return project
 
 
-def _types(connection: openstack.connection.Connection,
-           found: collections.abc.Iterable, own: str, is_admin: bool,
-           hidden: list[facts.Hidden]) -> tuple[facts.KnownType, ...]:
+def _types(
+    connection: openstack.connection.Connection,
+    found: collections.abc.Iterable,
+    own: str,
+    is_admin: bool,
+    hidden: list[facts.Hidden],
+) -> tuple[facts.KnownType, ...]:
     """All types that the user sees.
 
     A member sees the private types that its project may use, and no others.
@@ -131,22 +152,34 @@ def _types(connection: openstack.connection.Connection,
             try:
                 if is_listed:
                     projects = frozenset(
-                        row['project_id'] for row in
-                        connection.block_storage.get_type_access(one))
+                        row['project_id']
+                        for row in connection.block_storage.get_type_access(
+                            one
+                        )
+                    )
             except openstack.exceptions.ForbiddenException:
                 is_listed = False
-        types.append(facts.KnownType(
-            type_id=one.id, name=one.name, projects=projects,
-            description=one.description or '',
-            extra_specs=dict(one.extra_specs or {})))
+        types.append(
+            facts.KnownType(
+                type_id=one.id,
+                name=one.name,
+                projects=projects,
+                description=one.description or '',
+                extra_specs=dict(one.extra_specs or {}),
+            )
+        )
     if is_admin and not is_listed:
         hidden.append(facts.TYPE_ACCESS)
     return tuple(types)
 
 
-def _default_type(connection: openstack.connection.Connection, project: str,
-                  own: str, types: tuple[facts.KnownType, ...],
-                  hidden: list[facts.Hidden]) -> facts.DefaultType | None:
+def _default_type(
+    connection: openstack.connection.Connection,
+    project: str,
+    own: str,
+    types: tuple[facts.KnownType, ...],
+    hidden: list[facts.Hidden],
+) -> facts.DefaultType | None:
     """The type of requests without one; the cloud's only for `own`.
 
     Cinder tells a user one default type, and not whose it is. All projects'
@@ -159,7 +192,8 @@ def _default_type(connection: openstack.connection.Connection, project: str,
                 if one.project_id == project:
                     return facts.DefaultType(
                         volume_type=_known(types, one.volume_type_id),
-                        is_projects=True)
+                        is_projects=True,
+                    )
         except openstack.exceptions.ForbiddenException:
             is_projects = None
             hidden.append(facts.PROJECT_DEFAULT)
@@ -171,32 +205,42 @@ def _default_type(connection: openstack.connection.Connection, project: str,
             return None
         return facts.DefaultType(
             volume_type=_known(types, default.id, default.name),
-            is_projects=is_projects)
+            is_projects=is_projects,
+        )
 
 
-def _known(types: tuple[facts.KnownType, ...], type_id: str,
-           name: str | None = None) -> facts.KnownType:
-    return next((one for one in types if one.type_id == type_id),
-                facts.KnownType(type_id=type_id, name=name or type_id,
-                                extra_specs={}, projects=frozenset()))
+def _known(
+    types: tuple[facts.KnownType, ...], type_id: str, name: str | None = None
+) -> facts.KnownType:
+    return next(
+        (one for one in types if one.type_id == type_id),
+        facts.KnownType(
+            type_id=type_id,
+            name=name or type_id,
+            extra_specs={},
+            projects=frozenset(),
+        ),
+    )
 
 
-def _backends(connection: openstack.connection.Connection,
-              hidden: list[facts.Hidden],
-              ) -> tuple[backends.Backend, ...] | None:
+def _backends(
+    connection: openstack.connection.Connection,
+    hidden: list[facts.Hidden],
+) -> tuple[backends.Backend, ...] | None:
     with asking('Cinder did not list its backends'):
         try:
             return tuple(
-                backends.Backend(name=pool.name,
-                                 capabilities=pool.capabilities or {})
-                for pool in connection.block_storage.backend_pools())
+                backends.Backend(
+                    name=pool.name, capabilities=pool.capabilities or {}
+                )
+                for pool in connection.block_storage.backend_pools()
+            )
         except openstack.exceptions.ForbiddenException:
             hidden.append(facts.BACKENDS)
             return None
 
 
-def find_project(connection: openstack.connection.Connection,
-                 ref: str) -> str:
+def find_project(connection: openstack.connection.Connection, ref: str) -> str:
     """Id of a project.
 
     :param connection: of the user; who may not list projects names an id.
@@ -211,15 +255,18 @@ def find_project(connection: openstack.connection.Connection,
             return ref
         raise errors.Unreachable(
             f'Keystone did not look up project {ref}: {error}; name its id '
-            'instead') from error
+            'instead'
+        ) from error
     if found is None:
-        raise errors.Unreachable(f'there is no project {ref}; see '
-                                 '"openstack project list"')
+        raise errors.Unreachable(
+            f'there is no project {ref}; see "openstack project list"'
+        )
     return found.id
 
 
-def find_image(connection: openstack.connection.Connection,
-               ref: str) -> facts.KnownImage:
+def find_image(
+    connection: openstack.connection.Connection, ref: str
+) -> facts.KnownImage:
     """An image as the user sees it.
 
     :param connection: of the user.
@@ -230,13 +277,16 @@ def find_image(connection: openstack.connection.Connection,
     with asking(f'Glance did not show image {ref}'):
         found = connection.image.find_image(ref)
     if found is None:
-        raise errors.Unreachable(f'there is no image {ref} that this user '
-                                 'can see; see "openstack image list"')
+        raise errors.Unreachable(
+            f'there is no image {ref} that this user '
+            'can see; see "openstack image list"'
+        )
     return parse_image(found)
 
 
-def read_image(connection: openstack.connection.Connection,
-               image_id: str) -> facts.KnownImage | None:
+def read_image(
+    connection: openstack.connection.Connection, image_id: str
+) -> facts.KnownImage | None:
     """An image by its id; None when it is gone, or not for the user.
 
     :param connection: of the user.
@@ -258,19 +308,27 @@ def parse_image(found: object) -> facts.KnownImage:
     properties = found.properties or {}
     type_ref = properties.get(image_properties.VOLUME_TYPE)
     return facts.KnownImage(
-        image_id=found.id, name=found.name,
+        image_id=found.id,
+        name=found.name,
         type_ref=type_ref if isinstance(type_ref, str) else None,
         stands_for_snapshot=image_properties.boot_device(
-            properties.get(image_properties.BLOCK_DEVICES)) is not None,
+            properties.get(image_properties.BLOCK_DEVICES)
+        )
+        is not None,
         brings_key=image_properties.brings_key(
-            properties.get(image_properties.ENCRYPTION_KEY)),
+            properties.get(image_properties.ENCRYPTION_KEY)
+        ),
         image=decision.Image(
-            owner=found.owner, visibility=found.visibility,
-            tags=frozenset(found.tags or ())))
+            owner=found.owner,
+            visibility=found.visibility,
+            tags=frozenset(found.tags or ()),
+        ),
+    )
 
 
-def find_volume(connection: openstack.connection.Connection, ref: str,
-                known: facts.Facts) -> facts.KnownVolume:
+def find_volume(
+    connection: openstack.connection.Connection, ref: str, known: facts.Facts
+) -> facts.KnownVolume:
     """A volume, in any project when the user is an administrator.
 
     :param connection: of the user.
@@ -281,10 +339,13 @@ def find_volume(connection: openstack.connection.Connection, ref: str,
     """
     with asking(f'Cinder did not show volume {ref}'):
         found = connection.block_storage.find_volume(
-            ref, all_projects=known.is_admin)
+            ref, all_projects=known.is_admin
+        )
     if found is None:
-        raise errors.Unreachable(f'there is no volume {ref} that this user '
-                                 'can see; see "openstack volume list"')
+        raise errors.Unreachable(
+            f'there is no volume {ref} that this user '
+            'can see; see "openstack volume list"'
+        )
     return parse_volume(found, known)
 
 
@@ -295,15 +356,30 @@ def parse_volume(found: object, known: facts.Facts) -> facts.KnownVolume:
     :param known: for its volume type.
     """
     return facts.KnownVolume(
-        volume_id=found.id, name=found.name, status=found.status,
+        volume_id=found.id,
+        name=found.name,
+        status=found.status,
         project=found.project_id or known.project,
-        type_name=found.volume_type, host=found.host,
+        type_name=found.volume_type,
+        host=found.host,
         volume_type=known.find_type(
-            found.volume_type_id or found.volume_type or ''),
+            found.volume_type_id or found.volume_type or ''
+        ),
         image_id=(found.volume_image_metadata or {}).get('image_id'),
         stored_id=found.migration_id,
-        fixed_by=next((fixed_by for source, fixed_by in (
-            (found.source_volume_id, decision.FixedBy.SOURCE_VOLUME),
-            (found.snapshot_id, decision.FixedBy.SNAPSHOT),
-            (found.group_id or found.consistency_group_id,
-             decision.FixedBy.GROUP)) if source), None))
+        fixed_by=next(
+            (
+                fixed_by
+                for source, fixed_by in (
+                    (found.source_volume_id, decision.FixedBy.SOURCE_VOLUME),
+                    (found.snapshot_id, decision.FixedBy.SNAPSHOT),
+                    (
+                        found.group_id or found.consistency_group_id,
+                        decision.FixedBy.GROUP,
+                    ),
+                )
+                if source
+            ),
+            None,
+        ),
+    )

@@ -28,13 +28,14 @@ LOG = logging.getLogger(__name__)
 #: TierWeigher. Not in the filter properties: Cinder sends them to
 #: cinder-volume.
 _placed: weakref.WeakKeyDictionary[
-    cinder_context.RequestContext,
-    wishes_of_doors.Placement] = weakref.WeakKeyDictionary()
+    cinder_context.RequestContext, wishes_of_doors.Placement
+] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def placement_of(context: cinder_context.RequestContext,
-                 ) -> wishes_of_doors.Placement | None:
+def placement_of(
+    context: cinder_context.RequestContext,
+) -> wishes_of_doors.Placement | None:
     """Where this request goes, if it was given a tier.
 
     :param context: of the request.
@@ -44,8 +45,10 @@ def placement_of(context: cinder_context.RequestContext,
         return _placed.get(context)
 
 
-def _remember(context: cinder_context.RequestContext,
-              placed: wishes_of_doors.Placement | None) -> None:
+def _remember(
+    context: cinder_context.RequestContext,
+    placed: wishes_of_doors.Placement | None,
+) -> None:
     with _lock:
         if placed is not None and placed.tier_type is not None:
             _placed[context] = placed
@@ -57,8 +60,11 @@ def _remember(context: cinder_context.RequestContext,
 class TierFilter(filters.BaseBackendFilter):
     """Keeps the backends of the tier that the image of a volume asks for."""
 
-    def filter_all(self, filter_obj_list: collections.abc.Iterable,
-                   filter_properties: dict) -> list:
+    def filter_all(
+        self,
+        filter_obj_list: collections.abc.Iterable,
+        filter_properties: dict,
+    ) -> list:
         """The backends that may take the volume.
 
         :param filter_obj_list: states of the backends that are left.
@@ -90,8 +96,9 @@ class TierFilter(filters.BaseBackendFilter):
         verdict = placed.decision.verdict
         _remember(wish.context, placed)
         if verdict is decision.Verdict.TIER:
-            kept = matching.matcher_of(
-                placed.tier_type.extra_specs).keep(backends)
+            kept = matching.matcher_of(placed.tier_type.extra_specs).keep(
+                backends
+            )
             if kept or not backends or not scheduler.learns_zones():
                 return kept
             return TierFilter._keep(backends, wish)
@@ -112,8 +119,9 @@ class TierFilter(filters.BaseBackendFilter):
         return guard.keep_permitted(backends, wish, state)
 
     @staticmethod
-    def _on_failure(backends: list, filter_properties: dict,
-                    error: Exception) -> list:
+    def _on_failure(
+        backends: list, filter_properties: dict, error: Exception
+    ) -> list:
         """What is left when our own code fails.
 
         Cinder places what has a type of its own. What leaves the choice to
@@ -127,20 +135,29 @@ class TierFilter(filters.BaseBackendFilter):
             try:
                 kept = _without_private(backends, filter_properties)
             except Exception as second:  # noqa: BLE001
-                error.add_note(f'{type(second).__name__} when the backends '
-                               'of private tiers were looked for')
+                error.add_note(
+                    f'{type(second).__name__} when the backends '
+                    'of private tiers were looked for'
+                )
                 kept = []
-        LOG.error('TierFilter failed (request %(request)s); %(kept)d of '
-                  '%(all)d backends are left.',
-                  {'request': getattr(context, 'request_id', None),
-                   'kept': len(kept), 'all': len(backends)}, exc_info=error)
+        LOG.error(
+            'TierFilter failed (request %(request)s); %(kept)d of '
+            '%(all)d backends are left.',
+            {
+                'request': getattr(context, 'request_id', None),
+                'kept': len(kept),
+                'all': len(backends),
+            },
+            exc_info=error,
+        )
         return kept
 
 
 def _may_retype(filter_properties: dict) -> bool:
     retype = wishes.read_retype(filter_properties)
     return retype is None or guard.may_retype(
-        retype, door.of_process('scheduler').applied(retype.context))
+        retype, door.of_process('scheduler').applied(retype.context)
+    )
 
 
 def _without_private(backends: list, filter_properties: dict) -> list:
@@ -148,10 +165,12 @@ def _without_private(backends: list, filter_properties: dict) -> list:
     if not _may_retype(filter_properties):
         return []
     if filter_properties.get('resource_type') and not (
-            wishes.follows_image(filter_properties)
-            or wishes.read_unbound(filter_properties)):
+        wishes.follows_image(filter_properties)
+        or wishes.read_unbound(filter_properties)
+    ):
         return backends
     context = filter_properties['context']
     state = door.of_process('scheduler').applied(context)
     return guard.keep_permitted(
-        backends, wishes.read_bare(filter_properties), state)
+        backends, wishes.read_bare(filter_properties), state
+    )

@@ -11,8 +11,9 @@ from cinder_tiers.doors import matching
 from cinder_tiers.doors import wish as wishes
 
 
-def keep_permitted(backends: list, wish: wishes.Wish,
-                   state: applied.AppliedState) -> list:
+def keep_permitted(
+    backends: list, wish: wishes.Wish, state: applied.AppliedState
+) -> list:
     """The backends that do not serve only tiers closed to a project.
 
     A backend that serves no tier is for all; so is one that serves, beside a
@@ -32,8 +33,10 @@ def keep_permitted(backends: list, wish: wishes.Wish,
         # One that names no backend claims none.
         if not matcher.names_capabilities:
             continue
-        is_open = (volume_type.projects is None
-                   or wish.project in volume_type.projects)
+        is_open = (
+            volume_type.projects is None
+            or wish.project in volume_type.projects
+        )
         try:
             served = matcher.keep(backends)
         # With extra specs that Cinder cannot match no volume is ever made.
@@ -50,7 +53,9 @@ def may_retype(retype: wishes.Retype, state: applied.AppliedState) -> bool:
     :param retype: the request.
     :param state: the applied tiers.
     """
-    return all(retype.project in (volume_type.projects or ())
-               for volume_type in state.marked
-               if volume_type.type_id == retype.type_id
-               and volume_type.projects is not None)
+    return all(
+        retype.project in (volume_type.projects or ())
+        for volume_type in state.marked
+        if volume_type.type_id == retype.type_id
+        and volume_type.projects is not None
+    )

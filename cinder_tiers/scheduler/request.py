@@ -31,13 +31,19 @@ _FIXED_BY = {
     'group_id': decision.FixedBy.GROUP,
     'resource_backend': decision.FixedBy.GROUP,
 }
-_FOLLOWS_IMAGE = decision.NamedType(source=decision.TypeSource.REQUEST,
-                                    follows_image=True)
+_FOLLOWS_IMAGE = decision.NamedType(
+    source=decision.TypeSource.REQUEST, follows_image=True
+)
 _ENCRYPTED = frozenset({decision.Feature.ENCRYPTION})
 #: Extra specs by which an operator says where volumes of a type lie.
-_BACKEND_NAMES = frozenset({
-    'volume_backend_name', 'capabilities:volume_backend_name', 'pool_name',
-    'capabilities:pool_name'})
+_BACKEND_NAMES = frozenset(
+    {
+        'volume_backend_name',
+        'capabilities:volume_backend_name',
+        'pool_name',
+        'capabilities:pool_name',
+    }
+)
 _CREATES = (None, 'create_volume')
 _MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
 
@@ -58,12 +64,14 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
     volume_id = spec.get('volume_id')
     operation = spec.get('operation')
     properties = spec.get('volume_properties') or {}
-    common = {'context': context, 'named_type': named, 'keeps_type': True,
-              'project': (properties.get('project_id') or context.project_id
-                          or ''),
-              'zone': _zone(spec, properties)}
-    if operation == 'create_group' or (spec.get('group_id')
-                                       and not volume_id):
+    common = {
+        'context': context,
+        'named_type': named,
+        'keeps_type': True,
+        'project': (properties.get('project_id') or context.project_id or ''),
+        'zone': _zone(spec, properties),
+    }
+    if operation == 'create_group' or (spec.get('group_id') and not volume_id):
         if named is None:
             return None
         # Its volumes go where it is: as for a volume without an image.
@@ -75,21 +83,28 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
     snapshot_id = spec.get('snapshot_id')
     if moves:
         image_ref = image_metadata.image_of(
-            db_api.volume_glance_metadata_get, context, volume_id)
+            db_api.volume_glance_metadata_get, context, volume_id
+        )
     elif operation not in _CREATES:
         return None
     elif snapshot_id and not spec.get('resource_backend'):
         # Cinder's snapshot_same_host is off: any backend may take it.
         image_ref = image_metadata.image_of(
-            db_api.volume_snapshot_glance_metadata_get, context, snapshot_id)
+            db_api.volume_snapshot_glance_metadata_get, context, snapshot_id
+        )
     else:
         image_ref = spec.get('image_id')
         fixed_by = _fixed_by(spec)
     return wish.Wish(
-        **common, volume_id=volume_id, moves=moves, image_ref=image_ref,
-        fixed_by=fixed_by, type_offers=(
-            _ENCRYPTED if properties.get('encryption_key_id')
-            else frozenset()))
+        **common,
+        volume_id=volume_id,
+        moves=moves,
+        image_ref=image_ref,
+        fixed_by=fixed_by,
+        type_offers=(
+            _ENCRYPTED if properties.get('encryption_key_id') else frozenset()
+        ),
+    )
 
 
 def read_unbound(filter_properties: dict) -> wish.Wish | None:
@@ -108,7 +123,8 @@ def read_unbound(filter_properties: dict) -> wish.Wish | None:
     spec = filter_properties.get('request_spec') or {}
     operation = spec.get('operation')
     if spec.get('resource_backend') or (
-            operation not in (*_CREATES, 'create_group', 'retype_volume')):
+        operation not in (*_CREATES, 'create_group', 'retype_volume')
+    ):
         return None
     return read_bare(filter_properties)
 
@@ -122,9 +138,11 @@ def read_bare(filter_properties: dict) -> wish.Wish:
     context = filter_properties['context']
     properties = spec.get('volume_properties') or {}
     return wish.Wish(
-        context=context, volume_id=spec.get('volume_id'),
+        context=context,
+        volume_id=spec.get('volume_id'),
         moves=spec.get('operation') in _MOVES,
-        project=properties.get('project_id') or context.project_id or '')
+        project=properties.get('project_id') or context.project_id or '',
+    )
 
 
 def follows_image(filter_properties: dict) -> bool:
@@ -133,9 +151,10 @@ def follows_image(filter_properties: dict) -> bool:
     :param filter_properties: as FilterScheduler fills them in.
     """
     # Without a default, some of Cinder's objects would load the specs.
-    return extra_specs.follows_image((
-        filter_properties.get('resource_type') or {}).get(
-            'extra_specs', None) or {})
+    return extra_specs.follows_image(
+        (filter_properties.get('resource_type') or {}).get('extra_specs', None)
+        or {}
+    )
 
 
 def read_retype(filter_properties: dict) -> wish.Retype | None:
@@ -159,13 +178,14 @@ def read_retype(filter_properties: dict) -> wish.Retype | None:
         return None
     properties = spec.get('volume_properties') or {}
     return wish.Retype(
-        context=context, type_id=volume_type.get('id'),
-        project=properties.get('project_id') or context.project_id or '')
+        context=context,
+        type_id=volume_type.get('id'),
+        project=properties.get('project_id') or context.project_id or '',
+    )
 
 
 def _zone(spec: dict, properties: dict) -> str | None:
-    """The zone to which Cinder sends a volume, unless it may be any of many.
-    """
+    """The zone to which Cinder sends a volume, if it is one and not many."""
     zones = spec.get('availability_zones') or []
     if zones:
         return zones[0] if len(zones) == 1 else None

@@ -41,12 +41,14 @@ class TierWeigher(weights.BaseHostWeigher):
 
     def _weigh_object(self, obj: object, weight_properties: dict) -> float:
         """The weight of one backend; see `weigh_objects`."""
-        weighed = self.weigh_objects([weights.WeighedHost(obj, 0.0)],
-                                     weight_properties)
+        weighed = self.weigh_objects(
+            [weights.WeighedHost(obj, 0.0)], weight_properties
+        )
         return weighed[0] if weighed else 0.0
 
-    def weigh_objects(self, weighed_obj_list: list,
-                      weight_properties: dict) -> list[float]:
+    def weigh_objects(
+        self, weighed_obj_list: list, weight_properties: dict
+    ) -> list[float]:
         """The weight of each backend.
 
         :param weighed_obj_list: WeighedHost objects.
@@ -65,9 +67,10 @@ class TierWeigher(weights.BaseHostWeigher):
             return weighed
         except Exception:
             context = weight_properties.get('context')
-            LOG.exception('TierWeigher failed (request %s); the other '
-                          'weighers decide.',
-                          getattr(context, 'request_id', None))
+            LOG.exception(
+                'TierWeigher failed (request %s); the other weighers decide.',
+                getattr(context, 'request_id', None),
+            )
             return []
 
     @staticmethod
@@ -76,14 +79,22 @@ class TierWeigher(weights.BaseHostWeigher):
         if context is None:
             return []
         placed = tier_filter.placement_of(context)
-        specs = placed.tier_type.extra_specs if placed else (
-            properties.get('resource_type') or {}).get(
-                'extra_specs', None) or {}
+        specs = (
+            placed.tier_type.extra_specs
+            if placed
+            else (properties.get('resource_type') or {}).get(
+                'extra_specs', None
+            )
+            or {}
+        )
         name = specs.get(state.OVERFLOW)
         if not name or not specs.get(state.NAME):
             return []
-        applied = (placed.state if placed
-                   else door.of_process('scheduler').applied(context))
+        applied = (
+            placed.state
+            if placed
+            else door.of_process('scheduler').applied(context)
+        )
         other = applied.types.get(name)
         if other is None or name == specs[state.NAME]:
             return []

@@ -22,9 +22,12 @@ FAILURE = upgradecheck.Code.FAILURE
 _NO_TYPE = 'the follow_image_types of the tiers file'
 
 
-def result(*, failures: collections.abc.Sequence[str] = (),
-           warnings: collections.abc.Sequence[str] = (),
-           otherwise: str | None = None) -> upgradecheck.Result:
+def result(
+    *,
+    failures: collections.abc.Sequence[str] = (),
+    warnings: collections.abc.Sequence[str] = (),
+    otherwise: str | None = None,
+) -> upgradecheck.Result:
     """A result with all that was found.
 
     :param failures: sentences on what must be mended first.
@@ -34,12 +37,14 @@ def result(*, failures: collections.abc.Sequence[str] = (),
     found = [*failures, *warnings]
     return upgradecheck.Result(
         FAILURE if failures else WARNING if warnings else SUCCESS,
-        ' '.join(found) or otherwise)
+        ' '.join(found) or otherwise,
+    )
 
 
-def options(group: cfg.ConfigOpts.GroupAttr,
-            written: collections.abc.Mapping[str, str],
-            ) -> upgradecheck.Result:
+def options(
+    group: cfg.ConfigOpts.GroupAttr,
+    written: collections.abc.Mapping[str, str],
+) -> upgradecheck.Result:
     """Whether the options of the doors can be read, and are known.
 
     :param group: what `conf.register` returned.
@@ -53,13 +58,19 @@ def options(group: cfg.ConfigOpts.GroupAttr,
         except (cfg.Error, ValueError) as error:
             # oslo.config puts internals before this.
             why = str(error).rpartition('is not valid: ')[2]
-            failures.append(f'[{conf.GROUP}] {name} cannot be read: {why}; '
-                            'correct it, for the doors cannot start with it.')
-    return result(failures=failures, warnings=[
-        f'[{conf.GROUP}] {name} in {file} is no option of this version; '
-        f'expected one of {", ".join(known)}; correct or remove it.'
-        for name, file in written.items()
-        if name.replace('-', '_') not in known])
+            failures.append(
+                f'[{conf.GROUP}] {name} cannot be read: {why}; '
+                'correct it, for the doors cannot start with it.'
+            )
+    return result(
+        failures=failures,
+        warnings=[
+            f'[{conf.GROUP}] {name} in {file} is no option of this version; '
+            f'expected one of {", ".join(known)}; correct or remove it.'
+            for name, file in written.items()
+            if name.replace('-', '_') not in known
+        ],
+    )
 
 
 def tiers(state: applied.AppliedState) -> upgradecheck.Result:
@@ -69,60 +80,79 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
     """
     if not state.tiers and not state.problems:
         return result(otherwise='no tier is applied')
-    fallbacks = {tier.name: tier.type_zones for tier in sorted(
-        state.tiers, key=lambda tier: tier.name) if tier.fallback}
-    warnings = [f'{fault.found}; run "openstack tier plan".'
-                for fault in fallback_rules.find_faults(fallbacks)]
+    fallbacks = {
+        tier.name: tier.type_zones
+        for tier in sorted(state.tiers, key=lambda tier: tier.name)
+        if tier.fallback
+    }
+    warnings = [
+        f'{fault.found}; run "openstack tier plan".'
+        for fault in fallback_rules.find_faults(fallbacks)
+    ]
     if not _following(state):
         warnings.append(
             'No volume type leaves the choice to the image, so tags count '
             'only for requests without a type; see follow_image_types of '
-            'the tiers file.')
+            'the tiers file.'
+        )
     names: dict[int, str] = {}
     for tier in sorted(state.tiers, key=lambda tier: tier.name):
         if tier.tags and tier.priority in names:
-            warnings.append(f'Tiers {names[tier.priority]} and {tier.name} '
-                            f'both have priority {tier.priority}; give one '
-                            'of them another in the tiers file, and apply '
-                            'it.')
+            warnings.append(
+                f'Tiers {names[tier.priority]} and {tier.name} '
+                f'both have priority {tier.priority}; give one '
+                'of them another in the tiers file, and apply '
+                'it.'
+            )
         elif tier.tags:
             names[tier.priority] = tier.name
         if tier.overflow and tier.overflow not in state.types:
-            warnings.append(f'Tier {tier.name} overflows to '
-                            f'{tier.overflow}, which is no tier; run '
-                            '"openstack tier plan".')
+            warnings.append(
+                f'Tier {tier.name} overflows to '
+                f'{tier.overflow}, which is no tier; run '
+                '"openstack tier plan".'
+            )
     return result(
         failures=[f'A tier is left out: {one}.' for one in state.problems],
         warnings=warnings,
         otherwise=f'tiers: {len(state.tiers)}, of which the fallback: '
-                  f'{", ".join(fallbacks) or "none"}')
+        f'{", ".join(fallbacks) or "none"}',
+    )
 
 
-def default_type(state: applied.AppliedState, *,
-                 default_type: str | None) -> upgradecheck.Result:
+def default_type(
+    state: applied.AppliedState, *, default_type: str | None
+) -> upgradecheck.Result:
     """Whether volumes of Cinder's default type have a tier to go to.
 
     :param state: the applied tiers.
     :param default_type: the option default_volume_type.
     """
     found = state.find(default_type)
-    if found is None or not found.follows_image or any(
-            tier.fallback for tier in state.tiers):
+    if (
+        found is None
+        or not found.follows_image
+        or any(tier.fallback for tier in state.tiers)
+    ):
         return result()
-    text = (f'default_volume_type is {default_type}, which leaves the choice '
-            'to the image, but no applied tier is the fallback, so blank '
-            'volumes, and those of untagged images, go to any backend that '
-            'their project may use; apply a tier with fallback: true, or set '
-            'a default_volume_type that names a backend.')
+    text = (
+        f'default_volume_type is {default_type}, which leaves the choice '
+        'to the image, but no applied tier is the fallback, so blank '
+        'volumes, and those of untagged images, go to any backend that '
+        'their project may use; apply a tier with fallback: true, or set '
+        'a default_volume_type that names a backend.'
+    )
     # Without tiers Cinder alone places all volumes, as it may be wanted while
     # the first tier is not applied.
     return result(failures=[text]) if state.tiers else result(warnings=[text])
 
 
-def scheduler(state: applied.AppliedState, *,
-              filters: collections.abc.Sequence[str],
-              weighers: collections.abc.Sequence[str],
-              ) -> upgradecheck.Result:
+def scheduler(
+    state: applied.AppliedState,
+    *,
+    filters: collections.abc.Sequence[str],
+    weighers: collections.abc.Sequence[str],
+) -> upgradecheck.Result:
     """Whether the scheduler door is open.
 
     The API door alone keeps no project off the backends of a private tier: a
@@ -133,32 +163,41 @@ def scheduler(state: applied.AppliedState, *,
     :param weighers: the option scheduler_default_weighers.
     """
     failures, warnings = [], []
-    private = sorted(tier.name for tier in state.tiers
-                     if tier.projects is not None)
+    private = sorted(
+        tier.name for tier in state.tiers if tier.projects is not None
+    )
     if private and 'TierFilter' not in filters:
         failures.append(
             f'Tiers are private ({", ".join(private)}), but '
             'scheduler_default_filters has no TierFilter (found '
             f'{",".join(filters)}), and nothing else keeps volumes without a '
             'tier off their backends; append it on every host with '
-            'cinder-scheduler (it does no harm on the others).')
+            'cinder-scheduler (it does no harm on the others).'
+        )
     elif state.tiers and 'TierFilter' not in filters:
         warnings.append(
             'Tiers are applied, but scheduler_default_filters has no '
             f'TierFilter (found {",".join(filters)}); append it, unless '
-            'cinder-scheduler does not run on this host.')
+            'cinder-scheduler does not run on this host.'
+        )
     overflowing = sorted(tier.name for tier in state.tiers if tier.overflow)
     if overflowing and 'TierWeigher' not in weighers:
         warnings.append(
             f'Tiers overflow ({", ".join(overflowing)}), but '
             'scheduler_default_weighers has no TierWeigher (found '
             f'{",".join(weighers)}), so nothing prefers their own backends; '
-            'append it, unless cinder-scheduler does not run on this host.')
+            'append it, unless cinder-scheduler does not run on this host.'
+        )
     return result(failures=failures, warnings=warnings)
 
 
-def api(state: applied.AppliedState, *, file: str, door: paste.Door,
-        default_type: str | None) -> upgradecheck.Result:
+def api(
+    state: applied.AppliedState,
+    *,
+    file: str,
+    door: paste.Door,
+    default_type: str | None,
+) -> upgradecheck.Result:
     """Whether the API door is open, and the default type suits it.
 
     :param state: the applied tiers.
@@ -171,22 +210,36 @@ def api(state: applied.AppliedState, *, file: str, door: paste.Door,
     if not state.tiers:
         return result(otherwise='no tier is applied')
     if not door.is_open:
-        return result(warnings=[
-            f'Tiers are applied, but no filter of {file}, {door.pipeline}, '
-            f'has paste.filter_factory = {paste.FACTORY}; put it right '
-            'before the application, or else quota, QoS and access are not '
-            'those of the tier.'])
+        return result(
+            warnings=[
+                f'Tiers are applied, but no filter of {file}, '
+                f'{door.pipeline}, '
+                f'has paste.filter_factory = {paste.FACTORY}; put it right '
+                'before the application, or else quota, QoS and access are '
+                'not '
+                'those of the tier.'
+            ]
+        )
     found = state.find(default_type)
     if found is None or not found.follows_image:
-        return result(warnings=[
-            f'default_volume_type is {default_type}, which does not leave '
-            'the choice to the image, so tags do not count for clients that '
-            'send the default type, such as Horizon; expected one of '
-            f'{", ".join(_following(state)) or _NO_TYPE}.'])
+        return result(
+            warnings=[
+                f'default_volume_type is {default_type}, which does not leave '
+                'the choice to the image, so tags do not count for clients '
+                'that '
+                'send the default type, such as Horizon; expected one of '
+                f'{", ".join(_following(state)) or _NO_TYPE}.'
+            ]
+        )
     return result()
 
 
 def _following(state: applied.AppliedState) -> list[str]:
     # Names and ids are keys alike; the ids are of no use to a person.
-    return sorted({found.name for found in state.by_ident.values()
-                   if found.follows_image})
+    return sorted(
+        {
+            found.name
+            for found in state.by_ident.values()
+            if found.follows_image
+        }
+    )

@@ -43,21 +43,26 @@ class Checks(upgradecheck.UpgradeCommands):
         self._conf = conf
         # oslo.service's, which comes with all of eventlet.
         if 'api_paste_config' not in conf:
-            conf.register_opt(cfg.StrOpt('api_paste_config',
-                                         default='api-paste.ini'))
+            conf.register_opt(
+                cfg.StrOpt('api_paste_config', default='api-paste.ini')
+            )
 
     @functools.cached_property
     def _state(self) -> applied.AppliedState | str:
         """The applied tiers, or why they cannot be read."""
         try:
             return applied.read_applied(context.get_admin_context())
-        except (db_exception.DBError,
-                db_exception.CantStartEngineError) as error:
+        except (
+            db_exception.DBError,
+            db_exception.CantStartEngineError,
+        ) as error:
             found = str(error).partition('\n')[0]
-            return (f'The applied tiers cannot be read from Cinder\'s '
-                    f'database: {found}. Run the check where '
-                    'cinder.conf has [database] connection, after '
-                    'cinder-manage db sync.')
+            return (
+                f"The applied tiers cannot be read from Cinder's "
+                f'database: {found}. Run the check where '
+                'cinder.conf has [database] connection, after '
+                'cinder-manage db sync.'
+            )
 
     def _check_options(self) -> upgradecheck.Result:
         try:
@@ -75,32 +80,42 @@ class Checks(upgradecheck.UpgradeCommands):
         if isinstance(self._state, str):
             return checks.result(warnings=['The applied tiers are unknown.'])
         return checks.scheduler(
-            self._state, filters=self._conf.scheduler_default_filters,
-            weighers=self._conf.scheduler_default_weighers)
+            self._state,
+            filters=self._conf.scheduler_default_filters,
+            weighers=self._conf.scheduler_default_weighers,
+        )
 
     def _check_default_type(self) -> upgradecheck.Result:
         if isinstance(self._state, str):
             return checks.result(warnings=['The applied tiers are unknown.'])
         return checks.default_type(
-            self._state, default_type=self._conf.default_volume_type)
+            self._state, default_type=self._conf.default_volume_type
+        )
 
     def _check_api(self) -> upgradecheck.Result:
         file = self._conf.find_file(self._conf.api_paste_config)
         if file is None:
             return checks.result(
-                otherwise=f'this host has no {self._conf.api_paste_config}')
+                otherwise=f'this host has no {self._conf.api_paste_config}'
+            )
         try:
             door = paste.find_door(
                 pathlib.Path(file).read_text('utf-8'),
                 strategy=self._conf.auth_strategy,
-                is_limited=self._conf.api_rate_limit)
+                is_limited=self._conf.api_rate_limit,
+            )
         except (OSError, ValueError) as error:
-            return checks.result(failures=[
-                f'{file}: {error}. Compare it with that of Cinder.'])
+            return checks.result(
+                failures=[f'{file}: {error}. Compare it with that of Cinder.']
+            )
         if isinstance(self._state, str):
             return checks.result(warnings=['The applied tiers are unknown.'])
-        return checks.api(self._state, file=file, door=door,
-                          default_type=self._conf.default_volume_type)
+        return checks.api(
+            self._state,
+            file=file,
+            door=door,
+            default_type=self._conf.default_volume_type,
+        )
 
     _upgrade_checks = (
         ('Options', _check_options),
@@ -111,8 +126,9 @@ class Checks(upgradecheck.UpgradeCommands):
     )
 
 
-def _written(conf: cfg.ConfigOpts,
-             ) -> collections.abc.Iterator[tuple[str, str]]:
+def _written(
+    conf: cfg.ConfigOpts,
+) -> collections.abc.Iterator[tuple[str, str]]:
     """Options as written in our section, each with its file.
 
     oslo.config tells only of options that it knows.
@@ -134,13 +150,19 @@ def main() -> int | str:
         or the text of an error, with which the process ends with 1.
     """
     try:
-        return upgradecheck.main(config.CONF, 'cinder', Checks(config.CONF),
-                                 argv=sys.argv[1:])
-    except (cfg.ConfigFilesNotFoundError, cfg.ConfigDirNotFoundError,
-            cfg.ConfigFilesPermissionDeniedError,
-            cfg.ConfigFileParseError) as error:
-        return (f'ERROR: {error}\nName readable files of Cinder with '
-                '--config-file or --config-dir.')
+        return upgradecheck.main(
+            config.CONF, 'cinder', Checks(config.CONF), argv=sys.argv[1:]
+        )
+    except (
+        cfg.ConfigFilesNotFoundError,
+        cfg.ConfigDirNotFoundError,
+        cfg.ConfigFilesPermissionDeniedError,
+        cfg.ConfigFileParseError,
+    ) as error:
+        return (
+            f'ERROR: {error}\nName readable files of Cinder with '
+            '--config-file or --config-dir.'
+        )
 
 
 if __name__ == '__main__':

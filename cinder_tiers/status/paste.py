@@ -14,8 +14,9 @@ FACTORY = 'cinder_tiers.api:filter_factory'
 _ROOT = 'composite:osapi_volume'
 _PATH = '/v3'
 #: What makes the request's context; the door must come after it.
-_CONTEXT_FILTERS = frozenset({'keystonecontext', 'noauth',
-                              'noauth_include_project_id'})
+_CONTEXT_FILTERS = frozenset(
+    {'keystonecontext', 'noauth', 'noauth_include_project_id'}
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,30 +54,40 @@ def find_door(text: str, *, strategy: str, is_limited: bool) -> Door:
         raise ValueError(
             f'found {_PATH} = {name or "(nothing)"} in [{_ROOT}], expected '
             f'the name of a composite section that has {strategy}, the '
-            'auth_strategy of cinder.conf')
+            'auth_strategy of cinder.conf'
+        )
     option = strategy
     if not is_limited and parsed.has_option(section, f'{strategy}_nolimit'):
         option = f'{strategy}_nolimit'
     filters = parsed.get(section, option).split()[:-1]
-    ours = {one.partition(':')[2] for one in parsed.sections()
-            if one.startswith('filter:') and parsed.get(
-                one, 'paste.filter_factory', fallback='') == FACTORY}
-    return Door(pipeline=f'[{section}] {option}',
-                is_open=bool(ours.intersection(filters)),
-                fault=_fault(filters, ours))
+    ours = {
+        one.partition(':')[2]
+        for one in parsed.sections()
+        if one.startswith('filter:')
+        and parsed.get(one, 'paste.filter_factory', fallback='') == FACTORY
+    }
+    return Door(
+        pipeline=f'[{section}] {option}',
+        is_open=bool(ours.intersection(filters)),
+        fault=_fault(filters, ours),
+    )
 
 
 def _fault(filters: list[str], ours: set[str]) -> str:
     places = [index for index, name in enumerate(filters) if name in ours]
     if not places:
         if 'tiers' in filters:
-            return ('the filter tiers is in the pipeline, but [filter:tiers] '
-                    f'with paste.filter_factory = {FACTORY} is not in the '
-                    'file; add it')
+            return (
+                'the filter tiers is in the pipeline, but [filter:tiers] '
+                f'with paste.filter_factory = {FACTORY} is not in the '
+                'file; add it'
+            )
         return ''
     if len(places) > 1:
         return 'the filter is there more than once; remove all but the last'
-    if _CONTEXT_FILTERS.intersection(filters[places[0] + 1:]):
-        return ('the filter comes before the one that tells the project of a '
-                'request; put it right before the application')
+    if _CONTEXT_FILTERS.intersection(filters[places[0] + 1 :]):
+        return (
+            'the filter comes before the one that tells the project of a '
+            'request; put it right before the application'
+        )
     return ''

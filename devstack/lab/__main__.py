@@ -66,22 +66,39 @@ def main() -> int:
     except stages.StagesFailed as failed:
         for result in failed.results:
             if result.problem:
-                print(f"\n{result.name}: {result.problem}", file=sys.stderr)
+                print(f'\n{result.name}: {result.problem}', file=sys.stderr)
         if failed.skipped:
-            print(f"\nnot started: {', '.join(failed.skipped)}",
-                  file=sys.stderr)
-        print("After the cure run the same command again: it goes on where "
-              "this one stopped.", file=sys.stderr)
-    except (preflight.Unfit, lab_layout.LayoutError, commands.CommandFailed,
-            infrastructure.NotReady, lab_supervisor.SupervisorError,
-            ceph.CephError, ceph_throttle.ThrottleError, RuntimeError,
-            OSError, Absent, restart.NoSuchService,
-            second_ceph.SecondCephError, debian_image.DebianImageError,
-            workshop.GuestImageError) as problem:
-        print(f"lab.sh: {problem}", file=sys.stderr)
+            print(
+                f'\nnot started: {", ".join(failed.skipped)}', file=sys.stderr
+            )
+        print(
+            'After the cure run the same command again: it goes on where '
+            'this one stopped.',
+            file=sys.stderr,
+        )
+    except (
+        preflight.Unfit,
+        lab_layout.LayoutError,
+        commands.CommandFailed,
+        infrastructure.NotReady,
+        lab_supervisor.SupervisorError,
+        ceph.CephError,
+        ceph_throttle.ThrottleError,
+        RuntimeError,
+        OSError,
+        Absent,
+        restart.NoSuchService,
+        second_ceph.SecondCephError,
+        debian_image.DebianImageError,
+        workshop.GuestImageError,
+    ) as problem:
+        print(f'lab.sh: {problem}', file=sys.stderr)
     except KeyboardInterrupt:
-        print("\nlab.sh: interrupted; what runs is left running "
-              "(devstack/lab.sh down stops it)", file=sys.stderr)
+        print(
+            '\nlab.sh: interrupted; what runs is left running '
+            '(devstack/lab.sh down stops it)',
+            file=sys.stderr,
+        )
         return 130
     return 1
 
@@ -92,52 +109,90 @@ class Absent(Exception):
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="lab.sh", epilog=EPILOG,
+        prog='lab.sh',
+        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="A real OpenStack cloud with Ceph on one machine, for "
-        "cinder-tiers. Loopback only.")
-    verbs = parser.add_subparsers(required=True, metavar="COMMAND")
+        description='A real OpenStack cloud with Ceph on one machine, for '
+        'cinder-tiers. Loopback only.',
+    )
+    verbs = parser.add_subparsers(required=True, metavar='COMMAND')
 
     def verb(name: str, run, text: str) -> argparse.ArgumentParser:
         sub = verbs.add_parser(name, help=text, description=text)
         sub.set_defaults(run=run)
         return sub
 
-    sub = verb("up", _up, "start what does not run; set it up at the first "
-               "time")
-    sub.add_argument("--threads", choices=lab_layout.THREADS,
-                     help="of Cinder's services, as by "
-                     "OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the "
-                     "choice, which is eventlet at first")
-    sub = verb("restart", _restart, "restart services, for example after a "
-               "change of configuration or code, and wait until they answer")
-    sub.add_argument("service", nargs="+", help="as status shows it")
-    sub = verb("second-ceph", _second_ceph, "a second Ceph cluster in a lab "
-               "that runs: up makes it a part of the lab, destroy removes it "
-               "with its data")
-    sub.add_argument("action", choices=("up", "destroy"))
-    verb("debian-image", _debian_image, "have a Debian with cloud-init as an "
-         "image in a lab that runs, and a flavor for it; built once")
-    sub = verb("scratch-disk", _scratch_disk, "the disk that the task layers "
-               "overwrites, as slow as those of hdd OSDs: up makes it, as "
-               "the command up does, destroy removes it")
-    sub.add_argument("action", choices=("up", "destroy"))
-    sub = verb("status", _status, "show each service: state, pid, memory and, "
-               "on failure, the log line that matters")
-    sub.add_argument("-f", "--format", choices=("table", "json"),
-                     default="table")
-    verb("down", _down, "stop everything; data stays")
-    sub = verb("destroy", _destroy, "stop everything and remove it")
-    sub.add_argument("--keep-downloads", action="store_true",
-                     help="leave Python environment and guest image")
-    sub = verb("logs", _logs, "print the end of a service's log")
-    sub.add_argument("service", nargs="?", help="all services if left out")
-    sub.add_argument("-n", "--lines", type=int, default=20)
-    verb("openrc", _openrc, "print the variables that clients need")
-    sub = verb("demo", _demo, "start the lab, show where volumes of tagged "
-               "images land, and measure each tier inside guests")
-    sub.add_argument("--report", type=pathlib.Path, metavar="FILE",
-                     help="where to write the HTML report")
+    sub = verb(
+        'up', _up, 'start what does not run; set it up at the first time'
+    )
+    sub.add_argument(
+        '--threads',
+        choices=lab_layout.THREADS,
+        help="of Cinder's services, as by "
+        'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the '
+        'choice, which is eventlet at first',
+    )
+    sub = verb(
+        'restart',
+        _restart,
+        'restart services, for example after a '
+        'change of configuration or code, and wait until they answer',
+    )
+    sub.add_argument('service', nargs='+', help='as status shows it')
+    sub = verb(
+        'second-ceph',
+        _second_ceph,
+        'a second Ceph cluster in a lab '
+        'that runs: up makes it a part of the lab, destroy removes it '
+        'with its data',
+    )
+    sub.add_argument('action', choices=('up', 'destroy'))
+    verb(
+        'debian-image',
+        _debian_image,
+        'have a Debian with cloud-init as an '
+        'image in a lab that runs, and a flavor for it; built once',
+    )
+    sub = verb(
+        'scratch-disk',
+        _scratch_disk,
+        'the disk that the task layers '
+        'overwrites, as slow as those of hdd OSDs: up makes it, as '
+        'the command up does, destroy removes it',
+    )
+    sub.add_argument('action', choices=('up', 'destroy'))
+    sub = verb(
+        'status',
+        _status,
+        'show each service: state, pid, memory and, '
+        'on failure, the log line that matters',
+    )
+    sub.add_argument(
+        '-f', '--format', choices=('table', 'json'), default='table'
+    )
+    verb('down', _down, 'stop everything; data stays')
+    sub = verb('destroy', _destroy, 'stop everything and remove it')
+    sub.add_argument(
+        '--keep-downloads',
+        action='store_true',
+        help='leave Python environment and guest image',
+    )
+    sub = verb('logs', _logs, "print the end of a service's log")
+    sub.add_argument('service', nargs='?', help='all services if left out')
+    sub.add_argument('-n', '--lines', type=int, default=20)
+    verb('openrc', _openrc, 'print the variables that clients need')
+    sub = verb(
+        'demo',
+        _demo,
+        'start the lab, show where volumes of tagged '
+        'images land, and measure each tier inside guests',
+    )
+    sub.add_argument(
+        '--report',
+        type=pathlib.Path,
+        metavar='FILE',
+        help='where to write the HTML report',
+    )
     return parser
 
 
@@ -156,7 +211,7 @@ def _restart(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _second_ceph(options: argparse.Namespace, root: pathlib.Path) -> int:
-    act = {"up": second_ceph.up, "destroy": second_ceph.destroy}
+    act = {'up': second_ceph.up, 'destroy': second_ceph.destroy}
     with _exclusive(_existing(root)) as layout:
         act[options.action](layout, _say)
     return 0
@@ -169,7 +224,7 @@ def _debian_image(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _scratch_disk(options: argparse.Namespace, root: pathlib.Path) -> int:
-    act = {"up": scratch_disk.up, "destroy": scratch_disk.destroy}
+    act = {'up': scratch_disk.up, 'destroy': scratch_disk.destroy}
     with _exclusive(_existing(root)) as layout:
         _say(act[options.action](layout))
     return 0
@@ -178,15 +233,17 @@ def _scratch_disk(options: argparse.Namespace, root: pathlib.Path) -> int:
 def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
     layout = _existing(root)
     rows = status.services(layout, lab_supervisor.Supervisor(layout))
-    if options.format == "json":
+    if options.format == 'json':
         print(json.dumps([dataclasses.asdict(row) for row in rows], indent=1))
     else:
-        print(f"{'service':<18}{'state':<10}{'pid':>8}{'MiB':>7}  reason")
+        print(f'{"service":<18}{"state":<10}{"pid":>8}{"MiB":>7}  reason')
         for row in rows:
-            print(f"{row.name:<18}{row.state:<10}{row.pid or '-':>8}"
-                  f"{row.memory_mib or '-':>7}  {row.log_line}".rstrip())
-        print(f"{status.memory_gib(layout):.1f} GiB in all, guests included")
-    return 0 if rows and all(row.state == "RUNNING" for row in rows) else 1
+            print(
+                f'{row.name:<18}{row.state:<10}{row.pid or "-":>8}'
+                f'{row.memory_mib or "-":>7}  {row.log_line}'.rstrip()
+            )
+        print(f'{status.memory_gib(layout):.1f} GiB in all, guests included')
+    return 0 if rows and all(row.state == 'RUNNING' for row in rows) else 1
 
 
 def _down(options: argparse.Namespace, root: pathlib.Path) -> int:
@@ -204,57 +261,67 @@ def _destroy(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 def _logs(options: argparse.Namespace, root: pathlib.Path) -> int:
     layout = _existing(root)
-    logs = sorted(layout.log.glob("*.log"))
+    logs = sorted(layout.log.glob('*.log'))
     if options.service:
         logs = [path for path in logs if path.stem == options.service]
         if not logs:
-            known = ", ".join(sorted(
-                path.stem for path in layout.log.glob("*.log")))
-            raise Absent(f"no log of {options.service!r}; there are: {known}")
+            known = ', '.join(
+                sorted(path.stem for path in layout.log.glob('*.log'))
+            )
+            raise Absent(f'no log of {options.service!r}; there are: {known}')
     for path in logs:
-        lines = path.read_text(errors="replace").splitlines()
-        print(f"==> {path} <==")
-        print("\n".join(lines[-options.lines:]))
+        lines = path.read_text(errors='replace').splitlines()
+        print(f'==> {path} <==')
+        print('\n'.join(lines[-options.lines :]))
     return 0
 
 
 def _openrc(options: argparse.Namespace, root: pathlib.Path) -> int:
-    print((_existing(root).root / "openrc").read_text(), end="")
+    print((_existing(root).root / 'openrc').read_text(), end='')
     return 0
 
 
 def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
     with _exclusive(_prepared(root)) as layout:
         up.up(layout, _say)
-        report = options.report or layout.root / "reports" / "demo.html"
+        report = options.report or layout.root / 'reports' / 'demo.html'
         return subprocess.run(
-            [layout.python, "-m", "lab.demo", str(report.absolute())],
-            env=access.environment(layout)).returncode
+            [layout.python, '-m', 'lab.demo', str(report.absolute())],
+            env=access.environment(layout),
+        ).returncode
 
 
 def _prepared(root: pathlib.Path) -> lab_layout.Layout:
     """Return the lab, after the machine was found able to carry it."""
     existing = lab_layout.load(root)
-    if existing and (lab_supervisor.Supervisor(existing).is_up()
-                     or leftovers.marked(root)):
+    if existing and (
+        lab_supervisor.Supervisor(existing).is_up() or leftovers.marked(root)
+    ):
         ports = {}  # the lab's own processes hold them
     else:
-        offset = existing.port_offset if existing else (
-            lab_layout.port_offset())
-        ports = {name: port + offset
-                 for name, port in lab_layout.PORTS.items()}
+        offset = (
+            existing.port_offset if existing else (lab_layout.port_offset())
+        )
+        ports = {
+            name: port + offset for name, port in lab_layout.PORTS.items()
+        }
         if existing and existing.has_second_ceph:
             ports |= existing.second_ceph_ports()
-    preflight.check(preflight.observe(ports, root), root=root,
-                    lab_exists=existing is not None)
+    preflight.check(
+        preflight.observe(ports, root),
+        root=root,
+        lab_exists=existing is not None,
+    )
     return lab_layout.load_or_create(root)
 
 
 def _existing(root: pathlib.Path) -> lab_layout.Layout:
     layout = lab_layout.load(root)
     if layout is None:
-        raise Absent(f"{root}: no lab is there. Start one with "
-                     f"devstack/lab.sh up, or set {lab_layout.ROOT_VARIABLE}.")
+        raise Absent(
+            f'{root}: no lab is there. Start one with '
+            f'devstack/lab.sh up, or set {lab_layout.ROOT_VARIABLE}.'
+        )
     return layout
 
 
@@ -265,8 +332,9 @@ def _exclusive(layout: lab_layout.Layout) -> Iterator[lab_layout.Layout]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Absent(f"{layout.root}: another lab.sh works on it; wait for "
-                     "its end") from None
+        raise Absent(
+            f'{layout.root}: another lab.sh works on it; wait for its end'
+        ) from None
     else:
         yield layout
     finally:
@@ -277,5 +345,5 @@ def _say(line: str) -> None:
     print(line, flush=True)
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     sys.exit(main())

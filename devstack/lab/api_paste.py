@@ -8,12 +8,12 @@ would import what the file names; all that is needed is its sections.
 import configparser
 import io
 
-FILTER = "tiers"
-FACTORY = "cinder_tiers.api:filter_factory"
+FILTER = 'tiers'
+FACTORY = 'cinder_tiers.api:filter_factory'
 #: The application of Cinder's API, and the path below which it answers.
-_APPLICATION = "apiv3"
-_ROOT = "composite:osapi_volume"
-_PATH = "/v3"
+_APPLICATION = 'apiv3'
+_ROOT = 'composite:osapi_volume'
+_PATH = '/v3'
 
 
 class UnexpectedPipeline(Exception):
@@ -37,20 +37,22 @@ def with_door(text: str, source: str) -> str:
     try:
         file.read_string(text, source)
     except configparser.Error as problem:
-        raise UnexpectedPipeline(f"{problem}. Expected the api-paste.ini of "
-                                 "Cinder.") from None
+        raise UnexpectedPipeline(
+            f'{problem}. Expected the api-paste.ini of Cinder.'
+        ) from None
     section = _pipelines(file, source)
     for option, value in file[section].items():
-        if option == "use":
+        if option == 'use':
             continue
-        *filters, application = value.split() or [""]
+        *filters, application = value.split() or ['']
         if application != _APPLICATION or FILTER in filters:
             raise UnexpectedPipeline(
-                f"{source}: [{section}] {option} = {value}, expected filters "
-                f"other than {FILTER}, and {_APPLICATION} at the end. Give "
-                "the lab the api-paste.ini that Cinder brings.")
-        file[section][option] = " ".join((*filters, FILTER, application))
-    file[f"filter:{FILTER}"] = {"paste.filter_factory": FACTORY}
+                f'{source}: [{section}] {option} = {value}, expected filters '
+                f'other than {FILTER}, and {_APPLICATION} at the end. Give '
+                'the lab the api-paste.ini that Cinder brings.'
+            )
+        file[section][option] = ' '.join((*filters, FILTER, application))
+    file[f'filter:{FILTER}'] = {'paste.filter_factory': FACTORY}
     output = io.StringIO()
     file.write(output)
     return output.getvalue()
@@ -58,11 +60,12 @@ def with_door(text: str, source: str) -> str:
 
 def _pipelines(file: configparser.RawConfigParser, source: str) -> str:
     """Return the section whose options are the pipelines of /v3."""
-    name = file.get(_ROOT, _PATH, fallback="")
-    section = f"composite:{name}"
+    name = file.get(_ROOT, _PATH, fallback='')
+    section = f'composite:{name}'
     if not file.has_section(section):
         raise UnexpectedPipeline(
-            f"{source}: found {_PATH} = {name or '(nothing)'} in [{_ROOT}], "
-            "expected the name of a composite section with the pipelines of "
-            "the volume API. Is this Cinder 26 or later?")
+            f'{source}: found {_PATH} = {name or "(nothing)"} in [{_ROOT}], '
+            'expected the name of a composite section with the pipelines of '
+            'the volume API. Is this Cinder 26 or later?'
+        )
     return section

@@ -33,7 +33,7 @@ CephError = ceph_parts.CephError
 
 #: Debian's Ceph uses glibc's malloc (mallopt(3)), which keeps what many
 #: threads free; hdd OSDs have grown to 590 MB under small writes.
-_MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_TRIM_THRESHOLD_": "131072"}
+_MALLOC = {'MALLOC_ARENA_MAX': '2', 'MALLOC_TRIM_THRESHOLD_': '131072'}
 
 #: How long OSDs may take to be up before those that are not are restarted,
 #: and how long after that.
@@ -71,15 +71,21 @@ class CephCluster:
     :param images: whether Glance keeps images in it.
     """
 
-    def __init__(self, root: pathlib.Path,
-                 supervisor: lab_supervisor.Supervisor,
-                 log: Callable[[str], None], *,
-                 mon_ports: tuple[int, int] = (3300, 6789),
-                 daemon_ports: tuple[int, int] = (6800, 6999),
-                 osds: Sequence[ceph_layout.Osd] = ceph_layout.six_osds(),
-                 folder: str = "ceph",
-                 first_options: Mapping[tuple[str, str], str]
-                 = ceph_layout.FIRST_OPTIONS, images: bool = True):
+    def __init__(
+        self,
+        root: pathlib.Path,
+        supervisor: lab_supervisor.Supervisor,
+        log: Callable[[str], None],
+        *,
+        mon_ports: tuple[int, int] = (3300, 6789),
+        daemon_ports: tuple[int, int] = (6800, 6999),
+        osds: Sequence[ceph_layout.Osd] = ceph_layout.six_osds(),
+        folder: str = 'ceph',
+        first_options: Mapping[
+            tuple[str, str], str
+        ] = ceph_layout.FIRST_OPTIONS,
+        images: bool = True,
+    ):
         self._root = root
         self._folder = root / folder
         self._first_options = first_options
@@ -88,13 +94,18 @@ class CephCluster:
         self._log = log
         self._throttle = ceph_throttle.Throttle(ceph_throttle.name_for(root))
         self._layout = ceph_layout.CephLayout(
-            folder=self._folder, osds=tuple(osds),
+            folder=self._folder,
+            osds=tuple(osds),
             # up() reads or makes it; to stop a cluster needs none
             fsid=uuid.UUID(int=0),
             ports=ceph_layout.Ports(
-                monitor_v2=mon_ports[0], monitor_v1=mon_ports[1],
-                first=daemon_ports[0], last=daemon_ports[1]))
-        self._tool_log = self._folder / "log" / "set-up.log"
+                monitor_v2=mon_ports[0],
+                monitor_v1=mon_ports[1],
+                first=daemon_ports[0],
+                last=daemon_ports[1],
+            ),
+        )
+        self._tool_log = self._folder / 'log' / 'set-up.log'
 
     def up(self) -> str:
         """Make what is missing, start what does not run, wait for all.
@@ -108,21 +119,32 @@ class CephCluster:
         started = time.monotonic()
         self._layout = layout = dataclasses.replace(
             self._layout,
-            fsid=ceph_parts.read_fsid(self._folder) or uuid.uuid4())
+            fsid=ceph_parts.read_fsid(self._folder) or uuid.uuid4(),
+        )
         ceph_parts.write_configuration(layout)
         ceph_parts.check(layout)
         # Left by an interrupted start; they hold the disks.
-        leftovers.stop([process for process in self._daemons()
-                        if " --mkfs " in process.command])
+        leftovers.stop(
+            [
+                process
+                for process in self._daemons()
+                if ' --mkfs ' in process.command
+            ]
+        )
         if not ceph_parts.is_made(layout, ceph_layout.MONITOR):
             ceph_parts.make_monitor(layout, self._tool_log)
-            self._log("monitor made")
-        unmade = [osd for osd in layout.osds
-                  if not ceph_parts.is_made(layout, osd.name)]
+            self._log('monitor made')
+        unmade = [
+            osd
+            for osd in layout.osds
+            if not ceph_parts.is_made(layout, osd.name)
+        ]
         self._attach_disks()
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            making = [pool.submit(ceph_parts.make_osd, layout, osd,
-                                  self._tool_log) for osd in unmade]
+            making = [
+                pool.submit(ceph_parts.make_osd, layout, osd, self._tool_log)
+                for osd in unmade
+            ]
             self._start([ceph_layout.MONITOR])
             with self._monitor() as monitor:
                 ceph_state.set_first_options(monitor, self._first_options)
@@ -137,9 +159,10 @@ class CephCluster:
                 health = _health(monitor)
         if self._images:
             self.write_client_keyring(ceph_state.IMAGES_CLIENT)
-        remark = (f"{health.status}, {health.osds_up} OSDs, "
-                  f"{len(unmade)} made now")
-        self._log(f"up after {time.monotonic() - started:.1f} s: {remark}")
+        remark = (
+            f'{health.status}, {health.osds_up} OSDs, {len(unmade)} made now'
+        )
+        self._log(f'up after {time.monotonic() - started:.1f} s: {remark}')
         return remark
 
     def have_rbd_client(self, name: str) -> pathlib.Path:
@@ -149,7 +172,7 @@ class CephCluster:
         :raises lab.ceph_monitor.MonitorError: the monitor does not answer.
         """
         with ceph_monitor.connect(self._layout.conf) as monitor:
-            ceph_state.have_rbd_user(monitor, f"client.{name}")
+            ceph_state.have_rbd_user(monitor, f'client.{name}')
         return self.write_client_keyring(name)
 
     def write_client_keyring(self, name: str) -> pathlib.Path:
@@ -161,7 +184,7 @@ class CephCluster:
         :raises lab.ceph_monitor.MonitorError: the monitor does not answer.
         """
         with ceph_monitor.connect(self._layout.conf) as monitor:
-            text = ceph_state.keyring_text(monitor, f"client.{name}")
+            text = ceph_state.keyring_text(monitor, f'client.{name}')
         keyring = self._layout.keyring(name)
         lab_layout.write_private(keyring, text)
         return keyring
@@ -188,34 +211,45 @@ class CephCluster:
 
     def programs(self) -> list[str]:
         """Return its daemons' names in the supervisor, the monitor first."""
-        return [self._program_name(daemon) for daemon in (
-            ceph_layout.MONITOR, ceph_layout.MANAGER,
-            *(osd.name for osd in self._layout.osds))]
+        return [
+            self._program_name(daemon)
+            for daemon in (
+                ceph_layout.MONITOR,
+                ceph_layout.MANAGER,
+                *(osd.name for osd in self._layout.osds),
+            )
+        ]
 
     def _daemons(self) -> list[leftovers.Process]:
         """Return the Ceph processes of this lab, supervised or not."""
-        conf = f" -c {self._layout.conf} "
-        return [process for process in leftovers.marked(self._root)
-                if conf in f"{process.command} "
-                and process.command.split()[0].rpartition("/")[2]
-                in ("ceph-mon", "ceph-mgr", "ceph-osd")]
+        conf = f' -c {self._layout.conf} '
+        return [
+            process
+            for process in leftovers.marked(self._root)
+            if conf in f'{process.command} '
+            and process.command.split()[0].rpartition('/')[2]
+            in ('ceph-mon', 'ceph-mgr', 'ceph-osd')
+        ]
 
     def _has_slow_disks(self) -> bool:
         return any(osd.speed for osd in self._layout.osds)
 
     def _program_name(self, daemon: str) -> str:
-        return f"{self._folder.name}-{daemon}"
+        return f'{self._folder.name}-{daemon}'
 
     def _program(self, daemon: str) -> lab_supervisor.Program:
         argv = self._layout.argv(daemon)
         for osd in self._layout.osds:
-            if osd.name == daemon and osd.object_store == "filestore":
+            if osd.name == daemon and osd.object_store == 'filestore':
                 argv = filestore.mounted(self._layout, osd, argv)
             if osd.name == daemon and osd.speed:
                 argv = self._throttle.wrap(argv)
         return lab_supervisor.Program(
-            name=self._program_name(daemon), argv=argv, stop_wait_seconds=20,
-            environment=_MALLOC)
+            name=self._program_name(daemon),
+            argv=argv,
+            stop_wait_seconds=20,
+            environment=_MALLOC,
+        )
 
     def _attach_disks(self) -> None:
         speeds = {}
@@ -233,17 +267,19 @@ class CephCluster:
             if pid and _is_stopped(pid):
                 # by a test of hung daemons that did not live to continue it
                 os.kill(pid, signal.SIGCONT)
-                self._log(f"{daemon} was stopped (SIGSTOP): continued")
+                self._log(f'{daemon} was stopped (SIGSTOP): continued')
 
     @contextlib.contextmanager
     def _monitor(self) -> Iterator[ceph_monitor.Monitor]:
         with contextlib.ExitStack() as stack:
             try:
                 monitor = stack.enter_context(
-                    ceph_monitor.connect(self._layout.conf))
+                    ceph_monitor.connect(self._layout.conf)
+                )
             except ceph_monitor.MonitorError as problem:
-                raise CephError(f"{problem}\n" + self._last_lines(
-                    [ceph_layout.MONITOR])) from None
+                raise CephError(
+                    f'{problem}\n' + self._last_lines([ceph_layout.MONITOR])
+                ) from None
             yield monitor
 
     def _wait_until_ready(self, monitor: ceph_monitor.Monitor) -> None:
@@ -252,7 +288,7 @@ class CephCluster:
             while True:
                 situation = ceph_state.observe(monitor, self._layout)
                 for osd in situation.out:
-                    monitor.tell({"prefix": "osd in", "ids": [osd]})
+                    monitor.tell({'prefix': 'osd in', 'ids': [osd]})
                 if situation.is_ready():
                     return
                 if time.monotonic() > deadline:
@@ -261,20 +297,23 @@ class CephCluster:
             if not attempt:
                 self._restart(situation.missing)
         raise CephError(
-            f"{situation} after {sum(_PATIENCE_SECONDS)} s and a restart; "
-            "expected all OSDs up and in, and the manager active.\n"
-            + self._last_lines(situation.missing))
+            f'{situation} after {sum(_PATIENCE_SECONDS)} s and a restart; '
+            'expected all OSDs up and in, and the manager active.\n'
+            + self._last_lines(situation.missing)
+        )
 
     def _restart(self, daemons: Iterable[str]) -> None:
         for daemon in daemons:
-            self._log(f"{daemon} runs but does not answer: restarted")
-        _side_by_side(self._supervisor.restart,
-                      map(self._program_name, daemons))
+            self._log(f'{daemon} runs but does not answer: restarted')
+        _side_by_side(
+            self._supervisor.restart, map(self._program_name, daemons)
+        )
 
     def _last_lines(self, daemons: Iterable[str]) -> str:
-        return "\n".join(
-            f"The end of {file}:\n" + "\n".join(_tail(file))
-            for file in map(self._layout.log_file, daemons))
+        return '\n'.join(
+            f'The end of {file}:\n' + '\n'.join(_tail(file))
+            for file in map(self._layout.log_file, daemons)
+        )
 
 
 def _side_by_side(act: Callable[[str], None], names: Iterable[str]) -> None:
@@ -290,22 +329,25 @@ def _side_by_side(act: Callable[[str], None], names: Iterable[str]) -> None:
 
 def _is_stopped(pid: int) -> bool:
     # proc(5): the state follows the command name, which is in parentheses.
-    text = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    return text.rpartition(")")[2].split()[0] == "T"
+    text = pathlib.Path(f'/proc/{pid}/stat').read_text()
+    return text.rpartition(')')[2].split()[0] == 'T'
 
 
 def _tail(file: pathlib.Path, count: int = 8) -> list[str]:
     if not file.exists():
-        return ["(no log)"]
-    return file.read_text(errors="replace").splitlines()[-count:]
+        return ['(no log)']
+    return file.read_text(errors='replace').splitlines()[-count:]
 
 
 def _health(monitor: ceph_monitor.Monitor) -> CephHealth:
-    status = monitor.ask({"prefix": "status"})
+    status = monitor.ask({'prefix': 'status'})
     return CephHealth(
-        status=status["health"]["status"],
-        checks=tuple(f"{name}: {check['summary']['message']}"
-                     for name, check in status["health"]["checks"].items()),
-        osds_up=status["osdmap"]["num_up_osds"],
-        osds_in=status["osdmap"]["num_in_osds"],
-        osds=status["osdmap"]["num_osds"])
+        status=status['health']['status'],
+        checks=tuple(
+            f'{name}: {check["summary"]["message"]}'
+            for name, check in status['health']['checks'].items()
+        ),
+        osds_up=status['osdmap']['num_up_osds'],
+        osds_in=status['osdmap']['num_in_osds'],
+        osds=status['osdmap']['num_osds'],
+    )

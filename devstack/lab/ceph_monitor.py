@@ -30,7 +30,7 @@ class Monitor:
     def __init__(self, cluster):
         self._cluster = cluster
 
-    def tell(self, arguments: _Arguments, data: str = "") -> str:
+    def tell(self, arguments: _Arguments, data: str = '') -> str:
         """Run a command and return its output as text.
 
         :param arguments: ``prefix`` and what ``ceph --verbose`` shows of a
@@ -39,11 +39,14 @@ class Monitor:
         :raises MonitorError: it was refused or not answered in time.
         """
         code, output, status = self._cluster.mon_command(
-            json.dumps(dict(arguments)), data.encode(), timeout=60)
+            json.dumps(dict(arguments)), data.encode(), timeout=60
+        )
         if code:
             raise MonitorError(
-                f"ceph {arguments['prefix']}: {status or 'no reason given'} "
-                f"(error {abs(code)})", abs(code))
+                f'ceph {arguments["prefix"]}: {status or "no reason given"} '
+                f'(error {abs(code)})',
+                abs(code),
+            )
         return output.decode()
 
     def ask(self, arguments: _Arguments):
@@ -51,7 +54,7 @@ class Monitor:
 
         :raises MonitorError: it was refused or not answered in time.
         """
-        return json.loads(self.tell({**arguments, "format": "json"}))
+        return json.loads(self.tell({**arguments, 'format': 'json'}))
 
     def initialise_rbd_pool(self, pool: str) -> None:
         """Mark a pool as RBD's and write RBD's own objects into it.
@@ -60,32 +63,40 @@ class Monitor:
         """
         import rados
         import rbd
+
         try:
             with contextlib.closing(self._cluster.open_ioctx(pool)) as ioctx:
                 rbd.RBD().pool_init(ioctx, True)
         except (rados.Error, rbd.Error) as problem:
-            raise MonitorError(f"pool {pool}: not made ready for RBD: "
-                               f"{problem}") from None
+            raise MonitorError(
+                f'pool {pool}: not made ready for RBD: {problem}'
+            ) from None
 
 
 @contextlib.contextmanager
-def connect(conf: pathlib.Path,
-            timeout_seconds: int = 30) -> Iterator[Monitor]:
+def connect(
+    conf: pathlib.Path, timeout_seconds: int = 30
+) -> Iterator[Monitor]:
     """Connect as client.admin.
 
     :param conf: ceph.conf of the cluster.
     :raises MonitorError: no monitor answers in time.
     """
     import rados
-    cluster = rados.Rados(conffile=str(conf), rados_id="admin", conf={
-        "client_mount_timeout": str(timeout_seconds)})
+
+    cluster = rados.Rados(
+        conffile=str(conf),
+        rados_id='admin',
+        conf={'client_mount_timeout': str(timeout_seconds)},
+    )
     try:
         try:
             cluster.connect()
         except rados.Error as problem:
             raise MonitorError(
-                f"no monitor of {conf} answers within {timeout_seconds} s: "
-                f"{problem}") from None
+                f'no monitor of {conf} answers within {timeout_seconds} s: '
+                f'{problem}'
+            ) from None
         yield Monitor(cluster)
     finally:
         cluster.shutdown()

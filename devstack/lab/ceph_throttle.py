@@ -14,12 +14,14 @@ import pathlib
 import time
 from collections.abc import Mapping, Set
 
-CGROUPS = pathlib.Path("/sys/fs/cgroup")
+CGROUPS = pathlib.Path('/sys/fs/cgroup')
 #: Files of a cgroup that hold limits, a line for each device.
-V1_FILES = tuple(f"blkio.throttle.{direction}_{unit}_device"
-                 for direction in ("read", "write")
-                 for unit in ("iops", "bps"))
-V2_FILES = ("io.max",)
+V1_FILES = tuple(
+    f'blkio.throttle.{direction}_{unit}_device'
+    for direction in ('read', 'write')
+    for unit in ('iops', 'bps')
+)
+V2_FILES = ('io.max',)
 #: Run with a cgroup and a command: joins the one, then becomes the other.
 _JOIN = 'echo $$ > "$1"/cgroup.procs && shift && exec "$@"'
 
@@ -63,8 +65,7 @@ class Throttle:
         """Do as :meth:`apply`, and leave the limits of other devices."""
         self._set(speeds, keep_others=True)
 
-    def _set(self, speeds: Mapping[str, DiskSpeed],
-             keep_others: bool) -> None:
+    def _set(self, speeds: Mapping[str, DiskSpeed], keep_others: bool) -> None:
         folder = self.folder()
         try:
             if self._is_v1():
@@ -72,18 +73,20 @@ class Throttle:
             else:
                 files, changes = V2_FILES, changes_v2
                 # A child has io.max only if its parent hands it down.
-                _write(self._cgroups / "cgroup.subtree_control", "+io")
+                _write(self._cgroups / 'cgroup.subtree_control', '+io')
             folder.mkdir(exist_ok=True)
             current = {
                 name: set() if keep_others else _devices(folder / name)
-                for name in files}
+                for name in files
+            }
             for name, line in changes(current, speeds):
                 _write(folder / name, line)
         except OSError as problem:
             raise ThrottleError(
-                f"{problem.filename or folder}: {problem.strerror}; expected "
-                f"to set limits for the devices {sorted(speeds)}. Is the "
-                "cgroup file system writable for root here?") from None
+                f'{problem.filename or folder}: {problem.strerror}; expected '
+                f'to set limits for the devices {sorted(speeds)}. Is the '
+                'cgroup file system writable for root here?'
+            ) from None
 
     def remove(self, timeout_seconds: float = 10) -> None:
         """Remove the cgroup and its limits, if there.
@@ -100,11 +103,12 @@ class Throttle:
                 folder.rmdir()
             except OSError as problem:
                 if time.monotonic() > deadline:
-                    members = (folder / "cgroup.procs").read_text().split()
+                    members = (folder / 'cgroup.procs').read_text().split()
                     raise ThrottleError(
-                        f"{folder}: {problem.strerror}; processes in it: "
-                        f"{' '.join(members) or 'none'}. End them and try "
-                        "again.") from None
+                        f'{folder}: {problem.strerror}; processes in it: '
+                        f'{" ".join(members) or "none"}. End them and try '
+                        'again.'
+                    ) from None
                 time.sleep(0.1)  # the kernel lets go of ended processes late
 
     def wrap(self, argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -112,7 +116,7 @@ class Throttle:
 
         :raises ThrottleError: no controller.
         """
-        return ("/bin/sh", "-c", _JOIN, "sh", str(self.folder()), *argv)
+        return ('/bin/sh', '-c', _JOIN, 'sh', str(self.folder()), *argv)
 
     def folder(self) -> pathlib.Path:
         """Return the cgroup's folder, whether it exists or not.
@@ -120,22 +124,25 @@ class Throttle:
         :raises ThrottleError: no controller.
         """
         if self._is_v1():
-            return self._cgroups / "blkio" / self._name
-        controllers = self._cgroups / "cgroup.controllers"
-        if controllers.exists() and "io" in controllers.read_text().split():
+            return self._cgroups / 'blkio' / self._name
+        controllers = self._cgroups / 'cgroup.controllers'
+        if controllers.exists() and 'io' in controllers.read_text().split():
             return self._cgroups / self._name
         raise ThrottleError(
-            f"found neither {self._cgroups}/blkio/blkio.throttle.* (cgroup "
-            f"v1) nor io in {controllers} (v2); expected one to hold disks "
-            "to a speed. Mount it, or enable CONFIG_BLK_DEV_THROTTLING.")
+            f'found neither {self._cgroups}/blkio/blkio.throttle.* (cgroup '
+            f'v1) nor io in {controllers} (v2); expected one to hold disks '
+            'to a speed. Mount it, or enable CONFIG_BLK_DEV_THROTTLING.'
+        )
 
     def _is_v1(self) -> bool:
-        return (self._cgroups / "blkio"
-                / "blkio.throttle.write_iops_device").exists()
+        return (
+            self._cgroups / 'blkio' / 'blkio.throttle.write_iops_device'
+        ).exists()
 
 
-def changes_v1(current: Mapping[str, Set[str]],
-               speeds: Mapping[str, DiskSpeed]) -> list[tuple[str, str]]:
+def changes_v1(
+    current: Mapping[str, Set[str]], speeds: Mapping[str, DiskSpeed]
+) -> list[tuple[str, str]]:
     """Return what to write so that exactly the given limits hold, in v1.
 
     :param current: name of a limit file -> devices that it has a line for.
@@ -144,42 +151,64 @@ def changes_v1(current: Mapping[str, Set[str]],
     """
     lines = []
     for name in V1_FILES:
-        lines += [(name, f"{device} 0")  # 0 means no limit
-                  for device in sorted(current[name] - speeds.keys())]
-        lines += [(name, f"{device} " + str(
-            speed.iops if "_iops_" in name else speed.bytes_per_second))
-            for device, speed in speeds.items()]
+        lines += [
+            (name, f'{device} 0')  # 0 means no limit
+            for device in sorted(current[name] - speeds.keys())
+        ]
+        lines += [
+            (
+                name,
+                f'{device} '
+                + str(
+                    speed.iops if '_iops_' in name else speed.bytes_per_second
+                ),
+            )
+            for device, speed in speeds.items()
+        ]
     return lines
 
 
-def changes_v2(current: Mapping[str, Set[str]],
-               speeds: Mapping[str, DiskSpeed]) -> list[tuple[str, str]]:
+def changes_v2(
+    current: Mapping[str, Set[str]], speeds: Mapping[str, DiskSpeed]
+) -> list[tuple[str, str]]:
     """Do as :func:`changes_v1`, for cgroup v2."""
-    name, = V2_FILES
+    (name,) = V2_FILES
     return [
-        *((name, f"{device} rbps=max wbps=max riops=max wiops=max")
-          for device in sorted(current[name] - speeds.keys())),
-        *((name, f"{device} rbps={speed.bytes_per_second} "
-           f"wbps={speed.bytes_per_second} riops={speed.iops} "
-           f"wiops={speed.iops}") for device, speed in speeds.items())]
+        *(
+            (name, f'{device} rbps=max wbps=max riops=max wiops=max')
+            for device in sorted(current[name] - speeds.keys())
+        ),
+        *(
+            (
+                name,
+                f'{device} rbps={speed.bytes_per_second} '
+                f'wbps={speed.bytes_per_second} riops={speed.iops} '
+                f'wiops={speed.iops}',
+            )
+            for device, speed in speeds.items()
+        ),
+    ]
 
 
 def name_for(root: pathlib.Path) -> str:
     """Return the name of a lab's cgroup: one for each folder of a lab."""
     digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()
-    return f"cinder-tiers-lab-{digest[:12]}"
+    return f'cinder-tiers-lab-{digest[:12]}'
 
 
 def _devices(file: pathlib.Path) -> set[str]:
     """Return the ``major:minor`` of all lines in a cgroup's limit file."""
-    return {line.split()[0] for line in file.read_text().splitlines()
-            if line.strip()}
+    return {
+        line.split()[0]
+        for line in file.read_text().splitlines()
+        if line.strip()
+    }
 
 
 def _write(file: pathlib.Path, line: str) -> None:
     # One write(2) for each line: the kernel takes one limit at a time.
     descriptor = os.open(file, os.O_WRONLY)
     try:
-        os.write(descriptor, f"{line}\n".encode())
+        os.write(descriptor, f'{line}\n'.encode())
     finally:
         os.close(descriptor)

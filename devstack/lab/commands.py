@@ -10,9 +10,14 @@ class CommandFailed(Exception):
     """A program ended with an error; the message holds its last lines."""
 
 
-def run(argv: Sequence[str | pathlib.Path], *, log: pathlib.Path | None = None,
-        environment: Mapping[str, str] | None = None,
-        stdin: str | None = None, timeout_seconds: float = 900) -> str:
+def run(
+    argv: Sequence[str | pathlib.Path],
+    *,
+    log: pathlib.Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    timeout_seconds: float = 900,
+) -> str:
     """Run a program to its end and return its standard output.
 
     :param log: file to which output and errors are appended, too.
@@ -22,21 +27,29 @@ def run(argv: Sequence[str | pathlib.Path], *, log: pathlib.Path | None = None,
     """
     words = [str(word) for word in argv]
     try:
-        done = subprocess.run(words, input=stdin or "", text=True,
-                              capture_output=True, env=environment,
-                              timeout=timeout_seconds, errors="replace")
+        done = subprocess.run(
+            words,
+            input=stdin or '',
+            text=True,
+            capture_output=True,
+            env=environment,
+            timeout=timeout_seconds,
+            errors='replace',
+        )
     except FileNotFoundError:
-        raise CommandFailed(f"{words[0]}: no such program") from None
+        raise CommandFailed(f'{words[0]}: no such program') from None
     except subprocess.TimeoutExpired:
-        raise CommandFailed(f"{' '.join(words[:3])} ...: no end after "
-                            f"{timeout_seconds:.0f} s") from None
+        raise CommandFailed(
+            f'{" ".join(words[:3])} ...: no end after {timeout_seconds:.0f} s'
+        ) from None
     if log:
-        with log.open("a") as stream:
-            stream.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}")
+        with log.open('a') as stream:
+            stream.write(f'$ {" ".join(words)}\n{done.stdout}{done.stderr}')
     if done.returncode:
         lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        where = f" (all of it: {log})" if log else ""
+        where = f' (all of it: {log})' if log else ''
         raise CommandFailed(
-            f"{' '.join(words[:4])} ended with {done.returncode}{where}:\n"
-            + "\n".join(lines[-8:]))
+            f'{" ".join(words[:4])} ended with {done.returncode}{where}:\n'
+            + '\n'.join(lines[-8:])
+        )
     return done.stdout

@@ -27,12 +27,12 @@ from lab import cloud
 from lab import packages
 from rally_scenarios.plugins.report import tables as fleet_report
 
-TASK = packages.REPOSITORY / "rally_scenarios" / "tasks" / "quick.yaml"
+TASK = packages.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'
 #: Largest deviation of the throttled tier from its estimate.
 TOLERANCE = 0.25
 #: What ``rally task start`` says when it has given the task its id.
-_TASK_STARTED = re.compile(r"Task\s+(?:\[.*\] )?([0-9a-f-]{36}): started")
-RANDOM_WRITE = "randwrite-4k"
+_TASK_STARTED = re.compile(r'Task\s+(?:\[.*\] )?([0-9a-f-]{36}): started')
+RANDOM_WRITE = 'randwrite-4k'
 
 
 class DemoFailed(Exception):
@@ -80,42 +80,68 @@ def demo(report: pathlib.Path) -> None:
     """
     started = time.monotonic()
     catalog = yaml.safe_load(
-        pathlib.Path(os.environ[access.CATALOG_VARIABLE]).read_text())
+        pathlib.Path(os.environ[access.CATALOG_VARIABLE]).read_text()
+    )
     rally = _start_rally()
     task = None
     try:
         # while Rally loads its plugins and makes its users
         problems = _show_placement(catalog)
     finally:
-        _headline(f"Fleets measure each tier: rally task start {TASK.name}")
+        _headline(f'Fleets measure each tier: rally task start {TASK.name}')
         for line in rally.stdout:
-            print(line, end="", flush=True)
+            print(line, end='', flush=True)
             started_task = _TASK_STARTED.match(line)
             task = started_task[1] if started_task else task
         passed = rally.wait() == 0
     if task is None:
-        raise DemoFailed("Rally did not start the task, see above")
+        raise DemoFailed('Rally did not start the task, see above')
     if not passed:
-        problems.append("the Rally task failed; the reasons are above and "
-                        "in its report")
+        problems.append(
+            'the Rally task failed; the reasons are above and in its report'
+        )
     report.parent.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        html = pool.submit(_read, ["rally", "task", "report", "--html-static",
-                                   "--out", str(report), "--uuid", task])
-        found = json.loads(_read(
-            ["rally", "task", "report", "--json", "--uuid", task]))
+        html = pool.submit(
+            _read,
+            [
+                'rally',
+                'task',
+                'report',
+                '--html-static',
+                '--out',
+                str(report),
+                '--uuid',
+                task,
+            ],
+        )
+        found = json.loads(
+            _read(['rally', 'task', 'report', '--json', '--uuid', task])
+        )
         html.result()
     rows = measured_rows(found)
-    print(_table(fleet_report.DOUBT_TABLE_COLUMNS, [
-        list(row.values()) for row in measured_rows(
-            found, fleet_report.DOUBT_TABLE_TITLE)]))
-    print(_table(fleet_report.TIER_TABLE_COLUMNS, [
-        list(row.values()) for row in rows]))
+    print(
+        _table(
+            fleet_report.DOUBT_TABLE_COLUMNS,
+            [
+                list(row.values())
+                for row in measured_rows(found, fleet_report.DOUBT_TABLE_TITLE)
+            ],
+        )
+    )
+    print(
+        _table(
+            fleet_report.TIER_TABLE_COLUMNS,
+            [list(row.values()) for row in rows],
+        )
+    )
     problems += judge(rows, estimates(catalog), slow_tiers(catalog))
-    print(f"\nreport: {report}\n"
-          f"demo ended after {time.monotonic() - started:.0f} s")
+    print(
+        f'\nreport: {report}\n'
+        f'demo ended after {time.monotonic() - started:.0f} s'
+    )
     if problems:
-        raise DemoFailed("\n".join(problems))
+        raise DemoFailed('\n'.join(problems))
 
 
 def place_volumes() -> Iterator[Landing]:
@@ -130,14 +156,18 @@ def place_volumes() -> Iterator[Landing]:
         for name in cloud.IMAGES:
             image = member.image.find_image(name, ignore_missing=False)
             volumes[name] = member.block_storage.create_volume(
-                name=f"demo of {name}", size=1, image_id=image.id)
+                name=f'demo of {name}', size=1, image_id=image.id
+            )
         for name, volume in volumes.items():
             _wait_until_available(member, volume, name)
             seen = admin.block_storage.get_volume(volume.id)
             yield Landing(
-                image=name, tags=tuple(cloud.IMAGES[name]),
-                volume_type=seen.volume_type, backend=seen.host,
-                **_look_in_ceph(volume.id))
+                image=name,
+                tags=tuple(cloud.IMAGES[name]),
+                volume_type=seen.volume_type,
+                backend=seen.host,
+                **_look_in_ceph(volume.id),
+            )
     finally:
         for volume in volumes.values():
             # as administrator, as it may still be in the making
@@ -149,183 +179,266 @@ def misplaced(landings: Sequence[Landing], catalog: dict) -> list[str]:
     found = []
     for landing in landings:
         tier = _tier_of(landing.tags, catalog)
-        pool = catalog["tiers"][tier]["rbd"]["pool"]
+        pool = catalog['tiers'][tier]['rbd']['pool']
         if landing.pool != pool:
-            found.append(f"a volume of {landing.image} lies in pool "
-                         f"{landing.pool or '(none)'}, expected {pool} of "
-                         f"tier {tier}")
+            found.append(
+                f'a volume of {landing.image} lies in pool '
+                f'{landing.pool or "(none)"}, expected {pool} of '
+                f'tier {tier}'
+            )
     return found
 
 
 def estimates(catalog: dict) -> list[Estimate]:
     """Return the estimate of each replicated tier on throttled disks."""
     found = []
-    for name, tier in catalog["tiers"].items():
+    for name, tier in catalog['tiers'].items():
         disks = _throttled_disks(tier)
-        if disks and "replicated" in tier["rbd"]:
-            found.append(Estimate(
-                tier=name, disks=len(disks), disk_iops=disks[0].speed.iops,
-                replicas=tier["rbd"]["replicated"]["size"]))
+        if disks and 'replicated' in tier['rbd']:
+            found.append(
+                Estimate(
+                    tier=name,
+                    disks=len(disks),
+                    disk_iops=disks[0].speed.iops,
+                    replicas=tier['rbd']['replicated']['size'],
+                )
+            )
     return found
 
 
 def slow_tiers(catalog: dict) -> set[str]:
     """Return the names of the tiers on throttled disks."""
-    return {name for name, tier in catalog["tiers"].items()
-            if _throttled_disks(tier)}
+    return {
+        name
+        for name, tier in catalog['tiers'].items()
+        if _throttled_disks(tier)
+    }
 
 
 def _throttled_disks(tier: dict) -> list[ceph_layout.Osd]:
-    return [osd for osd in ceph_layout.six_osds()
-            if osd.speed and osd.device_class == tier["rbd"]["device_class"]]
+    return [
+        osd
+        for osd in ceph_layout.six_osds()
+        if osd.speed and osd.device_class == tier['rbd']['device_class']
+    ]
 
 
-def judge(rows: Sequence[dict], expected: Sequence[Estimate],
-          slow: Set[str]) -> list[str]:
+def judge(
+    rows: Sequence[dict], expected: Sequence[Estimate], slow: Set[str]
+) -> list[str]:
     """Compare random writes with what the disks allow; print both.
 
     :param rows: results, each by the columns of the tier table.
     :param slow: names of all tiers on throttled disks.
     :returns: a sentence for each estimate that is missed.
     """
-    measured = {row["tier"]: float(row["IOPS"]) for row in rows
-                if row["pattern"] == RANDOM_WRITE
-                and row["IOPS"] != fleet_report.NO_NUMBER}
+    measured = {
+        row['tier']: float(row['IOPS'])
+        for row in rows
+        if row['pattern'] == RANDOM_WRITE
+        and row['IOPS'] != fleet_report.NO_NUMBER
+    }
     problems = []
     print()
     for estimate in expected:
         iops = measured.get(estimate.tier, 0.0)
         deviation = iops / estimate.iops - 1
-        print(f"{estimate.tier}: {iops:.0f} IOPS of 4k random write measured, "
-              f"{estimate.disks} disks x {estimate.disk_iops} / "
-              f"{estimate.replicas} = {estimate.iops:.0f} expected "
-              f"({deviation:+.0%})")
+        print(
+            f'{estimate.tier}: {iops:.0f} IOPS of 4k random write measured, '
+            f'{estimate.disks} disks x {estimate.disk_iops} / '
+            f'{estimate.replicas} = {estimate.iops:.0f} expected '
+            f'({deviation:+.0%})'
+        )
         if abs(deviation) > TOLERANCE:
             problems.append(
-                f"{estimate.tier}: {iops:.0f} IOPS, expected "
-                f"{estimate.iops:.0f} within {TOLERANCE:.0%}: is other work "
-                "on this machine, or a disk not throttled?")
+                f'{estimate.tier}: {iops:.0f} IOPS, expected '
+                f'{estimate.iops:.0f} within {TOLERANCE:.0%}: is other work '
+                'on this machine, or a disk not throttled?'
+            )
         for tier, other in sorted(measured.items()):
             if iops and tier not in slow:
-                print(f"{tier} / {estimate.tier}: {other / iops:.1f} times "
-                      f"measured, {other / estimate.iops:.1f} times if "
-                      f"{estimate.tier} ran exactly at its throttle")
+                print(
+                    f'{tier} / {estimate.tier}: {other / iops:.1f} times '
+                    f'measured, {other / estimate.iops:.1f} times if '
+                    f'{estimate.tier} ran exactly at its throttle'
+                )
             if tier not in slow and other <= iops:
                 problems.append(
-                    f"{tier}: {other:.0f} IOPS, no more than the throttled "
-                    f"{estimate.tier}")
+                    f'{tier}: {other:.0f} IOPS, no more than the throttled '
+                    f'{estimate.tier}'
+                )
     return problems
 
 
-def measured_rows(report: dict,
-                  title: str = fleet_report.TIER_TABLE_TITLE) -> list[dict]:
+def measured_rows(
+    report: dict, title: str = fleet_report.TIER_TABLE_TITLE
+) -> list[dict]:
     """Return the rows of a table of the fleet in Rally's JSON report.
 
     :param title: of the table.
     :raises DemoFailed: the report has none.
     """
-    tables = [table for task in report["tasks"]
-              for subtask in task["subtasks"]
-              for workload in subtask["workloads"]
-              for iteration in workload["data"]
-              for table in iteration["output"]["complete"]
-              if table["title"] == title]
+    tables = [
+        table
+        for task in report['tasks']
+        for subtask in task['subtasks']
+        for workload in subtask['workloads']
+        for iteration in workload['data']
+        for table in iteration['output']['complete']
+        if table['title'] == title
+    ]
     if not tables:
-        raise DemoFailed(f"the task ended without its table {title!r}; see "
-                         "its errors above")
-    return [dict(zip(table["data"]["cols"], row, strict=True))
-            for table in tables for row in table["data"]["rows"]]
+        raise DemoFailed(
+            f'the task ended without its table {title!r}; see its errors above'
+        )
+    return [
+        dict(zip(table['data']['cols'], row, strict=True))
+        for table in tables
+        for row in table['data']['rows']
+    ]
 
 
 def _tier_of(tags: Sequence[str], catalog: dict) -> str:
-    for name, tier in catalog["tiers"].items():
-        if set(tags) & set(tier.get("tags", ())) or (
-                not tags and tier.get("fallback")):
+    for name, tier in catalog['tiers'].items():
+        if set(tags) & set(tier.get('tags', ())) or (
+            not tags and tier.get('fallback')
+        ):
             return name
-    raise DemoFailed(f"no tier of the catalog serves the tags {tags}")
+    raise DemoFailed(f'no tier of the catalog serves the tags {tags}')
 
 
 def _wait_until_available(connection, volume, image: str) -> None:
     try:
         connection.block_storage.wait_for_status(
-            volume, status="available", failures=["error"], interval=0.5,
-            wait=60)
-    except (openstack.exceptions.ResourceFailure,
-            openstack.exceptions.ResourceTimeout) as problem:
-        raise DemoFailed(f"the volume of {image} is not available: {problem}. "
-                         "See: devstack/lab.sh logs cinder-scheduler"
-                         ) from None
+            volume,
+            status='available',
+            failures=['error'],
+            interval=0.5,
+            wait=60,
+        )
+    except (
+        openstack.exceptions.ResourceFailure,
+        openstack.exceptions.ResourceTimeout,
+    ) as problem:
+        raise DemoFailed(
+            f'the volume of {image} is not available: {problem}. '
+            'See: devstack/lab.sh logs cinder-scheduler'
+        ) from None
 
 
 def _look_in_ceph(volume_id: str) -> dict[str, str]:
     """Ask every pool for the RBD image of a volume."""
-    pools = json.loads(_read(["ceph", "osd", "pool", "ls", "--format",
-                              "json"]))
+    pools = json.loads(
+        _read(['ceph', 'osd', 'pool', 'ls', '--format', 'json'])
+    )
     for pool in pools:
         done = subprocess.run(
-            ["rbd", "info", "--format", "json",
-             f"{pool}/volume-{volume_id}"], capture_output=True, text=True)
+            ['rbd', 'info', '--format', 'json', f'{pool}/volume-{volume_id}'],
+            capture_output=True,
+            text=True,
+        )
         if done.returncode == 0:
-            return {"pool": pool, "data_pool": json.loads(
-                done.stdout).get("data_pool", "")}
-    return {"pool": "", "data_pool": ""}
+            return {
+                'pool': pool,
+                'data_pool': json.loads(done.stdout).get('data_pool', ''),
+            }
+    return {'pool': '', 'data_pool': ''}
 
 
 def _start_rally() -> subprocess.Popen:
     # The start disk is polled by all guests, which a throttled disk feels.
     return subprocess.Popen(
-        ["rally", "task", "start", str(TASK), "--no-use", "--task-args",
-         json.dumps({"start_volume_backend": "tier-database",
-                     "ceph_conf": os.environ["CEPH_CONF"]})],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace")
+        [
+            'rally',
+            'task',
+            'start',
+            str(TASK),
+            '--no-use',
+            '--task-args',
+            json.dumps(
+                {
+                    'start_volume_backend': 'tier-database',
+                    'ceph_conf': os.environ['CEPH_CONF'],
+                }
+            ),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors='replace',
+    )
 
 
 def _show_placement(catalog: dict) -> list[str]:
     """Print the plan and where volumes lie; return what is wrong there."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
         landed = pool.submit(lambda: list(place_volumes()))
-        _headline("The catalog is in effect: openstack tier plan")
-        _show(["openstack", "tier", "plan"])
+        _headline('The catalog is in effect: openstack tier plan')
+        _show(['openstack', 'tier', 'plan'])
         landings = landed.result()
-    _headline("Where volumes of the images lie (a member of a project creates "
-              "them without a volume type)")
-    print(_table(("image", "tags", "volume type", "host@backend#pool",
-                  "pool in Ceph"), [
-        (landing.image, ",".join(landing.tags) or "-", landing.volume_type,
-         landing.backend, landing.pool + (
-             f" (data: {landing.data_pool})" if landing.data_pool else ""))
-        for landing in landings]), flush=True)
+    _headline(
+        'Where volumes of the images lie (a member of a project creates '
+        'them without a volume type)'
+    )
+    print(
+        _table(
+            (
+                'image',
+                'tags',
+                'volume type',
+                'host@backend#pool',
+                'pool in Ceph',
+            ),
+            [
+                (
+                    landing.image,
+                    ','.join(landing.tags) or '-',
+                    landing.volume_type,
+                    landing.backend,
+                    landing.pool
+                    + (
+                        f' (data: {landing.data_pool})'
+                        if landing.data_pool
+                        else ''
+                    ),
+                )
+                for landing in landings
+            ],
+        ),
+        flush=True,
+    )
     return misplaced(landings, catalog)
 
 
 def _show(argv: Sequence[str]) -> None:
     done = subprocess.run(argv)
     if done.returncode:
-        raise DemoFailed(f"{' '.join(argv[:3])} ended with {done.returncode}")
+        raise DemoFailed(f'{" ".join(argv[:3])} ended with {done.returncode}')
 
 
 def _read(argv: Sequence[str]) -> str:
     done = subprocess.run(argv, capture_output=True, text=True)
     if done.returncode:
-        raise DemoFailed(f"{' '.join(argv[:3])} ended with "
-                         f"{done.returncode}:\n{done.stderr.strip()}")
+        raise DemoFailed(
+            f'{" ".join(argv[:3])} ended with '
+            f'{done.returncode}:\n{done.stderr.strip()}'
+        )
     return done.stdout
 
 
 def _headline(text: str) -> None:
-    print(f"\n== {text}", flush=True)
+    print(f'\n== {text}', flush=True)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     table = prettytable.PrettyTable(columns)
-    table.align = "l"
+    table.align = 'l'
     table.add_rows(rows)
     return str(table)
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     try:
         demo(pathlib.Path(sys.argv[1]))
     except DemoFailed as problem:
-        sys.exit(f"demo: {problem}")
+        sys.exit(f'demo: {problem}')

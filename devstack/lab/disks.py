@@ -13,8 +13,8 @@ import pathlib
 from lab import commands
 
 #: What the kernel appends to the name of a backing file that was removed.
-_REMOVED = " (deleted)"
-_SYS_BLOCK = pathlib.Path("/sys/block")
+_REMOVED = ' (deleted)'
+_SYS_BLOCK = pathlib.Path('/sys/block')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,14 +45,19 @@ def parse(listing: str, folder: pathlib.Path) -> list[LoopDevice]:
     if not listing.strip():
         return []
     found = []
-    for row in json.loads(listing)["loopdevices"]:
-        name = row["back-file"] or ""
+    for row in json.loads(listing)['loopdevices']:
+        name = row['back-file'] or ''
         backing_file = pathlib.Path(name.removesuffix(_REMOVED))
         if backing_file.is_relative_to(folder):
-            found.append(LoopDevice(
-                path=pathlib.Path(row["name"]), backing_file=backing_file,
-                number=row["maj:min"].strip(), direct_io=bool(row["dio"]),
-                removed=name.endswith(_REMOVED)))
+            found.append(
+                LoopDevice(
+                    path=pathlib.Path(row['name']),
+                    backing_file=backing_file,
+                    number=row['maj:min'].strip(),
+                    direct_io=bool(row['dio']),
+                    removed=name.endswith(_REMOVED),
+                )
+            )
     return found
 
 
@@ -62,9 +67,17 @@ def attached(folder: pathlib.Path) -> list[LoopDevice]:
     :raises lab.commands.CommandFailed: losetup(8) does not work.
     """
     return parse(
-        commands.run(["losetup", "--list", "--json",
-                      "--output", "NAME,BACK-FILE,MAJ:MIN,DIO"]),
-        folder.resolve())
+        commands.run(
+            [
+                'losetup',
+                '--list',
+                '--json',
+                '--output',
+                'NAME,BACK-FILE,MAJ:MIN,DIO',
+            ]
+        ),
+        folder.resolve(),
+    )
 
 
 def make_sparse(path: pathlib.Path, size_bytes: int) -> None:
@@ -73,7 +86,7 @@ def make_sparse(path: pathlib.Path, size_bytes: int) -> None:
     A file that is there already is left as it is.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as stream:
+    with path.open('ab') as stream:
         if stream.tell() == 0:
             stream.truncate(size_bytes)
 
@@ -87,27 +100,36 @@ def attach(path: pathlib.Path, *, rotational: bool) -> LoopDevice:
         defaults for rotating disks or for flash by it.
     :raises lab.commands.CommandFailed: losetup(8) refuses.
     """
-    mine = [device for device in attached(path.parent)
-            if device.backing_file == path.resolve()]
+    mine = [
+        device
+        for device in attached(path.parent)
+        if device.backing_file == path.resolve()
+    ]
     for device in mine:
         if device.removed:
             detach(device)  # data that nobody can reach by a name any more
     mine = [device for device in mine if not device.removed]
     if not mine:
-        commands.run(["losetup", "--find", "--nooverlap", "--direct-io=on",
-                      path])
-        mine = [device for device in attached(path.parent)
-                if device.backing_file == path.resolve()]
+        commands.run(
+            ['losetup', '--find', '--nooverlap', '--direct-io=on', path]
+        )
+        mine = [
+            device
+            for device in attached(path.parent)
+            if device.backing_file == path.resolve()
+        ]
     if not mine:
         raise commands.CommandFailed(
-            f"{path}: losetup reported success, but no loop device has the "
-            "file. Look at: losetup --list")
+            f'{path}: losetup reported success, but no loop device has the '
+            'file. Look at: losetup --list'
+        )
     if not mine[0].direct_io:
-        commands.run(["losetup", "--direct-io=on", mine[0].path])
+        commands.run(['losetup', '--direct-io=on', mine[0].path])
     # The kernel sets this anew whenever a file is attached, so it needs no
     # restoring afterwards.
-    (_SYS_BLOCK / mine[0].path.name / "queue" / "rotational").write_text(
-        str(int(rotational)))
+    (_SYS_BLOCK / mine[0].path.name / 'queue' / 'rotational').write_text(
+        str(int(rotational))
+    )
     return mine[0]
 
 
@@ -116,4 +138,4 @@ def detach(device: LoopDevice) -> None:
 
     :raises lab.commands.CommandFailed: losetup(8) refuses.
     """
-    commands.run(["losetup", "--detach", device.path])
+    commands.run(['losetup', '--detach', device.path])

@@ -27,21 +27,22 @@ def down(layout: lab_layout.Layout, say: Say = print) -> None:
     supervisor = lab_supervisor.Supervisor(layout)
     if supervisor.is_up():
         # Ceph's clients before Ceph, and Nova before its guests
-        supervisor.stop_all_but("ceph-")
+        supervisor.stop_all_but('ceph-')
     guests = leftovers.guests(layout.libvirt_folder)
     leftovers.stop(guests)
     if guests:
-        say(f"{len(guests)} guests ended")
+        say(f'{len(guests)} guests ended')
     scratch_disk.detach(layout)
     _cluster(layout.root, supervisor).down()
     if layout.has_second_ceph:
         second_ceph.cluster(layout, supervisor).down()
     supervisor.stop_daemon()
-    say("services stopped, loop devices and cgroup released")
+    say('services stopped, loop devices and cgroup released')
 
 
-def destroy(root: pathlib.Path, *, keep_downloads: bool,
-            say: Say = print) -> None:
+def destroy(
+    root: pathlib.Path, *, keep_downloads: bool, say: Say = print
+) -> None:
     """Stop everything and remove the lab's folder.
 
     May be repeated after it was interrupted.
@@ -55,12 +56,13 @@ def destroy(root: pathlib.Path, *, keep_downloads: bool,
     if layout:
         down(layout, say)
     elif not lab_layout.holds_downloads_only(root):
-        say(f"{root}: no lab is there, nothing to do")
+        say(f'{root}: no lab is there, nothing to do')
         return
     kept = lab_layout.DOWNLOADS if keep_downloads else ()
     # The description goes last: as long as it is there this can be repeated.
-    for entry in sorted(root.iterdir(), key=lambda path: path.name ==
-                        lab_layout.DESCRIPTION):
+    for entry in sorted(
+        root.iterdir(), key=lambda path: path.name == lab_layout.DESCRIPTION
+    ):
         if entry.name in kept:
             continue
         if entry.is_dir() and not entry.is_symlink():
@@ -68,12 +70,13 @@ def destroy(root: pathlib.Path, *, keep_downloads: bool,
         else:
             entry.unlink()
     if kept:
-        say(f"{root} emptied, but for {' and '.join(kept)}")
+        say(f'{root} emptied, but for {" and ".join(kept)}')
     else:
         root.rmdir()
-        say(f"{root} removed")
+        say(f'{root} removed')
 
 
-def _cluster(root: pathlib.Path,
-             supervisor: lab_supervisor.Supervisor) -> ceph.CephCluster:
+def _cluster(
+    root: pathlib.Path, supervisor: lab_supervisor.Supervisor
+) -> ceph.CephCluster:
     return ceph.CephCluster(root, supervisor, lambda line: None)

@@ -15,20 +15,41 @@ from lab import commands
 _MOUNT = 'mount -t xfs -o noatime "$1" "$2" && shift 2 && exec "$@"'
 
 
-def format_disk(layout: ceph_layout.CephLayout, osd: ceph_layout.Osd,
-                log: pathlib.Path) -> None:
+def format_disk(
+    layout: ceph_layout.CephLayout, osd: ceph_layout.Osd, log: pathlib.Path
+) -> None:
     """Make an XFS on the attached disk of an OSD, and where it is mounted.
 
     :raises lab.commands.CommandFailed: mkfs.xfs(8) refuses.
     """
-    commands.run(["mkfs.xfs", "-q", "-f", "-m", "reflink=0",
-                  layout.data(osd.name) / "xfs"], log=log)
+    commands.run(
+        [
+            'mkfs.xfs',
+            '-q',
+            '-f',
+            '-m',
+            'reflink=0',
+            layout.data(osd.name) / 'xfs',
+        ],
+        log=log,
+    )
     layout.file_store(osd).mkdir(exist_ok=True)
 
 
-def mounted(layout: ceph_layout.CephLayout, osd: ceph_layout.Osd,
-            argv: tuple[str, ...]) -> tuple[str, ...]:
+def mounted(
+    layout: ceph_layout.CephLayout, osd: ceph_layout.Osd, argv: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return a command that sees the OSD's disk and becomes ``argv``."""
-    return ("unshare", "--mount", "--propagation", "private", "/bin/sh", "-c",
-            _MOUNT, "sh", str(layout.data(osd.name) / "xfs"),
-            str(layout.file_store(osd)), *argv)
+    return (
+        'unshare',
+        '--mount',
+        '--propagation',
+        'private',
+        '/bin/sh',
+        '-c',
+        _MOUNT,
+        'sh',
+        str(layout.data(osd.name) / 'xfs'),
+        str(layout.file_store(osd)),
+        *argv,
+    )

@@ -13,43 +13,43 @@ import pathlib
 import secrets
 import uuid
 
-DEFAULT_ROOT = "/var/lib/cinder-tiers-lab"
-ROOT_VARIABLE = "CINDER_TIERS_LAB"
-PORT_OFFSET_VARIABLE = "CINDER_TIERS_LAB_PORT_OFFSET"
+DEFAULT_ROOT = '/var/lib/cinder-tiers-lab'
+ROOT_VARIABLE = 'CINDER_TIERS_LAB'
+PORT_OFFSET_VARIABLE = 'CINDER_TIERS_LAB_PORT_OFFSET'
 
 #: Service name -> TCP port on 127.0.0.1, before the offset is added.
 PORTS = {
-    "keystone": 5000,
-    "glance": 9292,
-    "cinder": 8776,
-    "placement": 8778,
-    "neutron": 9696,
-    "nova": 8774,
-    "mariadb": 13306,
-    "rabbitmq": 15671,
-    "rabbitmq-distribution": 15673,
-    "epmd": 14369,
-    "ceph-mon-v2": 3300,
-    "ceph-mon-v1": 6789,
+    'keystone': 5000,
+    'glance': 9292,
+    'cinder': 8776,
+    'placement': 8778,
+    'neutron': 9696,
+    'nova': 8774,
+    'mariadb': 13306,
+    'rabbitmq': 15671,
+    'rabbitmq-distribution': 15673,
+    'epmd': 14369,
+    'ceph-mon-v2': 3300,
+    'ceph-mon-v1': 6789,
 }
 #: First and last port of the OSDs and the manager, before the offset.
 CEPH_DAEMON_PORTS = (16800, 16999)
 #: The same of the second Ceph cluster, which is there on request only.
 SECOND_CEPH_PORTS = {
-    "ceph-second-mon-v2": 3310,
-    "ceph-second-mon-v1": 6799,
+    'ceph-second-mon-v2': 3310,
+    'ceph-second-mon-v1': 6799,
 }
 SECOND_CEPH_DAEMON_PORTS = (17000, 17099)
 
 #: Says that a folder is a lab, and holds its secrets.
-DESCRIPTION = "lab.json"
+DESCRIPTION = 'lab.json'
 #: Folders that a lab can be emptied but for.
-DOWNLOADS = ("cache", "venv")
+DOWNLOADS = ('cache', 'venv')
 
 #: How Cinder's services may run their threads; the first is Cinder's default.
-THREADS = ("eventlet", "native")
+THREADS = ('eventlet', 'native')
 
-_PASSWORDS = ("admin", "member", "database", "messaging", "service")
+_PASSWORDS = ('admin', 'member', 'database', 'messaging', 'service')
 
 
 class LayoutError(Exception):
@@ -73,50 +73,50 @@ class Layout:
 
     @property
     def venv(self) -> pathlib.Path:
-        return self.root / "venv"
+        return self.root / 'venv'
 
     @property
     def python(self) -> pathlib.Path:
-        return self.venv / "bin" / "python"
+        return self.venv / 'bin' / 'python'
 
     @property
     def tools(self) -> pathlib.Path:
         """A Python environment for uv and supervisord."""
-        return self.cache / "tools"
+        return self.cache / 'tools'
 
     @property
     def venv_stamp(self) -> pathlib.Path:
         """Holds the digest of what the environment was made from."""
-        return self.venv / "cinder-tiers-lab.stamp"
+        return self.venv / 'cinder-tiers-lab.stamp'
 
     @property
     def cache(self) -> pathlib.Path:
-        return self.root / "cache"
+        return self.root / 'cache'
 
     @property
     def etc(self) -> pathlib.Path:
-        return self.root / "etc"
+        return self.root / 'etc'
 
     @property
     def log(self) -> pathlib.Path:
-        return self.root / "log"
+        return self.root / 'log'
 
     @property
     def run(self) -> pathlib.Path:
-        return self.root / "run"
+        return self.root / 'run'
 
     @property
     def stamps(self) -> pathlib.Path:
-        return self.root / "stamps"
+        return self.root / 'stamps'
 
     @property
     def ceph_conf(self) -> pathlib.Path:
-        return self.root / "ceph" / "ceph.conf"
+        return self.root / 'ceph' / 'ceph.conf'
 
     @property
     def second_ceph(self) -> pathlib.Path:
         """The folder of the second Ceph cluster."""
-        return self.root / "ceph-second"
+        return self.root / 'ceph-second'
 
     @property
     def has_second_ceph(self) -> bool:
@@ -126,32 +126,32 @@ class Layout:
     @property
     def second_secret_uuid(self) -> str:
         """UUID under which libvirt keeps the key of the second cluster."""
-        return str(uuid.uuid5(uuid.UUID(self.secret_uuid), "second"))
+        return str(uuid.uuid5(uuid.UUID(self.secret_uuid), 'second'))
 
     @property
     def scratch(self) -> pathlib.Path:
         """The folder of a disk that anybody may overwrite."""
-        return self.root / "scratch"
+        return self.root / 'scratch'
 
     @property
     def layers_host(self) -> pathlib.Path:
         """What the task ``layers`` must know of this host."""
-        return self.scratch / "layers-host.yaml"
+        return self.scratch / 'layers-host.yaml'
 
     @property
     def cinder_backends(self) -> pathlib.Path:
         """What ``openstack tier backend-config`` says of cinder.conf."""
-        return self.etc / "cinder-backends.conf"
+        return self.etc / 'cinder-backends.conf'
 
     @property
     def cinder_overrides(self) -> pathlib.Path:
         """A folder of the user's own for files like cinder.conf."""
-        return self.etc / "cinder.d"
+        return self.etc / 'cinder.d'
 
     @property
     def cinder_api_paste(self) -> pathlib.Path:
         """Cinder's own api-paste.ini, with the API door in it."""
-        return self.etc / "cinder-api-paste.ini"
+        return self.etc / 'cinder-api-paste.ini'
 
     @property
     def threads(self) -> str:
@@ -166,31 +166,31 @@ class Layout:
 
         :param threads: one of THREADS.
         """
-        write_private(self._threads_file, f"{threads}\n")
+        write_private(self._threads_file, f'{threads}\n')
 
     @property
     def _threads_file(self) -> pathlib.Path:
         # Not in the description: who works on the lab has that one locked.
-        return self.root / "cinder-threads"
+        return self.root / 'cinder-threads'
 
     @property
     def guest_image(self) -> pathlib.Path:
-        return self.cache / "guest.raw"
+        return self.cache / 'guest.raw'
 
     @property
     def debian_image(self) -> pathlib.Path:
         """The raw image of a Debian guest, if the lab was asked for one."""
-        return self.cache / "debian.raw"
+        return self.cache / 'debian.raw'
 
     @property
     def libvirt_folder(self) -> pathlib.Path:
         """The folder that the lab's libvirtd sees as /run/libvirt."""
-        return self.root / "libvirt" / "run" / "libvirt"
+        return self.root / 'libvirt' / 'run' / 'libvirt'
 
     @property
     def libvirt_uri(self) -> str:
         """The connection URI of the lab's own libvirtd."""
-        return f"qemu+unix:///system?socket={self.libvirt_folder}/libvirt-sock"
+        return f'qemu+unix:///system?socket={self.libvirt_folder}/libvirt-sock'
 
     def port(self, service: str) -> int:
         """Return the TCP port of a service.
@@ -213,15 +213,16 @@ class Layout:
         """Return the ports of the second cluster's monitor, by name."""
         return {name: self.port(name) for name in SECOND_CEPH_PORTS}
 
-    def url(self, service: str, path: str = "") -> str:
+    def url(self, service: str, path: str = '') -> str:
         """Return the loopback URL of an API service."""
-        return f"http://127.0.0.1:{self.port(service)}{path}"
+        return f'http://127.0.0.1:{self.port(service)}{path}'
 
 
 def chosen_root(environment=os.environ) -> pathlib.Path:
     """Return the state folder that the environment chooses, resolved."""
     return pathlib.Path(
-        environment.get(ROOT_VARIABLE) or DEFAULT_ROOT).resolve()
+        environment.get(ROOT_VARIABLE) or DEFAULT_ROOT
+    ).resolve()
 
 
 def port_offset(environment=os.environ) -> int:
@@ -229,10 +230,12 @@ def port_offset(environment=os.environ) -> int:
 
     :raises LayoutError: it is not a number in range.
     """
-    text = environment.get(PORT_OFFSET_VARIABLE) or "0"
+    text = environment.get(PORT_OFFSET_VARIABLE) or '0'
     if not text.isdecimal() or int(text) > 40000:
-        raise LayoutError(f"{PORT_OFFSET_VARIABLE}={text!r}: expected a "
-                          "number from 0 to 40000.")
+        raise LayoutError(
+            f'{PORT_OFFSET_VARIABLE}={text!r}: expected a '
+            'number from 0 to 40000.'
+        )
     return int(text)
 
 
@@ -244,15 +247,19 @@ def load(root: pathlib.Path) -> Layout | None:
     description = root / DESCRIPTION
     try:
         values = json.loads(description.read_text())
-        return Layout(root=root, port_offset=values["port_offset"],
-                      passwords=values["passwords"],
-                      secret_uuid=values["secret_uuid"])
+        return Layout(
+            root=root,
+            port_offset=values['port_offset'],
+            passwords=values['passwords'],
+            secret_uuid=values['secret_uuid'],
+        )
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as problem:
         raise LayoutError(
             f"{description}: not a lab's description ({problem!r}). "
-            f"Remove {root} by hand if nothing in it is needed.") from None
+            f'Remove {root} by hand if nothing in it is needed.'
+        ) from None
 
 
 def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
@@ -268,21 +275,26 @@ def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
     # sockaddr_un holds 107 bytes; libvirt's monitor sockets are the longest.
     if len(str(root)) > 40:
         raise LayoutError(
-            f"{root}: {len(str(root))} characters, but the sockets below it "
-            f"allow 40 at most. Set {ROOT_VARIABLE} to a shorter path.")
-    foreign = ({entry.name for entry in root.iterdir()} - set(DOWNLOADS)
-               if root.exists() else set())
+            f'{root}: {len(str(root))} characters, but the sockets below it '
+            f'allow 40 at most. Set {ROOT_VARIABLE} to a shorter path.'
+        )
+    foreign = (
+        {entry.name for entry in root.iterdir()} - set(DOWNLOADS)
+        if root.exists()
+        else set()
+    )
     if foreign:
         raise LayoutError(
-            f"{root}: exists, is not empty and is not a lab. "
-            f"Set {ROOT_VARIABLE} to another folder.")
+            f'{root}: exists, is not empty and is not a lab. '
+            f'Set {ROOT_VARIABLE} to another folder.'
+        )
     offset = port_offset(environment)
     root.mkdir(parents=True, exist_ok=True)
     root.chmod(0o700)  # logs and databases hold secrets
     values = {
-        "port_offset": offset,
-        "secret_uuid": str(uuid.uuid4()),
-        "passwords": {name: secrets.token_hex(12) for name in _PASSWORDS},
+        'port_offset': offset,
+        'secret_uuid': str(uuid.uuid4()),
+        'passwords': {name: secrets.token_hex(12) for name in _PASSWORDS},
     }
     write_private(root / DESCRIPTION, json.dumps(values, indent=1))
     lab = load(root)
@@ -291,15 +303,22 @@ def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
 
 
 def _make_folders(lab: Layout) -> None:
-    for folder in (lab.cache, lab.etc, lab.cinder_overrides, lab.log, lab.run,
-                   lab.stamps):
+    for folder in (
+        lab.cache,
+        lab.etc,
+        lab.cinder_overrides,
+        lab.log,
+        lab.run,
+        lab.stamps,
+    ):
         folder.mkdir(exist_ok=True)
 
 
 def holds_downloads_only(root: pathlib.Path) -> bool:
     """Tell whether a folder is what ``destroy --keep-downloads`` leaves."""
-    return ((root / "cache" / "tools" / "bin" / "supervisord").exists()
-            and {entry.name for entry in root.iterdir()} <= set(DOWNLOADS))
+    return (root / 'cache' / 'tools' / 'bin' / 'supervisord').exists() and {
+        entry.name for entry in root.iterdir()
+    } <= set(DOWNLOADS)
 
 
 def write_private(path: pathlib.Path, text: str) -> bool:
@@ -312,10 +331,11 @@ def write_private(path: pathlib.Path, text: str) -> bool:
             return False
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
-                         0o600)
-    with os.fdopen(descriptor, "w") as stream:
+    temporary = path.with_name(f'.{path.name}.{os.getpid()}')
+    descriptor = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600
+    )
+    with os.fdopen(descriptor, 'w') as stream:
         stream.write(text)
     temporary.replace(path)
     return True

@@ -13,7 +13,7 @@ import pathlib
 import signal
 import time
 
-MARK = "CINDER_TIERS_LAB_PROCESS"
+MARK = 'CINDER_TIERS_LAB_PROCESS'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -24,19 +24,21 @@ class Process:
     command: str
 
 
-def marked(root: pathlib.Path,
-           proc: pathlib.Path = pathlib.Path("/proc")) -> list[Process]:
+def marked(
+    root: pathlib.Path, proc: pathlib.Path = pathlib.Path('/proc')
+) -> list[Process]:
     """Return the processes that were started for the lab in ``root``."""
-    wanted = f"{MARK}={root}".encode()
+    wanted = f'{MARK}={root}'.encode()
     found = []
     for entry in proc.iterdir():
         if not entry.name.isdecimal() or int(entry.name) == os.getpid():
             continue
         try:
-            environment = (entry / "environ").read_bytes().split(b"\0")
+            environment = (entry / 'environ').read_bytes().split(b'\0')
             if wanted in environment and not _is_dead(entry):
-                found.append(Process(pid=int(entry.name),
-                                     command=_command(entry)))
+                found.append(
+                    Process(pid=int(entry.name), command=_command(entry))
+                )
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended while we looked, or is not ours
     return found
@@ -54,29 +56,33 @@ def orphans(root: pathlib.Path, supervisor_pid: int) -> list[Process]:
     for process in marked(root):
         try:
             group = os.getpgid(process.pid)
-            if (os.getsid(process.pid) == session and group != process.pid
-                    and not _alive(group)):
+            if (
+                os.getsid(process.pid) == session
+                and group != process.pid
+                and not _alive(group)
+            ):
                 found.append(process)
         except ProcessLookupError:
             continue  # it has ended meanwhile
     return found
 
 
-def guests(run: pathlib.Path,
-           proc: pathlib.Path = pathlib.Path("/proc")) -> list[Process]:
+def guests(
+    run: pathlib.Path, proc: pathlib.Path = pathlib.Path('/proc')
+) -> list[Process]:
     """Return the QEMU guests named by the pid files of the lab's libvirt.
 
     :param run: the folder that the lab's libvirtd sees as /run/libvirt.
     """
     found = []
-    for pid_file in sorted(run.glob("qemu/*.pid")):
+    for pid_file in sorted(run.glob('qemu/*.pid')):
         try:
             text = pid_file.read_text().strip()
-            command = _command(proc / text) if text.isdecimal() else ""
+            command = _command(proc / text) if text.isdecimal() else ''
         except (FileNotFoundError, ProcessLookupError):
             continue  # a stale pid file, or one that is just removed
         # The pid may have been given to another process since.
-        if f"guest={pid_file.stem}," in command:
+        if f'guest={pid_file.stem},' in command:
             found.append(Process(pid=int(text), command=command))
     return found
 
@@ -86,8 +92,10 @@ def stop(processes: list[Process], grace_seconds: float = 5.0) -> None:
 
     :raises RuntimeError: one is still there after SIGKILL.
     """
-    for number, seconds in ((signal.SIGTERM, grace_seconds),
-                            (signal.SIGKILL, 10.0)):
+    for number, seconds in (
+        (signal.SIGTERM, grace_seconds),
+        (signal.SIGKILL, 10.0),
+    ):
         alive = [process for process in processes if _alive(process.pid)]
         for process in alive:
             try:
@@ -100,14 +108,17 @@ def stop(processes: list[Process], grace_seconds: float = 5.0) -> None:
             alive = [process for process in alive if _alive(process.pid)]
         if not alive:
             return
-    names = ", ".join(f"{process.pid} ({process.command[:60]})"
-                      for process in alive)
-    raise RuntimeError(f"still running after SIGKILL: {names}. Look at "
-                       "their state with: ps -o pid,stat,wchan,args")
+    names = ', '.join(
+        f'{process.pid} ({process.command[:60]})' for process in alive
+    )
+    raise RuntimeError(
+        f'still running after SIGKILL: {names}. Look at '
+        'their state with: ps -o pid,stat,wchan,args'
+    )
 
 
 def _alive(pid: int) -> bool:
-    entry = pathlib.Path("/proc") / str(pid)
+    entry = pathlib.Path('/proc') / str(pid)
     try:
         return not _is_dead(entry)
     except (FileNotFoundError, ProcessLookupError):
@@ -116,9 +127,14 @@ def _alive(pid: int) -> bool:
 
 def _is_dead(entry: pathlib.Path) -> bool:
     # proc(5): the state follows the command name, which is in parentheses.
-    return (entry / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    return (entry / 'stat').read_text().rpartition(')')[2].split()[0] in 'ZX'
 
 
 def _command(entry: pathlib.Path) -> str:
-    return (entry / "cmdline").read_bytes().replace(
-        b"\0", b" ").decode(errors="replace").strip()
+    return (
+        (entry / 'cmdline')
+        .read_bytes()
+        .replace(b'\0', b' ')
+        .decode(errors='replace')
+        .strip()
+    )

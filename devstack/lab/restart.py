@@ -18,16 +18,22 @@ from lab import up
 Say = Callable[[str], None]
 
 #: Services that take their requests from the message bus.
-WORKERS = ("cinder-scheduler", "cinder-volume", "nova-compute",
-           "nova-conductor", "nova-scheduler")
+WORKERS = (
+    'cinder-scheduler',
+    'cinder-volume',
+    'nova-compute',
+    'nova-conductor',
+    'nova-scheduler',
+)
 
 
 class NoSuchService(Exception):
     """The lab has no service of that name."""
 
 
-def restart(layout: lab_layout.Layout, names: Collection[str],
-            say: Say = print) -> None:
+def restart(
+    layout: lab_layout.Layout, names: Collection[str], say: Say = print
+) -> None:
     """Restart services; return when they serve requests again.
 
     They read their configuration as it is now, but the tiers are not applied.
@@ -44,38 +50,53 @@ def restart(layout: lab_layout.Layout, names: Collection[str],
     supervisor = lab_supervisor.Supervisor(layout)
     if not supervisor.is_up():
         raise lab_supervisor.SupervisorError(
-            f"{layout.root}: nothing runs; start it with devstack/lab.sh up")
+            f'{layout.root}: nothing runs; start it with devstack/lab.sh up'
+        )
     known = [state.name for state in supervisor.states()]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise NoSuchService(f"no service is called {', '.join(unknown)}; "
-                            f"there are: {', '.join(known)}")
+        raise NoSuchService(
+            f'no service is called {", ".join(unknown)}; '
+            f'there are: {", ".join(known)}'
+        )
     supervisor.stop_together(names)
     wanted = {stage for name in names for stage in stages_of(name)}
-    stages.run([
-        dataclasses.replace(stage, needs=tuple(
-            need for need in stage.needs if need in wanted))
-        for stage in up.all_stages(layout) if stage.name in wanted],
-        lambda result: None)
+    stages.run(
+        [
+            dataclasses.replace(
+                stage,
+                needs=tuple(need for need in stage.needs if need in wanted),
+            )
+            for stage in up.all_stages(layout)
+            if stage.name in wanted
+        ],
+        lambda result: None,
+    )
     supervisor.wait_until_running()
-    if any(not name.endswith("-api") for name in names):
-        infrastructure.wait_for_consumers(layout, [
-            queue for name in WORKERS if name in known
-            for queue in services.queues(layout, name)])
-    if {"cinder-scheduler", "cinder-volume", "neutron-api"} & set(names):
+    if any(not name.endswith('-api') for name in names):
+        infrastructure.wait_for_consumers(
+            layout,
+            [
+                queue
+                for name in WORKERS
+                if name in known
+                for queue in services.queues(layout, name)
+            ],
+        )
+    if {'cinder-scheduler', 'cinder-volume', 'neutron-api'} & set(names):
         up.wait_for_services(layout)
-    say(f"restarted: {', '.join(names)}")
+    say(f'restarted: {", ".join(names)}')
 
 
 def stages_of(name: str) -> tuple[str, ...]:
     """Return the stages of ``up`` that start a service and its dependents."""
-    if name.startswith(f"{second_ceph.STAGE}-"):
+    if name.startswith(f'{second_ceph.STAGE}-'):
         return (second_ceph.STAGE,)
-    if name.startswith("ceph-"):
-        return ("ceph",)
-    if name in ("nova-conductor", "nova-scheduler"):
-        return ("nova-control",)
+    if name.startswith('ceph-'):
+        return ('ceph',)
+    if name in ('nova-conductor', 'nova-scheduler'):
+        return ('nova-control',)
     return {
-        "epmd": ("rabbitmq",),
-        "libvirtd": ("libvirt", "nova-compute"),
-    }.get(name, (name.removesuffix("-api"),))
+        'epmd': ('rabbitmq',),
+        'libvirtd': ('libvirt', 'nova-compute'),
+    }.get(name, (name.removesuffix('-api'),))

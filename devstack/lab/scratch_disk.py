@@ -15,7 +15,7 @@ from lab import disks
 from lab import layout as lab_layout
 
 SIZE_MIB = 256
-_FILE = "disk"
+_FILE = 'disk'
 
 
 def up(layout: lab_layout.Layout) -> str:
@@ -26,18 +26,30 @@ def up(layout: lab_layout.Layout) -> str:
     :raises lab.commands.CommandFailed: there is no loop device for it.
     """
     file = layout.scratch / _FILE
-    disks.make_sparse(file, SIZE_MIB * 2 ** 20)
+    disks.make_sparse(file, SIZE_MIB * 2**20)
     device = disks.attach(file, rotational=True)
     throttle = ceph_throttle.Throttle(ceph_throttle.name_for(layout.root))
     throttle.add({device.number: ceph_layout.HDD_SPEED})
     # JSON is YAML; it needs no library and quotes what must be quoted.
-    lab_layout.write_private(layout.layers_host, json.dumps(
-        {"version": 1,
-         "ceph": {"conf": str(layout.ceph_conf), "user": "admin"},
-         "raw": [{"device_class": "hdd", "device": str(device.path),
-                  "may_be_overwritten": True,
-                  "cgroup": str(throttle.folder())}]}, indent=1))
-    return f"{device.path}, {ceph_layout.HDD_SPEED.iops} IOPS"
+    lab_layout.write_private(
+        layout.layers_host,
+        json.dumps(
+            {
+                'version': 1,
+                'ceph': {'conf': str(layout.ceph_conf), 'user': 'admin'},
+                'raw': [
+                    {
+                        'device_class': 'hdd',
+                        'device': str(device.path),
+                        'may_be_overwritten': True,
+                        'cgroup': str(throttle.folder()),
+                    }
+                ],
+            },
+            indent=1,
+        ),
+    )
+    return f'{device.path}, {ceph_layout.HDD_SPEED.iops} IOPS'
 
 
 def detach(layout: lab_layout.Layout) -> None:
@@ -60,7 +72,7 @@ def destroy(layout: lab_layout.Layout) -> str:
     detach(layout)
     file = layout.scratch / _FILE
     if not file.exists():
-        return "no scratch disk is there, nothing to do"
+        return 'no scratch disk is there, nothing to do'
     file.unlink()
     layout.scratch.rmdir()
-    return "scratch disk removed"
+    return 'scratch disk removed'

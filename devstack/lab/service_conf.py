@@ -9,15 +9,17 @@ from lab import layout as lab_layout
 
 Sections = dict[str, dict[str, object]]
 
-REGION = "lab"
+REGION = 'lab'
 #: Stable through changes of the machine's name, as volumes keep it for ever.
-HOST = "cinder-tiers-lab"
+HOST = 'cinder-tiers-lab'
 
 
 def database_url(layout: lab_layout.Layout, name: str) -> str:
     """Return the SQLAlchemy URL of one of the lab's databases."""
-    return (f"mysql+pymysql://cloud:{layout.passwords['database']}"
-            f"@127.0.0.1:{layout.port('mariadb')}/{name}?charset=utf8")
+    return (
+        f'mysql+pymysql://cloud:{layout.passwords["database"]}'
+        f'@127.0.0.1:{layout.port("mariadb")}/{name}?charset=utf8'
+    )
 
 
 def sections_of(layout: lab_layout.Layout, service: str) -> Sections:
@@ -27,184 +29,230 @@ def sections_of(layout: lab_layout.Layout, service: str) -> Sections:
         nova-compute.
     """
     makers = {
-        "keystone": _keystone, "glance": _glance, "cinder": _cinder,
-        "placement": _placement, "neutron": _neutron, "nova": _nova,
-        "nova-compute": _nova_compute,
+        'keystone': _keystone,
+        'glance': _glance,
+        'cinder': _cinder,
+        'placement': _placement,
+        'neutron': _neutron,
+        'nova': _nova,
+        'nova-compute': _nova_compute,
     }
     return makers[service](layout)
 
 
 def as_ini(sections: Sections) -> str:
     """Return sections in the syntax of oslo.config."""
-    return "\n".join(
-        f"[{name}]\n" + "".join(f"{key} = {value}\n"
-                                for key, value in values.items())
-        for name, values in sections.items())
+    return '\n'.join(
+        f'[{name}]\n'
+        + ''.join(f'{key} = {value}\n' for key, value in values.items())
+        for name, values in sections.items()
+    )
 
 
 def _transport(layout: lab_layout.Layout) -> str:
-    return (f"rabbit://cloud:{layout.passwords['messaging']}@127.0.0.1:"
-            f"{layout.port('rabbitmq')}/")
+    return (
+        f'rabbit://cloud:{layout.passwords["messaging"]}@127.0.0.1:'
+        f'{layout.port("rabbitmq")}/'
+    )
 
 
 def _service_user(layout: lab_layout.Layout, user: str) -> dict[str, object]:
     return {
-        "auth_type": "password", "auth_url": layout.url("keystone", "/v3"),
-        "username": user, "password": layout.passwords["service"],
-        "project_name": "service", "user_domain_id": "default",
-        "project_domain_id": "default", "region_name": REGION,
+        'auth_type': 'password',
+        'auth_url': layout.url('keystone', '/v3'),
+        'username': user,
+        'password': layout.passwords['service'],
+        'project_name': 'service',
+        'user_domain_id': 'default',
+        'project_domain_id': 'default',
+        'region_name': REGION,
     }
 
 
 def _authtoken(layout: lab_layout.Layout, user: str) -> dict[str, object]:
     return {
         **_service_user(layout, user),
-        "www_authenticate_uri": layout.url("keystone", "/v3"),
-        "service_token_roles": "service",
-        "service_token_roles_required": "true",
+        'www_authenticate_uri': layout.url('keystone', '/v3'),
+        'service_token_roles': 'service',
+        'service_token_roles_required': 'true',
     }
 
 
 def _logging() -> dict[str, object]:
     # supervisord keeps what is written to standard error
-    return {"use_stderr": "true", "debug": "false"}
+    return {'use_stderr': 'true', 'debug': 'false'}
 
 
-def _privsep(layout: lab_layout.Layout, conf: str,
-             *contexts: str) -> Sections:
+def _privsep(layout: lab_layout.Layout, conf: str, *contexts: str) -> Sections:
     # root already: no sudo between
-    command = (f"{layout.venv}/bin/privsep-helper "
-               f"--config-file {layout.etc}/{conf}.conf")
-    return {context: {"helper_command": command} for context in contexts}
+    command = (
+        f'{layout.venv}/bin/privsep-helper '
+        f'--config-file {layout.etc}/{conf}.conf'
+    )
+    return {context: {'helper_command': command} for context in contexts}
 
 
 def _state(layout: lab_layout.Layout, name: str) -> str:
-    folder = layout.root / "state" / name
-    (folder / "lock").mkdir(parents=True, exist_ok=True)
+    folder = layout.root / 'state' / name
+    (folder / 'lock').mkdir(parents=True, exist_ok=True)
     return str(folder)
 
 
 def _keystone(layout: lab_layout.Layout) -> Sections:
-    keys = layout.root / "state" / "keystone"
+    keys = layout.root / 'state' / 'keystone'
     return {
-        "DEFAULT": _logging(),
-        "database": {"connection": database_url(layout, "keystone")},
-        "token": {"provider": "fernet"},
+        'DEFAULT': _logging(),
+        'database': {'connection': database_url(layout, 'keystone')},
+        'token': {'provider': 'fernet'},
         # each rehash of a service's password costs the guests their CPU
-        "identity": {"password_hash_rounds": 4},
-        "fernet_tokens": {"key_repository": keys / "fernet-keys"},
-        "credential": {"key_repository": keys / "credential-keys"},
+        'identity': {'password_hash_rounds': 4},
+        'fernet_tokens': {'key_repository': keys / 'fernet-keys'},
+        'credential': {'key_repository': keys / 'credential-keys'},
     }
 
 
 def _glance(layout: lab_layout.Layout) -> Sections:
-    state = _state(layout, "glance")
+    state = _state(layout, 'glance')
     return {
-        "DEFAULT": {**_logging(), "enabled_backends": "rbd:rbd"},
-        "database": {"connection": database_url(layout, "glance")},
-        "keystone_authtoken": _authtoken(layout, "glance"),
-        "paste_deploy": {
-            "flavor": "keystone",
-            "config_file": layout.venv / "etc/glance/glance-api-paste.ini"},
-        "glance_store": {"default_backend": "rbd"},
-        "rbd": {"rbd_store_pool": "images", "rbd_store_user": "glance",
-                "rbd_store_ceph_conf": layout.ceph_conf},
-        "os_glance_staging_store": {
-            "filesystem_store_datadir": f"{state}/staging"},
-        "os_glance_tasks_store": {
-            "filesystem_store_datadir": f"{state}/tasks"},
-        "oslo_concurrency": {"lock_path": f"{state}/lock"},
+        'DEFAULT': {**_logging(), 'enabled_backends': 'rbd:rbd'},
+        'database': {'connection': database_url(layout, 'glance')},
+        'keystone_authtoken': _authtoken(layout, 'glance'),
+        'paste_deploy': {
+            'flavor': 'keystone',
+            'config_file': layout.venv / 'etc/glance/glance-api-paste.ini',
+        },
+        'glance_store': {'default_backend': 'rbd'},
+        'rbd': {
+            'rbd_store_pool': 'images',
+            'rbd_store_user': 'glance',
+            'rbd_store_ceph_conf': layout.ceph_conf,
+        },
+        'os_glance_staging_store': {
+            'filesystem_store_datadir': f'{state}/staging'
+        },
+        'os_glance_tasks_store': {
+            'filesystem_store_datadir': f'{state}/tasks'
+        },
+        'oslo_concurrency': {'lock_path': f'{state}/lock'},
     }
 
 
 def _cinder(layout: lab_layout.Layout) -> Sections:
-    state = _state(layout, "cinder")
+    state = _state(layout, 'cinder')
     return {
-        "DEFAULT": {
-            **_logging(), "auth_strategy": "keystone", "host": HOST,
-            "my_ip": "127.0.0.1", "transport_url": _transport(layout),
-            "state_path": state,
-            "api_paste_config": layout.cinder_api_paste,
-            "resource_query_filters_file":
-                layout.venv / "etc/cinder/resource_filters.json",
-            "rootwrap_config": layout.venv / "etc/cinder/rootwrap.conf",
-            "scheduler_default_filters":
-                "AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter,"
-                "TierFilter",
-            "scheduler_default_weighers": "CapacityWeigher,TierWeigher",
+        'DEFAULT': {
+            **_logging(),
+            'auth_strategy': 'keystone',
+            'host': HOST,
+            'my_ip': '127.0.0.1',
+            'transport_url': _transport(layout),
+            'state_path': state,
+            'api_paste_config': layout.cinder_api_paste,
+            'resource_query_filters_file': layout.venv
+            / 'etc/cinder/resource_filters.json',
+            'rootwrap_config': layout.venv / 'etc/cinder/rootwrap.conf',
+            'scheduler_default_filters': (
+                'AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter,'
+                'TierFilter'
+            ),
+            'scheduler_default_weighers': 'CapacityWeigher,TierWeigher',
             # a backend that is gone must not hold up the scheduler's start
-            "scheduler_driver_init_wait_time": 10,
-            "glance_request_timeout": 10,
+            'scheduler_driver_init_wait_time': 10,
+            'glance_request_timeout': 10,
         },
-        "database": {"connection": database_url(layout, "cinder")},
-        "keystone_authtoken": _authtoken(layout, "cinder"),
+        'database': {'connection': database_url(layout, 'cinder')},
+        'keystone_authtoken': _authtoken(layout, 'cinder'),
         # image locations are told to services only
-        "glance": _service_user(layout, "cinder"),
-        "nova": _service_user(layout, "cinder"),
-        "service_user": {**_service_user(layout, "cinder"),
-                         "send_service_user_token": "true"},
-        "coordination": {"backend_url": f"file://{state}/coordination"},
+        'glance': _service_user(layout, 'cinder'),
+        'nova': _service_user(layout, 'cinder'),
+        'service_user': {
+            **_service_user(layout, 'cinder'),
+            'send_service_user_token': 'true',
+        },
+        'coordination': {'backend_url': f'file://{state}/coordination'},
         # who listens is a test; a policy of RabbitMQ bounds the queues
-        "oslo_messaging_notifications": {"driver": "messagingv2"},
-        "oslo_concurrency": {"lock_path": f"{state}/lock"},
-        **_privsep(layout, "cinder", "cinder_sys_admin", "privsep_osbrick"),
+        'oslo_messaging_notifications': {'driver': 'messagingv2'},
+        'oslo_concurrency': {'lock_path': f'{state}/lock'},
+        **_privsep(layout, 'cinder', 'cinder_sys_admin', 'privsep_osbrick'),
     }
 
 
 def _placement(layout: lab_layout.Layout) -> Sections:
     return {
-        "DEFAULT": _logging(), "api": {"auth_strategy": "keystone"},
-        "placement_database": {
-            "connection": database_url(layout, "placement")},
-        "keystone_authtoken": _authtoken(layout, "placement"),
+        'DEFAULT': _logging(),
+        'api': {'auth_strategy': 'keystone'},
+        'placement_database': {
+            'connection': database_url(layout, 'placement')
+        },
+        'keystone_authtoken': _authtoken(layout, 'placement'),
     }
 
 
 def _neutron(layout: lab_layout.Layout) -> Sections:
     # Only the API, as Nova asks it for ports and security groups; the
     # guests of the lab have no network.
-    state = _state(layout, "neutron")
+    state = _state(layout, 'neutron')
     return {
-        "DEFAULT": {
-            **_logging(), "core_plugin": "ml2", "service_plugins": "",
-            "auth_strategy": "keystone", "state_path": state,
-            "transport_url": _transport(layout),
-            "api_paste_config": layout.venv / "etc/neutron/api-paste.ini",
-            "notify_nova_on_port_status_changes": "false",
-            "notify_nova_on_port_data_changes": "false",
+        'DEFAULT': {
+            **_logging(),
+            'core_plugin': 'ml2',
+            'service_plugins': '',
+            'auth_strategy': 'keystone',
+            'state_path': state,
+            'transport_url': _transport(layout),
+            'api_paste_config': layout.venv / 'etc/neutron/api-paste.ini',
+            'notify_nova_on_port_status_changes': 'false',
+            'notify_nova_on_port_data_changes': 'false',
         },
-        "database": {"connection": database_url(layout, "neutron")},
-        "keystone_authtoken": _authtoken(layout, "neutron"),
-        "ml2": {"type_drivers": "local,flat", "tenant_network_types": "local",
-                "mechanism_drivers": ""},
-        "oslo_concurrency": {"lock_path": f"{state}/lock"},
+        'database': {'connection': database_url(layout, 'neutron')},
+        'keystone_authtoken': _authtoken(layout, 'neutron'),
+        'ml2': {
+            'type_drivers': 'local,flat',
+            'tenant_network_types': 'local',
+            'mechanism_drivers': '',
+        },
+        'oslo_concurrency': {'lock_path': f'{state}/lock'},
     }
 
 
 def _nova_shared(layout: lab_layout.Layout) -> Sections:
-    state = _state(layout, "nova")
+    state = _state(layout, 'nova')
     return {
-        "DEFAULT": {
-            **_logging(), "my_ip": "127.0.0.1", "host": HOST,
-            "transport_url": _transport(layout), "state_path": state,
-            "use_rootwrap_daemon": "false",
+        'DEFAULT': {
+            **_logging(),
+            'my_ip': '127.0.0.1',
+            'host': HOST,
+            'transport_url': _transport(layout),
+            'state_path': state,
+            'use_rootwrap_daemon': 'false',
         },
-        "api": {"auth_strategy": "keystone"},
-        "keystone_authtoken": _authtoken(layout, "nova"),
-        "service_user": {**_service_user(layout, "nova"),
-                         "send_service_user_token": "true"},
-        "keystone": _service_user(layout, "nova"),
-        "placement": {**_service_user(layout, "placement"),
-                      "valid_interfaces": "public"},
-        "neutron": {**_service_user(layout, "neutron"),
-                    "valid_interfaces": "public"},
-        "glance": {**_service_user(layout, "glance"),
-                   "valid_interfaces": "public"},
-        "cinder": {**_service_user(layout, "cinder"),
-                   "catalog_info": "block-storage::publicURL",
-                   "os_region_name": REGION},
-        "oslo_concurrency": {"lock_path": f"{state}/lock"},
-        "vnc": {"enabled": "false"}, "spice": {"enabled": "false"},
+        'api': {'auth_strategy': 'keystone'},
+        'keystone_authtoken': _authtoken(layout, 'nova'),
+        'service_user': {
+            **_service_user(layout, 'nova'),
+            'send_service_user_token': 'true',
+        },
+        'keystone': _service_user(layout, 'nova'),
+        'placement': {
+            **_service_user(layout, 'placement'),
+            'valid_interfaces': 'public',
+        },
+        'neutron': {
+            **_service_user(layout, 'neutron'),
+            'valid_interfaces': 'public',
+        },
+        'glance': {
+            **_service_user(layout, 'glance'),
+            'valid_interfaces': 'public',
+        },
+        'cinder': {
+            **_service_user(layout, 'cinder'),
+            'catalog_info': 'block-storage::publicURL',
+            'os_region_name': REGION,
+        },
+        'oslo_concurrency': {'lock_path': f'{state}/lock'},
+        'vnc': {'enabled': 'false'},
+        'spice': {'enabled': 'false'},
     }
 
 
@@ -212,47 +260,61 @@ def _nova(layout: lab_layout.Layout) -> Sections:
     shared = _nova_shared(layout)
     return {
         **shared,
-        "DEFAULT": {
-            **shared["DEFAULT"], "osapi_compute_workers": 1,
+        'DEFAULT': {
+            **shared['DEFAULT'],
+            'osapi_compute_workers': 1,
         },
-        "wsgi": {"api_paste_config": layout.venv / "etc/nova/api-paste.ini"},
-        "conductor": {"workers": 1}, "scheduler": {"workers": 1},
-        "api_database": {"connection": database_url(layout, "nova_api")},
-        "database": {"connection": database_url(layout, "nova")},
-        "filter_scheduler": {"track_instance_changes": "false"},
+        'wsgi': {'api_paste_config': layout.venv / 'etc/nova/api-paste.ini'},
+        'conductor': {'workers': 1},
+        'scheduler': {'workers': 1},
+        'api_database': {'connection': database_url(layout, 'nova_api')},
+        'database': {'connection': database_url(layout, 'nova')},
+        'filter_scheduler': {'track_instance_changes': 'false'},
     }
 
 
 def _nova_compute(layout: lab_layout.Layout) -> Sections:
     # No database sections here: nova-compute warns if it finds any.
-    accelerator = layout.root / "accelerator"
-    instances = layout.root / "instances"
+    accelerator = layout.root / 'accelerator'
+    instances = layout.root / 'instances'
     instances.mkdir(exist_ok=True)
     shared = _nova_shared(layout)
     return {
         **shared,
-        "DEFAULT": {
-            **shared["DEFAULT"], "compute_driver": "libvirt.LibvirtDriver",
-            "instances_path": instances,
-            "force_config_drive": "true",
-            "mkisofs_cmd": "/usr/bin/genisoimage",
+        'DEFAULT': {
+            **shared['DEFAULT'],
+            'compute_driver': 'libvirt.LibvirtDriver',
+            'instances_path': instances,
+            'force_config_drive': 'true',
+            'mkisofs_cmd': '/usr/bin/genisoimage',
             # guests wait for storage most of the time
-            "cpu_allocation_ratio": 64, "ram_allocation_ratio": 2,
-            "disk_allocation_ratio": 16, "reserved_host_memory_mb": 512,
-            "heal_instance_info_cache_interval": -1,
+            'cpu_allocation_ratio': 64,
+            'ram_allocation_ratio': 2,
+            'disk_allocation_ratio': 16,
+            'reserved_host_memory_mb': 512,
+            'heal_instance_info_cache_interval': -1,
         },
-        "libvirt": {
-            "virt_type": ("kvm" if accelerator.exists() and
-                          accelerator.read_text().startswith("kvm")
-                          else "qemu"),
-            "cpu_mode": "none",
-            "connection_uri": layout.libvirt_uri,
+        'libvirt': {
+            'virt_type': (
+                'kvm'
+                if accelerator.exists()
+                and accelerator.read_text().startswith('kvm')
+                else 'qemu'
+            ),
+            'cpu_mode': 'none',
+            'connection_uri': layout.libvirt_uri,
             # translation buffer of an emulated guest, in MiB
-            "tb_cache_size": 32,
+            'tb_cache_size': 32,
             # librbd's cache would answer for the tier (ceph.io on QEMU)
-            "disk_cachemodes": "network=none",
-            "rbd_user": "cinder", "rbd_secret_uuid": layout.secret_uuid,
+            'disk_cachemodes': 'network=none',
+            'rbd_user': 'cinder',
+            'rbd_secret_uuid': layout.secret_uuid,
         },
-        **_privsep(layout, "nova-compute", "nova_sys_admin",
-                   "privsep_osbrick", "vif_plug_ovs_privileged"),
+        **_privsep(
+            layout,
+            'nova-compute',
+            'nova_sys_admin',
+            'privsep_osbrick',
+            'vif_plug_ovs_privileged',
+        ),
     }

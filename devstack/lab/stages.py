@@ -46,17 +46,23 @@ class StagesFailed(Exception):
     :ivar skipped: names of the stages that waited for a failed one.
     """
 
-    def __init__(self, results: Sequence[StageResult],
-                 skipped: Sequence[str]):
+    def __init__(self, results: Sequence[StageResult], skipped: Sequence[str]):
         self.results = list(results)
         self.skipped = list(skipped)
-        super().__init__("; ".join(
-            f"{result.name}: {result.problem}"
-            for result in self.results if result.problem))
+        super().__init__(
+            '; '.join(
+                f'{result.name}: {result.problem}'
+                for result in self.results
+                if result.problem
+            )
+        )
 
 
-def run(stages: Sequence[Stage], report: Callable[[StageResult], None],
-        workers: int = 6) -> list[StageResult]:
+def run(
+    stages: Sequence[Stage],
+    report: Callable[[StageResult], None],
+    workers: int = 6,
+) -> list[StageResult]:
     """Run all stages, as many side by side as their needs allow.
 
     After a failure nothing new starts, what runs is waited for.
@@ -70,23 +76,29 @@ def run(stages: Sequence[Stage], report: Callable[[StageResult], None],
     for stage in stages:
         unknown = set(stage.needs) - set(waiting)
         if unknown:
-            raise ValueError(f"stage {stage.name} needs {sorted(unknown)}, "
-                             "which is not a stage")
+            raise ValueError(
+                f'stage {stage.name} needs {sorted(unknown)}, '
+                'which is not a stage'
+            )
     results: list[StageResult] = []
     done: set[str] = set()
     running: set[concurrent.futures.Future] = set()
     failed = False
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         while True:
-            ready = [stage for stage in waiting.values()
-                     if done.issuperset(stage.needs) and not failed]
+            ready = [
+                stage
+                for stage in waiting.values()
+                if done.issuperset(stage.needs) and not failed
+            ]
             for stage in ready:
                 del waiting[stage.name]
                 running.add(pool.submit(_run_one, stage))
             if not running:
                 break
             ended, running = concurrent.futures.wait(
-                running, return_when=concurrent.futures.FIRST_COMPLETED)
+                running, return_when=concurrent.futures.FIRST_COMPLETED
+            )
             for future in ended:
                 result = future.result()
                 results.append(result)
@@ -98,7 +110,7 @@ def run(stages: Sequence[Stage], report: Callable[[StageResult], None],
     if failed:
         raise StagesFailed(results, list(waiting))
     if waiting:
-        raise ValueError(f"stages wait for each other: {sorted(waiting)}")
+        raise ValueError(f'stages wait for each other: {sorted(waiting)}')
     return results
 
 
@@ -110,5 +122,9 @@ def _run_one(stage: Stage) -> StageResult:
         # Whatever it is, it is reported with the stage's name and fails
         # the run; the other stages must not lose their results by it.
         remark, problem = None, error
-    return StageResult(name=stage.name, remark=remark, problem=problem,
-                       seconds=time.monotonic() - started)
+    return StageResult(
+        name=stage.name,
+        remark=remark,
+        problem=problem,
+        seconds=time.monotonic() - started,
+    )

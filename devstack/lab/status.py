@@ -10,12 +10,14 @@ from lab import leftovers
 from lab import supervisor as lab_supervisor
 
 #: A line of a log that says why something failed.
-_TELLING = re.compile(r"\b(ERROR|CRITICAL|FATAL|Traceback|error|failed|"
-                      r"panic|abort|cannot|denied)\b")
+_TELLING = re.compile(
+    r'\b(ERROR|CRITICAL|FATAL|Traceback|error|failed|'
+    r'panic|abort|cannot|denied)\b'
+)
 
 
 #: The last line of an oslo.log traceback: level and logger, and no more.
-_EMPTY_RECORD = re.compile(r" (ERROR|CRITICAL) [\w.]+(\s+\[[^\]]*\])?\s*$")
+_EMPTY_RECORD = re.compile(r' (ERROR|CRITICAL) [\w.]+(\s+\[[^\]]*\])?\s*$')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,33 +38,50 @@ class ServiceStatus:
     log_line: str
 
 
-def services(layout: lab_layout.Layout,
-             supervisor: lab_supervisor.Supervisor) -> list[ServiceStatus]:
+def services(
+    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
+) -> list[ServiceStatus]:
     """Return the state of every service that this lab has ever started."""
     if supervisor.is_up():
         states = supervisor.states()
     else:
-        states = [lab_supervisor.ProgramState(
-            name=path.stem, state="STOPPED", pid=0, detail="")
+        states = [
+            lab_supervisor.ProgramState(
+                name=path.stem, state='STOPPED', pid=0, detail=''
+            )
             for path in sorted(
-                (layout.root / "supervisor" / "programs").glob("*.conf"))]
-    return [ServiceStatus(
-        name=state.name, state=state.state, pid=state.pid,
-        memory_mib=_family_mib(state.pid) if state.pid else 0,
-        log_line=("" if state.state in ("RUNNING", "STOPPED") else
-                  telling_line(supervisor.log_file(state.name))
-                  or state.detail)) for state in states]
+                (layout.root / 'supervisor' / 'programs').glob('*.conf')
+            )
+        ]
+    return [
+        ServiceStatus(
+            name=state.name,
+            state=state.state,
+            pid=state.pid,
+            memory_mib=_family_mib(state.pid) if state.pid else 0,
+            log_line=(
+                ''
+                if state.state in ('RUNNING', 'STOPPED')
+                else telling_line(supervisor.log_file(state.name))
+                or state.detail
+            ),
+        )
+        for state in states
+    ]
 
 
 def telling_line(log: pathlib.Path) -> str:
     """Return the last line of a log that looks like a reason, or the last."""
     try:
-        lines = log.read_text(errors="replace").splitlines()[-400:]
+        lines = log.read_text(errors='replace').splitlines()[-400:]
     except FileNotFoundError:
-        return ""
-    telling = [line for line in lines
-               if _TELLING.search(line) and not _EMPTY_RECORD.search(line)]
-    return (telling or lines or [""])[-1].strip()
+        return ''
+    telling = [
+        line
+        for line in lines
+        if _TELLING.search(line) and not _EMPTY_RECORD.search(line)
+    ]
+    return (telling or lines or [''])[-1].strip()
 
 
 def memory_gib(layout: lab_layout.Layout) -> float:
@@ -70,9 +89,11 @@ def memory_gib(layout: lab_layout.Layout) -> float:
 
     Proportional set sizes: what processes share is counted once.
     """
-    processes = [*leftovers.marked(layout.root),
-                 *leftovers.guests(layout.libvirt_folder)]
-    return sum(_pss_kib(process.pid) for process in processes) / 2 ** 20
+    processes = [
+        *leftovers.marked(layout.root),
+        *leftovers.guests(layout.libvirt_folder),
+    ]
+    return sum(_pss_kib(process.pid) for process in processes) / 2**20
 
 
 def _family_mib(pid: int) -> int:
@@ -82,7 +103,8 @@ def _family_mib(pid: int) -> int:
         total += _pss_kib(member)
         try:
             children = pathlib.Path(
-                f"/proc/{member}/task/{member}/children").read_text()
+                f'/proc/{member}/task/{member}/children'
+            ).read_text()
         except (FileNotFoundError, ProcessLookupError):
             continue
         todo.extend(int(word) for word in children.split())
@@ -91,10 +113,10 @@ def _family_mib(pid: int) -> int:
 
 def _pss_kib(pid: int) -> int:
     try:
-        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+        text = pathlib.Path(f'/proc/{pid}/smaps_rollup').read_text()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return 0
     for line in text.splitlines():
-        if line.startswith("Pss:"):
+        if line.startswith('Pss:'):
             return int(line.split()[1])
     return 0

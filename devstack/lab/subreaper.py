@@ -21,9 +21,9 @@ def main() -> None:
     """
     library = ctypes.CDLL(None, use_errno=True)
     if library.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
+        raise OSError(ctypes.get_errno(), 'PR_SET_CHILD_SUBREAPER')
     os.execv(sys.argv[1], sys.argv[1:])  # noqa: S606
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     main()

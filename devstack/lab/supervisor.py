@@ -25,8 +25,8 @@ from lab import subreaper
 #: has closed. If the number is by then that of a program's standard input, and
 #: the program has closed that, poll(2) reports POLLERR at once, for ever, and
 #: supervisord takes a whole core. So programs keep a second descriptor of it.
-_KEEP_STDIN = ("/bin/sh", "-c", 'exec "$@" 3<&0', "sh")
-_NOT_RUNNING = frozenset(("STOPPED", "EXITED", "FATAL", "UNKNOWN"))
+_KEEP_STDIN = ('/bin/sh', '-c', 'exec "$@" 3<&0', 'sh')
+_NOT_RUNNING = frozenset(('STOPPED', 'EXITED', 'FATAL', 'UNKNOWN'))
 
 
 class SupervisorError(Exception):
@@ -50,7 +50,7 @@ class Program:
     argv: tuple[str, ...]
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     directory: pathlib.Path | None = None
-    stop_signal: str = "TERM"
+    stop_signal: str = 'TERM'
     stop_wait_seconds: int = 10
     start_seconds: int = 1
 
@@ -66,9 +66,8 @@ class ProgramState:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-
     def __init__(self, path: pathlib.Path):
-        super().__init__("localhost")
+        super().__init__('localhost')
         self._path = path
 
     def connect(self) -> None:
@@ -77,7 +76,6 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class _UnixTransport(xmlrpc_client.Transport):
-
     def __init__(self, path: pathlib.Path):
         super().__init__()
         self._path = path
@@ -92,23 +90,25 @@ class Supervisor:
     :param supervisord: the program; that of the lab's tools by default.
     """
 
-    def __init__(self, layout: lab_layout.Layout,
-                 supervisord: str | None = None):
+    def __init__(
+        self, layout: lab_layout.Layout, supervisord: str | None = None
+    ):
         self._layout = layout
         self._supervisord = supervisord or str(
-            layout.tools / "bin" / "supervisord")
-        self._socket = layout.run / "supervisor.sock"
-        self._folder = layout.root / "supervisor"
+            layout.tools / 'bin' / 'supervisord'
+        )
+        self._socket = layout.run / 'supervisor.sock'
+        self._folder = layout.root / 'supervisor'
         self._lock = threading.Lock()
 
     def log_file(self, name: str) -> pathlib.Path:
         """Return where a program's output is kept."""
-        return self._layout.log / f"{name}.log"
+        return self._layout.log / f'{name}.log'
 
     def is_up(self) -> bool:
         """Tell whether supervisord answers."""
         try:
-            return self._rpc().supervisor.getState()["statename"] == "RUNNING"
+            return self._rpc().supervisor.getState()['statename'] == 'RUNNING'
         except (OSError, xmlrpc_client.Error):
             return False
 
@@ -122,29 +122,41 @@ class Supervisor:
         :raises SupervisorError: supervisord does not answer.
         """
         if self.is_up():
-            orphans = leftovers.orphans(self._layout.root,
-                                        self._rpc().supervisor.getPID())
+            orphans = leftovers.orphans(
+                self._layout.root, self._rpc().supervisor.getPID()
+            )
             leftovers.stop(orphans)
             return orphans
         orphans = leftovers.marked(self._layout.root)
         leftovers.stop(orphans)
-        (self._folder / "programs").mkdir(parents=True, exist_ok=True)
+        (self._folder / 'programs').mkdir(parents=True, exist_ok=True)
         self._socket.unlink(missing_ok=True)
-        (self._folder / "supervisord.conf").write_text(self._daemon_conf())
-        first_words = self._layout.log / "supervisord-start.log"
-        with first_words.open("w") as output:
+        (self._folder / 'supervisord.conf').write_text(self._daemon_conf())
+        first_words = self._layout.log / 'supervisord-start.log'
+        with first_words.open('w') as output:
             daemon = subprocess.Popen(
-                [sys.executable, subreaper.__file__, self._supervisord,
-                 "--nodaemon", "-c", str(self._folder / "supervisord.conf")],
-                env=_clean_environment(self._layout), cwd=self._layout.root,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                start_new_session=True)
+                [
+                    sys.executable,
+                    subreaper.__file__,
+                    self._supervisord,
+                    '--nodaemon',
+                    '-c',
+                    str(self._folder / 'supervisord.conf'),
+                ],
+                env=_clean_environment(self._layout),
+                cwd=self._layout.root,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
         deadline = time.monotonic() + 10
         while not self.is_up():
             if daemon.poll() is not None or time.monotonic() > deadline:
                 raise SupervisorError(
-                    "supervisord does not answer: "
-                    f"{first_words.read_text().strip()[-400:]}")
+                    'supervisord does not answer: '
+                    f'{first_words.read_text().strip()[-400:]}'
+                )
             time.sleep(0.1)
         return orphans
 
@@ -158,8 +170,10 @@ class Supervisor:
             except (OSError, xmlrpc_client.Error):
                 pass  # it may go away before it answers
             deadline = time.monotonic() + 45
-            while (leftovers.marked(self._layout.root)
-                    and time.monotonic() < deadline):
+            while (
+                leftovers.marked(self._layout.root)
+                and time.monotonic() < deadline
+            ):
                 time.sleep(0.2)
         leftovers.stop(leftovers.marked(self._layout.root))
         self._socket.unlink(missing_ok=True)
@@ -189,8 +203,9 @@ class Supervisor:
         """Stop programs, and know of them no more; their logs stay."""
         with self._lock:
             for name in names:
-                (self._folder / "programs" / f"{name}.conf").unlink(
-                    missing_ok=True)
+                (self._folder / 'programs' / f'{name}.conf').unlink(
+                    missing_ok=True
+                )
             self._reload()
 
     def restart(self, name: str) -> None:
@@ -212,47 +227,56 @@ class Supervisor:
         try:
             self._rpc().supervisor.stopProcess(name, wait)
         except xmlrpc_client.Fault as fault:
-            if "NOT_RUNNING" not in fault.faultString:  # it just ended
+            if 'NOT_RUNNING' not in fault.faultString:  # it just ended
                 raise
 
     def stop_all_but(self, prefix: str) -> None:
         """Stop every program whose name does not begin with ``prefix``."""
-        self.stop_together([state.name for state in self.states()
-                            if not state.name.startswith(prefix)])
+        self.stop_together(
+            [
+                state.name
+                for state in self.states()
+                if not state.name.startswith(prefix)
+            ]
+        )
 
     def stop_together(self, names: Collection[str]) -> None:
         """Stop those of the programs that run, all at once."""
         for name in names:
             self._ask_to_stop(name, wait=False)
         deadline = time.monotonic() + 60
-        while (any(self.state(name).state == "STOPPING" for name in names)
-                and time.monotonic() < deadline):
+        while (
+            any(self.state(name).state == 'STOPPING' for name in names)
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.1)
 
     def state(self, name: str) -> ProgramState:
         """Return the state of one program."""
         try:
-            return _program_state(
-                self._rpc().supervisor.getProcessInfo(name))
+            return _program_state(self._rpc().supervisor.getProcessInfo(name))
         except xmlrpc_client.Fault:
-            return ProgramState(name=name, state="UNKNOWN", pid=0,
-                                detail="not defined")
+            return ProgramState(
+                name=name, state='UNKNOWN', pid=0, detail='not defined'
+            )
 
     def states(self) -> list[ProgramState]:
         """Return the state of every program; empty when nothing runs.
 
         :raises OSError: supervisord does not answer.
         """
-        return [_program_state(info)
-                for info in self._rpc().supervisor.getAllProcessInfo()]
+        return [
+            _program_state(info)
+            for info in self._rpc().supervisor.getAllProcessInfo()
+        ]
 
     def last_lines(self, name: str, count: int = 5) -> str:
         """Return the end of a program's log."""
         try:
-            text = self.log_file(name).read_text(errors="replace")
+            text = self.log_file(name).read_text(errors='replace')
         except FileNotFoundError:
-            return "(no log)"
-        return "\n".join(text.splitlines()[-count:]) or "(empty log)"
+            return '(no log)'
+        return '\n'.join(text.splitlines()[-count:]) or '(empty log)'
 
     def wait_until_running(self) -> None:
         """Wait until every program counts as running.
@@ -264,34 +288,36 @@ class Supervisor:
 
     def _wait_until_running(self, name: str) -> None:
         deadline = time.monotonic() + 60
-        reason = ""
+        reason = ''
         while time.monotonic() < deadline:
             now = self.state(name)
-            if now.state == "RUNNING":
+            if now.state == 'RUNNING':
                 return
             if now.state in _NOT_RUNNING:
-                reason = reason or f"{now.state}: {now.detail}"
+                reason = reason or f'{now.state}: {now.detail}'
                 break
             time.sleep(0.1)  # STARTING, or BACKOFF before another try
         raise SupervisorError(
-            f"{name} does not start ({reason or 'no end of starting'}). The "
-            f"end of {self.log_file(name)}:\n{self.last_lines(name)}")
+            f'{name} does not start ({reason or "no end of starting"}). The '
+            f'end of {self.log_file(name)}:\n{self.last_lines(name)}'
+        )
 
     def _ask_to_start(self, name: str) -> str:
         """Ask for a start; return why it was refused, or nothing."""
         if self.state(name).state not in _NOT_RUNNING:
-            return ""
+            return ''
         try:
             self._rpc().supervisor.startProcess(name, False)
         except xmlrpc_client.Fault as fault:
-            if "ALREADY_STARTED" not in fault.faultString:
+            if 'ALREADY_STARTED' not in fault.faultString:
                 return fault.faultString
-        return ""
+        return ''
 
     def _write(self, program: Program) -> bool:
         return lab_layout.write_private(
-            self._folder / "programs" / f"{program.name}.conf",
-            self._program_conf(program))
+            self._folder / 'programs' / f'{program.name}.conf',
+            self._program_conf(program),
+        )
 
     def _reload(self) -> None:
         rpc = self._rpc().supervisor
@@ -304,75 +330,119 @@ class Supervisor:
 
     def _rpc(self):
         return xmlrpc_client.ServerProxy(
-            "http://localhost", transport=_UnixTransport(self._socket))
+            'http://localhost', transport=_UnixTransport(self._socket)
+        )
 
     def _daemon_conf(self) -> str:
-        return _section("unix_http_server", {
-            "file": self._socket, "chmod": "0700",
-        }) + _section("supervisord", {
-            "logfile": self._layout.log / "supervisord.log",
-            "pidfile": self._layout.run / "supervisord.pid",
-            "directory": self._layout.root, "minfds": 4096, "user": "root",
-        }) + _section("rpcinterface:supervisor", {
-            "supervisor.rpcinterface_factory":
-                "supervisor.rpcinterface:make_main_rpcinterface",
-        }) + _section("supervisorctl", {
-            "serverurl": f"unix://{self._socket}",
-        }) + _section("include", {
-            "files": self._folder / "programs" / "*.conf",
-        })
+        return (
+            _section(
+                'unix_http_server',
+                {
+                    'file': self._socket,
+                    'chmod': '0700',
+                },
+            )
+            + _section(
+                'supervisord',
+                {
+                    'logfile': self._layout.log / 'supervisord.log',
+                    'pidfile': self._layout.run / 'supervisord.pid',
+                    'directory': self._layout.root,
+                    'minfds': 4096,
+                    'user': 'root',
+                },
+            )
+            + _section(
+                'rpcinterface:supervisor',
+                {
+                    'supervisor.rpcinterface_factory': (
+                        'supervisor.rpcinterface:make_main_rpcinterface'
+                    ),
+                },
+            )
+            + _section(
+                'supervisorctl',
+                {
+                    'serverurl': f'unix://{self._socket}',
+                },
+            )
+            + _section(
+                'include',
+                {
+                    'files': self._folder / 'programs' / '*.conf',
+                },
+            )
+        )
 
     def _program_conf(self, program: Program) -> str:
-        environment = ",".join(
-            f"{name}={_quote_value(value)}"
-            for name, value in sorted(program.environment.items()))
-        return _section(f"program:{program.name}", {
-            "command": " ".join(map(_quote, (*_KEEP_STDIN, *program.argv))),
-            "environment": environment,
-            "directory": program.directory or self._layout.root,
-            "autostart": "false", "autorestart": "true",
-            "startsecs": program.start_seconds, "startretries": 3,
-            "stopsignal": program.stop_signal,
-            "stopwaitsecs": program.stop_wait_seconds,
-            "stopasgroup": "true", "killasgroup": "true",
-            "redirect_stderr": "true",
-            "stdout_logfile": self.log_file(program.name),
-            "stdout_logfile_maxbytes": "50MB", "stdout_logfile_backups": 1,
-        })
+        environment = ','.join(
+            f'{name}={_quote_value(value)}'
+            for name, value in sorted(program.environment.items())
+        )
+        return _section(
+            f'program:{program.name}',
+            {
+                'command': ' '.join(
+                    map(_quote, (*_KEEP_STDIN, *program.argv))
+                ),
+                'environment': environment,
+                'directory': program.directory or self._layout.root,
+                'autostart': 'false',
+                'autorestart': 'true',
+                'startsecs': program.start_seconds,
+                'startretries': 3,
+                'stopsignal': program.stop_signal,
+                'stopwaitsecs': program.stop_wait_seconds,
+                'stopasgroup': 'true',
+                'killasgroup': 'true',
+                'redirect_stderr': 'true',
+                'stdout_logfile': self.log_file(program.name),
+                'stdout_logfile_maxbytes': '50MB',
+                'stdout_logfile_backups': 1,
+            },
+        )
 
 
 def _program_state(info: Mapping[str, object]) -> ProgramState:
-    return ProgramState(name=str(info["name"]), state=str(info["statename"]),
-                        pid=int(info["pid"]),
-                        detail=str(info["spawnerr"] or info["description"]))
+    return ProgramState(
+        name=str(info['name']),
+        state=str(info['statename']),
+        pid=int(info['pid']),
+        detail=str(info['spawnerr'] or info['description']),
+    )
 
 
 def _section(name: str, values: Mapping[str, object]) -> str:
-    lines = "".join(f"{key} = {value}\n" for key, value in values.items()
-                    if value != "")
-    return f"[{name}]\n{lines}\n"
+    lines = ''.join(
+        f'{key} = {value}\n' for key, value in values.items() if value != ''
+    )
+    return f'[{name}]\n{lines}\n'
 
 
 def _quote_value(text: str) -> str:
     # supervisord expands %(...)s in every value, and knows no escapes here.
     quote = "'" if '"' in text else '"'
     if quote in text:
-        raise ValueError(f"{text!r}: supervisord cannot take a variable that "
-                         "holds both kinds of quotes")
-    return f"{quote}{text.replace('%', '%%')}{quote}"
+        raise ValueError(
+            f'{text!r}: supervisord cannot take a variable that '
+            'holds both kinds of quotes'
+        )
+    return f'{quote}{text.replace("%", "%%")}{quote}'
 
 
 def _quote(word: str) -> str:
     # supervisord splits commands with shlex, in POSIX mode.
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = word.replace('\\', '\\\\').replace('"', '\\"')
     return f'"{escaped.replace("%", "%%")}"'
 
 
 def _clean_environment(layout: lab_layout.Layout) -> dict[str, str]:
     return {
         leftovers.MARK: str(layout.root),
-        "PATH": f"{layout.venv}/bin:/usr/local/sbin:/usr/local/bin:"
-                "/usr/sbin:/usr/bin:/sbin:/bin",
-        "HOME": str(layout.root), "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1",
+        'PATH': f'{layout.venv}/bin:/usr/local/sbin:/usr/local/bin:'
+        '/usr/sbin:/usr/bin:/sbin:/bin',
+        'HOME': str(layout.root),
+        'LANG': 'C.UTF-8',
+        'PYTHONDONTWRITEBYTECODE': '1',
+        'PYTHONUNBUFFERED': '1',
     }

@@ -37,32 +37,44 @@ def up(layout: lab_layout.Layout, say: Say = print) -> None:
 
     def report(result: stages.StageResult) -> None:
         total = time.monotonic() - started
-        outcome = "FAILED" if result.problem else (result.remark or "done")
-        say(f"[{total:6.1f} s] {result.name:<15} {result.seconds:6.1f} s  "
-            f"{outcome}")
+        outcome = 'FAILED' if result.problem else (result.remark or 'done')
+        say(
+            f'[{total:6.1f} s] {result.name:<15} {result.seconds:6.1f} s  '
+            f'{outcome}'
+        )
 
     results = stages.run(all_stages(layout), report)
     lab_supervisor.Supervisor(layout).wait_until_running()
     memory_gib = status.memory_gib(layout)
     slowest = max(results, key=lambda result: result.seconds)
-    say(f"up after {time.monotonic() - started:.0f} s (longest stage: "
-        f"{slowest.name}, {slowest.seconds:.0f} s); {memory_gib:.1f} GiB of "
-        "memory in use by the lab")
+    say(
+        f'up after {time.monotonic() - started:.0f} s (longest stage: '
+        f'{slowest.name}, {slowest.seconds:.0f} s); {memory_gib:.1f} GiB of '
+        'memory in use by the lab'
+    )
 
 
 def all_stages(layout: lab_layout.Layout) -> list[stages.Stage]:
     """Return the stages of ``up``; each may run again at any time."""
     supervisor = lab_supervisor.Supervisor(layout)
-    all_of_them = [*_machine_stages(layout, supervisor),
-                   *_control_stages(layout, supervisor),
-                   *_compute_stages(layout, supervisor)]
+    all_of_them = [
+        *_machine_stages(layout, supervisor),
+        *_control_stages(layout, supervisor),
+        *_compute_stages(layout, supervisor),
+    ]
     if not layout.has_second_ceph:
         return all_of_them
     second = second_ceph.stage(layout, supervisor)
     # A catalog may have tiers on it.
-    return [second, *(
-        dataclasses.replace(stage, needs=(*stage.needs, second.name))
-        if stage.name == "tiers" else stage for stage in all_of_them)]
+    return [
+        second,
+        *(
+            dataclasses.replace(stage, needs=(*stage.needs, second.name))
+            if stage.name == 'tiers'
+            else stage
+            for stage in all_of_them
+        ),
+    ]
 
 
 def wait_for_services(layout: lab_layout.Layout) -> None:
@@ -70,15 +82,17 @@ def wait_for_services(layout: lab_layout.Layout) -> None:
 
     :raises commands.CommandFailed: something is missing; names it.
     """
-    _in_cloud(layout, "services")
+    _in_cloud(layout, 'services')
 
 
-def _machine_stages(layout: lab_layout.Layout,
-                    supervisor: lab_supervisor.Supervisor,
-                    ) -> list[stages.Stage]:
+def _machine_stages(
+    layout: lab_layout.Layout,
+    supervisor: lab_supervisor.Supervisor,
+) -> list[stages.Stage]:
     """Return the stages below OpenStack."""
+
     def apt() -> str | None:
-        return packages.install_debian_packages(layout.log / "apt.log")
+        return packages.install_debian_packages(layout.log / 'apt.log')
 
     def python() -> str | None:
         remark = packages.make_python_environment(layout)
@@ -88,162 +102,233 @@ def _machine_stages(layout: lab_layout.Layout,
 
     def start_supervisor() -> str | None:
         orphans = supervisor.start_daemon()
-        return f"{len(orphans)} orphans ended" if orphans else None
+        return f'{len(orphans)} orphans ended' if orphans else None
 
     def probe() -> str | None:
         return _probe_accelerator(layout)
 
     return [
-        stages.Stage(name="packages", run=apt),
-        stages.Stage(name="tools",
-                     run=lambda: packages.install_tools(layout)),
-        stages.Stage(name="python", needs=("tools",), run=python),
+        stages.Stage(name='packages', run=apt),
+        stages.Stage(name='tools', run=lambda: packages.install_tools(layout)),
+        stages.Stage(name='python', needs=('tools',), run=python),
         stages.Stage(
-            name="bindings", needs=("packages", "python"),
-            run=lambda: packages.link_system_modules(layout)),
-        stages.Stage(name="supervisor", needs=("tools",),
-                     run=start_supervisor),
+            name='bindings',
+            needs=('packages', 'python'),
+            run=lambda: packages.link_system_modules(layout),
+        ),
         stages.Stage(
-            name="ceph", needs=("packages", "supervisor"),
-            run=_cluster(layout, supervisor).up),
+            name='supervisor', needs=('tools',), run=start_supervisor
+        ),
+        stages.Stage(
+            name='ceph',
+            needs=('packages', 'supervisor'),
+            run=_cluster(layout, supervisor).up,
+        ),
         # After Ceph, which sets the limits of its own disks and no others.
-        stages.Stage(name="scratch-disk", needs=("ceph",),
-                     run=lambda: scratch_disk.up(layout)),
         stages.Stage(
-            name="mariadb", needs=("packages", "supervisor"),
-            run=lambda: infrastructure.start_mariadb(layout, supervisor)),
+            name='scratch-disk',
+            needs=('ceph',),
+            run=lambda: scratch_disk.up(layout),
+        ),
         stages.Stage(
-            name="rabbitmq", needs=("packages", "supervisor"),
-            run=lambda: infrastructure.start_rabbitmq(layout, supervisor)),
+            name='mariadb',
+            needs=('packages', 'supervisor'),
+            run=lambda: infrastructure.start_mariadb(layout, supervisor),
+        ),
         stages.Stage(
-            name="libvirt", needs=("packages", "supervisor"),
-            run=lambda: infrastructure.start_libvirt(layout, supervisor)),
-        stages.Stage(name="guest-image", needs=("packages",),
-                     run=lambda: _build_guest_image(layout)),
-        stages.Stage(name="accelerator", needs=("guest-image",), run=probe),
+            name='rabbitmq',
+            needs=('packages', 'supervisor'),
+            run=lambda: infrastructure.start_rabbitmq(layout, supervisor),
+        ),
+        stages.Stage(
+            name='libvirt',
+            needs=('packages', 'supervisor'),
+            run=lambda: infrastructure.start_libvirt(layout, supervisor),
+        ),
+        stages.Stage(
+            name='guest-image',
+            needs=('packages',),
+            run=lambda: _build_guest_image(layout),
+        ),
+        stages.Stage(name='accelerator', needs=('guest-image',), run=probe),
     ]
 
 
-def _control_stages(layout: lab_layout.Layout,
-                    supervisor: lab_supervisor.Supervisor,
-                    ) -> list[stages.Stage]:
+def _control_stages(
+    layout: lab_layout.Layout,
+    supervisor: lab_supervisor.Supervisor,
+) -> list[stages.Stage]:
     """Return the stages of Keystone, Glance, Cinder and the tiers."""
+
     def schema(service: str) -> stages.Stage:
         return stages.Stage(
-            name=f"{service}-db", needs=("python", "mariadb"),
-            run=lambda: services.create_schema(layout, service))
+            name=f'{service}-db',
+            needs=('python', 'mariadb'),
+            run=lambda: services.create_schema(layout, service),
+        )
 
     def api(service: str, *needs: str) -> stages.Stage:
         return stages.Stage(
-            name=service, needs=(f"{service}-db", *needs),
-            run=lambda: services.start_api(layout, supervisor, service))
+            name=service,
+            needs=(f'{service}-db', *needs),
+            run=lambda: services.start_api(layout, supervisor, service),
+        )
 
     def tiers() -> None:
         access.apply_tiers(layout)
-        keyring = _cluster(layout, supervisor).write_client_keyring("cinder")
+        keyring = _cluster(layout, supervisor).write_client_keyring('cinder')
         infrastructure.give_libvirt_the_key(
-            layout, ceph_parts.key_of(keyring, "client.cinder"),
-            client="cinder", secret_uuid=layout.secret_uuid)
+            layout,
+            ceph_parts.key_of(keyring, 'client.cinder'),
+            client='cinder',
+            secret_uuid=layout.secret_uuid,
+        )
 
     return [
-        *map(schema, ("keystone", "glance", "cinder", "placement", "neutron",
-                      "nova")),
-        api("keystone"),
-        stages.Stage(name="identity", needs=("keystone",),
-                     run=lambda: _in_cloud(layout, "identity")),
-        api("glance", "identity", "ceph", "bindings"),
-        stages.Stage(name="backend-config", needs=("python",),
-                     run=lambda: access.write_backends(layout)),
-        api("cinder", "identity", "rabbitmq", "backend-config"),
+        *map(
+            schema,
+            ('keystone', 'glance', 'cinder', 'placement', 'neutron', 'nova'),
+        ),
+        api('keystone'),
         stages.Stage(
-            name="cinder-scheduler", needs=("cinder",),
+            name='identity',
+            needs=('keystone',),
+            run=lambda: _in_cloud(layout, 'identity'),
+        ),
+        api('glance', 'identity', 'ceph', 'bindings'),
+        stages.Stage(
+            name='backend-config',
+            needs=('python',),
+            run=lambda: access.write_backends(layout),
+        ),
+        api('cinder', 'identity', 'rabbitmq', 'backend-config'),
+        stages.Stage(
+            name='cinder-scheduler',
+            needs=('cinder',),
             run=lambda: services.start_workers(
-                layout, supervisor, ["cinder-scheduler"])),
+                layout, supervisor, ['cinder-scheduler']
+            ),
+        ),
         stages.Stage(
-            name="tiers", needs=("cinder", "ceph", "libvirt", "bindings"),
-            run=tiers),
+            name='tiers',
+            needs=('cinder', 'ceph', 'libvirt', 'bindings'),
+            run=tiers,
+        ),
         stages.Stage(
-            name="cinder-volume", needs=("tiers", "glance"),
+            name='cinder-volume',
+            needs=('tiers', 'glance'),
             run=lambda: services.start_workers(
-                layout, supervisor, ["cinder-volume"])),
-        stages.Stage(name="rally", needs=("python",),
-                     run=lambda: access.set_up_rally(layout)),
-        api("placement", "identity"), api("neutron", "identity", "rabbitmq"),
+                layout, supervisor, ['cinder-volume']
+            ),
+        ),
+        stages.Stage(
+            name='rally',
+            needs=('python',),
+            run=lambda: access.set_up_rally(layout),
+        ),
+        api('placement', 'identity'),
+        api('neutron', 'identity', 'rabbitmq'),
     ]
 
 
-def _compute_stages(layout: lab_layout.Layout,
-                    supervisor: lab_supervisor.Supervisor,
-                    ) -> list[stages.Stage]:
+def _compute_stages(
+    layout: lab_layout.Layout,
+    supervisor: lab_supervisor.Supervisor,
+) -> list[stages.Stage]:
     """Return the stages of Nova and of what the cloud holds."""
+
     def compute() -> None:
         services.write_configuration(layout)  # the accelerator is known now
-        services.start_workers(layout, supervisor, ["nova-compute"])
+        services.start_workers(layout, supervisor, ['nova-compute'])
 
     return [
         stages.Stage(
-            name="nova", needs=("nova-db", "placement", "neutron"),
-            run=lambda: services.start_api(layout, supervisor, "nova")),
+            name='nova',
+            needs=('nova-db', 'placement', 'neutron'),
+            run=lambda: services.start_api(layout, supervisor, 'nova'),
+        ),
         stages.Stage(
-            name="nova-control", needs=("nova-db", "rabbitmq", "placement"),
+            name='nova-control',
+            needs=('nova-db', 'rabbitmq', 'placement'),
             run=lambda: services.start_workers(
-                layout, supervisor, ["nova-conductor", "nova-scheduler"])),
+                layout, supervisor, ['nova-conductor', 'nova-scheduler']
+            ),
+        ),
         stages.Stage(
-            name="nova-compute",
-            needs=("nova-control", "accelerator", "tiers"), run=compute),
-        stages.Stage(name="compute-host", needs=("nova-compute",),
-                     run=lambda: services.map_compute_host(layout)),
+            name='nova-compute',
+            needs=('nova-control', 'accelerator', 'tiers'),
+            run=compute,
+        ),
         stages.Stage(
-            name="cloud",
-            needs=("glance", "nova", "neutron", "cinder-scheduler",
-                   "cinder-volume", "compute-host", "guest-image"),
-            run=lambda: _in_cloud(layout, "resources")),
+            name='compute-host',
+            needs=('nova-compute',),
+            run=lambda: services.map_compute_host(layout),
+        ),
+        stages.Stage(
+            name='cloud',
+            needs=(
+                'glance',
+                'nova',
+                'neutron',
+                'cinder-scheduler',
+                'cinder-volume',
+                'compute-host',
+                'guest-image',
+            ),
+            run=lambda: _in_cloud(layout, 'resources'),
+        ),
     ]
 
 
-def _cluster(layout: lab_layout.Layout,
-             supervisor: lab_supervisor.Supervisor) -> ceph.CephCluster:
+def _cluster(
+    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
+) -> ceph.CephCluster:
     return ceph.CephCluster(
-        layout.root, supervisor,
-        lambda line: _append(layout.log / "ceph-set-up.log", line),
-        mon_ports=(layout.port("ceph-mon-v2"), layout.port("ceph-mon-v1")),
-        daemon_ports=layout.ceph_daemon_ports())
+        layout.root,
+        supervisor,
+        lambda line: _append(layout.log / 'ceph-set-up.log', line),
+        mon_ports=(layout.port('ceph-mon-v2'), layout.port('ceph-mon-v1')),
+        daemon_ports=layout.ceph_daemon_ports(),
+    )
 
 
 def _build_guest_image(layout: lab_layout.Layout) -> str:
     def build() -> str:
         return guest_image.build(
-            work_directory=layout.cache / "guest-work",
-            output=layout.guest_image, log=layout.log / "guest-image.log")
+            work_directory=layout.cache / 'guest-work',
+            output=layout.guest_image,
+            log=layout.log / 'guest-image.log',
+        )
 
     try:
         return build()
     except (guest_image.GuestImageError, commands.CommandFailed):
         # What apt knows may be missing, or older than what the archive has.
-        packages.update_package_lists(layout.log / "apt.log")
+        packages.update_package_lists(layout.log / 'apt.log')
         return build()
 
 
 def _in_cloud(layout: lab_layout.Layout, part: str) -> None:
     commands.run(
-        [layout.python, "-m", "lab.cloud", part],
-        log=layout.log / f"cloud-{part}.log",
-        environment=access.environment(layout))
+        [layout.python, '-m', 'lab.cloud', part],
+        log=layout.log / f'cloud-{part}.log',
+        environment=access.environment(layout),
+    )
 
 
 def _probe_accelerator(layout: lab_layout.Layout) -> str:
     """Find out how guests run; asked again after the machine has rebooted."""
-    answer = layout.root / "accelerator"
-    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    device = "kvm-device" if os.path.exists("/dev/kvm") else "no-kvm-device"
-    if answer.exists() and f"{boot} {device}" in answer.read_text():
+    answer = layout.root / 'accelerator'
+    boot = pathlib.Path('/proc/sys/kernel/random/boot_id').read_text().strip()
+    device = 'kvm-device' if os.path.exists('/dev/kvm') else 'no-kvm-device'
+    if answer.exists() and f'{boot} {device}' in answer.read_text():
         return answer.read_text().splitlines()[0]
     found = accelerator.probe(layout.guest_image, log_directory=layout.log)
-    line = f"{found.name}: {found.reason}"
-    answer.write_text(f"{line}\n{boot} {device}\n")
+    line = f'{found.name}: {found.reason}'
+    answer.write_text(f'{line}\n{boot} {device}\n')
     return line
 
 
 def _append(path: pathlib.Path, line: str) -> None:
-    with path.open("a") as stream:
-        stream.write(f"{line}\n")
+    with path.open('a') as stream:
+        stream.write(f'{line}\n')

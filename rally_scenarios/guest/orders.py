@@ -16,12 +16,12 @@ import shlex
 from rally_scenarios.bench.fio import pattern as fio_profile
 from rally_scenarios.bench.fleet import schedule
 
-_NONCE = re.compile(r"[0-9a-f]{16,32}")
+_NONCE = re.compile(r'[0-9a-f]{16,32}')
 # Nova takes 65535 bytes of user data after base64 (API reference, "Create
 # Server"); three quarters of it are left for the script.
 _MAX_SCRIPT_BYTES = 49151
 # Seconds since the epoch; later ones have more digits than guests reckon with.
-_MAX_EPOCH_SECONDS = 10 ** 10 - 1
+_MAX_EPOCH_SECONDS = 10**10 - 1
 # The start signal has 4096 bytes; a guest's clock takes 16 of them.
 _MAX_GUESTS = 200
 # While a dead guest does not answer, as in start.sh; else less than a second.
@@ -54,15 +54,15 @@ class GuestEnvironment:
     :ivar mounts: file that lists what is mounted
     """
 
-    console: str = ""
-    start_device: str = ""
-    target: str = ""
-    work: str = "/run/cinder-tiers"
-    timer_list: str = "/proc/timer_list"
-    uptime: str = "/proc/uptime"
-    devices: str = "/dev"
-    blocks: str = "/sys/block"
-    mounts: str = "/proc/mounts"
+    console: str = ''
+    start_device: str = ''
+    target: str = ''
+    work: str = '/run/cinder-tiers'
+    timer_list: str = '/proc/timer_list'
+    uptime: str = '/proc/uptime'
+    devices: str = '/dev'
+    blocks: str = '/sys/block'
+    mounts: str = '/proc/mounts'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +83,9 @@ class ClockStart:
         """
         if not 0 < self.ordered_at < self.at <= _MAX_EPOCH_SECONDS:
             raise ValueError(
-                f"a start at {self.at} that is ordered at {self.ordered_at}:"
-                f" expected one after it, up to {_MAX_EPOCH_SECONDS}")
+                f'a start at {self.at} that is ordered at {self.ordered_at}:'
+                f' expected one after it, up to {_MAX_EPOCH_SECONDS}'
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,19 +141,26 @@ class FleetOrders:
             where it gives the start
         """
         if not _NONCE.fullmatch(self.run):
-            raise ValueError(f"run nonce {self.run!r}: expected 16 to 32"
-                             f" hexadecimal digits")
-        if self.guests < 1 or (self.clock is None
-                               and self.guests > _MAX_GUESTS):
-            raise ValueError(f"{self.guests} guests: expected 1 to"
-                             f" {_MAX_GUESTS}, or a start by clock")
+            raise ValueError(
+                f'run nonce {self.run!r}: expected 16 to 32 hexadecimal digits'
+            )
+        if self.guests < 1 or (
+            self.clock is None and self.guests > _MAX_GUESTS
+        ):
+            raise ValueError(
+                f'{self.guests} guests: expected 1 to'
+                f' {_MAX_GUESTS}, or a start by clock'
+            )
         if self.copies < 1 or self.copy_pause_seconds < 1:
             raise ValueError(
-                f"{self.copies} copies, {self.copy_pause_seconds} s apart:"
-                f" expected at least 1 of each")
+                f'{self.copies} copies, {self.copy_pause_seconds} s apart:'
+                f' expected at least 1 of each'
+            )
         if bool(self.start_serial) == bool(self.clock):
-            raise ValueError("expected the serial of a start volume, or a"
-                             " start by clock, and not both")
+            raise ValueError(
+                'expected the serial of a start volume, or a'
+                ' start by clock, and not both'
+            )
 
     @property
     def start_seconds(self) -> int:
@@ -162,8 +170,10 @@ class FleetOrders:
     @property
     def copy_seconds(self) -> int:
         """How long guests may print copies after the end of the schedule."""
-        most_slots = max(len(self.schedule.of_tier(slot.tier))
-                         for slot in self.schedule.slots)
+        most_slots = max(
+            len(self.schedule.of_tier(slot.tier))
+            for slot in self.schedule.slots
+        )
         blocks = 1 + most_slots * _RESULT_BYTES // _COPY_BLOCK_BYTES
         return (self.copies - 1) * blocks * self.copy_pause_seconds
 
@@ -181,100 +191,115 @@ def lead_seconds(launching: int) -> int:
 
 def guest_name(number: int) -> str:
     """How guest ``number`` (from 0) is called in frames and tables."""
-    return f"g{number:03d}"
+    return f'g{number:03d}'
 
 
 def _words(argv: Sequence[str]) -> str:
-    if any("\n" in word for word in argv):
-        raise ValueError(f"a word with a line end cannot be ordered: {argv}")
-    return "\n".join(argv)
+    if any('\n' in word for word in argv):
+        raise ValueError(f'a word with a line end cannot be ordered: {argv}')
+    return '\n'.join(argv)
 
 
-def _slot_words(slots: Sequence[schedule.Slot],
-                profile: fio_profile.Profile) -> str:
+def _slot_words(
+    slots: Sequence[schedule.Slot], profile: fio_profile.Profile
+) -> str:
     """CT_FIO_N of each slot; a repeat names the variable of the first time.
 
     A matrix has few patterns and many slots, and user data is short.
     """
     first: dict[fio_profile.Pattern, int] = {}
-    text = ""
+    text = ''
     for slot in slots:
-        value = f"$CT_FIO_{first.get(slot.pattern)}"
+        value = f'$CT_FIO_{first.get(slot.pattern)}'
         if slot.pattern not in first:
             first[slot.pattern] = slot.number
-            value = shlex.quote(_words(
-                fio_profile.measure_argv(slot.pattern, profile)))
-        text += f"CT_FIO_{slot.number}={value}\n"
+            value = shlex.quote(
+                _words(fio_profile.measure_argv(slot.pattern, profile))
+            )
+        text += f'CT_FIO_{slot.number}={value}\n'
     return text
 
 
 def _delivery(fleet: FleetOrders) -> dict[str, object]:
     """How results come home; see delivery.sh."""
     return {
-        "CT_END": fleet.schedule.seconds,
-        "CT_COPIES": fleet.copies,
-        "CT_COPY_BLOCK": _COPY_BLOCK_BYTES,
-        "CT_COPY_PAUSE": fleet.copy_pause_seconds,
-        "CT_RESULTS": "console" if fleet.results_on_console else "kept",
+        'CT_END': fleet.schedule.seconds,
+        'CT_COPIES': fleet.copies,
+        'CT_COPY_BLOCK': _COPY_BLOCK_BYTES,
+        'CT_COPY_PAUSE': fleet.copy_pause_seconds,
+        'CT_RESULTS': 'console' if fleet.results_on_console else 'kept',
     }
 
 
 def _environment_values(environment: GuestEnvironment) -> dict[str, str]:
     return {
-        "CT_CONSOLE": environment.console,
-        "CT_START_DEVICE": environment.start_device,
-        "CT_TARGET": environment.target,
-        "CT_DEVICES": environment.devices,
-        "CT_BLOCKS": environment.blocks,
-        "CT_MOUNTS": environment.mounts,
-        "CT_WORK": environment.work,
-        "CT_TIMER_LIST": environment.timer_list,
-        "CT_UPTIME": environment.uptime,
+        'CT_CONSOLE': environment.console,
+        'CT_START_DEVICE': environment.start_device,
+        'CT_TARGET': environment.target,
+        'CT_DEVICES': environment.devices,
+        'CT_BLOCKS': environment.blocks,
+        'CT_MOUNTS': environment.mounts,
+        'CT_WORK': environment.work,
+        'CT_TIMER_LIST': environment.timer_list,
+        'CT_UPTIME': environment.uptime,
     }
 
 
 def _part(name: str) -> str:
     """A file of the script without what only readers of the file need."""
-    text = resources.files(__package__).joinpath(name).read_text(
-        encoding="ascii")
-    return text.partition("# under the License.\n")[2]
+    text = (
+        resources.files(__package__).joinpath(name).read_text(encoding='ascii')
+    )
+    return text.partition('# under the License.\n')[2]
 
 
-def _orders(fleet: FleetOrders, number: int,
-            slots: Sequence[schedule.Slot], environment: GuestEnvironment,
-            data_serial: str) -> dict[str, object]:
+def _orders(
+    fleet: FleetOrders,
+    number: int,
+    slots: Sequence[schedule.Slot],
+    environment: GuestEnvironment,
+    data_serial: str,
+) -> dict[str, object]:
     """What is set in front of the script, but for the words of fio."""
     return {
-        "CT_RUN": fleet.run,
-        "CT_GUEST": guest_name(number),
-        "CT_INDEX": number,
-        "CT_GUESTS": fleet.guests,
-        "CT_START_BY": "clock" if fleet.clock else "volume",
-        "CT_START_SERIAL": fleet.start_serial,
-        "CT_START_AT": fleet.clock.at if fleet.clock else "",
-        "CT_ORDERED_AT": fleet.clock.ordered_at if fleet.clock else "",
-        "CT_READY_SECONDS": fleet.ready_seconds,
-        "CT_EXCHANGES": fleet.exchanges,
-        "CT_LEAD_SECONDS": fleet.lead_seconds,
-        "CT_SUCCESSION_SECONDS": fleet.succession_seconds,
-        "CT_PREP_LIMIT": fleet.prep_seconds,
-        "CT_PREP": _words(fio_profile.fill_argv(fleet.profile)
-                          if fleet.fill else ()),
-        "CT_OVERTIME": _OVERTIME_SECONDS - schedule.GAP_SECONDS,
+        'CT_RUN': fleet.run,
+        'CT_GUEST': guest_name(number),
+        'CT_INDEX': number,
+        'CT_GUESTS': fleet.guests,
+        'CT_START_BY': 'clock' if fleet.clock else 'volume',
+        'CT_START_SERIAL': fleet.start_serial,
+        'CT_START_AT': fleet.clock.at if fleet.clock else '',
+        'CT_ORDERED_AT': fleet.clock.ordered_at if fleet.clock else '',
+        'CT_READY_SECONDS': fleet.ready_seconds,
+        'CT_EXCHANGES': fleet.exchanges,
+        'CT_LEAD_SECONDS': fleet.lead_seconds,
+        'CT_SUCCESSION_SECONDS': fleet.succession_seconds,
+        'CT_PREP_LIMIT': fleet.prep_seconds,
+        'CT_PREP': _words(
+            fio_profile.fill_argv(fleet.profile) if fleet.fill else ()
+        ),
+        'CT_OVERTIME': _OVERTIME_SECONDS - schedule.GAP_SECONDS,
         # Number, beginning and length.
-        "CT_SLOTS": " ".join(
-            f"{slot.number}:{slot.begin_seconds}:{slot.seconds}"
-            for slot in slots),
-        "CT_TARGET_SERIAL": data_serial,
+        'CT_SLOTS': ' '.join(
+            f'{slot.number}:{slot.begin_seconds}:{slot.seconds}'
+            for slot in slots
+        ),
+        'CT_TARGET_SERIAL': data_serial,
         **_delivery(fleet),
         **_environment_values(environment),
-        "CT_WAIT": _part("wait.sh"),
+        'CT_WAIT': _part('wait.sh'),
     }
 
 
-def script(fleet: FleetOrders, *, number: int, tier: str,
-           environment: GuestEnvironment, position: int = 0,
-           data_serial: str = "") -> str:
+def script(
+    fleet: FleetOrders,
+    *,
+    number: int,
+    tier: str,
+    environment: GuestEnvironment,
+    position: int = 0,
+    data_serial: str = '',
+) -> str:
     """Write the whole script of one guest.
 
     :param number: of the guest, from 0
@@ -288,21 +313,32 @@ def script(fleet: FleetOrders, *, number: int, tier: str,
     """
     slots = fleet.schedule.of_guest(tier, position)
     if not 0 <= number < fleet.guests:
-        raise ValueError(f"guest {number} of a fleet of {fleet.guests}")
+        raise ValueError(f'guest {number} of a fleet of {fleet.guests}')
     if not slots:
-        raise ValueError(f"tier {tier!r} has no slot in the schedule for its"
-                         f" guest {position}")
-    parts = ("delivery.sh", "facts.sh",
-             "fleet_clock.sh" if fleet.clock else "start.sh",
-             "fleet_disk.sh", "fleet.sh")
-    text = "#!/bin/sh\n" + "".join(
-        f"{name}={shlex.quote(str(value))}\n"
-        for name, value in _orders(
-            fleet, number, slots, environment, data_serial).items()) + (
-        _slot_words(slots, fleet.profile)
-        + "".join(map(_part, parts)))
+        raise ValueError(
+            f'tier {tier!r} has no slot in the schedule for its'
+            f' guest {position}'
+        )
+    parts = (
+        'delivery.sh',
+        'facts.sh',
+        'fleet_clock.sh' if fleet.clock else 'start.sh',
+        'fleet_disk.sh',
+        'fleet.sh',
+    )
+    text = (
+        '#!/bin/sh\n'
+        + ''.join(
+            f'{name}={shlex.quote(str(value))}\n'
+            for name, value in _orders(
+                fleet, number, slots, environment, data_serial
+            ).items()
+        )
+        + (_slot_words(slots, fleet.profile) + ''.join(map(_part, parts)))
+    )
     if len(text.encode()) > _MAX_SCRIPT_BYTES:
         raise ValueError(
-            f"the script of guest {number} has {len(text.encode())} bytes,"
-            f" expected at most {_MAX_SCRIPT_BYTES}: order fewer slots")
+            f'the script of guest {number} has {len(text.encode())} bytes,'
+            f' expected at most {_MAX_SCRIPT_BYTES}: order fewer slots'
+        )
     return text

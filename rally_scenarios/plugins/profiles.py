@@ -22,26 +22,36 @@ from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.profile import yaml_profile as profile_document
 
 # Of a task that lists its patterns and says no more.
-_DEFAULTS = {"region_mib": 32, "ramp_seconds": 5, "runtime_seconds": 6}
-_METHOD_ARGUMENTS = (*_DEFAULTS, "ioengine")
-_SOURCES = ("patterns", "profile", "job_file")
+_DEFAULTS = {'region_mib': 32, 'ramp_seconds': 5, 'runtime_seconds': 6}
+_METHOD_ARGUMENTS = (*_DEFAULTS, 'ioengine')
+_SOURCES = ('patterns', 'profile', 'job_file')
 
 
 def _folder():
-    return resources.files("rally_scenarios").joinpath("profiles")
+    return resources.files('rally_scenarios').joinpath('profiles')
 
 
 def names() -> tuple[str, ...]:
     """Names of the profiles that come with the project."""
-    return tuple(sorted(
-        file.name.removesuffix(".yaml") for file in _folder().iterdir()
-        if file.name.endswith(".yaml")))
+    return tuple(
+        sorted(
+            file.name.removesuffix('.yaml')
+            for file in _folder().iterdir()
+            if file.name.endswith('.yaml')
+        )
+    )
 
 
-def _one_problem(where: str, found: str, expected: str, remedy: str
-                 ) -> errors.ProblemsFound:
-    return errors.ProblemsFound([errors.Problem(
-        where=where, found=found, expected=expected, remedy=remedy)])
+def _one_problem(
+    where: str, found: str, expected: str, remedy: str
+) -> errors.ProblemsFound:
+    return errors.ProblemsFound(
+        [
+            errors.Problem(
+                where=where, found=found, expected=expected, remedy=remedy
+            )
+        ]
+    )
 
 
 def named(name: str) -> named_profile.NamedProfile:
@@ -54,13 +64,15 @@ def named(name: str) -> named_profile.NamedProfile:
     known = names()
     if name not in known:
         raise _one_problem(
-            f"profile {name[:60]!r}", "there is none of that name",
-            f"one of {', '.join(known)}",
-            f"{spelling.did_you_mean(name, known)}name one of them")
-    file = f"{name}.yaml"
+            f'profile {name[:60]!r}',
+            'there is none of that name',
+            f'one of {", ".join(known)}',
+            f'{spelling.did_you_mean(name, known)}name one of them',
+        )
+    file = f'{name}.yaml'
     return profile_document.profile(
-        yaml.safe_load(_folder().joinpath(file).read_text("utf-8")),
-        file=file)
+        yaml.safe_load(_folder().joinpath(file).read_text('utf-8')), file=file
+    )
 
 
 def of_job_file(path: str) -> named_profile.NamedProfile:
@@ -72,27 +84,38 @@ def of_job_file(path: str) -> named_profile.NamedProfile:
     """
     file = pathlib.Path(path).expanduser()
     try:
-        with file.open("rb") as opened:
-            text = opened.read(job_file.MAX_BYTES + 1).decode("utf-8")
+        with file.open('rb') as opened:
+            text = opened.read(job_file.MAX_BYTES + 1).decode('utf-8')
     except (OSError, UnicodeDecodeError) as error:
-        raise _one_problem(f"job_file {path!r}", f"cannot read it: {error}",
-                           "a fio job file", "name another file") from error
-    name = re.sub("[^a-z0-9.-]", "-", file.stem.lower())[:40]
+        raise _one_problem(
+            f'job_file {path!r}',
+            f'cannot read it: {error}',
+            'a fio job file',
+            'name another file',
+        ) from error
+    name = re.sub('[^a-z0-9.-]', '-', file.stem.lower())[:40]
     return job_file.profile(text, name=name, file=path)
 
 
-def _of_patterns(arguments: Mapping[str, object], method: dict
-                 ) -> named_profile.NamedProfile:
-    if arguments.get("profile_size") is not None:
+def _of_patterns(
+    arguments: Mapping[str, object], method: dict
+) -> named_profile.NamedProfile:
+    if arguments.get('profile_size') is not None:
         raise _one_problem(
-            "profile_size", f"{arguments['profile_size']} given with"
-            f" patterns", "profile or job_file with it", "remove it")
+            'profile_size',
+            f'{arguments["profile_size"]} given with patterns',
+            'profile or job_file with it',
+            'remove it',
+        )
     return named_profile.NamedProfile(
-        name="patterns", repeats=arguments.get("repeats") or 1,
-        patterns=tuple(fio_profile.Pattern(**each)
-                       for each in arguments["patterns"]),
+        name='patterns',
+        repeats=arguments.get('repeats') or 1,
+        patterns=tuple(
+            fio_profile.Pattern(**each) for each in arguments['patterns']
+        ),
         method=fio_profile.Profile(**{**_DEFAULTS, **method}),
-        source=named_profile.Source(paper="task", where="patterns"))
+        source=named_profile.Source(paper='task', where='patterns'),
+    )
 
 
 def chosen(arguments: Mapping[str, object]) -> named_profile.NamedProfile:
@@ -107,21 +130,32 @@ def chosen(arguments: Mapping[str, object]) -> named_profile.NamedProfile:
     given = [name for name in _SOURCES if arguments.get(name) is not None]
     if len(given) != 1:
         raise _one_problem(
-            "arguments", f"{' and '.join(given) or 'nothing'} given",
-            f"one of {', '.join(_SOURCES)}", "give one of them")
-    method = {name: arguments[name] for name in _METHOD_ARGUMENTS
-              if arguments.get(name) is not None}
-    if given == ["patterns"]:
+            'arguments',
+            f'{" and ".join(given) or "nothing"} given',
+            f'one of {", ".join(_SOURCES)}',
+            'give one of them',
+        )
+    method = {
+        name: arguments[name]
+        for name in _METHOD_ARGUMENTS
+        if arguments.get(name) is not None
+    }
+    if given == ['patterns']:
         return _of_patterns(arguments, method)
-    found = (named(arguments["profile"]) if given == ["profile"]
-             else of_job_file(arguments["job_file"]))
-    size = named_profile.Size(arguments.get("profile_size") or "paper")
+    found = (
+        named(arguments['profile'])
+        if given == ['profile']
+        else of_job_file(arguments['job_file'])
+    )
+    size = named_profile.Size(arguments.get('profile_size') or 'paper')
     return named_profile.changed(
         named_profile.at_size(found, size),
-        repeats=arguments.get("repeats"), **method)
+        repeats=arguments.get('repeats'),
+        **method,
+    )
 
 
-@validation.configure(name="cinder_tiers_profile")
+@validation.configure(name='cinder_tiers_profile')
 class ProfileValidator(validation.Validator):
     """Refuses a task whose patterns cannot be had."""
 
@@ -134,6 +168,6 @@ class ProfileValidator(validation.Validator):
         :param plugin_cfg: not used
         """
         try:
-            chosen((config or {}).get("args") or {})
+            chosen((config or {}).get('args') or {})
         except (errors.ProblemsFound, ValueError, TypeError) as error:
             self.fail(str(error))

@@ -23,10 +23,10 @@ LOG = logging.getLogger(__name__)
 
 # Block device mappings of one multi-attach volume at boot: Nova API
 # microversion 2.60, "multiattach volumes".
-NOVA_MICROVERSION = "2.60"
+NOVA_MICROVERSION = '2.60'
 _POLL_SECONDS = 0.5
 # A string: Rally's own boot helper takes lists only.
-NO_NETWORK = {"nics": "none"}
+NO_NETWORK = {'nics': 'none'}
 
 
 class FleetError(exceptions.RallyException):
@@ -63,18 +63,26 @@ def find_images(glance: Any, names: Sequence[str]) -> dict[str, str]:
     """
     found, wrong = {}, []
     for name in sorted(set(names)):
-        ids = [image.id for image in glance.images.list(
-            filters={"name": name, "status": "active"})]
+        ids = [
+            image.id
+            for image in glance.images.list(
+                filters={'name': name, 'status': 'active'}
+            )
+        ]
         if len(ids) == 1:
             found[name] = ids[0]
         elif ids:
-            wrong.append(f"{len(ids)} active images are called {name!r}:"
-                         f" {', '.join(ids)}; expected one")
+            wrong.append(
+                f'{len(ids)} active images are called {name!r}:'
+                f' {", ".join(ids)}; expected one'
+            )
         else:
-            wrong.append(f"no active image is called {name!r}; upload it, or"
-                         f" name another one in the argument 'fleets'")
+            wrong.append(
+                f'no active image is called {name!r}; upload it, or'
+                f" name another one in the argument 'fleets'"
+            )
     if wrong:
-        raise FleetError("; ".join(wrong))
+        raise FleetError('; '.join(wrong))
     return found
 
 
@@ -89,14 +97,19 @@ def check_volume_types(cinder: Any, names: Sequence[str]) -> None:
     missing = sorted(set(names) - found)
     if missing:
         raise FleetError(
-            f"no volume type {', '.join(map(repr, missing))} that this project"
-            f" may use: found {', '.join(sorted(found)) or 'none'}; name"
-            f" another one as volume_type of the fleet, or give the project"
-            f" access to it")
+            f'no volume type {", ".join(map(repr, missing))} that this project'
+            f' may use: found {", ".join(sorted(found)) or "none"}; name'
+            f' another one as volume_type of the fleet, or give the project'
+            f' access to it'
+        )
 
 
-def _wait(description: str, pending: Sequence[str], settled: Callable,
-          timeout_seconds: float) -> None:
+def _wait(
+    description: str,
+    pending: Sequence[str],
+    settled: Callable,
+    timeout_seconds: float,
+) -> None:
     """Ask ``settled(id)`` for all ids until each was true once.
 
     :raises FleetError: it took too long; says for what
@@ -107,38 +120,42 @@ def _wait(description: str, pending: Sequence[str], settled: Callable,
         left = [each for each in left if not settled(each)]
         if left and time.monotonic() > deadline:
             raise FleetError(
-                f"waited {timeout_seconds} s for {description}, still"
-                f" waiting for {', '.join(left)}")
+                f'waited {timeout_seconds} s for {description}, still'
+                f' waiting for {", ".join(left)}'
+            )
         if left:
             rally_utils.interruptable_sleep(_POLL_SECONDS)
 
 
-def wait_for_volumes(cinder: Any, volume_ids: Sequence[str],
-                     timeout_seconds: float) -> None:
+def wait_for_volumes(
+    cinder: Any, volume_ids: Sequence[str], timeout_seconds: float
+) -> None:
     """Wait until all volumes are available.
 
     :raises FleetError: one ended in an error, or it took too long
     """
+
     def settled(volume_id):
         volume = cinder.volumes.get(volume_id)
-        if volume.status.startswith("error"):
+        if volume.status.startswith('error'):
             raise FleetError(
-                f"volume {volume.name} ({volume_id}) ended in status"
-                f" {volume.status}: no backend took it, or the backend"
-                f" failed; see `openstack volume message list`")
-        return volume.status == "available"
-    _wait("volumes to become available", volume_ids, settled,
-          timeout_seconds)
+                f'volume {volume.name} ({volume_id}) ended in status'
+                f' {volume.status}: no backend took it, or the backend'
+                f' failed; see `openstack volume message list`'
+            )
+        return volume.status == 'available'
+
+    _wait('volumes to become available', volume_ids, settled, timeout_seconds)
 
 
-def volume_types(cinder: Any, volume_ids: Sequence[str]
-                 ) -> list[str | None]:
+def volume_types(cinder: Any, volume_ids: Sequence[str]) -> list[str | None]:
     """Names of the types that volumes have, in their order.
 
     :returns: None for a volume of which Cinder names no type
     """
-    return [cinder.volumes.get(volume_id).volume_type
-            for volume_id in volume_ids]
+    return [
+        cinder.volumes.get(volume_id).volume_type for volume_id in volume_ids
+    ]
 
 
 def create_server_group(nova: Any, name: str) -> str:
@@ -147,15 +164,21 @@ def create_server_group(nova: Any, name: str) -> str:
     :raises FleetError: Nova refuses
     """
     try:
-        return nova.server_groups.create(name, "soft-anti-affinity").id
+        return nova.server_groups.create(name, 'soft-anti-affinity').id
     except nova_exceptions.ClientException as error:
-        raise FleetError(f"Nova refuses a server group: {error}") from error
+        raise FleetError(f'Nova refuses a server group: {error}') from error
 
 
-def create_server(nova: Any, *, name: str, flavor_id: str,
-                  volume_ids: Sequence[str], user_data: str,
-                  group_id: str | None = None,
-                  options: Mapping[str, Any] = NO_NETWORK) -> str:
+def create_server(
+    nova: Any,
+    *,
+    name: str,
+    flavor_id: str,
+    volume_ids: Sequence[str],
+    user_data: str,
+    group_id: str | None = None,
+    options: Mapping[str, Any] = NO_NETWORK,
+) -> str:
     """Ask for one guest, booted from its volume.
 
     :param nova: novaclient of at least ``NOVA_MICROVERSION``
@@ -165,19 +188,36 @@ def create_server(nova: Any, *, name: str, flavor_id: str,
     :returns: id of the server, which is building
     """
     return nova.servers.create(
-        name, None, flavor_id,
+        name,
+        None,
+        flavor_id,
         block_device_mapping_v2=[
-            {"boot_index": boot_index, "uuid": each, "source_type": "volume",
-             "destination_type": "volume", "delete_on_termination": False}
+            {
+                'boot_index': boot_index,
+                'uuid': each,
+                'source_type': 'volume',
+                'destination_type': 'volume',
+                'delete_on_termination': False,
+            }
             for boot_index, each in zip(
-                (0, *[-1] * (len(volume_ids) - 1)), volume_ids, strict=True)],
-        scheduler_hints=group_id and {"group": group_id},
-        userdata=user_data, config_drive=True, **options).id
+                (0, *[-1] * (len(volume_ids) - 1)), volume_ids, strict=True
+            )
+        ],
+        scheduler_hints=group_id and {'group': group_id},
+        userdata=user_data,
+        config_drive=True,
+        **options,
+    ).id
 
 
-def wait_for_attachment(nova: Any, cinder: Any, *, server_id: str,
-                        start_volume_id: str,
-                        timeout_seconds: float) -> None:
+def wait_for_attachment(
+    nova: Any,
+    cinder: Any,
+    *,
+    server_id: str,
+    start_volume_id: str,
+    timeout_seconds: float,
+) -> None:
     """Wait until the start volume is attached, and free for the next server.
 
     Servers have to take it one after another: Cinder lets nobody reserve a
@@ -186,37 +226,50 @@ def wait_for_attachment(nova: Any, cinder: Any, *, server_id: str,
 
     :raises FleetError: the server ended in an error, or it took too long
     """
+
     def settled(_server_id):
         _fail_if_broken(nova.servers.get(server_id))
-        return cinder.volumes.get(start_volume_id).status == "in-use"
-    _wait("the start volume to be attached to a server", [server_id],
-          settled, timeout_seconds)
+        return cinder.volumes.get(start_volume_id).status == 'in-use'
+
+    _wait(
+        'the start volume to be attached to a server',
+        [server_id],
+        settled,
+        timeout_seconds,
+    )
 
 
 def _fail_if_broken(server: Any) -> None:
-    if server.status == "ERROR":
-        fault = getattr(server, "fault", {}).get("message", "none given")
-        raise FleetError(f"server {server.name} ({server.id}) ended in"
-                         f" status ERROR, fault: {fault}")
+    if server.status == 'ERROR':
+        fault = getattr(server, 'fault', {}).get('message', 'none given')
+        raise FleetError(
+            f'server {server.name} ({server.id}) ended in'
+            f' status ERROR, fault: {fault}'
+        )
 
 
-def wait_for_servers(nova: Any, server_ids: Sequence[str],
-                     timeout_seconds: float) -> None:
+def wait_for_servers(
+    nova: Any, server_ids: Sequence[str], timeout_seconds: float
+) -> None:
     """Wait until all servers are active.
 
     :raises FleetError: one ended in an error, or it took too long
     """
+
     def settled(server_id):
         server = nova.servers.get(server_id)
         _fail_if_broken(server)
-        return server.status == "ACTIVE"
-    _wait("servers to become active", server_ids, settled, timeout_seconds)
+        return server.status == 'ACTIVE'
+
+    _wait('servers to become active', server_ids, settled, timeout_seconds)
 
 
 def hosts(nova: Any, server_ids: Sequence[str]) -> list[str | None]:
     """Where servers are, in their order; None where Nova does not say."""
-    return [getattr(nova.servers.get(server_id), "hostId", None) or None
-            for server_id in server_ids]
+    return [
+        getattr(nova.servers.get(server_id), 'hostId', None) or None
+        for server_id in server_ids
+    ]
 
 
 def _gone(manager: Any, not_found: type[Exception]) -> Callable:
@@ -226,11 +279,16 @@ def _gone(manager: Any, not_found: type[Exception]) -> Callable:
         except not_found:
             return True
         return False
+
     return settled
 
 
-def delete(manager: Any, ids: Sequence[str], not_found: type[Exception],
-           timeout_seconds: float) -> None:
+def delete(
+    manager: Any,
+    ids: Sequence[str],
+    not_found: type[Exception],
+    timeout_seconds: float,
+) -> None:
     """Delete servers, groups or volumes and wait until they are gone.
 
     :param manager: ``nova.servers``, ``nova.server_groups`` or
@@ -243,4 +301,4 @@ def delete(manager: Any, ids: Sequence[str], not_found: type[Exception],
             manager.delete(each)
         except not_found:
             continue
-    _wait("deletion", ids, _gone(manager, not_found), timeout_seconds)
+    _wait('deletion', ids, _gone(manager, not_found), timeout_seconds)

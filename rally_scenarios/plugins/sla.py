@@ -26,38 +26,59 @@ from rally_scenarios.plugins import profiles
 from rally_scenarios.plugins.results import reference as result_reference
 from rally_scenarios.plugins import servers as cloud_guests
 
-SLA = "cinder_tiers"
-NAMES_VALIDATOR = "cinder_tiers_sla_names"
+SLA = 'cinder_tiers'
+NAMES_VALIDATOR = 'cinder_tiers_sla_names'
 
-_TEXT = {"type": "string", "minLength": 1}
-_LOSS = {"type": "integer", "minimum": 0}
-_CRITERIA = ("expect", "catalog", "order", "placement", "losses")
+_TEXT = {'type': 'string', 'minLength': 1}
+_LOSS = {'type': 'integer', 'minimum': 0}
+_CRITERIA = ('expect', 'catalog', 'order', 'placement', 'losses')
 
 
 def _mapping_of(schema: dict) -> dict:
-    return {"type": "object", "minProperties": 1,
-            "additionalProperties": schema}
+    return {
+        'type': 'object',
+        'minProperties': 1,
+        'additionalProperties': schema,
+    }
 
 
 _SCHEMA = {
-    "$schema": consts.JSON_SCHEMA7, "type": "object",
-    "anyOf": [{"required": [name]} for name in _CRITERIA],
-    "additionalProperties": False,
-    "properties": {
-        "expect": _mapping_of(_mapping_of(_mapping_of({"type": "number"}))),
-        "catalog": _TEXT,
-        "order": {"type": "array", "minItems": 1, "items": {
-            "type": "object", "additionalProperties": False,
-            "required": ["pattern", "by", "tiers"],
-            "properties": {
-                "pattern": _TEXT, "by": _TEXT,
-                "tiers": {"type": "array", "minItems": 2,
-                          "uniqueItems": True, "items": _TEXT}}}},
-        "placement": _mapping_of(_TEXT),
-        "losses": {"type": "object", "minProperties": 1,
-                   "additionalProperties": False,
-                   "properties": dict.fromkeys(judgement.LOSSES, _LOSS)},
-        "when_unsure": {"enum": ["fail", "pass"]}}}
+    '$schema': consts.JSON_SCHEMA7,
+    'type': 'object',
+    'anyOf': [{'required': [name]} for name in _CRITERIA],
+    'additionalProperties': False,
+    'properties': {
+        'expect': _mapping_of(_mapping_of(_mapping_of({'type': 'number'}))),
+        'catalog': _TEXT,
+        'order': {
+            'type': 'array',
+            'minItems': 1,
+            'items': {
+                'type': 'object',
+                'additionalProperties': False,
+                'required': ['pattern', 'by', 'tiers'],
+                'properties': {
+                    'pattern': _TEXT,
+                    'by': _TEXT,
+                    'tiers': {
+                        'type': 'array',
+                        'minItems': 2,
+                        'uniqueItems': True,
+                        'items': _TEXT,
+                    },
+                },
+            },
+        },
+        'placement': _mapping_of(_TEXT),
+        'losses': {
+            'type': 'object',
+            'minProperties': 1,
+            'additionalProperties': False,
+            'properties': dict.fromkeys(judgement.LOSSES, _LOSS),
+        },
+        'when_unsure': {'enum': ['fail', 'pass']},
+    },
+}
 
 
 def _fits(criterion: object) -> bool:
@@ -72,12 +93,19 @@ def _catalog(path: str) -> dict[str, expectations.Expectations]:
         catalog, or an expectation is wrong
     """
     try:
-        text = pathlib.Path(path).expanduser().read_text("utf-8")
+        text = pathlib.Path(path).expanduser().read_text('utf-8')
         document = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise errors.ProblemsFound([errors.Problem(
-            where=f"catalog {path!r}", found=f"cannot read it: {error}",
-            expected="a tiers file", remedy="name another file")]) from error
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=f'catalog {path!r}',
+                    found=f'cannot read it: {error}',
+                    expected='a tiers file',
+                    remedy='name another file',
+                )
+            ]
+        ) from error
     return promises.of_catalog(document, file=path)
 
 
@@ -88,44 +116,62 @@ def _terms(criterion: Mapping) -> judgement.Terms:
         are wrong
     :raises ValueError: an order is
     """
-    required = criterion.get("expect", {})
-    wrong = list(promises.problems(required, where="expect"))
+    required = criterion.get('expect', {})
+    wrong = list(promises.problems(required, where='expect'))
     if wrong:
         raise errors.ProblemsFound(wrong)
-    catalog = criterion.get("catalog")
+    catalog = criterion.get('catalog')
     return judgement.Terms(
         required=required,
         promised=None if catalog is None else _catalog(catalog),
-        order=tuple(judgement.Order(**{**each, "tiers": tuple(each["tiers"])})
-                    for each in criterion.get("order", ())),
-        placement=criterion.get("placement", {}),
-        losses=criterion.get("losses", {}))
+        order=tuple(
+            judgement.Order(**{**each, 'tiers': tuple(each['tiers'])})
+            for each in criterion.get('order', ())
+        ),
+        placement=criterion.get('placement', {}),
+        losses=criterion.get('losses', {}),
+    )
 
 
-def _not_in_task(terms: judgement.Terms, arguments: Mapping
-                 ) -> Iterator[str]:
+def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
     """Names that the scenario will not run.
 
     :param arguments: of the scenario; what is wrong with them is told
         elsewhere
     """
-    tiers = [fleet["tier"] for fleet in arguments["fleets"]]
+    tiers = [fleet['tier'] for fleet in arguments['fleets']]
     patterns = [each.name for each in profiles.chosen(arguments).patterns]
-    wanted = [("tier", name, tiers) for name in (
-        *terms.required, *terms.placement,
-        *(tier for order in terms.order for tier in order.tiers))]
-    wanted += [("pattern", name, patterns) for name in (
-        *(name for expected in terms.required.values() for name in expected),
-        *(order.pattern for order in terms.order))]
+    wanted = [
+        ('tier', name, tiers)
+        for name in (
+            *terms.required,
+            *terms.placement,
+            *(tier for order in terms.order for tier in order.tiers),
+        )
+    ]
+    wanted += [
+        ('pattern', name, patterns)
+        for name in (
+            *(
+                name
+                for expected in terms.required.values()
+                for name in expected
+            ),
+            *(order.pattern for order in terms.order),
+        )
+    ]
     for kind, name, known in dict.fromkeys(
-            (kind, name, tuple(known)) for kind, name, known in wanted):
+        (kind, name, tuple(known)) for kind, name, known in wanted
+    ):
         if name not in known:
-            yield (f"the task runs no {kind} {name!r}; expected one of"
-                   f" {', '.join(known)};"
-                   f" {spelling.did_you_mean(name, known)}correct it")
+            yield (
+                f'the task runs no {kind} {name!r}; expected one of'
+                f' {", ".join(known)};'
+                f' {spelling.did_you_mean(name, known)}correct it'
+            )
 
 
-@validation.configure(name="cinder_tiers_sla")
+@validation.configure(name='cinder_tiers_sla')
 class TierSLAValidator(validation.Validator):
     """Refuses an SLA that could not be judged."""
 
@@ -160,15 +206,15 @@ class TierSLANamesValidator(validation.Validator):
         :param plugin_cls: not used
         :param plugin_cfg: not used
         """
-        criterion = (config.get("sla") or {}).get(SLA)
+        criterion = (config.get('sla') or {}).get(SLA)
         if not _fits(criterion):
             return  # there is none, or Rally says so itself
         try:
-            unknown = list(_not_in_task(_terms(criterion), config["args"]))
+            unknown = list(_not_in_task(_terms(criterion), config['args']))
         except (errors.ProblemsFound, ValueError, TypeError, KeyError):
             return  # SLA or arguments are wrong: other validators say so
         if unknown:
-            self.fail("\n".join(unknown))
+            self.fail('\n'.join(unknown))
 
 
 @dataclass(frozen=True)
@@ -183,7 +229,7 @@ class _Judged:
     texts: tuple[str, ...]
 
 
-@validation.add("cinder_tiers_sla")
+@validation.add('cinder_tiers_sla')
 @sla.configure(name=SLA)
 class CinderTiers(sla.SLA):
     """What tiers must give, in runs of CinderTiers.fleet_fio.
@@ -203,7 +249,7 @@ class CinderTiers(sla.SLA):
         """
         super().__init__(criterion_value)
         self._terms = _terms(criterion_value)
-        self._unsure_passes = criterion_value.get("when_unsure") == "pass"
+        self._unsure_passes = criterion_value.get('when_unsure') == 'pass'
         self._judged: list[_Judged] = []
 
     def add_iteration(self, iteration: Mapping) -> bool:
@@ -221,21 +267,27 @@ class CinderTiers(sla.SLA):
 
     def _judge(self, iteration: Mapping) -> _Judged:
         try:
-            result = result_reference.result(iteration["output"]["complete"])
+            result = result_reference.result(iteration['output']['complete'])
         except cloud_guests.FleetError as error:
-            why = ": ".join(map(str, iteration["error"][:2]))
-            return _Judged(False, "a run without figures", (
-                f"{error}; it failed with {why}" if why else str(error),))
+            why = ': '.join(map(str, iteration['error'][:2]))
+            return _Judged(
+                False,
+                'a run without figures',
+                (f'{error}; it failed with {why}' if why else str(error),),
+            )
         found = judgement.judge(result, self._terms)
-        bad = [one for one in found if not one.passes(
-            unsure_passes=self._unsure_passes)]
+        bad = [
+            one
+            for one in found
+            if not one.passes(unsure_passes=self._unsure_passes)
+        ]
         # Rally shows all of a text in red if any of it is bad.
         texts = tuple(map(str, bad or found))
         if 0 < len(bad) < len(found):
-            texts += (f"the other {len(found) - len(bad)} pass",)
-        return _Judged(not bad, f"run {result.run}", texts)
+            texts += (f'the other {len(found) - len(bad)} pass',)
+        return _Judged(not bad, f'run {result.run}', texts)
 
-    def merge(self, other: "CinderTiers") -> bool:
+    def merge(self, other: 'CinderTiers') -> bool:
         """Take over what another one judged.
 
         :param other: of the same task
@@ -246,6 +298,9 @@ class CinderTiers(sla.SLA):
     def details(self) -> str:
         """What was found in each run, bad runs first."""
         ranked = sorted(self._judged, key=lambda each: each.passed)
-        return " | ".join(
-            f"{each.name}: {' | '.join(each.texts)}" for each in ranked
-        ) or "no run was judged"
+        return (
+            ' | '.join(
+                f'{each.name}: {" | ".join(each.texts)}' for each in ranked
+            )
+            or 'no run was judged'
+        )

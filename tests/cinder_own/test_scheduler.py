@@ -43,29 +43,43 @@ def installed(handler, name):
     """
     classes = {found.__name__: found for found in handler.get_all_classes()}
     if name not in classes:
-        raise LookupError(f'{name} is not among the entry points '
-                          f'{handler.namespace}: {sorted(classes)}')
+        raise LookupError(
+            f'{name} is not among the entry points '
+            f'{handler.namespace}: {sorted(classes)}'
+        )
     return classes[name]
 
 
 def extend_default_lists():
     """Add ours at the end, wherever Cinder's defaults are written down."""
     tier_filter = installed(
-        filters.BackendFilterHandler('cinder.scheduler.filters'), FILTER)
+        filters.BackendFilterHandler('cinder.scheduler.filters'), FILTER
+    )
     tier_weigher = installed(
-        weights.OrderedHostWeightHandler('cinder.scheduler.weights'), WEIGHER)
-    defaults = {option.dest: option.default
-                for option in host_manager.host_manager_opts}
+        weights.OrderedHostWeightHandler('cinder.scheduler.weights'), WEIGHER
+    )
+    defaults = {
+        option.dest: option.default
+        for option in host_manager.host_manager_opts
+    }
     cfg.set_defaults(
         host_manager.host_manager_opts,
         scheduler_default_filters=[
-            *defaults['scheduler_default_filters'], FILTER],
+            *defaults['scheduler_default_filters'],
+            FILTER,
+        ],
         scheduler_default_weighers=[
-            *defaults['scheduler_default_weighers'], WEIGHER])
+            *defaults['scheduler_default_weighers'],
+            WEIGHER,
+        ],
+    )
     for listed, classes in (
-            (helpers.ALL_FILTERS, helpers.ALL_FILTER_CLASSES),
-            (helpers.DEFAULT_SCHEDULER_FILTERS,
-             helpers.DEFAULT_SCHEDULER_FILTER_CLASSES)):
+        (helpers.ALL_FILTERS, helpers.ALL_FILTER_CLASSES),
+        (
+            helpers.DEFAULT_SCHEDULER_FILTERS,
+            helpers.DEFAULT_SCHEDULER_FILTER_CLASSES,
+        ),
+    ):
         listed.append(FILTER)
         classes.append(tier_filter)
     helpers.ALL_WEIGHERS.append(WEIGHER)
@@ -77,14 +91,20 @@ def load_tests(loader, tests, pattern):
     extend_default_lists()
     # Cinder's tests leave out what is below INFO, OS_DEBUG or not; these two
     # say which filters and weighers ran.
-    for name in ('cinder.scheduler.base_filter',
-                 'cinder.scheduler.base_weight'):
+    for name in (
+        'cinder.scheduler.base_filter',
+        'cinder.scheduler.base_weight',
+    ):
         logging.getLogger(name).setLevel(logging.DEBUG)
     top = pathlib.Path(cinder.__file__).parents[1]
     # A loader keeps the top of what it discovered first.
-    tests.addTests(unittest.TestLoader().discover(
-        str(pathlib.Path(helpers.__file__).parent), pattern='test_*.py',
-        top_level_dir=str(top)))
+    tests.addTests(
+        unittest.TestLoader().discover(
+            str(pathlib.Path(helpers.__file__).parent),
+            pattern='test_*.py',
+            top_level_dir=str(top),
+        )
+    )
     return tests
 
 
@@ -94,28 +114,41 @@ class DefaultListsTestCase(test.TestCase):
     def assert_has_ours(self, manager, *cinder_filters):
         self.assertEqual(
             [*cinder_filters, FILTER],
-            [found.__name__ for found in manager.enabled_filters])
+            [found.__name__ for found in manager.enabled_filters],
+        )
         self.assertEqual(
             ['CapacityWeigher', WEIGHER],
-            [found.__name__ for found in
-             manager._choose_backend_weighers(None)])
+            [
+                found.__name__
+                for found in manager._choose_backend_weighers(None)
+            ],
+        )
 
     def test_the_default_options_name_ours(self):
         self.assert_has_ours(
-            host_manager.HostManager(), 'AvailabilityZoneFilter',
-            'CapacityFilter', 'CapabilitiesFilter')
+            host_manager.HostManager(),
+            'AvailabilityZoneFilter',
+            'CapacityFilter',
+            'CapabilitiesFilter',
+        )
 
     def test_the_scheduler_that_cinder_tests_has_ours(self):
         self.assert_has_ours(
-            fakes.FakeHostManager(), 'AvailabilityZoneFilter',
-            'CapabilitiesFilter', 'CapacityFilter')
+            fakes.FakeHostManager(),
+            'AvailabilityZoneFilter',
+            'CapabilitiesFilter',
+            'CapacityFilter',
+        )
 
     def test_threads_are_those_that_were_asked_for(self):
         native = 'OS_CINDER_DISABLE_EVENTLET_PATCHING' in os.environ
         self.assertNotEqual(native, patcher.is_monkey_patched('thread'))
 
     def test_ours_come_from_the_installed_wheel(self):
-        self.assertEqual(pathlib.Path(cinder.__file__).parents[1],
-                         pathlib.Path(cinder_tiers.__file__).parents[1])
-        self.assertEqual('site-packages',
-                         pathlib.Path(cinder.__file__).parents[1].name)
+        self.assertEqual(
+            pathlib.Path(cinder.__file__).parents[1],
+            pathlib.Path(cinder_tiers.__file__).parents[1],
+        )
+        self.assertEqual(
+            'site-packages', pathlib.Path(cinder.__file__).parents[1].name
+        )

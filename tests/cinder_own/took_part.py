@@ -16,10 +16,19 @@ import testtools
 
 # (Cinder's default classes, ours that must have run wherever they all did)
 DEFAULTS = (
-    ({'AvailabilityZoneFilter', 'CapacityFilter', 'CapabilitiesFilter'},
-     'TierFilter'),
-    ({'AvailabilityZoneFilter', 'CapacityFilter', 'CapabilitiesFilter',
-      'CapacityWeigher'}, 'TierWeigher'),
+    (
+        {'AvailabilityZoneFilter', 'CapacityFilter', 'CapabilitiesFilter'},
+        'TierFilter',
+    ),
+    (
+        {
+            'AvailabilityZoneFilter',
+            'CapacityFilter',
+            'CapabilitiesFilter',
+            'CapacityWeigher',
+        },
+        'TierWeigher',
+    ),
 )
 # One line for each class that Cinder's handlers ran.
 RAN = re.compile(r'\b(?:Filter|Weigher) (\w+) returned')
@@ -44,8 +53,10 @@ def read_logs(repository_url):
             while name in logs:
                 name += ' again'
             logs[name] = '\n'.join(
-                detail.as_text() for name, detail in test['details'].items()
-                if name.startswith('pythonlogging'))
+                detail.as_text()
+                for name, detail in test['details'].items()
+                if name.startswith('pythonlogging')
+            )
 
     repository = file_repository.RepositoryFactory().open(repository_url)
     result = testtools.StreamToDict(add)
@@ -65,10 +76,13 @@ def compare(logs):
         tests in which it ran)}
     """
     ran = {test: set(RAN.findall(log)) for test, log in logs.items()}
-    return {ours: ({test for test, classes in ran.items()
-                    if defaults <= classes},
-                   {test for test, classes in ran.items() if ours in classes})
-            for defaults, ours in DEFAULTS}
+    return {
+        ours: (
+            {test for test, classes in ran.items() if defaults <= classes},
+            {test for test, classes in ran.items() if ours in classes},
+        )
+        for defaults, ours in DEFAULTS
+    }
 
 
 def problems_of(logs):
@@ -79,20 +93,29 @@ def problems_of(logs):
     problems = []
     for ours, (expected, found) in compare(logs).items():
         if not expected:
-            problems.append(f'{ours}: the defaults beside it ran in no test; '
-                            'was OS_DEBUG=1 set?')
-        problems += [f'{test}: {ours} did not run'
-                     for test in sorted(expected - found)]
-    problems += [f'{test}:{trouble}' for test, log in sorted(logs.items())
-                 for trouble in OUR_TROUBLE.findall(log)]
+            problems.append(
+                f'{ours}: the defaults beside it ran in no test; '
+                'was OS_DEBUG=1 set?'
+            )
+        problems += [
+            f'{test}: {ours} did not run' for test in sorted(expected - found)
+        ]
+    problems += [
+        f'{test}:{trouble}'
+        for test, log in sorted(logs.items())
+        for trouble in OUR_TROUBLE.findall(log)
+    ]
     return problems
 
 
 def main():
     logs = read_logs('.')
     for ours, (expected, found) in compare(logs).items():
-        print(f'{ours} ran in {len(found)} of {len(logs)} tests of Cinder, '
-              f'the defaults beside it in {len(expected)}', flush=True)
+        print(
+            f'{ours} ran in {len(found)} of {len(logs)} tests of Cinder, '
+            f'the defaults beside it in {len(expected)}',
+            flush=True,
+        )
     sys.exit('\n'.join(problems_of(logs)) or None)
 
 

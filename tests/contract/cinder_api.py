@@ -26,11 +26,18 @@ class CinderApi:
         self._errors = pathlib.Path(self._folder.name) / 'stderr'
         with self._errors.open('wb') as stream:
             self._process = subprocess.Popen(
-                [sys.executable,
-                 str(pathlib.Path(__file__).with_name(
-                     'serve_cinder_api.py')), self._folder.name],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream,
-                env={**os.environ, 'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'})
+                [
+                    sys.executable,
+                    str(
+                        pathlib.Path(__file__).with_name('serve_cinder_api.py')
+                    ),
+                    self._folder.name,
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stream,
+                env={**os.environ, 'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'},
+            )
         port = self._read_line()
         self.url = f'http://127.0.0.1:{port}'
         self.endpoint = f'{self.url}/v3/{PROJECT}'
@@ -39,8 +46,14 @@ class CinderApi:
     @property
     def shell_arguments(self):
         """Arguments of `openstack` that reach it."""
-        return ['--os-auth-type', 'admin_token', '--os-token', self.token,
-                '--os-endpoint', self.endpoint]
+        return [
+            '--os-auth-type',
+            'admin_token',
+            '--os-token',
+            self.token,
+            '--os-endpoint',
+            self.endpoint,
+        ]
 
     def arguments_of(self, role, project=PROJECT):
         """Arguments of `openstack` for a user who logs in with Keystone.
@@ -48,16 +61,40 @@ class CinderApi:
         :param role: admin; member; or seer, a member who sees extra specs.
         :param project: id of the project.
         """
-        return ['--os-auth-type', 'v3password', '--os-auth-url',
-                f'{self.url}/identity/v3', '--os-username', role,
-                '--os-user-domain-id', 'default', '--os-password', 'any',
-                '--os-project-id', project, '--os-region-name', 'one']
+        return [
+            '--os-auth-type',
+            'v3password',
+            '--os-auth-url',
+            f'{self.url}/identity/v3',
+            '--os-username',
+            role,
+            '--os-user-domain-id',
+            'default',
+            '--os-password',
+            'any',
+            '--os-project-id',
+            project,
+            '--os-region-name',
+            'one',
+        ]
 
-    def add_image(self, *tags, owner=PROJECT, visibility='private',
-                  name='image', **properties):
+    def add_image(
+        self,
+        *tags,
+        owner=PROJECT,
+        visibility='private',
+        name='image',
+        **properties,
+    ):
         """Adds an image to the stand-in for Glance; returns its id."""
-        return self._order('image', tags=tags, owner=owner, name=name,
-                           visibility=visibility, **properties)
+        return self._order(
+            'image',
+            tags=tags,
+            owner=owner,
+            name=name,
+            visibility=visibility,
+            **properties,
+        )
 
     def add_project(self, ident, name):
         """Adds a project to the stand-in for Keystone; returns its id."""
@@ -81,8 +118,9 @@ class CinderApi:
             stores with a volume of an image.
         :returns: its id.
         """
-        return self._order('volume', host=host, project_id=project_id,
-                           **fields)
+        return self._order(
+            'volume', host=host, project_id=project_id, **fields
+        )
 
     def delete_volume(self, ident):
         """Deletes a volume from the database."""
@@ -90,7 +128,8 @@ class CinderApi:
 
     def _order(self, what, **arguments):
         self._process.stdin.write(
-            json.dumps({what: arguments}).encode() + b'\n')
+            json.dumps({what: arguments}).encode() + b'\n'
+        )
         self._process.stdin.flush()
         return json.loads(self._read_line())
 

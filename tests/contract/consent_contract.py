@@ -26,15 +26,24 @@ class ConsentContract:
 
     def edit(self, name, **fields):
         """Changes a tier of the catalog in fields."""
-        self.catalog = dataclasses.replace(self.catalog, tiers=tuple(
-            dataclasses.replace(tier, **fields) if tier.name == name
-            else tier for tier in self.catalog.tiers))
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=tuple(
+                dataclasses.replace(tier, **fields)
+                if tier.name == name
+                else tier
+                for tier in self.catalog.tiers
+            ),
+        )
 
     def without_consent(self, plan):
         """A plan that lost its refusals, as no planner makes it."""
-        return plans.Plan(actions=tuple(
-            dataclasses.replace(action, refusal=None, consented=None)
-            for action in plan.actions))
+        return plans.Plan(
+            actions=tuple(
+                dataclasses.replace(action, refusal=None, consented=None)
+                for action in plan.actions
+            )
+        )
 
     def assert_done_with(self, *names):
         """The names are needed, and finish what they began.
@@ -43,16 +52,17 @@ class ConsentContract:
         """
         plan = self.make_plan()
         self.assertEqual(set(names), {str(one.key) for one in plan.refused})
-        before = {action.key: self.read(action.key)
-                  for action in plan.refused}
-        results = self.carry_out(self.without_consent(plans.Plan(
-            actions=plan.refused)))
+        before = {action.key: self.read(action.key) for action in plan.refused}
+        results = self.carry_out(
+            self.without_consent(plans.Plan(actions=plan.refused))
+        )
         for result in results:
-            self.assertIsNot(actions.Outcome.DONE, result.outcome,
-                             result.action.key)
+            self.assertIsNot(
+                actions.Outcome.DONE, result.outcome, result.action.key
+            )
         self.assertEqual(before, {key: self.read(key) for key in before})
         plan = self.granted(*names)
-        half = plans.Plan(actions=plan.actions[:len(plan.actions) // 2])
+        half = plans.Plan(actions=plan.actions[: len(plan.actions) // 2])
         self.assert_all_done(self.carry_out(half))
         self.assert_all_done(self.carry_out(self.granted(*names)))
         self.assertEqual((), self.make_plan().actions)
@@ -73,26 +83,42 @@ class CinderConsentContract(ConsentContract):
         return self.read(named(actions.Kind.QOS_SPEC, name))
 
     def put_type(self, name, **fields):
-        self.put(named(actions.Kind.VOLUME_TYPE, name),
-                 state.VolumeType(name=name, **fields))
+        self.put(
+            named(actions.Kind.VOLUME_TYPE, name),
+            state.VolumeType(name=name, **fields),
+        )
 
     def put_spec(self, name, *volume_types):
-        self.put(named(actions.Kind.QOS_SPEC, name), state.QosSpec(
-            name=name, consumer='front-end', specs={'total_iops_sec': '7'},
-            volume_types=frozenset(volume_types)))
+        self.put(
+            named(actions.Kind.QOS_SPEC, name),
+            state.QosSpec(
+                name=name,
+                consumer='front-end',
+                specs={'total_iops_sec': '7'},
+                volume_types=frozenset(volume_types),
+            ),
+        )
 
     def test_a_tier_that_is_not_declared_goes_with_its_limits(self):
         self.carry_out(self.make_plan())
         self.edit('database', overflow=None)
         self.assert_all_done(self.carry_out(self.make_plan()))
-        self.catalog = dataclasses.replace(self.catalog, tiers=tuple(
-            tier for tier in self.catalog.tiers if tier.name != 'general'),
-            follow_image_types=())
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=tuple(
+                tier for tier in self.catalog.tiers if tier.name != 'general'
+            ),
+            follow_image_types=(),
+        )
         self.assertEqual(
             [actions.Kind.QOS_SPEC, *[actions.Kind.VOLUME_TYPE] * 2],
-            [one.key.kind for one in self.make_plan().actions])
-        self.assert_done_with('qos spec tier-general', 'volume type general',
-                              'volume type image-tier')
+            [one.key.kind for one in self.make_plan().actions],
+        )
+        self.assert_done_with(
+            'qos spec tier-general',
+            'volume type general',
+            'volume type image-tier',
+        )
         self.assertIsNone(self.type_of('general'))
         self.assertIsNone(self.spec_of('tier-general'))
 
@@ -105,12 +131,15 @@ class CinderConsentContract(ConsentContract):
 
     def test_a_type_without_our_mark_is_taken_over(self):
         self.put_type('lvm', extra_specs={'theirs': 'x'})
-        self.put_type('image-tier', is_public=False, extra_specs={
-            'volume_backend_name': 'x'}, projects=frozenset({'c' * 32}))
+        self.put_type(
+            'image-tier',
+            is_public=False,
+            extra_specs={'volume_backend_name': 'x'},
+            projects=frozenset({'c' * 32}),
+        )
         self.assert_done_with('volume type lvm', 'volume type image-tier')
         found = self.type_of('lvm').extra_specs
-        self.assertEqual(('x', 'lvm'),
-                         (found['theirs'], found['tiers:name']))
+        self.assertEqual(('x', 'lvm'), (found['theirs'], found['tiers:name']))
         self.assertTrue(self.type_of('image-tier').is_public)
 
     def test_a_tier_is_given_up(self):
@@ -119,16 +148,22 @@ class CinderConsentContract(ConsentContract):
         self.assert_done_with('volume type lvm')
         found = self.type_of('lvm').extra_specs
         self.assertEqual('backend-lvm', found['volume_backend_name'])
-        self.assertEqual([], [name for name in found
-                              if name.startswith(state.SCOPE)])
+        self.assertEqual(
+            [], [name for name in found if name.startswith(state.SCOPE)]
+        )
 
     def test_a_private_type_without_our_mark_gets_the_projects(self):
-        self.put_type('archive', is_public=False, extra_specs={},
-                      projects=frozenset({'a' * 32, 'c' * 32}))
+        self.put_type(
+            'archive',
+            is_public=False,
+            extra_specs={},
+            projects=frozenset({'a' * 32, 'c' * 32}),
+        )
         self.assertIn('c' * 32, self.make_plan().refused[0].refusal.reason)
         self.assert_done_with('volume type archive')
-        self.assertEqual({'a' * 32, 'b' * 32},
-                         self.type_of('archive').projects)
+        self.assertEqual(
+            {'a' * 32, 'b' * 32}, self.type_of('archive').projects
+        )
 
     def test_a_public_type_is_made_private_and_back(self):
         self.carry_out(self.make_plan())
@@ -147,8 +182,9 @@ class CinderConsentContract(ConsentContract):
         # Executors open a type without consent, too: where the catalog says
         # public in words, none is needed.
         self.assertEqual(1, len(self.make_plan().refused))
-        self.assert_all_done(self.carry_out(
-            self.granted('volume type archive')))
+        self.assert_all_done(
+            self.carry_out(self.granted('volume type archive'))
+        )
         self.assertEqual((), self.make_plan().actions)
         self.assertTrue(self.type_of('archive').is_public)
 
@@ -156,26 +192,34 @@ class CinderConsentContract(ConsentContract):
         self.edit('database', qos=None)
         self.carry_out(self.make_plan())
         self.put_spec('gold', 'database', 'archive')
-        self.edit('database', qos=catalogs.Qos(
-            front_end={'total_iops_sec': '500'}))
+        self.edit(
+            'database', qos=catalogs.Qos(front_end={'total_iops_sec': '500'})
+        )
         self.assert_done_with('qos spec tier-database')
         self.assertEqual({'archive'}, self.spec_of('gold').volume_types)
-        self.assertEqual({'database'},
-                         self.spec_of('tier-database').volume_types)
+        self.assertEqual(
+            {'database'}, self.spec_of('tier-database').volume_types
+        )
 
     def test_limits_of_our_name_without_a_type_are_taken_over(self):
         self.put_spec('tier-database')
         self.assert_done_with('qos spec tier-database')
-        self.assertEqual('500', self.spec_of('tier-database').specs[
-            'total_iops_sec'])
+        self.assertEqual(
+            '500', self.spec_of('tier-database').specs['total_iops_sec']
+        )
 
     def test_a_consent_does_not_count_for_what_came_up_since(self):
         self.put_type('lvm', extra_specs={'theirs': 'x'})
         self.put_spec('tier-database')
-        self.carry_out(self.granted('volume type lvm',
-                                    'qos spec tier-database'))
-        self.catalog = dataclasses.replace(self.catalog, tiers=tuple(
-            tier for tier in self.catalog.tiers if tier.name != 'lvm'))
+        self.carry_out(
+            self.granted('volume type lvm', 'qos spec tier-database')
+        )
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=tuple(
+                tier for tier in self.catalog.tiers if tier.name != 'lvm'
+            ),
+        )
         self.edit('database', qos=None)
         plan = self.granted('volume type lvm', 'qos spec tier-database')
         self.put_type('more', extra_specs={})
@@ -185,8 +229,9 @@ class CinderConsentContract(ConsentContract):
             self.assertIs(actions.Outcome.FAILED, result.outcome)
             self.assertIn('since the plan was made', result.reason)
         self.assertEqual('precious', self.type_of('lvm').description)
-        self.assertEqual({'database', 'more'},
-                         self.spec_of('tier-database').volume_types)
+        self.assertEqual(
+            {'database', 'more'}, self.spec_of('tier-database').volume_types
+        )
 
 
 class PoolConsentContract(ConsentContract):
@@ -200,12 +245,20 @@ class PoolConsentContract(ConsentContract):
 
     def test_grants_that_came_up_since_are_not_taken(self):
         plan = self.make_plan()
-        action, = [one for one in plan.actions
-                   if one.key.kind is actions.Kind.CEPHX_USER]
+        (action,) = [
+            one
+            for one in plan.actions
+            if one.key.kind is actions.Kind.CEPHX_USER
+        ]
         self.set_caps(action.key.name, mon='allow r', mds='allow r')
-        self.assertIn(str(action.key), [
-            str(one.action.key) for one in self.carry_out(plan)
-            if one.outcome is actions.Outcome.FAILED])
+        self.assertIn(
+            str(action.key),
+            [
+                str(one.action.key)
+                for one in self.carry_out(plan)
+                if one.outcome is actions.Outcome.FAILED
+            ],
+        )
         self.assertEqual('allow r', self.read(action.key).caps['mds'])
         self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertEqual('allow r', self.read(action.key).caps['mds'])
@@ -222,8 +275,9 @@ class PoolConsentContract(ConsentContract):
         self.carry_out(self.make_plan())
         # Ceph chooses a min_size with each size, which is not to stay.
         for size, min_size in ((3, 2), (2, 2), (2, 1), (3, 1)):
-            pool = self.set_tier(protection=catalogs.Replicated(
-                size=size, min_size=min_size))
+            pool = self.set_tier(
+                protection=catalogs.Replicated(size=size, min_size=min_size)
+            )
             if self.pool_of(pool).size == size:
                 self.assert_all_done(self.carry_out(self.make_plan()))
             else:
@@ -252,14 +306,20 @@ class PoolConsentContract(ConsentContract):
         self.carry_out(self.make_plan())
         for name in guards:
             self.set_pool(pool, name, 'false')
-        self.set_tier(pg_num=16, protection=catalogs.Replicated(
-            size=3, min_size=2))
+        self.set_tier(
+            pg_num=16, protection=catalogs.Replicated(size=3, min_size=2)
+        )
         self.assert_done_with(f'pool {pool} (ceph)')
         found = self.pool_of(pool)
-        self.assertEqual((3, 16, 'true'), (
-            found.size, found.pg_num, found.options['nosizechange']))
-        self.set_tier(pg_num=8, options=dict.fromkeys(guards, False),
-                      protection=catalogs.Replicated(size=2, min_size=1))
+        self.assertEqual(
+            (3, 16, 'true'),
+            (found.size, found.pg_num, found.options['nosizechange']),
+        )
+        self.set_tier(
+            pg_num=8,
+            options=dict.fromkeys(guards, False),
+            protection=catalogs.Replicated(size=2, min_size=1),
+        )
         self.assert_done_with(f'pool {pool} (ceph)')
         self.assertEqual(8, self.pool_of(pool).pg_num)
 
@@ -269,5 +329,6 @@ class PoolConsentContract(ConsentContract):
         self.set_pool(pool, 'pg_autoscale_mode', 'on')
         self.set_tier(options={'target_size_ratio': 0.1})
         self.assert_done_with(f'pool {pool} (ceph)')
-        self.assertEqual('0.1', self.pool_of(pool).options[
-            'target_size_ratio'])
+        self.assertEqual(
+            '0.1', self.pool_of(pool).options['target_size_ratio']
+        )

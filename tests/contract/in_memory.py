@@ -20,12 +20,22 @@ from cinder_tiers.domain.state import ceph as state
 
 
 #: The options that its OSDs know.
-SCHEMAS = {schema.name: schema for schema in (
-    osd_options.Schema(name='bluestore_cache_size_ssd', kind='size',
-                       default='3221225472'),
-    osd_options.Schema(name='osd_max_backfills', kind='uint', default='1'),
-    osd_options.Schema(name='osd_op_queue', kind='str', default='wpq',
-                       words=('wpq', 'mclock_scheduler'), at_runtime=False))}
+SCHEMAS = {
+    schema.name: schema
+    for schema in (
+        osd_options.Schema(
+            name='bluestore_cache_size_ssd', kind='size', default='3221225472'
+        ),
+        osd_options.Schema(name='osd_max_backfills', kind='uint', default='1'),
+        osd_options.Schema(
+            name='osd_op_queue',
+            kind='str',
+            default='wpq',
+            words=('wpq', 'mclock_scheduler'),
+            at_runtime=False,
+        ),
+    )
+}
 
 
 class Effective(dict):
@@ -34,9 +44,13 @@ class Effective(dict):
     def __getitem__(self, name):
         """The options of a class or host."""
         told = self.get(name)
-        return state.OsdOptions(name=name, values={
-            **{name: schema.default for name, schema in SCHEMAS.items()},
-            **(told.values if told else {})})
+        return state.OsdOptions(
+            name=name,
+            values={
+                **{name: schema.default for name, schema in SCHEMAS.items()},
+                **(told.values if told else {}),
+            },
+        )
 
 
 def does_harm(current, wanted, consented):
@@ -47,21 +61,32 @@ def does_harm(current, wanted, consented):
     if isinstance(current, state.Pool):
         fixed = {'kind', 'erasure_code_profile'}
         moving = {'size', 'pg_num', 'crush_rule'} | {
-            f'options.{name}' for name in pool_options.STEERS_AUTOSCALER
-            if current.pg_autoscale_mode == 'on'}
+            f'options.{name}'
+            for name in pool_options.STEERS_AUTOSCALER
+            if current.pg_autoscale_mode == 'on'
+        }
         changed = {one.field for one in actions.differences(current, wanted)}
         return bool(changed & (fixed if consented else fixed | moving))
     if consented:
         return False
     if isinstance(current, state.VolumeType):
-        return wanted is None or not (
-            current.is_ours and wanted.is_ours) or (
-            not wanted.is_public and (current.is_public or bool(
-                current.projects - wanted.projects)))
+        return (
+            wanted is None
+            or not (current.is_ours and wanted.is_ours)
+            or (
+                not wanted.is_public
+                and (
+                    current.is_public
+                    or bool(current.projects - wanted.projects)
+                )
+            )
+        )
     if isinstance(current, state.QosSpec):
         return wanted is None or bool(
-            not current.volume_types and {'volume_types'} != {
-                one.field for one in actions.differences(current, wanted)})
+            not current.volume_types
+            and {'volume_types'}
+            != {one.field for one in actions.differences(current, wanted)}
+        )
     return wanted is None
 
 
@@ -100,7 +125,8 @@ class World:
         if current is not None and does_harm(current, wanted, consented):
             raise errors.ActionFailed(f'{key}: nobody consented to that')
         if isinstance(current, state.CephxUser) and caps.beyond(
-                current.caps, wanted.caps):
+            current.caps, wanted.caps
+        ):
             raise errors.ActionFailed(f'{key}: grants of others would go')
         if wanted is None:
             self._delete(key)
@@ -111,16 +137,21 @@ class World:
             return
         if isinstance(wanted, state.Pool) and wanted.pg_num is None:
             before = current or dataclasses.replace(
-                wanted, pg_num=32, pg_autoscale_mode='on')
+                wanted, pg_num=32, pg_autoscale_mode='on'
+            )
             wanted = dataclasses.replace(
-                wanted, pg_num=before.pg_num,
-                pg_autoscale_mode=before.pg_autoscale_mode)
+                wanted,
+                pg_num=before.pg_num,
+                pg_autoscale_mode=before.pg_autoscale_mode,
+            )
         if isinstance(wanted, state.PrimaryAffinity):
             wanted = dataclasses.replace(
-                wanted, by_osd=dict.fromkeys(current.by_osd, wanted.value))
+                wanted, by_osd=dict.fromkeys(current.by_osd, wanted.value)
+            )
         if isinstance(wanted, state.CacheTier) and current:
             wanted = dataclasses.replace(
-                wanted, settings={**current.settings, **wanted.settings})
+                wanted, settings={**current.settings, **wanted.settings}
+            )
         if isinstance(wanted, state.QosSpec):
             if wanted.replaces and not consented:
                 raise errors.ActionFailed(f'{key}: nobody consented to that')
@@ -132,16 +163,25 @@ class World:
             return
         self.objects.pop(key, None)
         if key.kind is actions.Kind.VOLUME_TYPE:
-            self._take(key.name, [one.name for one in self.objects
-                                  if one.kind is actions.Kind.QOS_SPEC])
+            self._take(
+                key.name,
+                [
+                    one.name
+                    for one in self.objects
+                    if one.kind is actions.Kind.QOS_SPEC
+                ],
+            )
 
     def _associated(self, wanted, key):
         """A QoS spec; its types are taken from those that it replaces."""
         for name in wanted.volume_types:
             self._take(name, wanted.replaces)
         for other, spec in self.objects.items():
-            if (other.kind is actions.Kind.QOS_SPEC and other != key
-                    and spec.volume_types & wanted.volume_types):
+            if (
+                other.kind is actions.Kind.QOS_SPEC
+                and other != key
+                and spec.volume_types & wanted.volume_types
+            ):
                 raise errors.ActionFailed(f'{other} has a type of {key}')
         return dataclasses.replace(wanted, replaces=frozenset())
 
@@ -152,61 +192,92 @@ class World:
             if key in self.objects:
                 spec = self.objects[key]
                 self.objects[key] = dataclasses.replace(
-                    spec, volume_types=spec.volume_types - {volume_type})
+                    spec, volume_types=spec.volume_types - {volume_type}
+                )
 
     def _osds(self):
         """The OSDs with the affinities that were written."""
-        told = {osd_id: float(value) for one in self.objects.values()
-                if isinstance(one, state.PrimaryAffinity)
-                for osd_id, value in one.by_osd.items()}
-        return tuple(dataclasses.replace(
-            osd, primary_affinity=told.get(osd.osd_id, osd.primary_affinity))
-            for osd in self.osds)
+        told = {
+            osd_id: float(value)
+            for one in self.objects.values()
+            if isinstance(one, state.PrimaryAffinity)
+            for osd_id, value in one.by_osd.items()
+        }
+        return tuple(
+            dataclasses.replace(
+                osd,
+                primary_affinity=told.get(osd.osd_id, osd.primary_affinity),
+            )
+            for osd in self.osds
+        )
 
     def observe(self):
         """The whole state."""
+
         def of(kind):
-            return {key.name: one for key, one in self.objects.items()
-                    if key.kind is kind}
+            return {
+                key.name: one
+                for key, one in self.objects.items()
+                if key.kind is kind
+            }
 
         return state.ActualState(
             cinder=state.CinderState(
                 volume_types=of(actions.Kind.VOLUME_TYPE),
                 qos_specs=of(actions.Kind.QOS_SPEC),
-                quotas={name: one for name, one
-                        in of(actions.Kind.TYPE_QUOTA).items()
-                        if name in of(actions.Kind.VOLUME_TYPE)}),
-            ceph={'ceph': state.CephState(
-                crush_rules=of(actions.Kind.CRUSH_RULE),
-                erasure_code_profiles=of(actions.Kind.ERASURE_CODE_PROFILE),
-                pools=of(actions.Kind.POOL), users=of(
-                    actions.Kind.CEPHX_USER), osds=self._osds(),
-                cache_tiers=of(actions.Kind.CACHE_TIER),
-                objects_in=self.objects_in,
-                class_options=Effective(of(actions.Kind.OSD_OPTIONS)),
-                host_options=Effective(of(actions.Kind.HOST_OSD_OPTIONS)),
-                option_schemas=SCHEMAS)})
+                quotas={
+                    name: one
+                    for name, one in of(actions.Kind.TYPE_QUOTA).items()
+                    if name in of(actions.Kind.VOLUME_TYPE)
+                },
+            ),
+            ceph={
+                'ceph': state.CephState(
+                    crush_rules=of(actions.Kind.CRUSH_RULE),
+                    erasure_code_profiles=of(
+                        actions.Kind.ERASURE_CODE_PROFILE
+                    ),
+                    pools=of(actions.Kind.POOL),
+                    users=of(actions.Kind.CEPHX_USER),
+                    osds=self._osds(),
+                    cache_tiers=of(actions.Kind.CACHE_TIER),
+                    objects_in=self.objects_in,
+                    class_options=Effective(of(actions.Kind.OSD_OPTIONS)),
+                    host_options=Effective(of(actions.Kind.HOST_OSD_OPTIONS)),
+                    option_schemas=SCHEMAS,
+                )
+            },
+        )
 
     @staticmethod
     def _parts(wanted, key):
         """Objects that Ceph or Cinder needs before it takes this one."""
+
         def part(kind, name):
             return actions.Key(kind=kind, cluster=key.cluster, name=name)
 
         if isinstance(wanted, state.TypeQuota):
             return {part(actions.Kind.VOLUME_TYPE, wanted.name)}
         if isinstance(wanted, state.QosSpec):
-            return {part(actions.Kind.VOLUME_TYPE, name)
-                    for name in wanted.volume_types}
+            return {
+                part(actions.Kind.VOLUME_TYPE, name)
+                for name in wanted.volume_types
+            }
         if isinstance(wanted, state.CacheTier):
-            return {part(actions.Kind.POOL, wanted.name),
-                    part(actions.Kind.POOL, wanted.cache_pool)}
+            return {
+                part(actions.Kind.POOL, wanted.name),
+                part(actions.Kind.POOL, wanted.cache_pool),
+            }
         if isinstance(wanted, state.CrushRule) and wanted.kind == 'erasure':
             return {part(actions.Kind.ERASURE_CODE_PROFILE, wanted.name)}
         if isinstance(wanted, state.Pool):
             parts = {part(actions.Kind.CRUSH_RULE, wanted.crush_rule)}
             if wanted.erasure_code_profile:
-                parts.add(part(actions.Kind.ERASURE_CODE_PROFILE,
-                               wanted.erasure_code_profile))
+                parts.add(
+                    part(
+                        actions.Kind.ERASURE_CODE_PROFILE,
+                        wanted.erasure_code_profile,
+                    )
+                )
             return parts
         return set()

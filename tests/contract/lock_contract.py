@@ -18,13 +18,13 @@ from cinder_tiers.execute import lock as apply_lock
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 # Takes the lock, says so, and keeps it until its standard input ends.
-HOLDER = '''
+HOLDER = """
 from cinder_tiers.execute import lock as apply_lock
 import sys
 with apply_lock.held(url=sys.argv[1], cloud=sys.argv[2]):
     print('held', flush=True)
     sys.stdin.read()
-'''
+"""
 
 
 class LockContract:
@@ -44,9 +44,11 @@ class LockContract:
     def other(self, cloud=None):
         """A process that holds the lock."""
         with subprocess.Popen(
-                [sys.executable, '-c', HOLDER, self.url, cloud or self.cloud],
-                cwd=TOP, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE) as process:
+            [sys.executable, '-c', HOLDER, self.url, cloud or self.cloud],
+            cwd=TOP,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process:
             self.assertEqual(b'held\n', process.stdout.readline())
             try:
                 yield process
@@ -74,8 +76,7 @@ class LockContract:
 
     def test_it_waits_as_long_as_it_is_told(self):
         with self.other():
-            error = self.assertRaises(errors.TiersError, self.take,
-                                      wait_s=0.3)
+            error = self.assertRaises(errors.TiersError, self.take, wait_s=0.3)
             self.assertIn('after 0.3 s', str(error))
 
     def test_it_ends_waiting_when_the_other_ends(self):
@@ -88,7 +89,9 @@ class LockContract:
             self.take()
 
     def test_it_is_given_back_after_an_error(self):
-        with (contextlib.suppress(ZeroDivisionError),
-              apply_lock.held(url=self.url, cloud=self.cloud)):
+        with (
+            contextlib.suppress(ZeroDivisionError),
+            apply_lock.held(url=self.url, cloud=self.cloud),
+        ):
             raise ZeroDivisionError
         self.take()

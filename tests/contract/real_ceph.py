@@ -25,30 +25,47 @@ from tests.unit.domain import inventories as given
 
 #: One of each kind, with values that Ceph shows in another form.
 OPTIONS = {
-    'compression_mode': 'aggressive', 'compression_algorithm': 'zstd',
-    'compression_required_ratio': 0.70, 'compression_min_blob_size': 8192,
-    'csum_type': 'xxhash64', 'scrub_min_interval': 86400.5,
-    'recovery_priority': 5, 'nodeep-scrub': False, 'noscrub': True,
-    'quota_max_bytes': 10 ** 12, 'quota_max_objects': 10 ** 6}
+    'compression_mode': 'aggressive',
+    'compression_algorithm': 'zstd',
+    'compression_required_ratio': 0.70,
+    'compression_min_blob_size': 8192,
+    'csum_type': 'xxhash64',
+    'scrub_min_interval': 86400.5,
+    'recovery_priority': 5,
+    'nodeep-scrub': False,
+    'noscrub': True,
+    'quota_max_bytes': 10**12,
+    'quota_max_objects': 10**6,
+}
 #: Values in another form than the OSDs show them.
-OSD_OPTIONS = {'bluestore_prefer_deferred_size_hdd': '48K',
-               'osd_recovery_sleep': 0.10, 'osd_max_backfills': 3}
+OSD_OPTIONS = {
+    'bluestore_prefer_deferred_size_hdd': '48K',
+    'osd_recovery_sleep': 0.10,
+    'osd_max_backfills': 3,
+}
 #: Of all OSDs of one host, likewise.
-HOST_OPTIONS = {'bluestore_prefer_deferred_size_ssd': '16K',
-                'osd_max_scrubs': 2}
+HOST_OPTIONS = {
+    'bluestore_prefer_deferred_size_ssd': '16K',
+    'osd_max_scrubs': 2,
+}
 CONF = os.environ.get('CINDER_TIERS_TEST_CEPH_CONF')
 
 
 def delete_pools(session, names):
     """Delete pools; leave the cluster's own guard as it was."""
     guard = {'who': 'mon', 'name': 'mon_allow_pool_delete'}
-    allowed = session.command('config get', who='mon',
-                              key='mon_allow_pool_delete') in (True, 'true')
+    allowed = session.command(
+        'config get', who='mon', key='mon_allow_pool_delete'
+    ) in (True, 'true')
     if not allowed:
         session.command('config set', **guard, value='true')
     for name in names:
-        session.command('osd pool delete', pool=name, pool2=name,
-                        yes_i_really_really_mean_it=True)
+        session.command(
+            'osd pool delete',
+            pool=name,
+            pool2=name,
+            yes_i_really_really_mean_it=True,
+        )
     if not allowed:
         session.command('config rm', **guard)
 
@@ -60,13 +77,25 @@ def exported(session, cinder, catalog):
     """
     fsid = session.command('mon dump')['fsid']
     backends = tuple(
-        given.rbd_backend(tier.backend, tier.rbd.pool, fsid=fsid,
-                          user=session.cluster.cinder_user)
-        for tier in catalog.tiers)
-    return export.export(inventories.Inventory(
-        cinder=cinder.observe().cinder, backends=backends,
-        clusters=(inventory.read_cluster(
-            session, map(inventories.location_of, backends)),)))
+        given.rbd_backend(
+            tier.backend,
+            tier.rbd.pool,
+            fsid=fsid,
+            user=session.cluster.cinder_user,
+        )
+        for tier in catalog.tiers
+    )
+    return export.export(
+        inventories.Inventory(
+            cinder=cinder.observe().cinder,
+            backends=backends,
+            clusters=(
+                inventory.read_cluster(
+                    session, map(inventories.location_of, backends)
+                ),
+            ),
+        )
+    )
 
 
 class NoConnection:
@@ -89,7 +118,8 @@ class CephAndCinderInMemory(testtools.TestCase):
     def observe(self):
         return state.ActualState(
             cinder=self.cinder.observe().cinder,
-            ceph={'ceph': ceph.observe(self.session, self.catalog)})
+            ceph={'ceph': ceph.observe(self.session, self.catalog)},
+        )
 
 
 class RealCephCase(CephAndCinderInMemory):
@@ -100,70 +130,101 @@ class RealCephCase(CephAndCinderInMemory):
     def setUp(self):
         super().setUp()
         self.mark = f'contract-{uuid.uuid4().hex[:8]}'
-        cluster = catalogs.Cluster(name='ceph', conf=CONF,
-                                   cinder_user=self.mark)
+        cluster = catalogs.Cluster(
+            name='ceph', conf=CONF, cinder_user=self.mark
+        )
         self.session = self.enterContext(ceph_session.session(cluster))
         self.addCleanup(self.remove)
         self.host = min(self.osds().hosts)
         cluster = dataclasses.replace(
-            cluster, host_osd_options={self.host: HOST_OPTIONS})
-        classes = [name for name, count in sorted(
-            self.osds().device_classes.items()) if count > 2]
+            cluster, host_osd_options={self.host: HOST_OPTIONS}
+        )
+        classes = [
+            name
+            for name, count in sorted(self.osds().device_classes.items())
+            if count > 2
+        ]
         self.device_class = classes[-1]
         whole = self.tier(
-            'whole', classes[0], catalogs.Replicated(size=2, min_size=1),
-            options=OPTIONS, rbd_options={
-                'rbd_cache': False, 'rbd_qos_iops_limit': 500})
+            'whole',
+            classes[0],
+            catalogs.Replicated(size=2, min_size=1),
+            options=OPTIONS,
+            rbd_options={'rbd_cache': False, 'rbd_qos_iops_limit': 500},
+        )
         coded = self.tier(
-            'coded', classes[-1], catalogs.ErasureCoded(k=2, m=1),
+            'coded',
+            classes[-1],
+            catalogs.ErasureCoded(k=2, m=1),
             options={**OPTIONS, 'fast_read': True},
-            osd_options=OSD_OPTIONS, primary_affinity=0.7)
-        self.catalog = catalogs.Catalog(clusters={'ceph': cluster},
-                                        tiers=(whole, coded))
+            osd_options=OSD_OPTIONS,
+            primary_affinity=0.7,
+        )
+        self.catalog = catalogs.Catalog(
+            clusters={'ceph': cluster}, tiers=(whole, coded)
+        )
         self.replicated = whole.name
         # Of the pool with the headers.
         self.other_rule = coded.name
         self.cinder = in_memory.World(osds=())
         self.executors = registry.executors(
-            connection=NoConnection(), clusters={'ceph': self.session})
+            connection=NoConnection(), clusters={'ceph': self.session}
+        )
         self.executors[actions.Kind.VOLUME_TYPE] = self.cinder
 
     def osd_ids(self):
-        return self.session.command('osd crush class ls-osd',
-                                    class_=self.device_class)
+        return self.session.command(
+            'osd crush class ls-osd', class_=self.device_class
+        )
 
     def osds(self):
         """The OSDs, and nothing else, of the cluster."""
         osds = ceph.parse_osds(self.session.command('osd tree'))
         return state.CephState(
-            crush_rules={}, erasure_code_profiles={}, pools={}, users={},
-            osds=osds)
+            crush_rules={},
+            erasure_code_profiles={},
+            pools={},
+            users={},
+            osds=osds,
+        )
 
     def tier(self, name, device_class, protection, **settings):
         return catalogs.Tier(
-            name=f'{self.mark}-{name}', rbd=catalogs.RbdPool(
-                cluster='ceph', pool=f'{self.mark}-{name}', pg_num=8,
-                device_class=device_class, failure_domain='osd',
-                protection=protection, **settings))
+            name=f'{self.mark}-{name}',
+            rbd=catalogs.RbdPool(
+                cluster='ceph',
+                pool=f'{self.mark}-{name}',
+                pg_num=8,
+                device_class=device_class,
+                failure_domain='osd',
+                protection=protection,
+                **settings,
+            ),
+        )
 
     def set_pool(self, name, field, value):
         self.session.command('osd pool set', pool=name, var=field, val=value)
 
     def set_caps(self, user, **caps):
-        self.session.command('auth get-or-create', entity=user, caps=[
-            text for pair in caps.items() for text in pair])
+        self.session.command(
+            'auth get-or-create',
+            entity=user,
+            caps=[text for pair in caps.items() for text in pair],
+        )
 
     def remove(self):
         command = self.session.command
-        names = [pool for tier in self.catalog.tiers
-                 for pool in tier.rbd.pools]
+        names = [
+            pool for tier in self.catalog.tiers for pool in tier.rbd.pools
+        ]
         delete_pools(self.session, names)
         for name in names:
             command('osd crush rule rm', name=name)
             command('osd erasure-code-profile rm', name=name)
         for name in OSD_OPTIONS:
-            command('config rm', who=f'osd/class:{self.device_class}',
-                    name=name)
+            command(
+                'config rm', who=f'osd/class:{self.device_class}', name=name
+            )
         for osd_id in self.osd_ids():
             command('osd primary-affinity', id=osd_id, weight=1.0)
         for name in HOST_OPTIONS:

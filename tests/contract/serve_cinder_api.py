@@ -27,7 +27,7 @@ import wsgiref.util
 
 import stand_ins
 
-CONF = '''[DEFAULT]
+CONF = """[DEFAULT]
 state_path = {folder}
 auth_strategy = keystone
 transport_url = fake://
@@ -43,13 +43,16 @@ policy_file = {folder}/policy.yaml
 lock_path = {folder}
 [coordination]
 backend_url = file://{folder}
-'''
-POLICY = '''
+"""
+POLICY = """
 volume_extension:types_extra_specs:read_sensitive: role:admin or role:seer
-'''
+"""
 #: As Keystone's bootstrap makes them imply each other.
-IMPLIED_ROLES = {'admin': 'admin,member,reader', 'member': 'member,reader',
-                 'seer': 'seer,member,reader'}
+IMPLIED_ROLES = {
+    'admin': 'admin,member,reader',
+    'member': 'member,reader',
+    'seer': 'seer,member,reader',
+}
 AUTH_TOKEN = 'keystonemiddleware.auth_token:filter_factory'
 
 
@@ -62,14 +65,21 @@ class QuietHandler(wsgiref.simple_server.WSGIRequestHandler):
 
 def token_factory(global_conf, **local_conf):
     """A paste filter in place of the one that asks Keystone for the user."""
+
     def filtered(application):
         def authenticate(environ, start_response):
-            role, _, project = environ.get(
-                'HTTP_X_AUTH_TOKEN', '').partition(':')
-            environ |= {'HTTP_X_USER_ID': role, 'HTTP_X_PROJECT_ID': project,
-                        'HTTP_X_ROLES': IMPLIED_ROLES.get(role, role)}
+            role, _, project = environ.get('HTTP_X_AUTH_TOKEN', '').partition(
+                ':'
+            )
+            environ |= {
+                'HTTP_X_USER_ID': role,
+                'HTTP_X_PROJECT_ID': project,
+                'HTTP_X_ROLES': IMPLIED_ROLES.get(role, role),
+            }
             return application(environ, start_response)
+
         return authenticate
+
     return filtered
 
 
@@ -78,6 +88,7 @@ class Orders:
 
     def __init__(self, keystone, glance):
         from cinder import context
+
         self._keystone = keystone
         self._glance = glance
         self._admin = context.get_admin_context()
@@ -87,59 +98,86 @@ class Orders:
         """Adds a backend that is up; returns its host@backend#pool."""
         from cinder import objects
         from cinder import service
+
         if self._scheduler is None:
             self._scheduler = service.Service.create(
-                host='scheduler', binary='cinder-scheduler',
+                host='scheduler',
+                binary='cinder-scheduler',
                 topic='cinder-scheduler',
-                manager='cinder.scheduler.manager.SchedulerManager')
+                manager='cinder.scheduler.manager.SchedulerManager',
+            )
             self._scheduler.start()
         host = f'node@{name}'
         objects.Service(
-            context=self._admin, host=host, topic='cinder-volume',
-            binary='cinder-volume', availability_zone='nova', report_count=1,
-            disabled=False).create()
+            context=self._admin,
+            host=host,
+            topic='cinder-volume',
+            binary='cinder-volume',
+            availability_zone='nova',
+            report_count=1,
+            disabled=False,
+        ).create()
         self._scheduler.manager.update_service_capabilities(
-            self._admin, service_name='volume', host=host, capabilities={
-                'volume_backend_name': name, 'pool_name': name,
-                'total_capacity_gb': 100, 'free_capacity_gb': 40,
-                'reserved_percentage': 0, **capabilities},
+            self._admin,
+            service_name='volume',
+            host=host,
+            capabilities={
+                'volume_backend_name': name,
+                'pool_name': name,
+                'total_capacity_gb': 100,
+                'free_capacity_gb': 40,
+                'reserved_percentage': 0,
+                **capabilities,
+            },
             timestamp=datetime.datetime.now(datetime.UTC).strftime(
-                '%Y-%m-%dT%H:%M:%S.%f'))
+                '%Y-%m-%dT%H:%M:%S.%f'
+            ),
+        )
         return f'{host}#{name}'
 
     def volume(self, *, image_id=None, **fields):
         """Adds a volume of 1 GiB to the database; returns its id."""
         from cinder.db import api as db_api
         from cinder import objects
+
         volume = objects.Volume(
-            context=self._admin, **{
-                'size': 1, 'status': 'available', 'user_id': 'user',
-                'availability_zone': 'nova', **fields})
+            context=self._admin,
+            **{
+                'size': 1,
+                'status': 'available',
+                'user_id': 'user',
+                'availability_zone': 'nova',
+                **fields,
+            },
+        )
         volume.create()
         if image_id:
             db_api.volume_glance_metadata_create(
-                self._admin, volume.id, 'image_id', image_id)
+                self._admin, volume.id, 'image_id', image_id
+            )
         return volume.id
 
     def no_volume(self, *, ident):
         """Deletes a volume from the database."""
         from cinder.db import api as db_api
+
         db_api.volume_destroy(self._admin, ident)
 
     def default_type(self, *, project, type_id):
         """Sets the default volume type of a project; None unsets it."""
         from cinder.db import api as db_api
+
         if type_id is None:
             db_api.project_default_volume_type_unset(self._admin, project)
         else:
-            db_api.project_default_volume_type_set(self._admin, type_id,
-                                                   project)
+            db_api.project_default_volume_type_set(
+                self._admin, type_id, project
+            )
 
     def image(self, **image):
         """Adds an image; returns its id."""
         ident = str(uuid.uuid4())
-        self._glance.images[ident] = {'id': ident, 'status': 'active',
-                                      **image}
+        self._glance.images[ident] = {'id': ident, 'status': 'active', **image}
         return ident
 
     def project(self, *, ident, name):
@@ -154,8 +192,9 @@ def write_configuration(folder):
     text = paste.read_text('utf-8')
     if AUTH_TOKEN not in text:
         raise ValueError(f'{paste} has no {AUTH_TOKEN}')
-    (folder / 'api-paste.ini').write_text(text.replace(
-        AUTH_TOKEN, 'serve_cinder_api:token_factory'), 'utf-8')
+    (folder / 'api-paste.ini').write_text(
+        text.replace(AUTH_TOKEN, 'serve_cinder_api:token_factory'), 'utf-8'
+    )
     (folder / 'policy.yaml').write_text(POLICY, 'utf-8')
     conf = folder / 'cinder.conf'
     conf.write_text(CONF.format(folder=folder), 'utf-8')
@@ -167,9 +206,11 @@ def main():
     conf = write_configuration(pathlib.Path(sys.argv[1]))
     sys.argv = ['cinder-api', '--config-file', str(conf)]
     from cinder import objects
+
     objects.register_all()  # before what comes next, as cinder.cmd.api does
     from cinder.common import config
     from cinder.db import migration
+
     config.CONF(sys.argv[1:], project='cinder')
     migration.db_sync()
     from cinder.wsgi import api  # looks into the database when imported
@@ -186,12 +227,13 @@ def main():
         return application(environ, start_response)
 
     server = wsgiref.simple_server.make_server(
-        '127.0.0.1', 0, serve, handler_class=QuietHandler)
+        '127.0.0.1', 0, serve, handler_class=QuietHandler
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)
     orders = Orders(keystone, glance)
     for line in sys.stdin:
-        (what, arguments), = json.loads(line).items()
+        ((what, arguments),) = json.loads(line).items()
         print(json.dumps(getattr(orders, what)(**arguments)), flush=True)
 
 

@@ -18,17 +18,22 @@ class StandIn:
 
     def __call__(self, environ, start_response):
         """Serve one request (PEP 3333)."""
-        url = f"http://{environ['HTTP_HOST']}{environ['SCRIPT_NAME']}"
+        url = f'http://{environ["HTTP_HOST"]}{environ["SCRIPT_NAME"]}'
         body = environ['wsgi.input'].read(
-            int(environ.get('CONTENT_LENGTH') or 0))
+            int(environ.get('CONTENT_LENGTH') or 0)
+        )
         query = urllib.parse.parse_qs(environ.get('QUERY_STRING', ''))
         answer = self.answer(
-            f"{environ['REQUEST_METHOD']} "
-            f"{environ['PATH_INFO'].rstrip('/')}", url, query,
-            environ.get('HTTP_X_AUTH_TOKEN'), json.loads(body or 'null'))
+            f'{environ["REQUEST_METHOD"]} {environ["PATH_INFO"].rstrip("/")}',
+            url,
+            query,
+            environ.get('HTTP_X_AUTH_TOKEN'),
+            json.loads(body or 'null'),
+        )
         status, found, headers = answer or (404, {'error': 'not found'}, [])
-        start_response(f'{status} any', [
-            ('Content-Type', 'application/json'), *headers])
+        start_response(
+            f'{status} any', [('Content-Type', 'application/json'), *headers]
+        )
         return [json.dumps(found).encode()]
 
 
@@ -40,22 +45,40 @@ class Keystone(StandIn):
 
     def answer(self, request, url, query, token, body):
         if request == 'GET /v3':
-            return 200, {'version': {
-                'id': 'v3.14', 'status': 'stable',
-                'links': [{'rel': 'self', 'href': f'{url}/v3'}]}}, []
+            return (
+                200,
+                {
+                    'version': {
+                        'id': 'v3.14',
+                        'status': 'stable',
+                        'links': [{'rel': 'self', 'href': f'{url}/v3'}],
+                    }
+                },
+                [],
+            )
         if request == 'POST /v3/auth/tokens':
             return self._issue(url, body['auth'])
         if not token.startswith('admin:'):
             return 403, {'error': {'message': 'not for you'}}, []
         if request == 'GET /v3/projects':
-            return 200, {'projects': [
-                {'id': ident, 'name': name}
-                for ident, name in self.projects.items()
-                if [name] == query.get('name', [name])]}, []
+            return (
+                200,
+                {
+                    'projects': [
+                        {'id': ident, 'name': name}
+                        for ident, name in self.projects.items()
+                        if [name] == query.get('name', [name])
+                    ]
+                },
+                [],
+            )
         ident = request.removeprefix('GET /v3/projects/')
         if ident in self.projects:
-            return 200, {'project': {'id': ident,
-                                     'name': self.projects[ident]}}, []
+            return (
+                200,
+                {'project': {'id': ident, 'name': self.projects[ident]}},
+                [],
+            )
         return None
 
     @staticmethod
@@ -63,22 +86,44 @@ class Keystone(StandIn):
         user = auth['identity']['password']['user']['name']
         project = auth['scope']['project']['id']
         top = url.rpartition('/')[0]
-        catalog = {'identity': f'{top}/identity/v3',
-                   'image': f'{top}/image',
-                   'block-storage': f'{top}/v3/{project}'}
-        return 201, {'token': {
-            'methods': ['password'], 'user': {'id': user, 'name': user},
-            'expires_at': '2999-01-01T00:00:00.000000Z',
-            'project': {'id': project, 'name': project,
-                        'domain': {'id': 'default', 'name': 'Default'}},
-            'roles': [{'id': user, 'name': user}],
-            'catalog': [{
-                'id': f'id-of-{kind}', 'type': kind, 'name': kind,
-                'endpoints': [{
-                    'interface': 'public', 'region_id': 'one',
-                    'region': 'one', 'url': endpoint}]}
-                for kind, endpoint in catalog.items()],
-        }}, [('X-Subject-Token', f'{user}:{project}')]
+        catalog = {
+            'identity': f'{top}/identity/v3',
+            'image': f'{top}/image',
+            'block-storage': f'{top}/v3/{project}',
+        }
+        return (
+            201,
+            {
+                'token': {
+                    'methods': ['password'],
+                    'user': {'id': user, 'name': user},
+                    'expires_at': '2999-01-01T00:00:00.000000Z',
+                    'project': {
+                        'id': project,
+                        'name': project,
+                        'domain': {'id': 'default', 'name': 'Default'},
+                    },
+                    'roles': [{'id': user, 'name': user}],
+                    'catalog': [
+                        {
+                            'id': f'id-of-{kind}',
+                            'type': kind,
+                            'name': kind,
+                            'endpoints': [
+                                {
+                                    'interface': 'public',
+                                    'region_id': 'one',
+                                    'region': 'one',
+                                    'url': endpoint,
+                                }
+                            ],
+                        }
+                        for kind, endpoint in catalog.items()
+                    ],
+                }
+            },
+            [('X-Subject-Token', f'{user}:{project}')],
+        )
 
 
 class Glance(StandIn):
@@ -89,18 +134,42 @@ class Glance(StandIn):
 
     def answer(self, request, url, query, token, body):
         if request == 'GET ':
-            return 300, {'versions': [{
-                'id': 'v2.15', 'status': 'CURRENT',
-                'links': [{'rel': 'self', 'href': f'{url}/v2/'}]}]}, []
+            return (
+                300,
+                {
+                    'versions': [
+                        {
+                            'id': 'v2.15',
+                            'status': 'CURRENT',
+                            'links': [{'rel': 'self', 'href': f'{url}/v2/'}],
+                        }
+                    ]
+                },
+                [],
+            )
         role, _, project = token.partition(':')
-        visible = {ident: image for ident, image in self.images.items()
-                   if role == 'admin' or project == image['owner']
-                   or image['visibility'] != 'private'}
+        visible = {
+            ident: image
+            for ident, image in self.images.items()
+            if role == 'admin'
+            or project == image['owner']
+            or image['visibility'] != 'private'
+        }
         if request == 'GET /v2/images':
-            return 200, self._page(query, [
-                image for image in visible.values()
-                if [image['name']] == query.get('name', [image['name']])
-                and query.get('os_hidden', ['False']) == ['False']]), []
+            return (
+                200,
+                self._page(
+                    query,
+                    [
+                        image
+                        for image in visible.values()
+                        if [image['name']]
+                        == query.get('name', [image['name']])
+                        and query.get('os_hidden', ['False']) == ['False']
+                    ],
+                ),
+                [],
+            )
         found = re.fullmatch('GET /v2/images/([^/]*)', request)
         image = found and visible.get(found[1])
         return image and (200, image, [])
@@ -110,10 +179,11 @@ class Glance(StandIn):
         found = images
         if 'marker' in query:
             idents = [image['id'] for image in images]
-            found = images[idents.index(query['marker'][0]) + 1:]
+            found = images[idents.index(query['marker'][0]) + 1 :]
         limit = int(query.get('limit', [len(found)])[0])
         page = {'images': found[:limit]}
         if found[limit:]:
             page['next'] = '/v2/images?' + urllib.parse.urlencode(
-                {**query, 'marker': page['images'][-1]['id']}, doseq=True)
+                {**query, 'marker': page['images'][-1]['id']}, doseq=True
+            )
         return page

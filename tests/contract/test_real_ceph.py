@@ -31,38 +31,51 @@ from tests.contract import real_ceph
 from tests.contract import world_contract
 
 #: What fills a pool: objects as RBD makes them.
-OBJECTS, OBJECT_BYTES = 12, 2 ** 22
+OBJECTS, OBJECT_BYTES = 12, 2**22
 #: Sizes of `df` are reported some seconds late.
 STATISTICS_S = 120
 
 
-@testtools.skipUnless(real_ceph.CONF,
-                      'CINDER_TIERS_TEST_CEPH_CONF is not set')
-class RealCephWorldTestCase(world_contract.WorldContract,
-                            consent_contract.PoolConsentContract,
-                            real_ceph.RealCephCase):
-
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class RealCephWorldTestCase(
+    world_contract.WorldContract,
+    consent_contract.PoolConsentContract,
+    real_ceph.RealCephCase,
+):
     def allow_single_copies(self, allowed):
         """Sets whether monitors allow pools of one copy, until the end."""
         name = 'mon_allow_pool_size_one'
-        before = [one['value'] for one in self.session.command('config dump')
-                  if (one['section'], one['name']) == ('mon', name)]
+        before = [
+            one['value']
+            for one in self.session.command('config dump')
+            if (one['section'], one['name']) == ('mon', name)
+        ]
         if before:
-            self.addCleanup(self.session.command, 'config set', who='mon',
-                            name=name, value=before[0])
+            self.addCleanup(
+                self.session.command,
+                'config set',
+                who='mon',
+                name=name,
+                value=before[0],
+            )
         else:
-            self.addCleanup(self.session.command, 'config rm', who='mon',
-                            name=name)
-        self.session.command('config set', who='mon', name=name,
-                             value=str(allowed).lower())
+            self.addCleanup(
+                self.session.command, 'config rm', who='mon', name=name
+            )
+        self.session.command(
+            'config set', who='mon', name=name, value=str(allowed).lower()
+        )
 
     def test_a_single_copy_is_for_the_monitors_to_allow_as_well(self):
         self.carry_out(self.make_plan())
-        pool = self.set_tier(protection=catalogs.Replicated(
-            size=1, min_size=1, single_copy=True))
+        pool = self.set_tier(
+            protection=catalogs.Replicated(
+                size=1, min_size=1, single_copy=True
+            )
+        )
         name = f'pool {pool} (ceph)'
         self.allow_single_copies(False)
-        result, = self.carry_out(self.granted(name))
+        (result,) = self.carry_out(self.granted(name))
         self.assertIn('mon_allow_pool_size_one true', result.reason)
         self.assertNotIn('capabilities', result.reason)
         self.assertEqual(2, self.pool_of(pool).size)
@@ -74,11 +87,13 @@ class RealCephWorldTestCase(world_contract.WorldContract,
         self.carry_out(self.make_plan())
         head = f'{self.mark}-coded'
         self.session.set_rbd_option(head, 'rbd_default_data_pool', None)
-        action, = self.make_plan().actions
+        (action,) = self.make_plan().actions
         self.assertEqual(head, action.key.name)
         self.assert_all_done(self.carry_out(self.make_plan()))
-        self.assertEqual(f'{head}-data', self.session.rbd_options(head)[
-            'rbd_default_data_pool'])
+        self.assertEqual(
+            f'{head}-data',
+            self.session.rbd_options(head)['rbd_default_data_pool'],
+        )
 
     def test_each_setting_that_others_change_is_set_again(self):
         self.carry_out(self.make_plan())
@@ -91,61 +106,96 @@ class RealCephWorldTestCase(world_contract.WorldContract,
                 other = pool_options.NO_QUOTA
             prefix, arguments = pool_options.command_of(pool, name, other)
             self.session.command(prefix, **arguments)
-        action, = self.make_plan().actions
-        self.assertEqual({f'options.{name}' for name in real_ceph.OPTIONS}, {
-            one.field for one in actions.differences(action.before,
-                                                     action.after)})
+        (action,) = self.make_plan().actions
+        self.assertEqual(
+            {f'options.{name}' for name in real_ceph.OPTIONS},
+            {
+                one.field
+                for one in actions.differences(action.before, action.after)
+            },
+        )
         self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertEqual((), self.make_plan().actions)
 
     def test_settings_that_nobody_declared_stay(self):
         self.carry_out(self.make_plan())
         pool = f'{self.mark}-whole'
-        self.session.command('osd pool set', pool=pool, var='scrub_priority',
-                             val='4')
+        self.session.command(
+            'osd pool set', pool=pool, var='scrub_priority', val='4'
+        )
         self.session.set_rbd_option(pool, 'rbd_readahead_max_bytes', '4096')
         self.assertEqual((), self.make_plan().actions)
-        self.assertEqual('4096', self.session.rbd_options(pool)[
-            'rbd_readahead_max_bytes'])
+        self.assertEqual(
+            '4096', self.session.rbd_options(pool)['rbd_readahead_max_bytes']
+        )
 
     def test_an_osd_that_uses_another_value_is_named_with_the_reason(self):
         self.carry_out(self.make_plan())
-        osd_id = self.session.command('osd crush class ls-osd',
-                                      class_=self.device_class)[0]
-        self.session.command('config set', who=f'osd.{osd_id}',
-                             name='osd_max_backfills', value='2')
-        self.addCleanup(self.session.command, 'config rm',
-                        who=f'osd.{osd_id}', name='osd_max_backfills')
+        osd_id = self.session.command(
+            'osd crush class ls-osd', class_=self.device_class
+        )[0]
+        self.session.command(
+            'config set',
+            who=f'osd.{osd_id}',
+            name='osd_max_backfills',
+            value='2',
+        )
+        self.addCleanup(
+            self.session.command,
+            'config rm',
+            who=f'osd.{osd_id}',
+            name='osd_max_backfills',
+        )
         plan = self.wait_for_plan()
-        self.assertIn('osd_max_backfills is set so already, but a more '
-                      'special section wins', plan.actions[0].why)
-        result, = self.carry_out(plan)
+        self.assertIn(
+            'osd_max_backfills is set so already, but a more '
+            'special section wins',
+            plan.actions[0].why,
+        )
+        (result,) = self.carry_out(plan)
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
         self.assertIn(f'2 (osd.{osd_id})', result.reason)
         self.assertIn('a more special section wins', result.reason)
 
     def test_an_affinity_that_others_change_is_set_again(self):
         self.carry_out(self.make_plan())
-        key = actions.Key(kind=actions.Kind.PRIMARY_AFFINITY, cluster='ceph',
-                          name=self.device_class)
+        key = actions.Key(
+            kind=actions.Kind.PRIMARY_AFFINITY,
+            cluster='ceph',
+            name=self.device_class,
+        )
         # What Ceph keeps of 0.7, as a multiple of 1/65536.
         self.assertEqual('0.7', self.read(key).value)
-        self.assertEqual([45875] * len(self.osd_ids()), [
-            osd.primary_affinity * 65536
-            for osd in ceph.parse_osds(self.session.command('osd tree'))
-            if osd.device_class == self.device_class])
+        self.assertEqual(
+            [45875] * len(self.osd_ids()),
+            [
+                osd.primary_affinity * 65536
+                for osd in ceph.parse_osds(self.session.command('osd tree'))
+                if osd.device_class == self.device_class
+            ],
+        )
         first, *others = self.osd_ids()
         self.session.command('osd primary-affinity', id=first, weight=0.0)
-        action, = self.make_plan().actions
-        self.assertEqual({first: '0', **dict.fromkeys(others, '0.7')},
-                         action.before.by_osd)
-        finding, = [one for one in audit.audit(
-            catalog=self.catalog, observed=audit.Observed(
-                cinder=self.observe().cinder, projects={},
-                ceph=self.observe().ceph))
-            if one.state is not audit.State.COMPLIANT]
-        self.assertEqual(('primary affinity', {'value': '0.7'}),
-                         (finding.aspect, finding.expected))
+        (action,) = self.make_plan().actions
+        self.assertEqual(
+            {first: '0', **dict.fromkeys(others, '0.7')}, action.before.by_osd
+        )
+        (finding,) = [
+            one
+            for one in audit.audit(
+                catalog=self.catalog,
+                observed=audit.Observed(
+                    cinder=self.observe().cinder,
+                    projects={},
+                    ceph=self.observe().ceph,
+                ),
+            )
+            if one.state is not audit.State.COMPLIANT
+        ]
+        self.assertEqual(
+            ('primary affinity', {'value': '0.7'}),
+            (finding.aspect, finding.expected),
+        )
         self.assertIn(f'0 (osd.{first})', finding.current['value'])
         self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertEqual((), self.make_plan().actions)
@@ -153,109 +203,182 @@ class RealCephWorldTestCase(world_contract.WorldContract,
     def test_options_of_a_host_are_in_effect_on_its_osds_only(self):
         self.carry_out(self.make_plan())
         for osd in self.osds().osds:
-            scrubs = self.session.tell(osd.osd_id, 'config get',
-                                       var='osd_max_scrubs')
-            self.assertEqual(osd.location['host'] == self.host,
-                             scrubs == {'osd_max_scrubs': '2'})
+            scrubs = self.session.tell(
+                osd.osd_id, 'config get', var='osd_max_scrubs'
+            )
+            self.assertEqual(
+                osd.location['host'] == self.host,
+                scrubs == {'osd_max_scrubs': '2'},
+            )
 
     def test_a_host_wins_over_a_device_class(self):
-        osd = next(osd for osd in self.osds().osds
-                   if osd.location['host'] == self.host)
-        before = {'who': f'osd/class:{osd.device_class}',
-                  'name': 'osd_max_scrubs'}
+        osd = next(
+            osd
+            for osd in self.osds().osds
+            if osd.location['host'] == self.host
+        )
+        before = {
+            'who': f'osd/class:{osd.device_class}',
+            'name': 'osd_max_scrubs',
+        }
         self.session.command('config set', value='4', **before)
         self.addCleanup(self.session.command, 'config rm', **before)
         self.assert_all_done(self.carry_out(self.make_plan()))
-        self.assertEqual('2', self.session.tell(
-            osd.osd_id, 'config get', var='osd_max_scrubs')[
-                'osd_max_scrubs'])
+        self.assertEqual(
+            '2',
+            self.session.tell(osd.osd_id, 'config get', var='osd_max_scrubs')[
+                'osd_max_scrubs'
+            ],
+        )
 
     def test_what_counts_from_the_start_of_an_osd(self):
         self.carry_out(self.make_plan())
-        osd_ids = self.session.command('osd crush class ls-osd',
-                                       class_=self.device_class)
+        osd_ids = self.session.command(
+            'osd crush class ls-osd', class_=self.device_class
+        )
         now = self.session.tell(osd_ids[0], 'config get', var='osd_op_queue')[
-            'osd_op_queue']
-        wanted, = {'wpq', 'mclock_scheduler'} - {now}
+            'osd_op_queue'
+        ]
+        (wanted,) = {'wpq', 'mclock_scheduler'} - {now}
         whole, coded = self.catalog.tiers
-        self.catalog = dataclasses.replace(self.catalog, tiers=(
-            whole, dataclasses.replace(coded, rbd=dataclasses.replace(
-                coded.rbd, osd_options={**real_ceph.OSD_OPTIONS,
-                                        'osd_op_queue': wanted}))))
-        self.addCleanup(self.session.command, 'config rm',
-                        who=f'osd/class:{self.device_class}',
-                        name='osd_op_queue')
-        result, = self.carry_out(self.make_plan())
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=(
+                whole,
+                dataclasses.replace(
+                    coded,
+                    rbd=dataclasses.replace(
+                        coded.rbd,
+                        osd_options={
+                            **real_ceph.OSD_OPTIONS,
+                            'osd_op_queue': wanted,
+                        },
+                    ),
+                ),
+            ),
+        )
+        self.addCleanup(
+            self.session.command,
+            'config rm',
+            who=f'osd/class:{self.device_class}',
+            name='osd_op_queue',
+        )
+        (result,) = self.carry_out(self.make_plan())
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
         self.assertIn('does not look at device class', result.reason)
-        found, = self.audited()
+        (found,) = self.audited()
         self.assertIs(audit.State.NON_COMPLIANT, found.state)
         for osd_id in osd_ids:
             who = {'who': f'osd.{osd_id}', 'name': 'osd_op_queue'}
             self.addCleanup(self.session.command, 'config rm', **who)
             self.session.command('config set', value=wanted, **who)
-        found, = self.audited()
+        (found,) = self.audited()
         self.assertEqual(
-            (coded.name, audit.State.OUT_OF_DATE,
-             {'values.osd_op_queue': now}, {'values.osd_op_queue': wanted}),
-            (found.tier, found.state, found.current, found.expected))
+            (
+                coded.name,
+                audit.State.OUT_OF_DATE,
+                {'values.osd_op_queue': now},
+                {'values.osd_op_queue': wanted},
+            ),
+            (found.tier, found.state, found.current, found.expected),
+        )
         self.assertIn('restart them', found.reason)
 
     def test_what_is_shown_at_once_and_used_from_the_start_is_told(self):
         self.carry_out(self.make_plan())
         whole, coded = self.catalog.tiers
-        self.catalog = dataclasses.replace(self.catalog, tiers=(
-            whole, dataclasses.replace(coded, rbd=dataclasses.replace(
-                coded.rbd, osd_options={**real_ceph.OSD_OPTIONS,
-                                        'bluestore_cache_size': '80M'}))))
-        self.addCleanup(self.session.command, 'config rm',
-                        who=f'osd/class:{self.device_class}',
-                        name='bluestore_cache_size')
-        result, = self.carry_out(self.make_plan())
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=(
+                whole,
+                dataclasses.replace(
+                    coded,
+                    rbd=dataclasses.replace(
+                        coded.rbd,
+                        osd_options={
+                            **real_ceph.OSD_OPTIONS,
+                            'bluestore_cache_size': '80M',
+                        },
+                    ),
+                ),
+            ),
+        )
+        self.addCleanup(
+            self.session.command,
+            'config rm',
+            who=f'osd/class:{self.device_class}',
+            name='bluestore_cache_size',
+        )
+        (result,) = self.carry_out(self.make_plan())
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
         self.assertIn('does not look at device class', result.reason)
 
     def audited(self):
         """The findings that are not compliant."""
         actual = self.observe()
-        found = audit.audit(catalog=self.catalog, observed=audit.Observed(
-            cinder=actual.cinder, projects={}, ceph=actual.ceph))
-        return [one for one in found
-                if one.state is not audit.State.COMPLIANT]
+        found = audit.audit(
+            catalog=self.catalog,
+            observed=audit.Observed(
+                cinder=actual.cinder, projects={}, ceph=actual.ceph
+            ),
+        )
+        return [one for one in found if one.state is not audit.State.COMPLIANT]
 
     def test_what_was_applied_is_exported(self):
         self.assert_all_done(self.carry_out(self.make_plan()))
-        exported = real_ceph.exported(self.session, self.cinder,
-                                      self.catalog)
+        exported = real_ceph.exported(self.session, self.cinder, self.catalog)
         self.assertEqual((), exported.leftover)
         for wanted in self.catalog.tiers:
             tier = exported.catalog.tier(wanted.name)
             self.assertEqual(
-                (wanted.rbd.pools, wanted.rbd.protection, wanted.rbd.pg_num,
-                 wanted.rbd.device_class, wanted.rbd.failure_domain),
-                (tier.rbd.pools, tier.rbd.protection, tier.rbd.pg_num,
-                 tier.rbd.device_class, tier.rbd.failure_domain))
+                (
+                    wanted.rbd.pools,
+                    wanted.rbd.protection,
+                    wanted.rbd.pg_num,
+                    wanted.rbd.device_class,
+                    wanted.rbd.failure_domain,
+                ),
+                (
+                    tier.rbd.pools,
+                    tier.rbd.protection,
+                    tier.rbd.pg_num,
+                    tier.rbd.device_class,
+                    tier.rbd.failure_domain,
+                ),
+            )
         coded = exported.catalog.tier(f'{self.mark}-coded').rbd
-        self.assertLessEqual(real_ceph.OSD_OPTIONS.keys(),
-                             coded.osd_options.keys())
+        self.assertLessEqual(
+            real_ceph.OSD_OPTIONS.keys(), coded.osd_options.keys()
+        )
         self.assertEqual(0.7, coded.primary_affinity)
         of_host = exported.catalog.clusters['ceph'].host_osd_options
-        self.assertLessEqual(real_ceph.HOST_OPTIONS.keys(),
-                             of_host[self.host].keys())
+        self.assertLessEqual(
+            real_ceph.HOST_OPTIONS.keys(), of_host[self.host].keys()
+        )
 
     def test_a_tier_without_a_device_class_is_on_all_osds(self):
-        self.catalog = dataclasses.replace(self.catalog, tiers=(self.tier(
-            'any', None, catalogs.Replicated(size=2, min_size=1)),))
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=(
+                self.tier(
+                    'any', None, catalogs.Replicated(size=2, min_size=1)
+                ),
+            ),
+        )
         self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertEqual((), self.make_plan().actions)
         rule = ceph.crush_rules(self.session)[f'{self.mark}-any']
-        self.assertEqual((None, 'osd'),
-                         (rule.device_class, rule.failure_domain))
+        self.assertEqual(
+            (None, 'osd'), (rule.device_class, rule.failure_domain)
+        )
 
     def test_an_option_that_the_release_lacks_is_told_before_anything(self):
-        tier = self.tier('odd', self.device_class,
-                         catalogs.Replicated(size=2, min_size=1),
-                         osd_options={'osd_op_threads': 2})
+        tier = self.tier(
+            'odd',
+            self.device_class,
+            catalogs.Replicated(size=2, min_size=1),
+            osd_options={'osd_op_threads': 2},
+        )
         self.catalog = dataclasses.replace(self.catalog, tiers=(tier,))
         error = self.assertRaises(errors.ProblemsFound, self.make_plan)
         self.assertIn('osd_op_num_shards', str(error))
@@ -263,8 +386,10 @@ class RealCephWorldTestCase(world_contract.WorldContract,
     def fill(self, pool):
         """Writes objects into a pool; returns the bytes."""
         rados = ceph_session.import_binding('rados')
-        with (rados.Rados(rados_id='admin', conffile=real_ceph.CONF) as handle,
-              handle.open_ioctx(pool) as ioctx):
+        with (
+            rados.Rados(rados_id='admin', conffile=real_ceph.CONF) as handle,
+            handle.open_ioctx(pool) as ioctx,
+        ):
             for number in range(OBJECTS):
                 ioctx.write_full(f'object-{number}', os.urandom(OBJECT_BYTES))
         return OBJECTS * OBJECT_BYTES
@@ -277,10 +402,11 @@ class RealCephWorldTestCase(world_contract.WorldContract,
         end = time.monotonic() + STATISTICS_S
         while True:
             known = ceph_usage.observe(self.session)
-            used = known.pools[pool].used_bytes if (
-                pool in known.pools) else 0
-            if (abs(used - expected_bytes) <= 0.05 * expected_bytes
-                    or time.monotonic() > end):
+            used = known.pools[pool].used_bytes if (pool in known.pools) else 0
+            if (
+                abs(used - expected_bytes) <= 0.05 * expected_bytes
+                or time.monotonic() > end
+            ):
                 return used
             time.sleep(1)
 
@@ -295,24 +421,34 @@ class RealCephWorldTestCase(world_contract.WorldContract,
         for size in (3, 2):
             actual = self.observe().ceph['ceph']
             actual = dataclasses.replace(
-                actual, usage=ceph_usage.observe(self.session))
+                actual, usage=ceph_usage.observe(self.session)
+            )
             before = actual.pools[name]
             effect, _ = effects.of_pool(
-                before, dataclasses.replace(before, size=size),
-                ceph=actual, earlier={})
-            self.assertEqual(max(effect.bytes_added, 0),
-                             effect.bytes_to_move)
-            self.session.command('osd pool set', pool=name, var='size',
-                                 val=str(size))
+                before,
+                dataclasses.replace(before, size=size),
+                ceph=actual,
+                earlier={},
+            )
+            self.assertEqual(max(effect.bytes_added, 0), effect.bytes_to_move)
+            self.session.command(
+                'osd pool set', pool=name, var='size', val=str(size)
+            )
             shown = self.wait_for_used(name, used + effect.bytes_added)
-            self.assertAlmostEqual(used + effect.bytes_added, shown,
-                                   delta=0.05 * shown)
+            self.assertAlmostEqual(
+                used + effect.bytes_added, shown, delta=0.05 * shown
+            )
             used = shown
 
     def test_the_ratios_and_each_osd_are_known(self):
         known = ceph_usage.observe(self.session)
-        self.assertTrue(0 < known.nearfull_ratio < known.backfillfull_ratio
-                        < known.full_ratio < 1)
+        self.assertTrue(
+            0
+            < known.nearfull_ratio
+            < known.backfillfull_ratio
+            < known.full_ratio
+            < 1
+        )
         osds = ceph.parse_osds(self.session.command('osd tree'))
         self.assertEqual({osd.osd_id for osd in osds}, set(known.osds))
         for osd in known.osds.values():
@@ -321,8 +457,11 @@ class RealCephWorldTestCase(world_contract.WorldContract,
     def test_a_class_that_was_told_another_value_needs_no_reason(self):
         self.carry_out(self.make_plan())
         self.session.command(
-            'config set', who=f'osd/class:{self.device_class}',
-            name='osd_max_backfills', value='2')
+            'config set',
+            who=f'osd/class:{self.device_class}',
+            name='osd_max_backfills',
+            value='2',
+        )
         self.assertNotIn('already', self.wait_for_plan().actions[0].why)
 
     def wait_for_plan(self):
@@ -337,9 +476,13 @@ class RealCephWorldTestCase(world_contract.WorldContract,
     def test_grants_of_others_stay(self):
         self.carry_out(self.make_plan())
         entity = f'client.{self.mark}'
-        self.session.command('auth caps', entity=entity, caps=[
-            'mon', 'allow r', 'mds', 'allow r'])
+        self.session.command(
+            'auth caps',
+            entity=entity,
+            caps=['mon', 'allow r', 'mds', 'allow r'],
+        )
         self.assert_all_done(self.carry_out(self.make_plan()))
         caps = ceph.cephx_user(self.session, entity).caps
-        self.assertEqual(('allow r', 'allow r, profile rbd'),
-                         (caps['mds'], caps['mon']))
+        self.assertEqual(
+            ('allow r', 'allow r, profile rbd'), (caps['mds'], caps['mon'])
+        )

@@ -29,65 +29,86 @@ from tests.contract import world_contract
 
 #: One of each kind, with values that Ceph shows in another form.
 SETTINGS = {
-    'target_max_bytes': 10 ** 8, 'target_max_objects': 1000,
-    'cache_target_dirty_ratio': 0.3, 'cache_target_dirty_high_ratio': 0.35,
-    'cache_target_full_ratio': 0.70, 'cache_min_flush_age': 5,
-    'cache_min_evict_age': 6, 'hit_set_count': 3, 'hit_set_period': 600,
-    'min_read_recency_for_promote': 1, 'min_write_recency_for_promote': 0}
+    'target_max_bytes': 10**8,
+    'target_max_objects': 1000,
+    'cache_target_dirty_ratio': 0.3,
+    'cache_target_dirty_high_ratio': 0.35,
+    'cache_target_full_ratio': 0.70,
+    'cache_min_flush_age': 5,
+    'cache_min_evict_age': 6,
+    'hit_set_count': 3,
+    'hit_set_period': 600,
+    'min_read_recency_for_promote': 1,
+    'min_write_recency_for_promote': 0,
+}
 
 
-@testtools.skipUnless(real_ceph.CONF,
-                      'CINDER_TIERS_TEST_CEPH_CONF is not set')
-class RealCacheTierWorldTestCase(world_contract.WorldContract,
-                                 real_ceph.CephAndCinderInMemory):
-
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class RealCacheTierWorldTestCase(
+    world_contract.WorldContract, real_ceph.CephAndCinderInMemory
+):
     settle_s = 30.0
 
     def setUp(self):
         super().setUp()
         self.mark = f'cache-{uuid.uuid4().hex[:8]}'
         self.cluster = catalogs.Cluster(
-            name='ceph', conf=real_ceph.CONF, cinder_user=self.mark)
+            name='ceph', conf=real_ceph.CONF, cinder_user=self.mark
+        )
         self.session = self.enterContext(ceph_session.session(self.cluster))
         osds = ceph.parse_osds(self.session.command('osd tree'))
         classes = [osd.device_class for osd in osds]
-        self.device_class = max(name for name in set(classes)
-                                if classes.count(name) > 2)
+        self.device_class = max(
+            name for name in set(classes) if classes.count(name) > 2
+        )
         self.plain = self.pool('plain')
         self.coded = dataclasses.replace(
-            self.pool('coded'),
-            protection=catalogs.ErasureCoded(k=2, m=1))
-        self.cache = catalogs.Cache(rbd=self.pool('cache'), mode='writeback',
-                                    settings=SETTINGS)
-        self.declare(self.plain,
-                     dataclasses.replace(self.coded, cache=self.cache))
+            self.pool('coded'), protection=catalogs.ErasureCoded(k=2, m=1)
+        )
+        self.cache = catalogs.Cache(
+            rbd=self.pool('cache'), mode='writeback', settings=SETTINGS
+        )
+        self.declare(
+            self.plain, dataclasses.replace(self.coded, cache=self.cache)
+        )
         self.cinder = in_memory.World(osds=())
         self.executors = registry.executors(
             connection=real_ceph.NoConnection(),
-            clusters={'ceph': self.session})
+            clusters={'ceph': self.session},
+        )
         self.executors[actions.Kind.VOLUME_TYPE] = self.cinder
         self.addCleanup(self.remove)
 
     def pool(self, name):
         return catalogs.RbdPool(
-            cluster='ceph', pool=f'{self.mark}-{name}', pg_num=8,
-            device_class=self.device_class, failure_domain='osd',
-            protection=catalogs.Replicated(size=2, min_size=1))
+            cluster='ceph',
+            pool=f'{self.mark}-{name}',
+            pg_num=8,
+            device_class=self.device_class,
+            failure_domain='osd',
+            protection=catalogs.Replicated(size=2, min_size=1),
+        )
 
     def declare(self, *pools):
         self.catalog = catalogs.Catalog(
-            clusters={'ceph': self.cluster}, tiers=tuple(
-                catalogs.Tier(name=one.pool, rbd=one) for one in pools))
+            clusters={'ceph': self.cluster},
+            tiers=tuple(
+                catalogs.Tier(name=one.pool, rbd=one) for one in pools
+            ),
+        )
 
     def remove(self):
         command = self.session.command
         for base, found in ceph_cache.of_all_pools(self.session).items():
             if base.startswith(self.mark):
                 command('osd tier remove-overlay', pool=base)
-                command('osd tier remove', pool=base,
-                        tierpool=found.cache_pool)
-        names = [f'{self.mark}-{name}' for name in (
-            'plain', 'coded', 'coded-data', 'cache')]
+                command(
+                    'osd tier remove', pool=base, tierpool=found.cache_pool
+                )
+        names = [
+            f'{self.mark}-{name}'
+            for name in ('plain', 'coded', 'coded-data', 'cache')
+        ]
         real_ceph.delete_pools(self.session, names)
         for name in names:
             command('osd crush rule rm', name=name)
@@ -96,31 +117,38 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
 
     def test_what_was_applied_is_exported(self):
         self.assert_all_done(self.carry_out(self.make_plan()))
-        exported = real_ceph.exported(self.session, self.cinder,
-                                      self.catalog)
+        exported = real_ceph.exported(self.session, self.cinder, self.catalog)
         self.assertEqual((), exported.leftover)
         cache = exported.catalog.tier(self.coded.pool).rbd.cache
-        self.assertEqual((self.cache.rbd, self.cache.mode),
-                         (cache.rbd, cache.mode))
+        self.assertEqual(
+            (self.cache.rbd, self.cache.mode), (cache.rbd, cache.mode)
+        )
         self.assertLessEqual(
             {(name, value) for name, value in SETTINGS.items() if value},
-            cache.settings.items())
+            cache.settings.items(),
+        )
 
     @contextlib.contextmanager
     def client_of(self, pool):
         """I/O on a pool as the user of Cinder, with the key of now."""
         rados = ceph_session.import_binding('rados')
-        found, = self.session.command('auth get',
-                                      entity=f'client.{self.mark}')
+        (found,) = self.session.command(
+            'auth get', entity=f'client.{self.mark}'
+        )
         client = rados.Rados(
-            name=f'client.{self.mark}', conffile=real_ceph.CONF,
-            conf={'key': found['key'], 'rados_osd_op_timeout': '20'})
+            name=f'client.{self.mark}',
+            conffile=real_ceph.CONF,
+            conf={'key': found['key'], 'rados_osd_op_timeout': '20'},
+        )
         with client, client.open_ioctx(pool) as ioctx:
             yield ioctx
 
     def pool_id(self, name):
-        return next(one['pool_id'] for one in self.session.command(
-            'osd pool ls', detail='detail') if one['pool_name'] == name)
+        return next(
+            one['pool_id']
+            for one in self.session.command('osd pool ls', detail='detail')
+            if one['pool_name'] == name
+        )
 
     def count_objects(self, pool, number):
         """Waits until the monitors know how many objects a pool holds."""
@@ -143,15 +171,17 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
         return False
 
     def only_action(self):
-        action, = self.make_plan().actions
+        (action,) = self.make_plan().actions
         self.assertIs(actions.Kind.CACHE_TIER, action.key.kind)
         return action
 
     def changed_fields(self):
         action = self.only_action()
         self.assertIsNone(action.refusal)
-        return {one.field: one.before for one in actions.differences(
-            action.before, action.after)}
+        return {
+            one.field: one.before
+            for one in actions.differences(action.before, action.after)
+        }
 
     def assert_put_right(self):
         self.assert_all_done(self.carry_out(self.make_plan()))
@@ -164,55 +194,85 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
             if arguments[:3] == ['osd', 'pool', 'delete']:
                 real_ceph.delete_pools(self.session, arguments[3:4])
                 continue
-            subprocess.run([program, '-c', real_ceph.CONF, *arguments],
-                           check=True, capture_output=True, timeout=60)
+            subprocess.run(
+                [program, '-c', real_ceph.CONF, *arguments],
+                check=True,
+                capture_output=True,
+                timeout=60,
+            )
 
     def test_what_clients_write_is_in_the_cache(self):
         self.carry_out(self.make_plan())
         rbd = ceph_session.import_binding('rbd')
         with self.client_of(self.coded.pool) as ioctx:
-            rbd.RBD().create(ioctx, 'image', 2 ** 23)
+            rbd.RBD().create(ioctx, 'image', 2**23)
             with rbd.Image(ioctx, 'image') as image:
-                image.write(b'x' * 2 ** 22, 0)
+                image.write(b'x' * 2**22, 0)
                 image_id = image.id()
         with self.client_of(self.cache.rbd.pool) as ioctx:
             found = {one.key for one in ioctx.list_objects()}
         # And what librbd looks at before it uses a pool for data.
-        self.assertEqual({f'rbd_data.{self.pool_id(self.coded.pool)}.'
-                          f'{image_id}.{0:016x}', 'rbd_info'}, found)
+        self.assertEqual(
+            {
+                f'rbd_data.{self.pool_id(self.coded.pool)}.'
+                f'{image_id}.{0:016x}',
+                'rbd_info',
+            },
+            found,
+        )
         self.assertEqual((), self.make_plan().actions)
 
     def test_each_setting_that_others_change_is_set_again(self):
         self.carry_out(self.make_plan())
         pool = self.cache.rbd.pool
         for name in SETTINGS:
-            self.session.command('osd pool set', pool=pool, var=name,
-                                 val='1')
-        self.session.command('osd pool set', pool=pool, var='hit_set_type',
-                             val='explicit_hash')
-        self.assertEqual({
-            'settings.hit_set_type': 'explicit_hash',
-            **{f'settings.{name}': '1' for name, value in SETTINGS.items()
-               if value != 1}}, self.changed_fields())
-        finding, = [one for one in audit.audit(
-            catalog=self.catalog, observed=audit.Observed(
-                cinder=self.observe().cinder, projects={},
-                ceph=self.observe().ceph))
-            if one.state is not audit.State.COMPLIANT]
-        self.assertEqual(('cache tier', '1', '0.7'), (
-            finding.aspect,
-            finding.current['settings.cache_target_full_ratio'],
-            finding.expected['settings.cache_target_full_ratio']))
+            self.session.command('osd pool set', pool=pool, var=name, val='1')
+        self.session.command(
+            'osd pool set', pool=pool, var='hit_set_type', val='explicit_hash'
+        )
+        self.assertEqual(
+            {
+                'settings.hit_set_type': 'explicit_hash',
+                **{
+                    f'settings.{name}': '1'
+                    for name, value in SETTINGS.items()
+                    if value != 1
+                },
+            },
+            self.changed_fields(),
+        )
+        (finding,) = [
+            one
+            for one in audit.audit(
+                catalog=self.catalog,
+                observed=audit.Observed(
+                    cinder=self.observe().cinder,
+                    projects={},
+                    ceph=self.observe().ceph,
+                ),
+            )
+            if one.state is not audit.State.COMPLIANT
+        ]
+        self.assertEqual(
+            ('cache tier', '1', '0.7'),
+            (
+                finding.aspect,
+                finding.current['settings.cache_target_full_ratio'],
+                finding.expected['settings.cache_target_full_ratio'],
+            ),
+        )
         self.assert_put_right()
 
     def test_a_mode_and_an_overlay_that_others_change_are_set_again(self):
         self.carry_out(self.make_plan())
-        self.session.command('osd tier cache-mode',
-                             pool=self.cache.rbd.pool, mode='proxy')
+        self.session.command(
+            'osd tier cache-mode', pool=self.cache.rbd.pool, mode='proxy'
+        )
         self.assertEqual({'mode': 'proxy'}, self.changed_fields())
         self.assert_put_right()
-        self.session.command('osd tier remove-overlay',
-                             pool=self.coded.data_pool)
+        self.session.command(
+            'osd tier remove-overlay', pool=self.coded.data_pool
+        )
         self.assertEqual({'overlay': False}, self.changed_fields())
         self.assert_put_right()
 
@@ -220,8 +280,9 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
         self.carry_out(self.make_plan())
         with self.client_of(self.coded.data_pool) as ioctx:
             ioctx.write_full('one', b'1')
-        self.session.command('osd tier remove-overlay',
-                             pool=self.coded.data_pool)
+        self.session.command(
+            'osd tier remove-overlay', pool=self.coded.data_pool
+        )
         self.count_objects(self.cache.rbd.pool, 1)
         refusal = self.only_action().refusal
         self.assertIn('clients did not use the cache', refusal.reason)
@@ -233,13 +294,15 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
             self.carry_out(self.make_plan())
             base, cache = self.coded.data_pool, self.cache.rbd.pool
             for prefix, arguments in (
-                    ('osd tier remove-overlay', {'pool': base}),
-                    ('osd tier remove', {'pool': base, 'tierpool': cache}),
-                    ('osd tier add', {'pool': base, 'tierpool': cache}),
-                    ('osd tier cache-mode', {'pool': cache,
-                                             'mode': 'writeback'}),
-                    ('osd pool set', {'pool': cache, 'var': 'hit_set_count',
-                                      'val': '3'}))[:2 + done]:
+                ('osd tier remove-overlay', {'pool': base}),
+                ('osd tier remove', {'pool': base, 'tierpool': cache}),
+                ('osd tier add', {'pool': base, 'tierpool': cache}),
+                ('osd tier cache-mode', {'pool': cache, 'mode': 'writeback'}),
+                (
+                    'osd pool set',
+                    {'pool': cache, 'var': 'hit_set_count', 'val': '3'},
+                ),
+            )[: 2 + done]:
                 self.session.command(prefix, **arguments)
             self.assertNotEqual((), self.make_plan().actions)
             self.assert_put_right()
@@ -259,13 +322,18 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
     def test_another_mode_is_reached_by_hand(self):
         self.carry_out(self.make_plan())
         for mode in ('readonly', 'writeback'):
-            self.declare(self.plain, dataclasses.replace(
-                self.coded, cache=dataclasses.replace(
-                    self.cache, mode=mode, stale_reads=mode == 'readonly')))
+            self.declare(
+                self.plain,
+                dataclasses.replace(
+                    self.coded,
+                    cache=dataclasses.replace(
+                        self.cache, mode=mode, stale_reads=mode == 'readonly'
+                    ),
+                ),
+            )
             self.run_by_hand(self.only_action().refusal.remedy)
             self.assert_put_right()
-            found = ceph_cache.of_all_pools(self.session)[
-                self.coded.data_pool]
+            found = ceph_cache.of_all_pools(self.session)[self.coded.data_pool]
             self.assertEqual((mode, True), (found.mode, found.overlay))
 
     def test_running_clients_are_not_locked_out(self):
@@ -273,7 +341,8 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
         self.carry_out(self.make_plan())
         with self.client_of(self.coded.pool) as ioctx:
             ceph_session.import_binding('rbd').RBD().create(
-                ioctx, 'image', 2 ** 20)
+                ioctx, 'image', 2**20
+            )
         cached = dataclasses.replace(self.coded, cache=self.cache)
         self.declare(cached)
         for _ in range(600):
@@ -281,7 +350,7 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
             if refused:
                 break
             time.sleep(0.2)
-        command, = re.findall(r"'(ceph .*)' now", refused[0].refusal.remedy)
+        (command,) = re.findall(r"'(ceph .*)' now", refused[0].refusal.remedy)
         with self.client_of(self.coded.data_pool) as ioctx:
             ioctx.write_full('one', b'1')
             self.run_by_hand(f'"{command}"')
@@ -300,6 +369,9 @@ class RealCacheTierWorldTestCase(world_contract.WorldContract,
         self.declare(dataclasses.replace(self.coded, cache=self.cache))
         self.count_objects(self.cache.rbd.pool, 1)
         reasons = [one.refusal.reason for one in self.make_plan().refused]
-        self.assertIn(f'pool {self.cache.rbd.pool} holds 1 objects, which '
-                      f'would be served as if they were of pool '
-                      f'{self.coded.data_pool}', reasons)
+        self.assertIn(
+            f'pool {self.cache.rbd.pool} holds 1 objects, which '
+            f'would be served as if they were of pool '
+            f'{self.coded.data_pool}',
+            reasons,
+        )

@@ -22,9 +22,7 @@ URL = os.environ.get('CINDER_TIERS_TEST_COORDINATION_URL')
 
 
 @testtools.skipUnless(URL, 'CINDER_TIERS_TEST_COORDINATION_URL is not set')
-class RealCoordinationTestCase(lock_contract.LockContract,
-                               testtools.TestCase):
-
+class RealCoordinationTestCase(lock_contract.LockContract, testtools.TestCase):
     url = URL
     lease_s = 20.0
 

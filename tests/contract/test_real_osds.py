@@ -17,8 +17,7 @@ from cinder_tiers.observe.ceph import osd_metadata
 from tests.contract import real_ceph
 
 
-@testtools.skipUnless(
-    real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
 class RealOsdsTestCase(testtools.TestCase):
     """What OSDs are, held against the kernel of this host and the OSDs."""
 
@@ -27,8 +26,11 @@ class RealOsdsTestCase(testtools.TestCase):
         self.cluster = catalogs.Cluster(name='ceph', conf=real_ceph.CONF)
         self.session = self.enterContext(ceph_session.session(self.cluster))
         self.facts = osd_metadata.observe(self.session)
-        self.here = {osd_id: one for osd_id, one in self.facts.items()
-                     if one.is_up and one.host == platform.node()}
+        self.here = {
+            osd_id: one
+            for osd_id, one in self.facts.items()
+            if one.is_up and one.host == platform.node()
+        }
         if not self.here:
             self.skipTest('no OSD of the cluster runs on this host')
 
@@ -37,10 +39,10 @@ class RealOsdsTestCase(testtools.TestCase):
         self.assertEqual({osd.osd_id for osd in osds}, self.facts.keys())
         for osd_id, one in self.facts.items():
             if one.is_up:
-                store = self.session.tell(osd_id, 'config get',
-                                          var='osd_objectstore')
-                self.assertEqual({'osd_objectstore': one.object_store},
-                                 store)
+                store = self.session.tell(
+                    osd_id, 'config get', var='osd_objectstore'
+                )
+                self.assertEqual({'osd_objectstore': one.object_store}, store)
 
     def test_disks_are_as_the_kernel_says(self):
         for osd_id, one in self.here.items():
@@ -49,44 +51,64 @@ class RealOsdsTestCase(testtools.TestCase):
                 queue = osd_metadata.SYS_BLOCK / disk / 'queue'
                 self.assertEqual(
                     one.rotational,
-                    (queue / 'rotational').read_text().strip() == '1')
-                self.assertIn(one.schedulers[disk],
-                              (queue / 'scheduler').read_text())
+                    (queue / 'rotational').read_text().strip() == '1',
+                )
+                self.assertIn(
+                    one.schedulers[disk], (queue / 'scheduler').read_text()
+                )
 
     def test_a_database_of_its_own_is_known(self):
-        paths = {one['id']: pathlib.Path(one['osd_data'])
-                 for one in self.session.command('osd metadata')}
+        paths = {
+            one['id']: pathlib.Path(one['osd_data'])
+            for one in self.session.command('osd metadata')
+        }
         for osd_id, one in self.here.items():
-            self.assertEqual((paths[osd_id] / 'block.db').exists(),
-                             'db' in one.parts)
+            self.assertEqual(
+                (paths[osd_id] / 'block.db').exists(), 'db' in one.parts
+            )
 
     def test_what_the_osds_are_is_compliant_and_all_else_is_not(self):
         one = next(iter(self.here.values()))
-        alike = {osd_id: other for osd_id, other in self.here.items()
-                 if (other.object_store, other.rotational)
-                 == (one.object_store, one.rotational)}
+        alike = {
+            osd_id: other
+            for osd_id, other in self.here.items()
+            if (other.object_store, other.rotational)
+            == (one.object_store, one.rotational)
+        }
         is_met = osd_requirements.Requirements(
-            object_store=one.object_store, rotational=one.rotational,
-            io_scheduler=tuple(sorted({
-                name for other in alike.values()
-                for name in other.schedulers.values()})))
+            object_store=one.object_store,
+            rotational=one.rotational,
+            io_scheduler=tuple(
+                sorted(
+                    {
+                        name
+                        for other in alike.values()
+                        for name in other.schedulers.values()
+                    }
+                )
+            ),
+        )
         self.assertEqual((), osd_requirements.compare(is_met, alike))
-        found, = osd_requirements.compare(dataclasses.replace(
-            is_met, rotational=not one.rotational), alike)
+        (found,) = osd_requirements.compare(
+            dataclasses.replace(is_met, rotational=not one.rotational), alike
+        )
         self.assertEqual(
             (osd_requirements.Answer.UNMET, {'rotational'}),
-            (found.answer, set(found.current)))
+            (found.answer, set(found.current)),
+        )
 
     def test_of_another_host_the_scheduler_is_unknown_with_the_way(self):
         away = osd_metadata.observe(self.session, host='another')
-        found, = osd_requirements.compare(
+        (found,) = osd_requirements.compare(
             osd_requirements.Requirements(io_scheduler=('none',)),
-            {osd_id: away[osd_id] for osd_id in self.here})
+            {osd_id: away[osd_id] for osd_id in self.here},
+        )
         self.assertIs(osd_requirements.Answer.UNKNOWN, found.answer)
         command = found.reason.partition('"')[2].partition('"')[0]
         # As an admin does who pastes it.
-        shown = subprocess.run(command, shell=True, check=True,
-                               capture_output=True, text=True).stdout
+        shown = subprocess.run(
+            command, shell=True, check=True, capture_output=True, text=True
+        ).stdout
         for one in self.here.values():
             for disk in one.disks:
                 self.assertIn(f'/{disk}/', shown)

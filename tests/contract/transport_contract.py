@@ -40,27 +40,33 @@ class TransportContract:
     def setUp(self):
         super().setUp()
         # Not /tmp: it may be a tmpfs, which refuses O_DIRECT.
-        folder = tempfile.mkdtemp(prefix="ctiers-", dir="/var/tmp")
+        folder = tempfile.mkdtemp(prefix='ctiers-', dir='/var/tmp')
         self.addCleanup(shutil.rmtree, folder)
         self.folder = pathlib.Path(folder)
-        self.guests = [cloud_guests.Guest(
-            name=orders.guest_name(number), tier="fast",
-            server_id=f"server-{number}", position=number)
-            for number in range(4)]
-        self.nova = nova_consoles.NovaConsoles({
-            guest.server_id: self.console(guest) for guest in self.guests})
+        self.guests = [
+            cloud_guests.Guest(
+                name=orders.guest_name(number),
+                tier='fast',
+                server_id=f'server-{number}',
+                position=number,
+            )
+            for number in range(4)
+        ]
+        self.nova = nova_consoles.NovaConsoles(
+            {guest.server_id: self.console(guest) for guest in self.guests}
+        )
 
     def console(self, guest):
-        return self.folder / f"console-{guest.position}"
+        return self.folder / f'console-{guest.position}'
 
     def work(self, guest):
-        folder = self.folder / f"work-{guest.position}"
+        folder = self.folder / f'work-{guest.position}'
         folder.mkdir(exist_ok=True)
         return folder
 
     def tell(self, guest, text):
         """As the guest's script does, word by word."""
-        with self.told(guest).open("a") as file:
+        with self.told(guest).open('a') as file:
             file.write(text)
 
     def damage(self, guest, *marks):
@@ -69,14 +75,18 @@ class TransportContract:
         text = path.read_bytes()
         for mark in marks:
             at = text.index(mark.encode()) + len(mark)
-            text = text[:at] + b"#?#" + text[at + 3:]
-        with path.open("r+b") as file:
+            text = text[:at] + b'#?#' + text[at + 3 :]
+        with path.open('r+b') as file:
             file.write(text)
 
     def listener(self, transport):
         ears = listening.Listener(
-            nova=self.nova, run=RUN, guests=self.guests, pause_seconds=0.1,
-            transport=transport)
+            nova=self.nova,
+            run=RUN,
+            guests=self.guests,
+            pause_seconds=0.1,
+            transport=transport,
+        )
         self.addCleanup(ears.close)
         return ears
 
@@ -84,28 +94,37 @@ class TransportContract:
         guest = self.guests[0]
         transport = self.transport(self.guests)
         heard = frames.GuestConsole(run=RUN, guest=guest.name)
-        lines = "".join(console_text.whole_run([(3, 0, OUTPUT)]))
+        lines = ''.join(console_text.whole_run([(3, 0, OUTPUT)]))
         for at in range(0, len(lines), 2000):
-            self.tell(guest, lines[at:at + 2000])
+            self.tell(guest, lines[at : at + 2000])
             heard.feed(transport.read(guest))
         self.assertEqual(OUTPUT, heard.result(3))
-        self.assertEqual((7, 0, frames.Missing()), (
-            len(heard.events), heard.damaged_lines, heard.missing))
-        self.assertEqual([], [line for line in transport.read(guest).split()
-                              if line not in lines])
+        self.assertEqual(
+            (7, 0, frames.Missing()),
+            (len(heard.events), heard.damaged_lines, heard.missing),
+        )
+        self.assertEqual(
+            [],
+            [
+                line
+                for line in transport.read(guest).split()
+                if line not in lines
+            ],
+        )
 
     def test_who_is_cut_off_is_named_and_heard_later(self):
         guest = self.guests[0]
         transport = self.transport(self.guests)
-        self.tell(guest, console_text.event(1, "BOOT"))
-        self.assertIn("BOOT", transport.read(guest))
+        self.tell(guest, console_text.event(1, 'BOOT'))
+        self.assertIn('BOOT', transport.read(guest))
         self.cut_off(guest)
-        self.tell(guest, console_text.event(2, "READY"))
-        error = self.assertRaises(transports.TransportError,
-                                  transport.read, guest)
+        self.tell(guest, console_text.event(2, 'READY'))
+        error = self.assertRaises(
+            transports.TransportError, transport.read, guest
+        )
         self.assertIn(self.address(guest), str(error))
         self.reconnect(guest)
-        self.assertIn("READY", self.read_soon(transport, guest))
+        self.assertIn('READY', self.read_soon(transport, guest))
 
     def read_soon(self, transport, guest):
         deadline = time.monotonic() + 20
@@ -118,59 +137,77 @@ class TransportContract:
                 time.sleep(0.1)
 
     def start_fleet(self):
-        plan = schedule.plan(["fast"], [test_fleet_script.RANDWRITE],
-                             test_fleet_script.PROFILE)
+        plan = schedule.plan(
+            ['fast'], [test_fleet_script.RANDWRITE], test_fleet_script.PROFILE
+        )
         fleet = test_fleet_script.LocalFleet(
-            self.folder, ["fast"] * 4, plan=plan)
+            self.folder, ['fast'] * 4, plan=plan
+        )
         fleet.orders = dataclasses.replace(
-            fleet.orders, copies=self.copies, copy_pause_seconds=1,
-            results_on_console=self.results_on_console)
+            fleet.orders,
+            copies=self.copies,
+            copy_pause_seconds=1,
+            results_on_console=self.results_on_console,
+        )
         self.addCleanup(fleet.stop)
-        for guest, shell in zip(self.guests, ("dash", "busybox") * 2,
-                                strict=True):
+        for guest, shell in zip(
+            self.guests, ('dash', 'busybox') * 2, strict=True
+        ):
             fleet.start(guest.position, shell=shell)
         return fleet
 
     def wait_for(self, fleet, guest, name):
         deadline = time.monotonic() + 180
         while fleet.console(guest.position).event(name) is None:
-            self.assertLess(time.monotonic(), deadline,
-                            f"{guest.name} never said {name}")
+            self.assertLess(
+                time.monotonic(), deadline, f'{guest.name} never said {name}'
+            )
             time.sleep(0.05)
 
     def test_a_fleet_comes_home_through_loss_damage_and_death(self):
         """The real script as four guests, three of which have bad luck."""
-        for program in ("fio", "busybox", "dash"):
+        for program in ('fio', 'busybox', 'dash'):
             if shutil.which(program) is None:
-                self.skipTest(f"{program} is not installed (bindep.txt)")
+                self.skipTest(f'{program} is not installed (bindep.txt)')
         _healthy, lost_for_a_while, damaged, killed = self.guests
         self.cut_off(damaged)
         fleet = self.start_fleet()
         ears = self.listener(self.transport(self.guests))
         listening_on = threading.Thread(
-            target=lambda: ears.listen_for_start(180)
-            and ears.listen_to_end(180))
+            target=lambda: (
+                ears.listen_for_start(180) and ears.listen_to_end(180)
+            )
+        )
         listening_on.start()
         self.addCleanup(listening_on.join)
-        self.wait_for(fleet, lost_for_a_while, "READY")
+        self.wait_for(fleet, lost_for_a_while, 'READY')
         self.cut_off(lost_for_a_while)
-        self.wait_for(fleet, killed, "START")
+        self.wait_for(fleet, killed, 'START')
         os.killpg(fleet.processes[killed.position].pid, signal.SIGKILL)
-        self.wait_for(fleet, damaged, "DONE")
-        self.damage(damaged, " data 0 1/", " END slot")
+        self.wait_for(fleet, damaged, 'DONE')
+        self.damage(damaged, ' data 0 1/', ' END slot')
         self.reconnect(damaged)
         self.reconnect(lost_for_a_while)
         time.sleep(1)
         self.nova.stopped.add(killed.server_id)
         listening_on.join()
-        outcomes = [verdict.judge(
-            ears.heard(guest), guest=guest.name, tier="fast", plan=fleet.plan,
-            late_after_ms=2000, position=guest.position)
-            for guest in self.guests]
+        outcomes = [
+            verdict.judge(
+                ears.heard(guest),
+                guest=guest.name,
+                tier='fast',
+                plan=fleet.plan,
+                late_after_ms=2000,
+                position=guest.position,
+            )
+            for guest in self.guests
+        ]
         self.assertEqual(
-            [("complete", ())] * 3 + [("lost", ("last heard of at START",))],
+            [('complete', ())] * 3 + [('lost', ('last heard of at START',))],
             [(found.verdict.value, found.reasons) for found in outcomes],
-            self.told(damaged).read_text(errors="replace"))
-        self.assertEqual([0, 0, 2, 0], [found.damaged_lines
-                                        for found in outcomes])
-        self.assertIn("PREPARED", ears.evidence(killed))
+            self.told(damaged).read_text(errors='replace'),
+        )
+        self.assertEqual(
+            [0, 0, 2, 0], [found.damaged_lines for found in outcomes]
+        )
+        self.assertIn('PREPARED', ears.evidence(killed))

@@ -24,14 +24,23 @@ class WorldContract:
         return plans.make(catalog=self.catalog, actual=self.observe())
 
     def carry_out(self, plan):
-        return apply.apply(plan=plan, executors=self.executors,
-                           read=self.read, report=lambda result: None,
-                           settle_s=self.settle_s)
+        return apply.apply(
+            plan=plan,
+            executors=self.executors,
+            read=self.read,
+            report=lambda result: None,
+            settle_s=self.settle_s,
+        )
 
     def assert_all_done(self, results):
-        self.assertEqual([], [
-            (str(one.action.key), one.reason) for one in results
-            if one.outcome is not actions.Outcome.DONE])
+        self.assertEqual(
+            [],
+            [
+                (str(one.action.key), one.reason)
+                for one in results
+                if one.outcome is not actions.Outcome.DONE
+            ],
+        )
 
     def test_what_is_applied_needs_nothing(self):
         plan = self.make_plan()
@@ -43,12 +52,13 @@ class WorldContract:
         plan = self.make_plan()
         self.carry_out(plan)
         for action in plan.actions:
-            self.assertEqual((), actions.differences(
-                self.read(action.key), action.after))
+            self.assertEqual(
+                (), actions.differences(self.read(action.key), action.after)
+            )
 
     def test_an_apply_that_was_cut_off_is_finished_by_the_next(self):
         plan = self.make_plan()
-        half = plans.Plan(actions=plan.actions[:len(plan.actions) // 2])
+        half = plans.Plan(actions=plan.actions[: len(plan.actions) // 2])
         self.carry_out(half)
         self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertEqual((), self.make_plan().actions)

@@ -16,24 +16,26 @@ from tests.functional import lab
 
 #: A tier of another project, on a backend of its own which has more room than
 #: any other, so that Cinder's weigher would choose it.
-PRIVATE = "functional-private"
+PRIVATE = 'functional-private'
 #: A public tier whose volumes have a limit that is worth losing.
-LIMITED = "functional-limited"
+LIMITED = 'functional-limited'
 #: A backend that serves no tier, alone in its availability zone.
-FAR = "functional-far"
-FAR_ZONE = "functional-zone"
-FOLLOWS = "image-tier"
+FAR = 'functional-far'
+FAR_ZONE = 'functional-zone'
+FOLLOWS = 'image-tier'
 #: A public type that wants a capability, and no backend by its name.
-UNBOUND = "functional-unbound"
+UNBOUND = 'functional-unbound'
 #: {volume type of a tier that the tenant may use: (pool, limit)}
-TIERS = {"database": ("tier-database", None),
-         "archive": ("tier-archive", None),
-         "general": ("tier-general", None),
-         LIMITED: ("tier-database", "500")}
+TIERS = {
+    'database': ('tier-database', None),
+    'archive': ('tier-archive', None),
+    'general': ('tier-general', None),
+    LIMITED: ('tier-database', '500'),
+}
 POOLS = (*lab.POOLS, PRIVATE)
-JSON = "application/json"
-NEWEST = "3.71"
-_SETTLED = ("available", "error", "error_restoring", "in-use", "gone")
+JSON = 'application/json'
+NEWEST = '3.71'
+_SETTLED = ('available', 'error', 'error_restoring', 'in-use', 'gone')
 _POLL_S = 0.5
 _TIMEOUT_S = 120.0
 
@@ -50,7 +52,7 @@ class Outcome:
     """
 
     http_status: int
-    text: str = ""
+    text: str = ''
     volume: str | None = None
     volume_type: str | None = None
     status: str | None = None
@@ -64,9 +66,11 @@ class Outcome:
 
     def __str__(self) -> str:
         if self.volume is None:
-            return f"{self.http_status} {self.text[:150]}"
-        return (f"{self.http_status} type={self.volume_type} "
-                f"iops={self.limit} {self.status} pool={self.pool}")
+            return f'{self.http_status} {self.text[:150]}'
+        return (
+            f'{self.http_status} type={self.volume_type} '
+            f'iops={self.limit} {self.status} pool={self.pool}'
+        )
 
 
 class Tenant:
@@ -86,8 +90,17 @@ class Tenant:
         self.images = []
         self._lock = threading.Lock()
 
-    def ask(self, method, path, *, body=None, version=NEWEST, data=None,
-            service="block-storage", **headers):
+    def ask(
+        self,
+        method,
+        path,
+        *,
+        body=None,
+        version=NEWEST,
+        data=None,
+        service='block-storage',
+        **headers,
+    ):
         """Send a request to Cinder or Glance; return the answer.
 
         :param body: sent as JSON.
@@ -95,64 +108,111 @@ class Tenant:
         :param version: microversion of Cinder; None for no header.
         :param headers: - is written _; None for no such header.
         """
-        sent = {name.replace("_", "-"): value
-                for name, value in headers.items()}
+        sent = {
+            name.replace('_', '-'): value for name, value in headers.items()
+        }
         if body is not None:
             data = json.dumps(body)
         if data is not None:
-            sent.setdefault("Content-Type", JSON)
-        if version and service == "block-storage":
-            sent["OpenStack-API-Version"] = f"volume {version}"
+            sent.setdefault('Content-Type', JSON)
+        if version and service == 'block-storage':
+            sent['OpenStack-API-Version'] = f'volume {version}'
         return self._session.request(
-            self.url(service) + path, method, data=data, raise_exc=False,
-            headers={name: value for name, value in sent.items()
-                     if value is not None})
+            self.url(service) + path,
+            method,
+            data=data,
+            raise_exc=False,
+            headers={
+                name: value
+                for name, value in sent.items()
+                if value is not None
+            },
+        )
 
     def url(self, service):
         root = self._session.get_endpoint(service_type=service)
-        return (f"{root.rstrip('/')}/v2" if service == "image"
-                else f"{root.partition('/v3')[0]}/v3")
+        return (
+            f'{root.rstrip("/")}/v2'
+            if service == 'image'
+            else f'{root.partition("/v3")[0]}/v3'
+        )
 
     def token(self):
         return self._session.get_token()
 
-    def image(self, *tags, name="functional-bypass", ident=None, data=1024,
-              **properties):
+    def image(
+        self,
+        *tags,
+        name='functional-bypass',
+        ident=None,
+        data=1024,
+        **properties,
+    ):
         """Make an image; return its id."""
-        made = self.ask("POST", "/images", service="image", body={
-            "name": name, "container_format": "bare", "disk_format": "raw",
-            "tags": list(tags), **({"id": ident} if ident else {}),
-            **properties})
+        made = self.ask(
+            'POST',
+            '/images',
+            service='image',
+            body={
+                'name': name,
+                'container_format': 'bare',
+                'disk_format': 'raw',
+                'tags': list(tags),
+                **({'id': ident} if ident else {}),
+                **properties,
+            },
+        )
         made.raise_for_status()
-        ident = made.json()["id"]
+        ident = made.json()['id']
         with self._lock:
             self.images.append(ident)
-        self.ask("PUT", f"/images/{ident}/file", service="image",
-                 data=bytes(data), Content_Type="application/octet-stream",
-                 ).raise_for_status()
+        self.ask(
+            'PUT',
+            f'/images/{ident}/file',
+            service='image',
+            data=bytes(data),
+            Content_Type='application/octet-stream',
+        ).raise_for_status()
         return ident
 
     def change_image(self, image, *changes):
         """Patch an image (RFC 6902)."""
-        self.ask("PATCH", f"/images/{image}", service="image",
-                 data=json.dumps(changes), Content_Type=(
-                     "application/openstack-images-v2.1-json-patch"),
-                 ).raise_for_status()
+        self.ask(
+            'PATCH',
+            f'/images/{image}',
+            service='image',
+            data=json.dumps(changes),
+            Content_Type=('application/openstack-images-v2.1-json-patch'),
+        ).raise_for_status()
 
-    def create(self, *, method="POST", path=None, version=NEWEST, data=None,
-               more=None, headers=None, **volume):
+    def create(
+        self,
+        *,
+        method='POST',
+        path=None,
+        version=NEWEST,
+        data=None,
+        more=None,
+        headers=None,
+        **volume,
+    ):
         """Ask for a volume; return the outcome, as far as it is known.
 
         :param path: below the version; None for the usual one.
         :param data: the body; by default, of ``volume`` and ``more``.
         :param more: other keys beside ``volume``.
         """
-        body = {"volume": {"size": 1, "name": "functional-bypass", **volume},
-                **(more or {})}
+        body = {
+            'volume': {'size': 1, 'name': 'functional-bypass', **volume},
+            **(more or {}),
+        }
         answer = self.ask(
-            method, f"/{self.project}/volumes" if path is None else path,
+            method,
+            f'/{self.project}/volumes' if path is None else path,
             data=json.dumps(body) if data is None else data,
-            version=version, **(headers or {}))
+            version=version,
+            **(headers or {}),
+        )
         return self.outcome(answer)
 
     def outcome(self, answer):
@@ -160,8 +220,8 @@ class Tenant:
         found = Outcome(http_status=answer.status_code, text=answer.text)
         try:
             document = answer.json()
-            made = document.get("volume") or document.get("restore") or {}
-            found.volume = made.get("id") or made.get("volume_id")
+            made = document.get('volume') or document.get('restore') or {}
+            found.volume = made.get('id') or made.get('volume_id')
         except (ValueError, AttributeError, TypeError):
             pass
         if found.volume:
@@ -170,46 +230,76 @@ class Tenant:
         return found
 
     def show(self, volume):
-        answer = self.ask("GET", f"/{self.project}/volumes/{volume}")
+        answer = self.ask('GET', f'/{self.project}/volumes/{volume}')
         if answer.status_code == 404:
-            return {"status": "gone"}
-        return answer.json().get("volume") or {"status": answer.text}
+            return {'status': 'gone'}
+        return answer.json().get('volume') or {'status': answer.text}
 
     def settled(self, volume):
         """A volume once it has settled."""
         deadline = time.monotonic() + _TIMEOUT_S
         while True:
             seen = self.show(volume)
-            if (seen["status"] in _SETTLED
-                    or time.monotonic() > deadline):
+            if seen['status'] in _SETTLED or time.monotonic() > deadline:
                 return seen
             time.sleep(_POLL_S)
 
-    def act(self, volume, action, arguments, *, path=None, method="POST",
-            version=NEWEST, **headers):
+    def act(
+        self,
+        volume,
+        action,
+        arguments,
+        *,
+        path=None,
+        method='POST',
+        version=NEWEST,
+        **headers,
+    ):
         """Ask for an action on a volume; return the answer."""
         return self.ask(
-            method, path or f"/{self.project}/volumes/{volume}/action",
-            body={action: arguments}, version=version, **headers)
+            method,
+            path or f'/{self.project}/volumes/{volume}/action',
+            body={action: arguments},
+            version=version,
+            **headers,
+        )
 
-    def retype(self, volume, new_type, policy="never", **options):
+    def retype(self, volume, new_type, policy='never', **options):
         """Ask for another type; return the outcome when it has settled."""
-        answer = self.act(volume, "os-retype", {
-            "new_type": new_type, "migration_policy": policy}, **options)
-        return Outcome(http_status=answer.status_code, text=answer.text,
-                       volume=volume)
+        answer = self.act(
+            volume,
+            'os-retype',
+            {'new_type': new_type, 'migration_policy': policy},
+            **options,
+        )
+        return Outcome(
+            http_status=answer.status_code, text=answer.text, volume=volume
+        )
 
     def snapshot(self, volume):
-        made = self.ask("POST", f"/{self.project}/snapshots", body={
-            "snapshot": {"volume_id": volume, "name": "functional-bypass",
-                         "force": True}}, version="3.60")
+        made = self.ask(
+            'POST',
+            f'/{self.project}/snapshots',
+            body={
+                'snapshot': {
+                    'volume_id': volume,
+                    'name': 'functional-bypass',
+                    'force': True,
+                }
+            },
+            version='3.60',
+        )
         made.raise_for_status()
-        ident = made.json()["snapshot"]["id"]
+        ident = made.json()['snapshot']['id']
         self.snapshots.append(ident)
         deadline = time.monotonic() + _TIMEOUT_S
-        while (self.ask("GET", f"/{self.project}/snapshots/{ident}").json()[
-                "snapshot"]["status"] != "available"
-                and time.monotonic() < deadline):
+        while (
+            self.ask('GET', f'/{self.project}/snapshots/{ident}').json()[
+                'snapshot'
+            ]['status']
+            != 'available'
+            and time.monotonic() < deadline
+        ):
             time.sleep(_POLL_S)
         return ident
 
@@ -221,9 +311,9 @@ class Tenant:
         for outcome in outcomes:
             if outcome.volume:
                 seen = self.settled(outcome.volume)
-                outcome.status = seen["status"]
-                outcome.volume_type = seen.get("volume_type")
-                outcome.encrypted = seen.get("encrypted")
+                outcome.status = seen['status']
+                outcome.volume_type = seen.get('volume_type')
+                outcome.encrypted = seen.get('encrypted')
                 outcome.limit = limits.get(outcome.volume_type)
         where = pools(self._environment)
         for outcome in outcomes:
@@ -233,17 +323,31 @@ class Tenant:
 
 def pools(environment):
     """{volume: pool}, asked of Ceph."""
-    return {image.removeprefix("volume-"): pool for pool in POOLS
-            for image in subprocess.run(
-                ["rbd", "ls", pool], capture_output=True, text=True,
-                env=environment).stdout.split()}
+    return {
+        image.removeprefix('volume-'): pool
+        for pool in POOLS
+        for image in subprocess.run(
+            ['rbd', 'ls', pool],
+            capture_output=True,
+            text=True,
+            env=environment,
+        ).stdout.split()
+    }
 
 
 def boot_devices(snapshot, **more):
     """The property by which Nova's image names a snapshot."""
-    return json.dumps([{"source_type": "snapshot", "boot_index": 0,
-                        "snapshot_id": snapshot,
-                        "destination_type": "volume", **more}])
+    return json.dumps(
+        [
+            {
+                'source_type': 'snapshot',
+                'boot_index': 0,
+                'snapshot_id': snapshot,
+                'destination_type': 'volume',
+                **more,
+            }
+        ]
+    )
 
 
 def some_id():

@@ -13,15 +13,14 @@ from tests.functional import test_faults
 
 
 class MoreFaultsTest(test_faults.FaultsTest):
-
     def test_3_without_glance_fails_only_what_cinder_fails_alone(self):
         fault = faults_injected.GLANCE_GONE
-        on = self.run_fault(fault, "both", 50)
-        off = self.run_fault(fault, "off", 50)
+        on = self.run_fault(fault, 'both', 50)
+        off = self.run_fault(fault, 'off', 50)
         self.assert_not_worse(fault, on, off)
 
     def test_4_restarts_fail_no_more_creates_than_without_doors(self):
         fault = faults_injected.RESTARTS
-        off = self.run_fault(fault, "off", 40)
-        on = self.run_fault(fault, "both", 40)
+        off = self.run_fault(fault, 'off', 40)
+        on = self.run_fault(fault, 'both', 40)
         self.assert_not_worse(fault, on, off)

@@ -17,10 +17,10 @@ from tests.functional import faults_load
 from tests.functional import glance_proxy
 
 #: As the doors name themselves to Glance.
-DOORS_AGENT = "cinder-tiers"
+DOORS_AGENT = 'cinder-tiers'
 ALL_KINDS = frozenset(faults_load.KINDS)
 #: What the proxy can answer to the doors.
-ANSWERS = (401, 403, 404, 500, "garbage", "silence", "late")
+ANSWERS = (401, 403, 404, 500, 'garbage', 'silence', 'late')
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -72,7 +72,7 @@ class Fault:
 
 @contextlib.contextmanager
 def _stopped(scene: Scene, service: str) -> Iterator[None]:
-    scene.cloud.supervisorctl("stop", service)
+    scene.cloud.supervisorctl('stop', service)
     try:
         yield
     finally:
@@ -86,14 +86,15 @@ def _tokens_revoked(scene: Scene) -> Iterator[None]:
     Glance has seen each token before and would believe it for minutes; a new
     process asks Keystone.
     """
-    with scene.cloud.frozen("cinder-scheduler"):
+    with scene.cloud.frozen('cinder-scheduler'):
         yield
-        scene.cloud.restart("glance-api")
+        scene.cloud.restart('glance-api')
 
 
 @contextlib.contextmanager
-def _answered(scene: Scene, fault: int | str,
-              only_agent: str | None) -> Iterator[None]:
+def _answered(
+    scene: Scene, fault: int | str, only_agent: str | None
+) -> Iterator[None]:
     scene.proxy.inject(fault, only_agent)
     try:
         yield
@@ -124,41 +125,48 @@ def _answered_in_turn(scene: Scene) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _glance_gone(scene: Scene) -> Iterator[None]:
-    with _stopped(scene, "glance-api"):
+    with _stopped(scene, 'glance-api'):
         time.sleep(6)
     time.sleep(3)
-    with scene.cloud.frozen("glance-api"):
+    with scene.cloud.frozen('glance-api'):
         time.sleep(12)
     yield
 
 
 @contextlib.contextmanager
 def _restarts(scene: Scene) -> Iterator[None]:
-    with _stopped(scene, "mariadb"):
+    with _stopped(scene, 'mariadb'):
         time.sleep(3)
     time.sleep(3)
-    with _stopped(scene, "cinder-scheduler"):
+    with _stopped(scene, 'cinder-scheduler'):
         yield
 
 
 def _answers(fault: int | str, *, only_doors: bool) -> Fault:
-    said = {"garbage": "answers garbage", "silence": "never answers",
-            "late": "answers late"}.get(fault, f"answers {fault}")
+    said = {
+        'garbage': 'answers garbage',
+        'silence': 'never answers',
+        'late': 'answers late',
+    }.get(fault, f'answers {fault}')
     return Fault(
-        name=f"Glance {said}" + (", to the doors only" if only_doors else ""),
+        name=f'Glance {said}' + (', to the doors only' if only_doors else ''),
         inject=lambda scene: _answered(
-            scene, fault, DOORS_AGENT if only_doors else None),
+            scene, fault, DOORS_AGENT if only_doors else None
+        ),
         after=0.1 if only_doors else 0.25,
         for_s=None if only_doors else 15.0,
         must_pass=(ALL_KINDS if only_doors else faults_load.WITHOUT_IMAGE),
-        through_proxy=True, is_cold=only_doors, only_doors=only_doors)
+        through_proxy=True,
+        is_cold=only_doors,
+        only_doors=only_doors,
+    )
 
 
 @contextlib.contextmanager
 def _tiers_changed(scene: Scene) -> Iterator[None]:
     """Change tiers all the time, in all ways that Cinder allows."""
     changes = _TierChanges(scene)
-    changes.untag("database")
+    changes.untag('database')
     thread = threading.Thread(target=changes.run)
     thread.start()
     try:
@@ -188,9 +196,10 @@ class _TierChanges:
     def untag(self, name: str) -> None:
         """Take the tags of a tier away, which apply brings back."""
         tier = self._storage.find_type(name, ignore_missing=False)
-        self._later.callback(self._cloud.run, "openstack", "tier", "apply")
+        self._later.callback(self._cloud.run, 'openstack', 'tier', 'apply')
         answer = self._storage.delete(
-            f"/types/{tier.id}/extra_specs/tiers:tags")
+            f'/types/{tier.id}/extra_specs/tiers:tags'
+        )
         if answer.status_code != 404:  # gone since a run that was killed
             answer.raise_for_status()
 
@@ -198,7 +207,7 @@ class _TierChanges:
         """Change tiers until the end is set."""
         try:
             self.end.wait(5)
-            self._cloud.run("openstack", "tier", "apply")
+            self._cloud.run('openstack', 'tier', 'apply')
             for number in itertools.count():
                 if self.end.is_set():
                     return
@@ -209,17 +218,21 @@ class _TierChanges:
     def _short_lived_tier(self, number: int) -> None:
         """A tier above all others, for the same tag."""
         project = self._cloud.member.current_project_id
-        name, is_public = f"fault-{number}", number % 3 == 2
+        name, is_public = f'fault-{number}', number % 3 == 2
         tier = self._storage.create_type(name=name, is_public=is_public)
         # if it has volumes when its time is over
         self._later.callback(self._storage.delete_type, tier.id)
-        specs = {"volume_backend_name": "tier-database", "tiers:name": name,
-                 "tiers:tags": "database",
-                 "tiers:priority": str(100 + number)}
-        path = f"/types/{tier.id}"
+        specs = {
+            'volume_backend_name': 'tier-database',
+            'tiers:name': name,
+            'tiers:tags': 'database',
+            'tiers:priority': str(100 + number),
+        }
+        path = f'/types/{tier.id}'
         for key, value in specs.items():  # one by one, as it is half made
-            self._storage.post(f"{path}/extra_specs",
-                               json={"extra_specs": {key: value}})
+            self._storage.post(
+                f'{path}/extra_specs', json={'extra_specs': {key: value}}
+            )
         for _ in range(15 + number % 4):
             if self.end.is_set():
                 break
@@ -230,45 +243,87 @@ class _TierChanges:
                 self._storage.remove_type_access(tier.id, project)
             self.end.wait(0.1)
         # both refused once it has volumes
-        self._storage.delete(f"{path}/extra_specs/tiers:name")
+        self._storage.delete(f'{path}/extra_specs/tiers:name')
         self._storage.delete(path)
 
 
 FAULTS = (
-    Fault(name="no fault", inject=lambda scene: contextlib.nullcontext(),
-          for_s=None, must_pass=ALL_KINDS),
-    Fault(name="Glance stopped", for_s=12.0,
-          inject=lambda scene: _stopped(scene, "glance-api"),
-          must_pass=faults_load.WITHOUT_IMAGE),
-    Fault(name="Glance frozen",
-          inject=lambda scene: scene.cloud.frozen("glance-api"), for_s=20.0,
-          must_pass=faults_load.WITHOUT_IMAGE),
-    *(_answers(fault, only_doors=False)
-      for fault in (403, 404, 500, "garbage")),
-    *(_answers(fault, only_doors=True)
-      for fault in ANSWERS),
-    Fault(name="token revoked", inject=_tokens_revoked, after=0.0,
-          for_s=None, own_tokens=True,
-          must_pass=faults_load.WITHOUT_IMAGE),
-    Fault(name="database restarted", for_s=5.0,
-          inject=lambda scene: _stopped(scene, "mariadb"),
-          must_pass=frozenset(), spares_kinds=False),
-    Fault(name="scheduler restarted",
-          inject=lambda scene: _stopped(scene, "cinder-scheduler"),
-          for_s=0.0, must_pass=frozenset(), spares_kinds=False),
-    Fault(name="tiers changed", inject=_tiers_changed, after=0.0,
-          for_s=None, must_pass=ALL_KINDS),
+    Fault(
+        name='no fault',
+        inject=lambda scene: contextlib.nullcontext(),
+        for_s=None,
+        must_pass=ALL_KINDS,
+    ),
+    Fault(
+        name='Glance stopped',
+        for_s=12.0,
+        inject=lambda scene: _stopped(scene, 'glance-api'),
+        must_pass=faults_load.WITHOUT_IMAGE,
+    ),
+    Fault(
+        name='Glance frozen',
+        inject=lambda scene: scene.cloud.frozen('glance-api'),
+        for_s=20.0,
+        must_pass=faults_load.WITHOUT_IMAGE,
+    ),
+    *(
+        _answers(fault, only_doors=False)
+        for fault in (403, 404, 500, 'garbage')
+    ),
+    *(_answers(fault, only_doors=True) for fault in ANSWERS),
+    Fault(
+        name='token revoked',
+        inject=_tokens_revoked,
+        after=0.0,
+        for_s=None,
+        own_tokens=True,
+        must_pass=faults_load.WITHOUT_IMAGE,
+    ),
+    Fault(
+        name='database restarted',
+        for_s=5.0,
+        inject=lambda scene: _stopped(scene, 'mariadb'),
+        must_pass=frozenset(),
+        spares_kinds=False,
+    ),
+    Fault(
+        name='scheduler restarted',
+        inject=lambda scene: _stopped(scene, 'cinder-scheduler'),
+        for_s=0.0,
+        must_pass=frozenset(),
+        spares_kinds=False,
+    ),
+    Fault(
+        name='tiers changed',
+        inject=_tiers_changed,
+        after=0.0,
+        for_s=None,
+        must_pass=ALL_KINDS,
+    ),
 )
 
 # Several faults in one run, for tests that have little time.
 EACH_ANSWER = Fault(
-    name="Glance answers wrongly in turn, to the doors only",
-    inject=_answered_in_turn, after=0.05, for_s=None, must_pass=ALL_KINDS,
-    through_proxy=True, is_cold=True, only_doors=True)
+    name='Glance answers wrongly in turn, to the doors only',
+    inject=_answered_in_turn,
+    after=0.05,
+    for_s=None,
+    must_pass=ALL_KINDS,
+    through_proxy=True,
+    is_cold=True,
+    only_doors=True,
+)
 GLANCE_GONE = Fault(
-    name="Glance stopped, then frozen", inject=_glance_gone, for_s=0.0,
-    must_pass=faults_load.WITHOUT_IMAGE)
+    name='Glance stopped, then frozen',
+    inject=_glance_gone,
+    for_s=0.0,
+    must_pass=faults_load.WITHOUT_IMAGE,
+)
 RESTARTS = Fault(
-    name="database and scheduler restarted", inject=_restarts, for_s=0.0,
-    must_pass=frozenset(), spares_kinds=False)
+    name='database and scheduler restarted',
+    inject=_restarts,
+    for_s=0.0,
+    must_pass=frozenset(),
+    spares_kinds=False,
+)
 TIERS_CHANGED = FAULTS[-1]

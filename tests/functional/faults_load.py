@@ -18,19 +18,19 @@ from keystoneauth1.identity import v3
 
 from tests.functional import faults_cloud
 
-TAGGED = "cinder-tiers-guest-database"
-UNTAGGED = "cinder-tiers-guest"
+TAGGED = 'cinder-tiers-guest-database'
+UNTAGGED = 'cinder-tiers-guest'
 #: Kind of create -> (image or None, volume type or None, pool where it lands
 #: with doors on and no fault).
 KINDS = {
-    "tagged image": (TAGGED, None, "tier-database"),
-    "untagged image": (UNTAGGED, None, "tier-general"),
-    "blank": (None, None, "tier-general"),
-    "explicit type": (None, "archive", "tier-archive"),
-    "explicit type, tagged image": (TAGGED, "general", "tier-general"),
+    'tagged image': (TAGGED, None, 'tier-database'),
+    'untagged image': (UNTAGGED, None, 'tier-general'),
+    'blank': (None, None, 'tier-general'),
+    'explicit type': (None, 'archive', 'tier-archive'),
+    'explicit type, tagged image': (TAGGED, 'general', 'tier-general'),
 }
 #: For these Cinder itself never asks Glance.
-WITHOUT_IMAGE = frozenset(("blank", "explicit type"))
+WITHOUT_IMAGE = frozenset(('blank', 'explicit type'))
 
 #: Fewer than the eight threads of cinder-api in the lab, so that no create
 #: waits for another one to be answered.
@@ -64,16 +64,16 @@ class Create:
     began: float
     http_status: int = 0
     post_s: float = 0.0
-    request_id: str = ""
-    answer: str = ""
-    status: str = "none"
+    request_id: str = ''
+    answer: str = ''
+    status: str = 'none'
     total_s: float | None = None
     pool: str | None = None
     volume_type: str | None = None
 
     @property
     def has_failed(self) -> bool:
-        return (self.http_status, self.status) != (202, "available")
+        return (self.http_status, self.status) != (202, 'available')
 
     @property
     def is_on_own_tier(self) -> bool:
@@ -90,15 +90,16 @@ class Load:
         revoked as soon as Cinder has answered.
     """
 
-    def __init__(self, cloud: faults_cloud.Cloud, count: int,
-                 own_tokens: bool = False):
+    def __init__(
+        self, cloud: faults_cloud.Cloud, count: int, own_tokens: bool = False
+    ):
         self._cloud = cloud
         self._count = count
         self._own_tokens = own_tokens
         self._storage = cloud.member.block_storage
         self._session = cloud.member.session
-        self._url = f"{self._storage.get_endpoint()}/volumes"
-        self.prefix = f"fault-{uuid.uuid4().hex[:8]}-"
+        self._url = f'{self._storage.get_endpoint()}/volumes'
+        self.prefix = f'fault-{uuid.uuid4().hex[:8]}-'
         self.creates: list[Create] = []
 
     @property
@@ -106,8 +107,13 @@ class Load:
         """Seconds from the first create to the last, if none is held up."""
         return self._count * _INTERVAL_S
 
-    def run(self, fault: contextlib.AbstractContextManager, *,
-            after_s: float, for_s: float | None) -> list[Create]:
+    def run(
+        self,
+        fault: contextlib.AbstractContextManager,
+        *,
+        after_s: float,
+        for_s: float | None,
+    ) -> list[Create]:
         """Run all creates, and a fault in their midst.
 
         :param fault: it begins when it is entered and ends when it is left.
@@ -139,57 +145,81 @@ class Load:
         """
         self._cloud.delete(self.prefix)
 
-    def _begin(self, clients: concurrent.futures.Executor,
-               ) -> list[concurrent.futures.Future[Create]]:
+    def _begin(
+        self,
+        clients: concurrent.futures.Executor,
+    ) -> list[concurrent.futures.Future[Create]]:
         started = time.monotonic()
-        return [clients.submit(self._create_at, number,
-                               started + number * _INTERVAL_S)
-                for number in range(self._count)]
+        return [
+            clients.submit(
+                self._create_at, number, started + number * _INTERVAL_S
+            )
+            for number in range(self._count)
+        ]
 
     def _create_at(self, number: int, begin: float) -> Create:
         time.sleep(max(0.0, begin - time.monotonic()))
         kind = tuple(KINDS)[number % len(KINDS)]
         image, volume_type, _ = KINDS[kind]
-        body = {"name": f"{self.prefix}{number}", "size": 1}
+        body = {'name': f'{self.prefix}{number}', 'size': 1}
         if image:
-            body["imageRef"] = self._cloud.images[image]
+            body['imageRef'] = self._cloud.images[image]
         if volume_type:
-            body["volume_type"] = volume_type
+            body['volume_type'] = volume_type
         auth = self._new_token() if self._own_tokens else None
-        create = Create(name=body["name"], kind=kind, began=time.time())
+        create = Create(name=body['name'], kind=kind, began=time.time())
         started = time.monotonic()
         try:
             answer = self._session.post(
-                self._url, json={"volume": body}, auth=auth, raise_exc=False,
-                connect_retries=0, status_code_retries=0,
-                timeout=_REQUEST_TIMEOUT_S)
+                self._url,
+                json={'volume': body},
+                auth=auth,
+                raise_exc=False,
+                connect_retries=0,
+                status_code_retries=0,
+                timeout=_REQUEST_TIMEOUT_S,
+            )
         except exceptions.ClientException as problem:
-            create.answer = f"{type(problem).__name__}: {problem}"
+            create.answer = f'{type(problem).__name__}: {problem}'
         else:
             create.http_status = answer.status_code
-            create.request_id = answer.headers.get("x-openstack-request-id",
-                                                   "")
-            create.answer = "" if answer.ok else answer.text
+            create.request_id = answer.headers.get(
+                'x-openstack-request-id', ''
+            )
+            create.answer = '' if answer.ok else answer.text
         create.post_s = time.monotonic() - started
         if auth:
             auth.revoke(self._session)
         return create
 
-    def _new_token(self) -> "_Token":
+    def _new_token(self) -> '_Token':
         cloud = self._cloud.member.config.get_auth_args()
-        return _Token(**{name: cloud[name] for name in (
-            "auth_url", "username", "password", "project_name",
-            "user_domain_id", "project_domain_id")})
+        return _Token(
+            **{
+                name: cloud[name]
+                for name in (
+                    'auth_url',
+                    'username',
+                    'password',
+                    'project_name',
+                    'user_domain_id',
+                    'project_domain_id',
+                )
+            }
+        )
 
     def _wait_for_end(self) -> None:
         """Wait until nothing is being created, or is stuck."""
         last, deadline = -1, time.monotonic() + _STUCK_S
         while time.monotonic() < deadline:
-            answer = self._storage.get("/volumes/detail?status=creating",
-                                       raise_exc=False)
+            answer = self._storage.get(
+                '/volumes/detail?status=creating', raise_exc=False
+            )
             if answer.ok:
-                left = sum(volume["name"].startswith(self.prefix)
-                           for volume in answer.json()["volumes"])
+                left = sum(
+                    volume['name'].startswith(self.prefix)
+                    for volume in answer.json()['volumes']
+                )
                 if left == 0:
                     return
                 if left != last:
@@ -197,20 +227,23 @@ class Load:
             time.sleep(_POLL_S)
 
     def _look_at_volumes(self) -> None:
-        volumes = {volume["name"]: volume for volume in
-                   self._cloud.volumes(self.prefix).values()}
+        volumes = {
+            volume['name']: volume
+            for volume in self._cloud.volumes(self.prefix).values()
+        }
         pools = self._cloud.pools()
         for create in self.creates:
             volume = volumes.get(create.name)
             if volume is None:
                 continue
-            create.status = volume["status"]
-            create.volume_type = volume["volume_type"]
-            create.pool = pools.get(volume["id"])
-            if create.status != "creating":
+            create.status = volume['status']
+            create.volume_type = volume['volume_type']
+            create.pool = pools.get(volume['id'])
+            if create.status != 'creating':
                 # Cinder writes UTC without saying so
                 ended = datetime.datetime.fromisoformat(
-                    f"{volume['updated_at']}+00:00")
+                    f'{volume["updated_at"]}+00:00'
+                )
                 create.total_s = ended.timestamp() - create.began
 
 
@@ -219,5 +252,9 @@ class _Token(v3.Password):
 
     def revoke(self, session) -> None:
         token = self.get_token(session)
-        session.delete(f"{self.auth_url}/auth/tokens", auth=self, headers={
-            "X-Subject-Token": token}, authenticated=True)
+        session.delete(
+            f'{self.auth_url}/auth/tokens',
+            auth=self,
+            headers={'X-Subject-Token': token},
+            authenticated=True,
+        )

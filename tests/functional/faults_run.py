@@ -47,20 +47,37 @@ class Run:
     @property
     def longest_volume_s(self) -> float:
         """Seconds until the volume of one was available, at most."""
-        return max((create.total_s for create in self.creates
-                    if not create.has_failed), default=0.0)
+        return max(
+            (
+                create.total_s
+                for create in self.creates
+                if not create.has_failed
+            ),
+            default=0.0,
+        )
 
     def longest_door_s(self, door: str | None = None) -> float:
         """Seconds that a door took at most, by its own record.
 
         :param door: ``api`` or ``scheduler``; None for both.
         """
-        return max((decision.seconds for decision in self.decisions
-                    if door in (None, decision.door)), default=0.0)
+        return max(
+            (
+                decision.seconds
+                for decision in self.decisions
+                if door in (None, decision.door)
+            ),
+            default=0.0,
+        )
 
 
-def run(cloud: faults_cloud.Cloud, proxy: glance_proxy.GlanceProxy,
-        fault: faults_injected.Fault, doors: str, count: int) -> Run:
+def run(
+    cloud: faults_cloud.Cloud,
+    proxy: glance_proxy.GlanceProxy,
+    fault: faults_injected.Fault,
+    doors: str,
+    count: int,
+) -> Run:
     """Run creates that a fault meets; leave neither volume nor fault.
 
     :param proxy: running.
@@ -69,31 +86,50 @@ def run(cloud: faults_cloud.Cloud, proxy: glance_proxy.GlanceProxy,
     :raises AssertionError: a service does not come back, or a volume cannot
         be deleted.
     """
-    cloud.configure_cinder(faults_cloud.settings(
-        cloud.root / "venv", doors=doors, is_cold=fault.is_cold,
-        glance=proxy.url if fault.through_proxy else None))
+    cloud.configure_cinder(
+        faults_cloud.settings(
+            cloud.root / 'venv',
+            doors=doors,
+            is_cold=fault.is_cold,
+            glance=proxy.url if fault.through_proxy else None,
+        )
+    )
     load = faults_load.Load(cloud, count, fault.own_tokens)
     proxy.counts.clear()
     logs = cloud.log_sizes()
     with contextlib.ExitStack() as later:
-        scene = faults_injected.Scene(cloud=cloud, proxy=proxy, later=(
-            later.enter_context(contextlib.ExitStack())))
+        scene = faults_injected.Scene(
+            cloud=cloud,
+            proxy=proxy,
+            later=(later.enter_context(contextlib.ExitStack())),
+        )
         later.callback(load.clean_up)  # before what the fault leaves behind
-        creates = load.run(fault.inject(scene),
-                           after_s=fault.after * load.seconds,
-                           for_s=fault.for_s)
+        creates = load.run(
+            fault.inject(scene),
+            after_s=fault.after * load.seconds,
+            for_s=fault.for_s,
+        )
         requests = {create.request_id for create in creates}
         return Run(
-            fault=fault.name, doors=doors, creates=tuple(creates),
-            decisions=tuple(decision for decision in cloud.decisions(logs)
-                            if decision.request_id in requests),
+            fault=fault.name,
+            doors=doors,
+            creates=tuple(creates),
+            decisions=tuple(
+                decision
+                for decision in cloud.decisions(logs)
+                if decision.request_id in requests
+            ),
             faulty_answers=sum(
-                number for (agent, answer), number in proxy.counts.items()
-                if answer and agent == faults_injected.DOORS_AGENT))
+                number
+                for (agent, answer), number in proxy.counts.items()
+                if answer and agent == faults_injected.DOORS_AGENT
+            ),
+        )
 
 
-def problems(fault: faults_injected.Fault, on: Run,
-             off: Run | None) -> list[str]:
+def problems(
+    fault: faults_injected.Fault, on: Run, off: Run | None
+) -> list[str]:
     """What the doors made worse, a sentence for each; empty: nothing.
 
     :param on: the run with doors.
@@ -101,37 +137,52 @@ def problems(fault: faults_injected.Fault, on: Run,
         cannot fail.
     """
     found = []
-    for kinds in ([frozenset((kind,)) for kind in faults_load.KINDS]
-                  if fault.spares_kinds else [frozenset(faults_load.KINDS)]):
+    for kinds in (
+        [frozenset((kind,)) for kind in faults_load.KINDS]
+        if fault.spares_kinds
+        else [frozenset(faults_load.KINDS)]
+    ):
         lost = _of_kinds(on.failures, kinds)
         also = _of_kinds(off.failures, kinds) if off else []
         if kinds <= fault.must_pass:
             also = []
         chance = chance_of(
-            len(lost), len(_of_kinds(on.creates, kinds)), len(also),
-            len(_of_kinds(off.creates, kinds)) if off else 0)
+            len(lost),
+            len(_of_kinds(on.creates, kinds)),
+            len(also),
+            len(_of_kinds(off.creates, kinds)) if off else 0,
+        )
         if lost and (not also or chance < LEAST_CHANCE):
             found.append(
-                f"{fault.name}: {len(lost)} creates ({' or '.join(kinds)}) "
-                f"failed with doors {on.doors}, {len(also)} without; one of "
-                f"them: {lost[0]}")
-    waits = [("a decision of the API door", on.longest_door_s("api"), 0.0,
-              MARGIN_S)]
+                f'{fault.name}: {len(lost)} creates ({" or ".join(kinds)}) '
+                f'failed with doors {on.doors}, {len(also)} without; one of '
+                f'them: {lost[0]}'
+            )
+    waits = [
+        ('a decision of the API door', on.longest_door_s('api'), 0.0, MARGIN_S)
+    ]
     if off:
         waits += [
-            ("an answer", on.longest_post_s, off.longest_post_s, MARGIN_S),
-            ("a volume", on.longest_volume_s, off.longest_volume_s,
-             VOLUME_MARGIN_S)]
+            ('an answer', on.longest_post_s, off.longest_post_s, MARGIN_S),
+            (
+                'a volume',
+                on.longest_volume_s,
+                off.longest_volume_s,
+                VOLUME_MARGIN_S,
+            ),
+        ]
     return found + [
-        f"{fault.name}: {what} came after {on_s:.1f} s with doors "
-        f"{on.doors}, after {off_s:.1f} s without; expected at most "
-        f"{BOUND_S:g} + {margin_s:g} s more"
+        f'{fault.name}: {what} came after {on_s:.1f} s with doors '
+        f'{on.doors}, after {off_s:.1f} s without; expected at most '
+        f'{BOUND_S:g} + {margin_s:g} s more'
         for what, on_s, off_s, margin_s in waits
-        if on_s > off_s + BOUND_S + margin_s]
+        if on_s > off_s + BOUND_S + margin_s
+    ]
 
 
-def chance_of(failed: int, total: int, others_failed: int,
-              others_total: int) -> float:
+def chance_of(
+    failed: int, total: int, others_failed: int, others_total: int
+) -> float:
     """The chance that so many fail, or more, where all fail alike.
 
     Fisher's exact test, one-sided.
@@ -149,6 +200,7 @@ def chance_of(failed: int, total: int, others_failed: int,
     ) / math.comb(everything, total)
 
 
-def _of_kinds(creates: Iterable[faults_load.Create],
-              kinds: frozenset[str]) -> list[faults_load.Create]:
+def _of_kinds(
+    creates: Iterable[faults_load.Create], kinds: frozenset[str]
+) -> list[faults_load.Create]:
     return [create for create in creates if create.kind in kinds]

@@ -18,28 +18,35 @@ from openstack import connection
 import testtools
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-LAB_SH = str(REPOSITORY / "devstack" / "lab.sh")
-ADMIN = "cinder-tiers-lab"
-MEMBER = "cinder-tiers-lab-member"
+LAB_SH = str(REPOSITORY / 'devstack' / 'lab.sh')
+ADMIN = 'cinder-tiers-lab'
+MEMBER = 'cinder-tiers-lab-member'
 #: A member of another project.
-OTHER = "cinder-tiers-lab-other"
+OTHER = 'cinder-tiers-lab-other'
 #: Seconds after which both doors know of a change: the longest of the times
 #: for which they remember, by default, and a bit.
 TIERS_ARE_KNOWN_SECONDS = 6
 TAGS_ARE_KNOWN_SECONDS = 11
-POOLS = ("tier-database", "tier-general", "tier-archive")
+POOLS = ('tier-database', 'tier-general', 'tier-archive')
 
 
 def user_environment():
     """The environment of a user who has sourced the lab's openrc."""
     done = subprocess.run(
-        ["bash", "-c", f'. <("{LAB_SH}" openrc) && env -0'],
-        capture_output=True, text=True)
-    if done.returncode or "OS_CLOUD=" not in done.stdout:
-        raise AssertionError("the lab is not up; run devstack/lab.sh up. "
-                             f"It said: {done.stderr.strip()}")
-    return dict(entry.split("=", 1)
-                for entry in done.stdout.split("\0") if "=" in entry)
+        ['bash', '-c', f'. <("{LAB_SH}" openrc) && env -0'],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode or 'OS_CLOUD=' not in done.stdout:
+        raise AssertionError(
+            'the lab is not up; run devstack/lab.sh up. '
+            f'It said: {done.stderr.strip()}'
+        )
+    return dict(
+        entry.split('=', 1)
+        for entry in done.stdout.split('\0')
+        if '=' in entry
+    )
 
 
 def connect(environment, cloud):
@@ -48,9 +55,12 @@ def connect(environment, cloud):
     :param environment: of a user of the lab.
     :param cloud: name in the lab's clouds.yaml.
     """
-    return connection.Connection(config=loader.OpenStackConfig(
-        config_files=[environment["OS_CLIENT_CONFIG_FILE"]],
-        load_envvars=False).get_one(cloud))
+    return connection.Connection(
+        config=loader.OpenStackConfig(
+            config_files=[environment['OS_CLIENT_CONFIG_FILE']],
+            load_envvars=False,
+        ).get_one(cloud)
+    )
 
 
 def holders(environment):
@@ -61,9 +71,13 @@ def holders(environment):
     found = collections.defaultdict(list)
     for pool in POOLS:
         for image in subprocess.run(
-                ["rbd", "ls", pool], check=True, capture_output=True,
-                text=True, env=environment).stdout.split():
-            found[image.removeprefix("volume-")].append(pool)
+            ['rbd', 'ls', pool],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
+        ).stdout.split():
+            found[image.removeprefix('volume-')].append(pool)
     return found
 
 
@@ -73,20 +87,29 @@ def remove_what_cinder_left(environment):
     Cinder 29 keeps such a source as volume-ID.deleted, and when its last clone
     is deleted by the fast path of the RBD driver, forgets it.
     """
+
     def rbd(*words):
-        return subprocess.run(("rbd", *words), check=True, text=True,
-                              capture_output=True, env=environment).stdout
+        return subprocess.run(
+            ('rbd', *words),
+            check=True,
+            text=True,
+            capture_output=True,
+            env=environment,
+        ).stdout
 
     for pool in POOLS:
-        for image in rbd("ls", pool).split():
-            spec = f"{pool}/{image}"
-            if image.endswith(".deleted") and not rbd(
-                    "children", "--all", spec).split():
-                for snapshot in json.loads(rbd("snap", "ls", spec, "--format",
-                                               "json")):
-                    rbd("snap", "unprotect", f"{spec}@{snapshot['name']}")
-                rbd("snap", "purge", "--no-progress", spec)
-                rbd("rm", "--no-progress", spec)
+        for image in rbd('ls', pool).split():
+            spec = f'{pool}/{image}'
+            if (
+                image.endswith('.deleted')
+                and not rbd('children', '--all', spec).split()
+            ):
+                for snapshot in json.loads(
+                    rbd('snap', 'ls', spec, '--format', 'json')
+                ):
+                    rbd('snap', 'unprotect', f'{spec}@{snapshot["name"]}')
+                rbd('snap', 'purge', '--no-progress', spec)
+                rbd('rm', '--no-progress', spec)
 
 
 def wait_until_tiers_are_known():
@@ -110,51 +133,65 @@ class LabTestCase(testtools.TestCase):
         """Run a command; return (standard output, standard error)."""
         environment = {**self.environment, **variables}
         if cloud:
-            environment["OS_CLOUD"] = cloud
-        done = subprocess.run(argv, capture_output=True, text=True,
-                              env=environment, timeout=900)
+            environment['OS_CLOUD'] = cloud
+        done = subprocess.run(
+            argv, capture_output=True, text=True, env=environment, timeout=900
+        )
         if done.returncode != expect:
-            self.fail(f"{' '.join(argv)} ended with {done.returncode}, "
-                      f"expected {expect}:\n{done.stdout}\n{done.stderr}")
+            self.fail(
+                f'{" ".join(argv)} ended with {done.returncode}, '
+                f'expected {expect}:\n{done.stdout}\n{done.stderr}'
+            )
         return done.stdout, done.stderr
 
     def ask(self, *argv, **options):
         """Run a command that answers with JSON."""
-        return json.loads(self.run_command(*argv, "-f", "json", **options)[0])
+        return json.loads(self.run_command(*argv, '-f', 'json', **options)[0])
 
     def unique_name(self, what):
-        return f"functional-{what}-{uuid.uuid4().hex[:8]}"
+        return f'functional-{what}-{uuid.uuid4().hex[:8]}'
 
     def create_volume(self, *options, cloud=MEMBER):
         """Create a volume of 1 GiB; return its id when it is available."""
-        volume = self.ask("openstack", "volume", "create", "--size", "1",
-                          *options, self.unique_name("volume"), cloud=cloud)
-        self.addCleanup(self.delete_volume, volume["id"])
-        self.wait_for_volume(volume["id"])
-        return volume["id"]
+        volume = self.ask(
+            'openstack',
+            'volume',
+            'create',
+            '--size',
+            '1',
+            *options,
+            self.unique_name('volume'),
+            cloud=cloud,
+        )
+        self.addCleanup(self.delete_volume, volume['id'])
+        self.wait_for_volume(volume['id'])
+        return volume['id']
 
     def delete_volume(self, volume):
-        self.run_command("openstack", "volume", "delete", "--force", volume)
+        self.run_command('openstack', 'volume', 'delete', '--force', volume)
         deadline = time.monotonic() + 180
         while self.pool_of(volume) and time.monotonic() < deadline:
             time.sleep(1)
         self.assertIsNone(self.pool_of(volume))
 
-    def wait_for_volume(self, volume, wanted="available"):
+    def wait_for_volume(self, volume, wanted='available'):
         deadline = time.monotonic() + 240
         while True:
-            status = self.ask("openstack", "volume", "show",
-                              volume)["status"]
+            status = self.ask('openstack', 'volume', 'show', volume)['status']
             if status == wanted:
                 return
-            if status.startswith("error") or time.monotonic() > deadline:
-                self.fail(f"volume {volume} is {status}, expected {wanted}")
+            if status.startswith('error') or time.monotonic() > deadline:
+                self.fail(f'volume {volume} is {status}, expected {wanted}')
             time.sleep(1)
 
     def pool_of(self, volume):
         """The pool that holds a volume's RBD image, asked of Ceph."""
-        holders = [pool for pool in POOLS if f"volume-{volume}" in
-                   self.run_command("rbd", "ls", pool)[0].split()]
+        holders = [
+            pool
+            for pool in POOLS
+            if f'volume-{volume}'
+            in self.run_command('rbd', 'ls', pool)[0].split()
+        ]
         self.assertLess(len(holders), 2)
         return holders[0] if holders else None
 
@@ -164,14 +201,17 @@ class LabTestCase(testtools.TestCase):
 
     def services(self):
         """{name: {state, pid, memory_mib, log_line}} of the lab."""
-        done = subprocess.run([LAB_SH, "status", "-f", "json"],
-                              capture_output=True, text=True,
-                              env=self.environment)
-        return {row.pop("name"): row for row in json.loads(done.stdout)}
+        done = subprocess.run(
+            [LAB_SH, 'status', '-f', 'json'],
+            capture_output=True,
+            text=True,
+            env=self.environment,
+        )
+        return {row.pop('name'): row for row in json.loads(done.stdout)}
 
     @property
     def root(self):
-        return pathlib.Path(self.environment["CINDER_TIERS_LAB"])
+        return pathlib.Path(self.environment['CINDER_TIERS_LAB'])
 
 
 def change_cinder_for_class(test_class, text, *services):
@@ -182,16 +222,20 @@ def change_cinder_for_class(test_class, text, *services):
     :param services: what is restarted, then and at the end.
     """
     environment = user_environment()
-    root = pathlib.Path(environment["CINDER_TIERS_LAB"])
-    file = root / "etc" / "cinder.d" / "functional-test.conf"
+    root = pathlib.Path(environment['CINDER_TIERS_LAB'])
+    file = root / 'etc' / 'cinder.d' / 'functional-test.conf'
 
     def restart():
-        subprocess.run([LAB_SH, "restart", *services], check=True,
-                       capture_output=True, env=environment)
+        subprocess.run(
+            [LAB_SH, 'restart', *services],
+            check=True,
+            capture_output=True,
+            env=environment,
+        )
 
     test_class.addClassCleanup(restart)
     test_class.addClassCleanup(file.unlink)
-    file.write_text(text.format(venv=root / "venv"))
+    file.write_text(text.format(venv=root / 'venv'))
     restart()
 
 
@@ -201,12 +245,12 @@ def started_at(pid):
     It tells a process from a later one that was given the same pid.
     """
     try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
     # proc(5): the state is field 3, the time is field 22.
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])
+    fields = stat.rpartition(')')[2].split()
+    return None if fields[0] in 'ZX' else int(fields[19])
 
 
 def kill(pid, number):

@@ -11,12 +11,15 @@ import uuid
 
 import yaml
 
-TABLE = (pathlib.Path(__file__).resolve().parents[1] / "cases"
-         / "placement_in_the_lab.yaml")
-CLIENTS = ("cinderclient", "osc", "openstacksdk", "nova")
-CLOUDS = ("admin", "member", "other")
-_CASE_KEYS = {"when", "by", "image", "type", "source", "snapshot", "then"}
-_MARK = "functional-"
+TABLE = (
+    pathlib.Path(__file__).resolve().parents[1]
+    / 'cases'
+    / 'placement_in_the_lab.yaml'
+)
+CLIENTS = ('cinderclient', 'osc', 'openstacksdk', 'nova')
+CLOUDS = ('admin', 'member', 'other')
+_CASE_KEYS = {'when', 'by', 'image', 'type', 'source', 'snapshot', 'then'}
+_MARK = 'functional-'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,8 +47,9 @@ class Row:
     @property
     def __name__(self) -> str:
         """For ddt: the end of the test's name."""
-        return f"{self.when}_{self.client}_{self.who}".replace(
-            " ", "_").replace(",", "")
+        return f'{self.when}_{self.client}_{self.who}'.replace(
+            ' ', '_'
+        ).replace(',', '')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -66,27 +70,41 @@ def read_table(text: str) -> Table:
     """
     content = yaml.safe_load(text)
     rows = []
-    for case in content["cases"]:
-        if case.keys() - _CASE_KEYS or not case.keys() >= {"when", "then"}:
-            raise ValueError(f"{case}: expected the keys {_CASE_KEYS}")
-        for who, clients in case["by"].items():
+    for case in content['cases']:
+        if case.keys() - _CASE_KEYS or not case.keys() >= {'when', 'then'}:
+            raise ValueError(f'{case}: expected the keys {_CASE_KEYS}')
+        for who, clients in case['by'].items():
             for client in clients:
                 if client not in CLIENTS or who not in CLOUDS:
-                    raise ValueError(f"{case['when']}: found {client} of "
-                                     f"{who}, expected {CLIENTS} of {CLOUDS}")
-                rows.append(Row(
-                    when=case["when"], who=who, client=client,
-                    image=case.get("image"), volume_type=case.get("type"),
-                    source=case.get("source"), snapshot=case.get("snapshot"),
-                    then=case["then"]))
+                    raise ValueError(
+                        f'{case["when"]}: found {client} of '
+                        f'{who}, expected {CLIENTS} of {CLOUDS}'
+                    )
+                rows.append(
+                    Row(
+                        when=case['when'],
+                        who=who,
+                        client=client,
+                        image=case.get('image'),
+                        volume_type=case.get('type'),
+                        source=case.get('source'),
+                        snapshot=case.get('snapshot'),
+                        then=case['then'],
+                    )
+                )
     names = [row.__name__ for row in rows]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"twice in the table: {twice}")
-    return Table(types=content["types"], images=content["images"],
-                 sources=content["sources"], rows=tuple(rows))
+        raise ValueError(f'twice in the table: {twice}')
+    return Table(
+        types=content['types'],
+        images=content['images'],
+        sources=content['sources'],
+        rows=tuple(rows),
+    )
 
 
 #: With the names of this run.
-TABLE_OF_RUN = read_table(TABLE.read_text("utf-8").replace(
-    _MARK, f"{_MARK}{uuid.uuid4().hex[:8]}-"))
+TABLE_OF_RUN = read_table(
+    TABLE.read_text('utf-8').replace(_MARK, f'{_MARK}{uuid.uuid4().hex[:8]}-')
+)

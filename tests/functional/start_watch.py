@@ -23,9 +23,9 @@ import time
 
 _PAUSE_SECONDS = 0.002
 _LIST_SECONDS = 0.5
-_START = re.compile(rb"@start ([0-9]{1,6})")
+_START = re.compile(rb'@start ([0-9]{1,6})')
 # What tells the guest: any of its framed lines.
-_GUEST = re.compile(rb"@ctiers [0-9a-f]{16} [0-9a-f]+ (g[0-9]+) ")
+_GUEST = re.compile(rb'@ctiers [0-9a-f]{16} [0-9a-f]+ (g[0-9]+) ')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,10 @@ class Start:
 
 
 class _Console:
-
     def __init__(self, path, since_seconds):
-        self._file = path.open("rb", buffering=0)
-        self._rest = b""
-        self._guest = "?"
+        self._file = path.open('rb', buffering=0)
+        self._rest = b''
+        self._guest = '?'
         self._looked_at = since_seconds
 
     def look(self):
@@ -58,13 +57,17 @@ class _Console:
         before, self._looked_at = self._looked_at, time.monotonic()
         text = self._file.read()
         seen_at = time.monotonic()
-        *lines, self._rest = (self._rest + text).split(b"\n")
+        *lines, self._rest = (self._rest + text).split(b'\n')
         for line in lines:
             if found := _GUEST.search(line):
                 self._guest = found[1].decode()
             elif found := _START.search(line):
-                yield Start(guest=self._guest, slot=int(found[1]),
-                            seconds=seen_at, since_seconds=before)
+                yield Start(
+                    guest=self._guest,
+                    slot=int(found[1]),
+                    seconds=seen_at,
+                    since_seconds=before,
+                )
 
     def close(self):
         self._file.close()
@@ -98,8 +101,9 @@ class StartWatch:
 
     def of_slot(self, number):
         """{guest: its last start in the slot, a ``Start``}"""
-        return {start.guest: start for start in self.starts
-                if start.slot == number}
+        return {
+            start.guest: start for start in self.starts if start.slot == number
+        }
 
     def _watch(self):
         # Of this thread alone. The machine is busy just when it matters. Who
@@ -119,11 +123,12 @@ class StartWatch:
             console.close()
 
     def _list(self, known, before):
-        found = set(self._folder.glob("*/console.log"))
+        found = set(self._folder.glob('*/console.log'))
         for path in known.keys() - found:
             known[path].close()
-        return {path: known.get(path) or _Console(path, before)
-                for path in found}
+        return {
+            path: known.get(path) or _Console(path, before) for path in found
+        }
 
 
 def skew_seconds(starts):
@@ -138,18 +143,25 @@ def skew_seconds(starts):
 
 def main(folder):
     """Print starts as they come, and the skew of each slot at the end."""
+
     def told(start):
-        print(f"{start.guest} slot {start.slot}: {start.seconds:.4f} s, not"
-              f" before {start.since_seconds:.4f}", flush=True)
+        print(
+            f'{start.guest} slot {start.slot}: {start.seconds:.4f} s, not'
+            f' before {start.since_seconds:.4f}',
+            flush=True,
+        )
+
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     with StartWatch(folder, told) as watch:
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
     for number in sorted({start.slot for start in watch.starts}):
         found = watch.of_slot(number).values()
         skew, more = skew_seconds(found)
-        print(f"slot {number}: {len(found)} guests within {1000 * skew:.1f}"
-              f" ms, at most {1000 * (skew + more):.1f}")
+        print(
+            f'slot {number}: {len(found)} guests within {1000 * skew:.1f}'
+            f' ms, at most {1000 * (skew + more):.1f}'
+        )
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     main(sys.argv[1])

@@ -19,22 +19,24 @@ from tests.functional import bypasses
 
 LIMITED = bypasses.LIMITED
 STEPS = {
-    "image_that_named_a_snapshot": lambda attempts: attempts.image_changed(
-        "block_device_mapping", bypass_cases.Of("boot devices")),
-    "image_that_named_a_type": lambda attempts: attempts.image_changed(
-        "cinder_img_volume_type", "archive"),
-    "metadata_private": lambda attempts: attempts.image_of_metadata(
-        bypasses.PRIVATE),
-    "groups": bypass_steps.Attempts.groups,
-    "image_appears": bypass_steps.Attempts.image_appears,
-    "transfer": bypass_steps.Attempts.transfer,
-    "key_of_image": bypass_steps.Attempts.key_of_image,
+    'image_that_named_a_snapshot': lambda attempts: attempts.image_changed(
+        'block_device_mapping', bypass_cases.Of('boot devices')
+    ),
+    'image_that_named_a_type': lambda attempts: attempts.image_changed(
+        'cinder_img_volume_type', 'archive'
+    ),
+    'metadata_private': lambda attempts: attempts.image_of_metadata(
+        bypasses.PRIVATE
+    ),
+    'groups': bypass_steps.Attempts.groups,
+    'image_appears': bypass_steps.Attempts.image_appears,
+    'transfer': bypass_steps.Attempts.transfer,
+    'key_of_image': bypass_steps.Attempts.key_of_image,
 }
 
 
 @ddt.ddt
 class BypassesTest(testtools.TestCase):
-
     #: {name: what is tried in several requests}
     STEPS = STEPS
 
@@ -53,8 +55,9 @@ class BypassesTest(testtools.TestCase):
             logs = world.cloud.log_sizes()
             attempts.unknown_images()
             cls.errors = world.errors_logged(logs)
-            cls.steps = {name: step(attempts)
-                         for name, step in cls.STEPS.items()}
+            cls.steps = {
+                name: step(attempts) for name, step in cls.STEPS.items()
+            }
 
     def assert_holds(self, outcome, wanted=None):
         """Refused, or where and what the tenant may have.
@@ -65,11 +68,16 @@ class BypassesTest(testtools.TestCase):
             self.assertTrue(outcome.is_refused, outcome)
             return
         self.assertNotEqual(bypasses.PRIVATE, outcome.pool, outcome)
-        self.assertIn(outcome.volume_type,
-                      [wanted] if wanted else bypasses.TIERS, outcome)
+        self.assertIn(
+            outcome.volume_type,
+            [wanted] if wanted else bypasses.TIERS,
+            outcome,
+        )
         self.assertEqual(
-            ("available", *bypasses.TIERS[outcome.volume_type]),
-            (outcome.status, outcome.pool, outcome.limit), outcome)
+            ('available', *bypasses.TIERS[outcome.volume_type]),
+            (outcome.status, outcome.pool, outcome.limit),
+            outcome,
+        )
 
     @ddt.data(*bypass_cases.CREATES)
     def test_create(self, name):
@@ -86,30 +94,32 @@ class BypassesTest(testtools.TestCase):
 
     def test_nothing_is_on_a_private_tier_where_no_tier_is_decided(self):
         for outcome in self.without_fallback:
-            self.assertEqual((202, "available"), (
-                outcome.http_status, outcome.status), outcome)
+            self.assertEqual(
+                (202, 'available'),
+                (outcome.http_status, outcome.status),
+                outcome,
+            )
             self.assertNotEqual(bypasses.PRIVATE, outcome.pool, outcome)
 
     def test_an_image_that_has_changed_meanwhile_sheds_no_type(self):
-        for name in ("image_that_named_a_snapshot",
-                     "image_that_named_a_type"):
+        for name in ('image_that_named_a_snapshot', 'image_that_named_a_type'):
             for outcome in self.steps[name]:
                 self.assert_holds(outcome)
 
     def test_image_metadata_that_a_member_writes_sheds_no_type(self):
-        for outcome in self.steps["metadata_private"]:
+        for outcome in self.steps['metadata_private']:
             self.assert_holds(outcome)
 
     def test_a_volume_of_a_group_is_on_a_tier(self):
-        for outcome in self.steps["groups"]:
+        for outcome in self.steps['groups']:
             self.assert_holds(outcome)
 
     def test_a_volume_of_a_private_tier_cannot_be_accepted(self):
-        for outcome in self.steps["transfer"]:
+        for outcome in self.steps['transfer']:
             self.assertTrue(outcome.is_refused, outcome)
 
     def test_an_image_that_appears_is_followed(self):
-        before, after = self.steps["image_appears"]
+        before, after = self.steps['image_appears']
         self.assertEqual((400, None), (before.http_status, before.volume))
         self.assert_holds(after, LIMITED)
 
@@ -117,6 +127,10 @@ class BypassesTest(testtools.TestCase):
         self.assertEqual([], self.errors)
 
     def test_an_image_with_a_key_makes_no_volume_without(self):
-        for outcome in self.steps["key_of_image"]:
-            self.assertTrue(outcome.is_refused or outcome.encrypted
-                            or outcome.pool is None, outcome)
+        for outcome in self.steps['key_of_image']:
+            self.assertTrue(
+                outcome.is_refused
+                or outcome.encrypted
+                or outcome.pool is None,
+                outcome,
+            )

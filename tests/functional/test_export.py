@@ -11,7 +11,7 @@ import yaml
 
 from tests.functional import lab
 
-FOREIGN = "functional-foreign"
+FOREIGN = 'functional-foreign'
 #: A backend that somebody set up for a pool of theirs.
 BACKEND = """[DEFAULT]
 enabled_backends = {backends},{name}
@@ -25,97 +25,143 @@ rbd_user = cinder
 
 
 class ExportTestCase(lab.LabTestCase):
-
     def setUp(self):
         super().setUp()
-        self.catalog = pathlib.Path(self.environment["CINDER_TIERS_CATALOG"])
+        self.catalog = pathlib.Path(self.environment['CINDER_TIERS_CATALOG'])
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.path = str(self.folder / "tiers.yaml")
+        self.path = str(self.folder / 'tiers.yaml')
 
     def export(self):
         """Export, and return the content of the file."""
-        self.run_command("openstack", "tier", "export", "--out", self.path,
-                         "--force")
+        self.run_command(
+            'openstack', 'tier', 'export', '--out', self.path, '--force'
+        )
         return yaml.safe_load(pathlib.Path(self.path).read_text())
 
     def assert_nothing_to_do(self):
-        self.assertEqual([], self.ask("openstack", "tier", "validate",
-                                      self.path))
-        self.assertEqual([], self.ask("openstack", "tier", "plan",
-                                      "--catalog", self.path))
+        self.assertEqual(
+            [], self.ask('openstack', 'tier', 'validate', self.path)
+        )
+        self.assertEqual(
+            [], self.ask('openstack', 'tier', 'plan', '--catalog', self.path)
+        )
 
 
 class ExportTest(ExportTestCase):
-
     def test_the_tiers_of_the_lab_come_back(self):
-        self.run_command("openstack", "tier", "apply")
+        self.run_command('openstack', 'tier', 'apply')
         found = self.export()
         self.assert_nothing_to_do()
         declared = yaml.safe_load(self.catalog.read_text())
-        self.assertEqual(declared["follow_image_types"],
-                         found["follow_image_types"])
-        self.assertEqual("images", found["clusters"]["ceph"]["images_pool"])
-        for name, tier in declared["tiers"].items():
-            exported = found["tiers"][name]
-            self.assertNotIn("take_over", exported)
-            for key in ("description", "tags", "priority", "fallback"):
+        self.assertEqual(
+            declared['follow_image_types'], found['follow_image_types']
+        )
+        self.assertEqual('images', found['clusters']['ceph']['images_pool'])
+        for name, tier in declared['tiers'].items():
+            exported = found['tiers'][name]
+            self.assertNotIn('take_over', exported)
+            for key in ('description', 'tags', 'priority', 'fallback'):
                 self.assertEqual(tier.get(key), exported.get(key))
-            for key in ("cluster", "pool", "device_class", "pg_num",
-                        "erasure_coded"):
-                self.assertEqual(tier["rbd"].get(key),
-                                 exported["rbd"].get(key))
+            for key in (
+                'cluster',
+                'pool',
+                'device_class',
+                'pg_num',
+                'erasure_coded',
+            ):
+                self.assertEqual(
+                    tier['rbd'].get(key), exported['rbd'].get(key)
+                )
 
     def test_settings_of_pools_and_osds_come_back(self):
         content = yaml.safe_load(self.catalog.read_text())
-        content["tiers"]["general"]["rbd"].update(
-            pool_options={"compression_mode": "passive"},
-            osd_options={"osd_max_scrubs": 2},
-            rbd_options={"rbd_readahead_max_bytes": 65536})
-        declared = self.folder / "declared.yaml"
+        content['tiers']['general']['rbd'].update(
+            pool_options={'compression_mode': 'passive'},
+            osd_options={'osd_max_scrubs': 2},
+            rbd_options={'rbd_readahead_max_bytes': 65536},
+        )
+        declared = self.folder / 'declared.yaml'
         declared.write_text(yaml.safe_dump(content, sort_keys=False))
         self.addCleanup(self.forget_settings)
-        self.run_command("openstack", "tier", "apply", "--catalog",
-                         str(declared))
-        found = self.export()["tiers"]
-        for key in ("pool_options", "osd_options", "rbd_options"):
-            self.assertEqual(content["tiers"]["general"]["rbd"][key],
-                             found["general"]["rbd"][key])
+        self.run_command(
+            'openstack', 'tier', 'apply', '--catalog', str(declared)
+        )
+        found = self.export()['tiers']
+        for key in ('pool_options', 'osd_options', 'rbd_options'):
+            self.assertEqual(
+                content['tiers']['general']['rbd'][key],
+                found['general']['rbd'][key],
+            )
         # The same OSDs serve it.
-        self.assertEqual({"osd_max_scrubs": 2},
-                         found["archive"]["rbd"]["osd_options"])
+        self.assertEqual(
+            {'osd_max_scrubs': 2}, found['archive']['rbd']['osd_options']
+        )
         self.assert_nothing_to_do()
 
     def forget_settings(self):
-        self.run_command("ceph", "osd", "pool", "set", "tier-general",
-                         "compression_mode", "unset")
-        self.run_command("rbd", "config", "pool", "remove", "tier-general",
-                         "rbd_readahead_max_bytes")
-        self.run_command("ceph", "config", "rm", "osd/class:hdd",
-                         "osd_max_scrubs")
+        self.run_command(
+            'ceph',
+            'osd',
+            'pool',
+            'set',
+            'tier-general',
+            'compression_mode',
+            'unset',
+        )
+        self.run_command(
+            'rbd',
+            'config',
+            'pool',
+            'remove',
+            'tier-general',
+            'rbd_readahead_max_bytes',
+        )
+        self.run_command(
+            'ceph', 'config', 'rm', 'osd/class:hdd', 'osd_max_scrubs'
+        )
 
     def test_a_tier_that_lost_its_marks_is_somebody_elses(self):
-        self.addCleanup(self.run_command, "openstack", "tier", "apply")
-        self.addCleanup(self.run_command, "openstack", "volume", "type",
-                        "set", "--property", "tiers:name=archive", "archive")
+        self.addCleanup(self.run_command, 'openstack', 'tier', 'apply')
+        self.addCleanup(
+            self.run_command,
+            'openstack',
+            'volume',
+            'type',
+            'set',
+            '--property',
+            'tiers:name=archive',
+            'archive',
+        )
         self.run_command(
-            "openstack", "volume", "type", "unset", "--property",
-            "tiers:name", "--property", "tiers:tags", "--property",
-            "tiers:priority", "archive")
-        archive = self.export()["tiers"]["archive"]
-        self.assertIs(False, archive["take_over"])
-        self.assertNotIn("tags", archive)
-        self.assertEqual(("tier-archive", {"k": 2, "m": 1}),
-                         (archive["rbd"]["pool"],
-                          archive["rbd"]["erasure_coded"]))
+            'openstack',
+            'volume',
+            'type',
+            'unset',
+            '--property',
+            'tiers:name',
+            '--property',
+            'tiers:tags',
+            '--property',
+            'tiers:priority',
+            'archive',
+        )
+        archive = self.export()['tiers']['archive']
+        self.assertIs(False, archive['take_over'])
+        self.assertNotIn('tags', archive)
+        self.assertEqual(
+            ('tier-archive', {'k': 2, 'm': 1}),
+            (archive['rbd']['pool'], archive['rbd']['erasure_coded']),
+        )
         self.assert_nothing_to_do()
 
     def test_a_file_that_exists_is_left_as_it_is(self):
         target = pathlib.Path(self.path)
-        target.write_text("mine")
-        _, errors = self.run_command("openstack", "tier", "export", "--out",
-                                     self.path, expect=1)
-        self.assertIn("--force", errors)
-        self.assertEqual("mine", target.read_text())
+        target.write_text('mine')
+        _, errors = self.run_command(
+            'openstack', 'tier', 'export', '--out', self.path, expect=1
+        )
+        self.assertIn('--force', errors)
+        self.assertEqual('mine', target.read_text())
 
 
 class ForeignBackendTest(ExportTestCase):
@@ -127,95 +173,161 @@ class ForeignBackendTest(ExportTestCase):
         environment = lab.user_environment()
 
         def run(*argv):
-            return subprocess.run(argv, check=True, capture_output=True,
-                                  text=True, env=environment).stdout
+            return subprocess.run(
+                argv,
+                check=True,
+                capture_output=True,
+                text=True,
+                env=environment,
+            ).stdout
 
-        run("ceph", "osd", "pool", "create", FOREIGN, "8", "8", "replicated",
-            "replicated_rule")
-        cls.addClassCleanup(run, "ceph", "osd", "pool", "delete", FOREIGN,
-                            FOREIGN, "--yes-i-really-really-mean-it")
-        run("ceph", "osd", "pool", "application", "enable", FOREIGN, "rbd")
-        held, = json.loads(run("ceph", "auth", "get", "client.cinder", "-f",
-                               "json"))
+        run(
+            'ceph',
+            'osd',
+            'pool',
+            'create',
+            FOREIGN,
+            '8',
+            '8',
+            'replicated',
+            'replicated_rule',
+        )
+        cls.addClassCleanup(
+            run,
+            'ceph',
+            'osd',
+            'pool',
+            'delete',
+            FOREIGN,
+            FOREIGN,
+            '--yes-i-really-really-mean-it',
+        )
+        run('ceph', 'osd', 'pool', 'application', 'enable', FOREIGN, 'rbd')
+        (held,) = json.loads(
+            run('ceph', 'auth', 'get', 'client.cinder', '-f', 'json')
+        )
 
         def set_caps(more):
             caps = []
-            for daemon, text in held["caps"].items():
-                caps += [daemon, text if daemon == "mon" else text + more]
-            run("ceph", "auth", "caps", "client.cinder", *caps)
+            for daemon, text in held['caps'].items():
+                caps += [daemon, text if daemon == 'mon' else text + more]
+            run('ceph', 'auth', 'caps', 'client.cinder', *caps)
 
-        set_caps(f", profile rbd pool={FOREIGN}")
-        cls.addClassCleanup(set_caps, "")
-        venv = pathlib.Path(environment["CINDER_TIERS_LAB"]) / "venv" / "bin"
-        etc = pathlib.Path(environment["CINDER_TIERS_LAB"]) / "etc"
+        set_caps(f', profile rbd pool={FOREIGN}')
+        cls.addClassCleanup(set_caps, '')
+        venv = pathlib.Path(environment['CINDER_TIERS_LAB']) / 'venv' / 'bin'
+        etc = pathlib.Path(environment['CINDER_TIERS_LAB']) / 'etc'
         # Runs after the restart without the backend.
         cls.addClassCleanup(
-            run, str(venv / "cinder-manage"), "--config-file",
-            str(etc / "cinder.conf"), "service", "remove", "cinder-volume",
-            f"cinder-tiers-lab@{FOREIGN}")
+            run,
+            str(venv / 'cinder-manage'),
+            '--config-file',
+            str(etc / 'cinder.conf'),
+            'service',
+            'remove',
+            'cinder-volume',
+            f'cinder-tiers-lab@{FOREIGN}',
+        )
         # The lab's backends are called as their pools.
-        lab.change_cinder_for_class(cls, BACKEND.format(
-            name=FOREIGN, conf=environment["CEPH_CONF"],
-            backends=",".join(lab.POOLS)), "cinder-volume")
+        lab.change_cinder_for_class(
+            cls,
+            BACKEND.format(
+                name=FOREIGN,
+                conf=environment['CEPH_CONF'],
+                backends=','.join(lab.POOLS),
+            ),
+            'cinder-volume',
+        )
 
     def setUp(self):
         super().setUp()
         self.admin = lab.connect(self.environment, lab.ADMIN)
-        self.name = self.unique_name("type")
+        self.name = self.unique_name('type')
         made = self.admin.block_storage.create_type(
-            name=self.name, is_public=False, description="theirs",
-            extra_specs={"volume_backend_name": FOREIGN})
+            name=self.name,
+            is_public=False,
+            description='theirs',
+            extra_specs={'volume_backend_name': FOREIGN},
+        )
         self.addCleanup(self.admin.block_storage.delete_type, made)
         project = self.admin.current_project_id
         self.admin.block_storage.add_type_access(made, project)
         self.project = project
 
     def test_it_is_declared_and_left_alone(self):
-        tier = self.export()["tiers"][self.name]
+        tier = self.export()['tiers'][self.name]
         self.assertEqual(
-            {"take_over": False, "description": "theirs",
-             "access": [self.project], "backend": FOREIGN,
-             "rbd": {"cluster": "ceph", "pool": FOREIGN, "pg_num": 8,
-                     "replicated": {"size": 3}}}, tier)
+            {
+                'take_over': False,
+                'description': 'theirs',
+                'access': [self.project],
+                'backend': FOREIGN,
+                'rbd': {
+                    'cluster': 'ceph',
+                    'pool': FOREIGN,
+                    'pg_num': 8,
+                    'replicated': {'size': 3},
+                },
+            },
+            tier,
+        )
         self.assert_nothing_to_do()
-        finding, = [one for one in self.ask(
-            "openstack", "tier", "audit", "--catalog", self.path)
-            if one["Object"] == f"tier {self.name}"]
-        self.assertEqual("not applicable", finding["State"])
-        text, _ = self.run_command("openstack", "tier", "backend-config",
-                                   "--catalog", self.path)
+        (finding,) = [
+            one
+            for one in self.ask(
+                'openstack', 'tier', 'audit', '--catalog', self.path
+            )
+            if one['Object'] == f'tier {self.name}'
+        ]
+        self.assertEqual('not applicable', finding['State'])
+        text, _ = self.run_command(
+            'openstack', 'tier', 'backend-config', '--catalog', self.path
+        )
         self.assertNotIn(FOREIGN, text)
 
     def pools(self):
-        text, _ = self.run_command("ceph", "osd", "pool", "ls", "detail")
+        text, _ = self.run_command('ceph', 'osd', 'pool', 'ls', 'detail')
         # Ceph trims snapshots of the tests before, for minutes.
-        return re.sub(r"last_change \d+|\n\s*removed_snaps_queue.*", "",
-                      text)
+        return re.sub(r'last_change \d+|\n\s*removed_snaps_queue.*', '', text)
 
     def test_it_is_taken_over_without_touching_its_pool(self):
         content = self.export()
         pools = self.pools()
-        tier = content["tiers"][self.name]
-        del tier["take_over"]
+        tier = content['tiers'][self.name]
+        del tier['take_over']
         tier.update(tags=[self.name], priority=91)
         pathlib.Path(self.path).write_text(yaml.safe_dump(content))
-        self.run_command("openstack", "tier", "plan", "--catalog", self.path,
-                         expect=1)
-        self.run_command("openstack", "volume", "type", "set", "--property",
-                         f"tiers:name={self.name}", self.name)
-        planned = self.ask("openstack", "tier", "plan", "--catalog",
-                           self.path, expect=2)
-        self.assertEqual([f"volume type {self.name}"],
-                         [one["Object"] for one in planned])
-        self.run_command("openstack", "tier", "apply", "--catalog", self.path)
+        self.run_command(
+            'openstack', 'tier', 'plan', '--catalog', self.path, expect=1
+        )
+        self.run_command(
+            'openstack',
+            'volume',
+            'type',
+            'set',
+            '--property',
+            f'tiers:name={self.name}',
+            self.name,
+        )
+        planned = self.ask(
+            'openstack', 'tier', 'plan', '--catalog', self.path, expect=2
+        )
+        self.assertEqual(
+            [f'volume type {self.name}'], [one['Object'] for one in planned]
+        )
+        self.run_command('openstack', 'tier', 'apply', '--catalog', self.path)
         self.assert_nothing_to_do()
         self.assertEqual(pools, self.pools())
-        again = self.export()["tiers"][self.name]
-        self.assertEqual(([self.name], 91, FOREIGN), (
-            again["tags"], again["priority"], again["rbd"]["pool"]))
+        again = self.export()['tiers'][self.name]
+        self.assertEqual(
+            ([self.name], 91, FOREIGN),
+            (again['tags'], again['priority'], again['rbd']['pool']),
+        )
         self.assert_nothing_to_do()
-        text, _ = self.run_command("openstack", "tier", "backend-config",
-                                   "--catalog", self.path)
-        self.assertIn(f"the backend {FOREIGN} serves pool {FOREIGN} already",
-                      text)
-        self.assertNotIn(f"[{FOREIGN}]", text)
+        text, _ = self.run_command(
+            'openstack', 'tier', 'backend-config', '--catalog', self.path
+        )
+        self.assertIn(
+            f'the backend {FOREIGN} serves pool {FOREIGN} already', text
+        )
+        self.assertNotIn(f'[{FOREIGN}]', text)

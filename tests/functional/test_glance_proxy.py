@@ -31,7 +31,6 @@ class Upstream(http.server.BaseHTTPRequestHandler):
 
 
 class GlanceProxyTest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Upstream)
@@ -41,33 +40,50 @@ class GlanceProxyTest(testtools.TestCase):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         self.proxy = glance_proxy.GlanceProxy(
-            f'http://127.0.0.1:{server.server_address[1]}')
+            f'http://127.0.0.1:{server.server_address[1]}'
+        )
         self.proxy.__enter__()
         self.addCleanup(self.proxy.__exit__)
 
-    def ask(self, path='/v2/images', *, method='GET', body=None,
-            agent='python-glanceclient', timeout=10, **headers):
+    def ask(
+        self,
+        path='/v2/images',
+        *,
+        method='GET',
+        body=None,
+        agent='python-glanceclient',
+        timeout=10,
+        **headers,
+    ):
         """(answer, its data) through the proxy."""
         connection = http.client.HTTPConnection(
-            urllib.parse.urlsplit(self.proxy.url).netloc, timeout=timeout)
+            urllib.parse.urlsplit(self.proxy.url).netloc, timeout=timeout
+        )
         self.addCleanup(connection.close)
-        connection.request(method, path, body,
-                           {'User-Agent': agent, **headers})
+        connection.request(
+            method, path, body, {'User-Agent': agent, **headers}
+        )
         answer = connection.getresponse()
         return answer, answer.read()
 
     def test_a_request_and_its_answer_pass_unchanged(self):
-        answer, data = self.ask('/v2/images?limit=2', method='POST',
-                                body=b'{"name": "x"}',
-                                **{'X-Auth-Token': 'secret'})
+        answer, data = self.ask(
+            '/v2/images?limit=2',
+            method='POST',
+            body=b'{"name": "x"}',
+            **{'X-Auth-Token': 'secret'},
+        )
         self.assertEqual(
             (200, b'POST /v2/images?limit=2 {"name": "x"}', 'secret'),
-            (answer.status, data, answer.getheader('X-Token')))
+            (answer.status, data, answer.getheader('X-Token')),
+        )
 
     def test_the_length_that_head_tells_is_that_of_the_resource(self):
         answer, data = self.ask(method='HEAD')
-        self.assertEqual((str(len('HEAD /v2/images ')), b''),
-                         (answer.getheader('Content-Length'), data))
+        self.assertEqual(
+            (str(len('HEAD /v2/images ')), b''),
+            (answer.getheader('Content-Length'), data),
+        )
 
     def test_a_status_is_answered_to_all_until_it_heals(self):
         self.proxy.inject(403)
@@ -80,8 +96,10 @@ class GlanceProxyTest(testtools.TestCase):
         self.proxy.inject(500, only_agent='cinder-tiers')
         self.assertEqual(200, self.ask()[0].status)
         self.assertEqual(500, self.ask(agent='cinder-tiers')[0].status)
-        self.assertEqual({('python-glanceclient', None): 1,
-                          ('cinder-tiers', 500): 1}, self.proxy.counts)
+        self.assertEqual(
+            {('python-glanceclient', None): 1, ('cinder-tiers', 500): 1},
+            self.proxy.counts,
+        )
 
     def test_none_of_the_garbage_is_an_answer_of_glance(self):
         self.proxy.inject('garbage')
@@ -110,7 +128,8 @@ class GlanceProxyTest(testtools.TestCase):
 
     def test_a_glance_that_is_gone_is_said(self):
         proxy = glance_proxy.GlanceProxy(
-            f'http://127.0.0.1:{glance_proxy.free_port()}')
+            f'http://127.0.0.1:{glance_proxy.free_port()}'
+        )
         proxy.__enter__()
         self.addCleanup(proxy.__exit__)
         self.proxy = proxy

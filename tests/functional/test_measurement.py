@@ -13,41 +13,84 @@ from tests.functional import fleet_faults
 from tests.functional import lab
 from tests.functional import start_watch
 
-QUICK = str(lab.REPOSITORY / "rally_scenarios" / "tasks" / "quick.yaml")
+QUICK = str(lab.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml')
 #: One guest a tier and the shortest slots: these tests are of the chain, on
 #: machines of which others take what they like. So no start is late.
 LATE_AFTER_MS = 4000
-SMALL = {"guests_per_tier": 1, "region_mib": 8, "ramp_seconds": 1,
-         "runtime_seconds": 3, "gap_seconds": 8,
-         "late_after_ms": LATE_AFTER_MS}
+SMALL = {
+    'guests_per_tier': 1,
+    'region_mib': 8,
+    'ramp_seconds': 1,
+    'runtime_seconds': 3,
+    'gap_seconds': 8,
+    'late_after_ms': LATE_AFTER_MS,
+}
 #: Between the guest's reading of its clock and its console on the host, at
 #: most. How long it usually takes: doc/source/contributor/benchmarks.rst.
 CONSOLE_MS = 5000
 #: Six guests; the second tier's image sends its volumes to another one.
 FAULTS = {
-    "version": 2, "title": "faults", "subtasks": [{
-        "title": "faults", "workloads": [{
-            "scenario": {"CinderTiers.fleet_fio": {
-                "fleets": [
-                    {"tier": "database", "expected_volume_type": "database",
-                     "image": "cinder-tiers-guest-database"},
-                    {"tier": "general", "expected_volume_type": "general",
-                     "image": "cinder-tiers-guest-archive"}],
-                "patterns": [
-                    {"name": "randwrite-4k", "rw": "randwrite", "bs": "4k"},
-                    {"name": "write-64k", "rw": "write", "bs": "64k"}],
-                "flavor": {"name": "cinder-tiers-guest"},
-                "guests_per_tier": 3, "region_mib": 8, "ramp_seconds": 1,
-                "runtime_seconds": 3, "gap_seconds": 8,
-                "late_after_ms": LATE_AFTER_MS}},
-            "runner": {"serial": {"times": 1}},
-            "contexts": {
-                "users": {"tenants": 1, "users_per_tenant": 1},
-                "cinder_tiers_start_signal": {}},
-            "sla": {"cinder_tiers": {
-                "losses": {"lost": 0, "late": 0, "failed": 0},
-                "placement": {"database": "database",
-                              "general": "general"}}}}]}]}
+    'version': 2,
+    'title': 'faults',
+    'subtasks': [
+        {
+            'title': 'faults',
+            'workloads': [
+                {
+                    'scenario': {
+                        'CinderTiers.fleet_fio': {
+                            'fleets': [
+                                {
+                                    'tier': 'database',
+                                    'expected_volume_type': 'database',
+                                    'image': 'cinder-tiers-guest-database',
+                                },
+                                {
+                                    'tier': 'general',
+                                    'expected_volume_type': 'general',
+                                    'image': 'cinder-tiers-guest-archive',
+                                },
+                            ],
+                            'patterns': [
+                                {
+                                    'name': 'randwrite-4k',
+                                    'rw': 'randwrite',
+                                    'bs': '4k',
+                                },
+                                {
+                                    'name': 'write-64k',
+                                    'rw': 'write',
+                                    'bs': '64k',
+                                },
+                            ],
+                            'flavor': {'name': 'cinder-tiers-guest'},
+                            'guests_per_tier': 3,
+                            'region_mib': 8,
+                            'ramp_seconds': 1,
+                            'runtime_seconds': 3,
+                            'gap_seconds': 8,
+                            'late_after_ms': LATE_AFTER_MS,
+                        }
+                    },
+                    'runner': {'serial': {'times': 1}},
+                    'contexts': {
+                        'users': {'tenants': 1, 'users_per_tenant': 1},
+                        'cinder_tiers_start_signal': {},
+                    },
+                    'sla': {
+                        'cinder_tiers': {
+                            'losses': {'lost': 0, 'late': 0, 'failed': 0},
+                            'placement': {
+                                'database': 'database',
+                                'general': 'general',
+                            },
+                        }
+                    },
+                }
+            ],
+        }
+    ],
+}
 
 
 class MeasurementCase(lab.LabTestCase):
@@ -60,100 +103,141 @@ class MeasurementCase(lab.LabTestCase):
     def start(self, expect=0, task=QUICK, **arguments):
         before = self.leftovers()
         output, errors = self.run_command(
-            "rally", "task", "start", task, "--task-args",
-            json.dumps({**SMALL, **arguments}), expect=expect)
-        self.assertEqual(before, self.leftovers(), "not all was cleaned up")
+            'rally',
+            'task',
+            'start',
+            task,
+            '--task-args',
+            json.dumps({**SMALL, **arguments}),
+            expect=expect,
+        )
+        self.assertEqual(before, self.leftovers(), 'not all was cleaned up')
         return output + errors
 
     def leftovers(self):
         """What a task could leave behind, names and numbers."""
-        servers = self.ask("openstack", "server", "list", "--all-projects")
-        volumes = self.ask("openstack", "volume", "list", "--all-projects")
-        types = self.ask("openstack", "volume", "type", "list")
-        projects = self.ask("openstack", "project", "list")
+        servers = self.ask('openstack', 'server', 'list', '--all-projects')
+        volumes = self.ask('openstack', 'volume', 'list', '--all-projects')
+        types = self.ask('openstack', 'volume', 'type', 'list')
+        projects = self.ask('openstack', 'project', 'list')
         images = sorted(
-            image for pool in lab.POOLS
-            for image in self.run_command("rbd", "ls", pool)[0].split())
-        return (sorted(row["ID"] for row in servers),
-                sorted(row["ID"] for row in volumes),
-                sorted(row["Name"] for row in types),
-                sorted(row["Name"] for row in projects), images)
+            image
+            for pool in lab.POOLS
+            for image in self.run_command('rbd', 'ls', pool)[0].split()
+        )
+        return (
+            sorted(row['ID'] for row in servers),
+            sorted(row['ID'] for row in volumes),
+            sorted(row['Name'] for row in types),
+            sorted(row['Name'] for row in projects),
+            images,
+        )
 
     def outputs(self):
         """{title: data} of the complete outputs of the last task."""
-        report, _ = self.run_command("rally", "task", "report", "--json")
-        workload = json.loads(report)["tasks"][0]["subtasks"][0][
-            "workloads"][0]
-        return {output["title"]: output["data"]
-                for iteration in workload["data"]
-                for output in iteration["output"]["complete"]}
+        report, _ = self.run_command('rally', 'task', 'report', '--json')
+        workload = json.loads(report)['tasks'][0]['subtasks'][0]['workloads'][
+            0
+        ]
+        return {
+            output['title']: output['data']
+            for iteration in workload['data']
+            for output in iteration['output']['complete']
+        }
 
 
 class MeasurementTest(MeasurementCase):
-
     def test_our_plugins_are_listed_without_a_warning(self):
-        output, errors = self.run_command("rally", "plugin", "list")
-        self.assertIn("CinderTiers.fleet_fio", output)
+        output, errors = self.run_command('rally', 'plugin', 'list')
+        self.assertIn('CinderTiers.fleet_fio', output)
         # rally-openstack has warnings of its own
-        ours = [line for line in (output + errors).splitlines()
-                if "warn" in line.lower() and any(
-                    name in line for name in
-                    ("CinderTiers", "cinder_tiers", "rally_scenarios"))]
+        ours = [
+            line
+            for line in (output + errors).splitlines()
+            if 'warn' in line.lower()
+            and any(
+                name in line
+                for name in ('CinderTiers', 'cinder_tiers', 'rally_scenarios')
+            )
+        ]
         self.assertEqual([], ours)
 
     def check_starts(self, watch):
         """Guests say of their starts what the host's clock says of them."""
-        row, = self.outputs()["CinderTiers: the result file"]["rows"]
+        (row,) = self.outputs()['CinderTiers: the result file']['rows']
         result = json.loads(pathlib.Path(row[1]).read_text())
-        errors_ms = {guest["guest"]: guest["clock_error_ms"]
-                     for guest in result["guests"]}
+        errors_ms = {
+            guest['guest']: guest['clock_error_ms']
+            for guest in result['guests']
+        }
         self.assertNotIn(None, errors_ms.values())
-        slots = [slot for tier in result["tiers"]
-                 for pattern in tier["patterns"] for slot in pattern["slots"]]
+        slots = [
+            slot
+            for tier in result['tiers']
+            for pattern in tier['patterns']
+            for slot in pattern['slots']
+        ]
         for slot in slots:
-            told_ms = {guest["guest"]: guest["started_ms"]
-                       for guest in slot["guests"]}
-            seen = watch.of_slot(slot["number"])
+            told_ms = {
+                guest['guest']: guest['started_ms'] for guest in slot['guests']
+            }
+            seen = watch.of_slot(slot['number'])
             self.assertEqual(told_ms.keys(), seen.keys())
             # From the leader's clock to the host's, the same for all guests.
             least_ms, most_ms = (
-                [1000 * getattr(seen[guest], which) - told_ms[guest]
-                 + sign * errors_ms[guest] for guest in seen]
-                for which, sign in (("since_seconds", -1), ("seconds", 1)))
+                [
+                    1000 * getattr(seen[guest], which)
+                    - told_ms[guest]
+                    + sign * errors_ms[guest]
+                    for guest in seen
+                ]
+                for which, sign in (('since_seconds', -1), ('seconds', 1))
+            )
             self.assertLess(max(least_ms) - min(most_ms), CONSOLE_MS, seen)
 
     def test_quick_measures_all_tiers_and_leaves_nothing(self):
-        with start_watch.StartWatch(self.root / "instances") as watch:
+        with start_watch.StartWatch(self.root / 'instances') as watch:
             self.start(guests_per_tier=2)
         self.check_starts(watch)
-        table = self.outputs()["CinderTiers: what each tier does"]
-        rows = [dict(zip(table["cols"], row, strict=True))
-                for row in table["rows"]]
+        table = self.outputs()['CinderTiers: what each tier does']
+        rows = [
+            dict(zip(table['cols'], row, strict=True)) for row in table['rows']
+        ]
         self.assertEqual(
-            {(tier, pattern) for tier in ("database", "general", "archive")
-             for pattern in ("randwrite-4k", "write-1m")},
-            {(row["tier"], row["pattern"]) for row in rows})
+            {
+                (tier, pattern)
+                for tier in ('database', 'general', 'archive')
+                for pattern in ('randwrite-4k', 'write-1m')
+            },
+            {(row['tier'], row['pattern']) for row in rows},
+        )
         for row in rows:
-            self.assertEqual("complete", row["verdict"])
-            self.assertGreater(row["IOPS"], 0)
-        report = self.folder / "report.html"
-        self.run_command("rally", "task", "report", "--html-static", "--out",
-                         str(report))
-        self.assertIn("what each tier does", report.read_text())
+            self.assertEqual('complete', row['verdict'])
+            self.assertGreater(row['IOPS'], 0)
+        report = self.folder / 'report.html'
+        self.run_command(
+            'rally', 'task', 'report', '--html-static', '--out', str(report)
+        )
+        self.assertIn('what each tier does', report.read_text())
 
     def test_each_fault_has_its_verdict_and_spares_the_other_guests(self):
         """All at once: a boot of a fleet is what takes the time."""
-        task = self.folder / "faults.yaml"
-        arguments = FAULTS["subtasks"][0]["workloads"][0]["scenario"][
-            "CinderTiers.fleet_fio"]
-        arguments["result_folder"] = str(self.folder)
+        task = self.folder / 'faults.yaml'
+        arguments = FAULTS['subtasks'][0]['workloads'][0]['scenario'][
+            'CinderTiers.fleet_fio'
+        ]
+        arguments['result_folder'] = str(self.folder)
         task.write_text(json.dumps(FAULTS))
-        fleet = fleet_faults.Fleet(self.environment, {
-            "g001": ("START", 0, fleet_faults.Guest.kill),
-            # before its second pattern, and thus during no other one
-            "g002": ("END", 0, fleet_faults.Guest.fence),
-            "g003": ("GO", None, lambda guest: guest.stand_still(18)),
-        }, mute=["g004"])
+        fleet = fleet_faults.Fleet(
+            self.environment,
+            {
+                'g001': ('START', 0, fleet_faults.Guest.kill),
+                # before its second pattern, and thus during no other one
+                'g002': ('END', 0, fleet_faults.Guest.fence),
+                'g003': ('GO', None, lambda guest: guest.stand_still(18)),
+            },
+            mute=['g004'],
+        )
         over = threading.Event()
         with futures.ThreadPoolExecutor(1) as pool:
             watching = pool.submit(fleet.watch, over)
@@ -161,19 +245,31 @@ class MeasurementTest(MeasurementCase):
                 output = self.start(expect=2, task=str(task))
             finally:
                 over.set()
-        self.assertEqual({}, watching.result(), "faults that never came")
-        written, = self.folder.glob("*.json")
+        self.assertEqual({}, watching.result(), 'faults that never came')
+        (written,) = self.folder.glob('*.json')
         result = result_file.read(written.read_text())
         self.assertEqual(
-            {"g000": "complete", "g001": "lost", "g002": "fio failed",
-             "g003": "wrong clock", "g004": "damaged result",
-             "g005": "wrong tier"},
-            {guest.guest: guest.verdict for guest in result.guests}, output)
+            {
+                'g000': 'complete',
+                'g001': 'lost',
+                'g002': 'fio failed',
+                'g003': 'wrong clock',
+                'g004': 'damaged result',
+                'g005': 'wrong tier',
+            },
+            {guest.guest: guest.verdict for guest in result.guests},
+            output,
+        )
         for guest in result.guests[1:]:
             self.assertIn(guest.reasons[0], output)
         first, second = result.tiers[0].patterns
-        self.assertEqual((2, 1), (first.slots[0].merged.guests,
-                                  second.slots[0].merged.guests))
-        report, _ = self.run_command("rally", "task", "report", "--json")
-        self.assertIn("general: its boot volumes have the volume type"
-                      " archive, expected general", report)
+        self.assertEqual(
+            (2, 1),
+            (first.slots[0].merged.guests, second.slots[0].merged.guests),
+        )
+        report, _ = self.run_command('rally', 'task', 'report', '--json')
+        self.assertIn(
+            'general: its boot volumes have the volume type'
+            ' archive, expected general',
+            report,
+        )

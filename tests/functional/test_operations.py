@@ -8,79 +8,107 @@ which only an administrator can free it.
 from tests.functional import lab
 from tests.functional import volumes
 
-DATABASE = "cinder-tiers-guest-database"
-ARCHIVE = "cinder-tiers-guest-archive"
+DATABASE = 'cinder-tiers-guest-database'
+ARCHIVE = 'cinder-tiers-guest-archive'
 
 
 class OperationsTest(volumes.VolumesTestCase):
-
     def test_a_volume_of_a_tier(self):
         volume = self.make_volume(imageRef=self.image_of_lab(DATABASE))
         # by its type, as ever in Cinder
-        self.migrate(volume.id, "tier-general")
-        self.assert_worked_on(volume, "database", "tier-database")
+        self.migrate(volume.id, 'tier-general')
+        self.assert_worked_on(volume, 'database', 'tier-database')
 
     def test_a_volume_of_a_tier_goes_to_another_with_its_type(self):
         volume = self.make_volume(imageRef=self.image_of_lab(ARCHIVE))
-        self.retype(volume.id, "database")
-        self.assertEqual(("available", "database", "tier-database"),
-                         self.place_of(volume.id))
+        self.retype(volume.id, 'database')
+        self.assertEqual(
+            ('available', 'database', 'tier-database'),
+            self.place_of(volume.id),
+        )
 
     def test_a_volume_without_a_tier(self):
-        name = self.make_type("plain", {"volume_backend_name": "tier-general"})
+        name = self.make_type('plain', {'volume_backend_name': 'tier-general'})
         volume = self.make_volume(volume_type=name)
-        self.assert_worked_on(volume, name, "tier-general")
+        self.assert_worked_on(volume, name, 'tier-general')
 
     def test_a_volume_without_a_tier_goes_where_it_is_sent(self):
-        volume = self.make_volume(volume_type=self.make_type("any", {}))
+        volume = self.make_volume(volume_type=self.make_type('any', {}))
         _, _, pool = self.place_of(volume.id)
-        for backend in sorted({"tier-general", "tier-database"} - {pool}):
+        for backend in sorted({'tier-general', 'tier-database'} - {pool}):
             self.migrate(volume.id, backend)
-            self.assertEqual(("available", volume.volume_type, backend),
-                             self.place_of(volume.id))
+            self.assertEqual(
+                ('available', volume.volume_type, backend),
+                self.place_of(volume.id),
+            )
 
     def test_a_volume_without_a_tier_joins_one(self):
-        volume = self.make_volume(volume_type=self.make_type(
-            "plain", {"volume_backend_name": "tier-general"}))
-        self.retype(volume.id, "database")
-        self.assertEqual(("available", "database", "tier-database"),
-                         self.place_of(volume.id))
+        volume = self.make_volume(
+            volume_type=self.make_type(
+                'plain', {'volume_backend_name': 'tier-general'}
+            )
+        )
+        self.retype(volume.id, 'database')
+        self.assertEqual(
+            ('available', 'database', 'tier-database'),
+            self.place_of(volume.id),
+        )
 
     def test_the_members_of_a_group_are_where_the_group_is(self):
-        kind = self.cinder.group_types.create(self.unique_name("group-type"))
+        kind = self.cinder.group_types.create(self.unique_name('group-type'))
         self.addCleanup(self.cinder.group_types.delete, kind)
-        plain = self.make_type("plain", {"volume_backend_name":
-                                         "tier-archive"})
-        types = {found.name: found.id
-                 for found in self.cinder.volume_types.list()}
+        plain = self.make_type(
+            'plain', {'volume_backend_name': 'tier-archive'}
+        )
+        types = {
+            found.name: found.id for found in self.cinder.volume_types.list()
+        }
         # What leaves the choice to the image chooses no tier for a group.
         for volume_type, given, pool in (
-                (plain, plain, "tier-archive"),
-                ("database", "database", "tier-database"),
-                ("image-tier", "general", "tier-general")):
+            (plain, plain, 'tier-archive'),
+            ('database', 'database', 'tier-database'),
+            ('image-tier', 'general', 'tier-general'),
+        ):
             group = self.cinder_of_member.groups.create(
-                kind.id, types[volume_type], name=self.unique_name("group"))
+                kind.id, types[volume_type], name=self.unique_name('group')
+            )
             self.addCleanup(self.remove_group, group.id)
-            self.wait_while(lambda group=group: self.cinder.groups.get(
-                group.id).status == "creating")
-            self.assertEqual("available",
-                             self.cinder.groups.get(group.id).status)
+            self.wait_while(
+                lambda group=group: (
+                    self.cinder.groups.get(group.id).status == 'creating'
+                )
+            )
+            self.assertEqual(
+                'available', self.cinder.groups.get(group.id).status
+            )
             for image in (None, self.image_of_lab(ARCHIVE)):
                 volume = self.cinder_of_member.volumes.create(
-                    1, group_id=group.id, volume_type=types[volume_type],
-                    imageRef=image)
-                self.assertEqual(("available", given, pool),
-                                 self.place_of(volume.id))
+                    1,
+                    group_id=group.id,
+                    volume_type=types[volume_type],
+                    imageRef=image,
+                )
+                self.assertEqual(
+                    ('available', given, pool), self.place_of(volume.id)
+                )
 
     def remove_group(self, group):
         self.cinder.groups.delete(group, delete_volumes=True)
-        self.wait_while(lambda: group in {
-            found.id for found in self.cinder.groups.list(
-                search_opts={"all_tenants": 1})})
+        self.wait_while(
+            lambda: (
+                group
+                in {
+                    found.id
+                    for found in self.cinder.groups.list(
+                        search_opts={'all_tenants': 1}
+                    )
+                }
+            )
+        )
 
     def test_a_tier_that_cannot_be_matched_leaves_nothing_in_between(self):
         broken = self.make_broken_tier()
         lab.wait_until_tiers_are_known()
         volume = self.make_volume(imageRef=self.make_image(broken))
         # As if its type had been asked for: Cinder cannot match that either.
-        self.assertEqual(("error", broken, None), self.place_of(volume.id))
+        self.assertEqual(('error', broken, None), self.place_of(volume.id))

@@ -17,7 +17,6 @@ TABLE = placement_table.TABLE_OF_RUN
 
 @ddt.ddt
 class PlacementMatrixTest(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -27,16 +26,24 @@ class PlacementMatrixTest(testtools.TestCase):
         cls.addClassCleanup(requests.remove_world)
         requests.make_world()
         lab.wait_until_tiers_are_known()
-        cls.outcomes = dict(zip((row.__name__ for row in TABLE.rows),
-                                requests.send_all(), strict=True))
+        cls.outcomes = dict(
+            zip(
+                (row.__name__ for row in TABLE.rows),
+                requests.send_all(),
+                strict=True,
+            )
+        )
 
     @ddt.data(*TABLE.rows)
     def test(self, row):
         self.assertEqual(row.then, self.outcomes[row.__name__].answer)
 
-    @ddt.data(*(row for row in TABLE.rows if row.client == "nova"))
+    @ddt.data(*(row for row in TABLE.rows if row.client == 'nova'))
     def test_qos_of(self, row):
         """The limit of the volume's type holds in the guest."""
-        limit = TABLE.types.get(row.then["type"], {}).get("qos", {}).get(
-            "total_iops_sec")
+        limit = (
+            TABLE.types.get(row.then['type'], {})
+            .get('qos', {})
+            .get('total_iops_sec')
+        )
         self.assertEqual(limit, self.outcomes[row.__name__].total_iops_sec)

@@ -10,8 +10,8 @@ from cinderclient import exceptions
 from tests.functional import lab
 
 #: A volume that stays in any other status is stuck.
-SETTLED = ("available", "error", "in-use")
-HOST = "cinder-tiers-lab@{0}#{0}"
+SETTLED = ('available', 'error', 'in-use')
+HOST = 'cinder-tiers-lab@{0}#{0}'
 
 
 #: Cinder's settings that close a door of ours; {venv} is where Cinder is.
@@ -19,9 +19,10 @@ API_DOOR_CLOSED = """[DEFAULT]
 api_paste_config = {venv}/etc/cinder/api-paste.ini
 """
 SCHEDULER_DOOR_CLOSED = (
-    "[DEFAULT]\nscheduler_default_weighers = CapacityWeigher\n"
-    "scheduler_default_filters = AvailabilityZoneFilter,CapacityFilter,"
-    "CapabilitiesFilter\n")
+    '[DEFAULT]\nscheduler_default_weighers = CapacityWeigher\n'
+    'scheduler_default_filters = AvailabilityZoneFilter,CapacityFilter,'
+    'CapabilitiesFilter\n'
+)
 
 
 class VolumesTestCase(lab.LabTestCase):
@@ -33,23 +34,25 @@ class VolumesTestCase(lab.LabTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.addClassCleanup(lab.remove_what_cinder_left,
-                            lab.user_environment())
+        cls.addClassCleanup(
+            lab.remove_what_cinder_left, lab.user_environment()
+        )
 
     def setUp(self):
         super().setUp()
         self.admin = lab.connect(self.environment, lab.ADMIN)
         self.member = lab.connect(self.environment, lab.MEMBER)
-        self.cinder = cinder_client.Client("3.70", session=self.admin.session)
+        self.cinder = cinder_client.Client('3.70', session=self.admin.session)
         self.cinder_of_member = cinder_client.Client(
-            "3.70", session=self.member.session)
+            '3.70', session=self.member.session
+        )
 
     def wait_while(self, ask, timeout_s=180):
         """Ask until the answer is false; fail with the last one."""
         deadline = time.monotonic() + timeout_s
         while answer := ask():
             if time.monotonic() > deadline:
-                self.fail(f"after {timeout_s} s still {answer}")
+                self.fail(f'after {timeout_s} s still {answer}')
             time.sleep(0.5)
 
     def make_type(self, what, extra_specs):
@@ -61,8 +64,12 @@ class VolumesTestCase(lab.LabTestCase):
         made = self.cinder.volume_types.create(name)
         self.addCleanup(self.cinder.volume_types.delete, made)
         if extra_specs:
-            made.set_keys({key: value.replace("NAME", name)
-                           for key, value in extra_specs.items()})
+            made.set_keys(
+                {
+                    key: value.replace('NAME', name)
+                    for key, value in extra_specs.items()
+                }
+            )
         return name
 
     def make_tier(self, what, backend, **more):
@@ -71,20 +78,30 @@ class VolumesTestCase(lab.LabTestCase):
         :param backend: what serves it: a value of volume_backend_name.
         :param more: other keys in the scope tiers:.
         """
-        return self.make_type(what, {
-            "volume_backend_name": backend, "tiers:name": "NAME",
-            "tiers:tags": "NAME", "tiers:priority": "99",
-            **{f"tiers:{key}": value for key, value in more.items()}})
+        return self.make_type(
+            what,
+            {
+                'volume_backend_name': backend,
+                'tiers:name': 'NAME',
+                'tiers:tags': 'NAME',
+                'tiers:priority': '99',
+                **{f'tiers:{key}': value for key, value in more.items()},
+            },
+        )
 
     def make_broken_tier(self):
         """Make a tier on which Cinder's matching raises an IndexError."""
-        return self.make_tier("broken", "<or>")
+        return self.make_tier('broken', '<or>')
 
     def make_image(self, *tags):
         """Make a private image of the member; return its id."""
         image = self.member.image.create_image(
-            name=self.unique_name("image"), data=bytes(2 ** 20),
-            disk_format="raw", container_format="bare", tags=list(tags))
+            name=self.unique_name('image'),
+            data=bytes(2**20),
+            disk_format='raw',
+            container_format='bare',
+            tags=list(tags),
+        )
         self.addCleanup(self.member.image.delete_image, image.id)
         return image.id
 
@@ -98,7 +115,8 @@ class VolumesTestCase(lab.LabTestCase):
         :param options: as cinderclient's volumes.create takes them.
         """
         made = self.cinder_of_member.volumes.create(
-            size_gib, name=self.unique_name("volume"), **options)
+            size_gib, name=self.unique_name('volume'), **options
+        )
         self.addCleanup(self.remove, self.cinder.volumes, made.id)
         return self.settled(made.id)
 
@@ -106,57 +124,88 @@ class VolumesTestCase(lab.LabTestCase):
         """Take a snapshot; return it when it is settled."""
         made = self.cinder_of_member.volume_snapshots.create(volume)
         self.addCleanup(self.remove, self.cinder.volume_snapshots, made.id)
-        self.wait_while(lambda: self.cinder.volume_snapshots.get(
-            made.id).status == "creating")
+        self.wait_while(
+            lambda: (
+                self.cinder.volume_snapshots.get(made.id).status == 'creating'
+            )
+        )
         return self.cinder.volume_snapshots.get(made.id)
 
     def remove(self, manager, resource):
         """Delete something, unless it is gone, and wait until it is."""
         with contextlib.suppress(exceptions.NotFound):
-            getattr(manager, "force_delete", manager.delete)(resource)
-        self.wait_while(lambda: resource in {
-            found.id for found in manager.list(
-                search_opts={"all_tenants": 1})})
+            getattr(manager, 'force_delete', manager.delete)(resource)
+        self.wait_while(
+            lambda: (
+                resource
+                in {
+                    found.id
+                    for found in manager.list(search_opts={'all_tenants': 1})
+                }
+            )
+        )
 
     def settled(self, volume):
         """The volume, as an administrator sees it, once it has settled."""
-        self.wait_while(lambda: [
-            status for status in (self.cinder.volumes.get(volume).status,)
-            if status not in SETTLED])
+        self.wait_while(
+            lambda: [
+                status
+                for status in (self.cinder.volumes.get(volume).status,)
+                if status not in SETTLED
+            ]
+        )
         return self.cinder.volumes.get(volume)
 
     def place_of(self, volume):
         """(status, volume type, pool in Ceph) of a volume."""
         seen = self.settled(volume)
         self.wait_while(lambda: lab.holders(self.environment)[volume][1:])
-        return (seen.status, seen.volume_type, *(
-            lab.holders(self.environment)[volume] or [None]))
+        return (
+            seen.status,
+            seen.volume_type,
+            *(lab.holders(self.environment)[volume] or [None]),
+        )
 
     def migrate(self, volume, backend):
         """Ask for a migration; return the volume when that has ended."""
         self.cinder.volumes.migrate_volume(
-            volume, HOST.format(backend), force_host_copy=False,
-            lock_volume=False)
-        self.wait_while(lambda: getattr(
-            self.cinder.volumes.get(volume), "os-vol-mig-status-attr:migstat"
-        ) in ("starting", "migrating", "completing"))
+            volume,
+            HOST.format(backend),
+            force_host_copy=False,
+            lock_volume=False,
+        )
+        self.wait_while(
+            lambda: (
+                getattr(
+                    self.cinder.volumes.get(volume),
+                    'os-vol-mig-status-attr:migstat',
+                )
+                in ('starting', 'migrating', 'completing')
+            )
+        )
         return self.settled(volume)
 
     def retype(self, volume, volume_type):
         """Ask for another type, moving data; return the settled volume."""
-        self.cinder.volumes.retype(volume, volume_type, "on-demand")
+        self.cinder.volumes.retype(volume, volume_type, 'on-demand')
         return self.settled(volume)
 
     def assert_worked_on(self, volume, volume_type, pool):
         """Extend, snapshot, clone: all of it where the volume is."""
         self.cinder_of_member.volumes.extend(volume, 2)
-        self.assertEqual(("available", 2), (
-            self.settled(volume.id).status, self.settled(volume.id).size))
+        self.assertEqual(
+            ('available', 2),
+            (self.settled(volume.id).status, self.settled(volume.id).size),
+        )
         snapshot = self.make_snapshot(volume.id)
-        self.assertEqual("available", snapshot.status)
-        expected = ("available", volume_type, pool)
-        for origin in ({"snapshot_id": snapshot.id},
-                       {"source_volid": volume.id}):
-            self.assertEqual(expected, self.place_of(
-                self.make_volume(size_gib=2, **origin).id))
+        self.assertEqual('available', snapshot.status)
+        expected = ('available', volume_type, pool)
+        for origin in (
+            {'snapshot_id': snapshot.id},
+            {'source_volid': volume.id},
+        ):
+            self.assertEqual(
+                expected,
+                self.place_of(self.make_volume(size_gib=2, **origin).id),
+            )
         self.assertEqual(expected, self.place_of(volume.id))

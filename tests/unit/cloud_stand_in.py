@@ -15,8 +15,12 @@ import time
 
 from benchmarks import served_cloud
 
-IMAGE = {'id': 'c0ffee00-0000-4000-8000-000000000000', 'name': 'tagged',
-         'status': 'active', 'tags': ['database']}
+IMAGE = {
+    'id': 'c0ffee00-0000-4000-8000-000000000000',
+    'name': 'tagged',
+    'status': 'active',
+    'tags': ['database'],
+}
 CREATING_S = 0.02
 
 
@@ -47,16 +51,21 @@ class Cloud:
     def _create(self, wanted):
         ident = str(next(self._numbers))
         self._volumes[ident] = {
-            'id': ident, 'name': wanted['name'], 'size': wanted['size'],
+            'id': ident,
+            'name': wanted['name'],
+            'size': wanted['size'],
             'volume_type': wanted.get('volume_type') or 'database',
-            'created': time.monotonic()}
+            'created': time.monotonic(),
+        }
         return self._see(ident)
 
     def _see(self, ident):
         volume = dict(self._volumes[ident])
         age_s = time.monotonic() - volume.pop('created')
-        return {**volume, 'status': ('available' if age_s > CREATING_S
-                                     else 'creating')}
+        return {
+            **volume,
+            'status': ('available' if age_s > CREATING_S else 'creating'),
+        }
 
 
 if __name__ == '__main__':

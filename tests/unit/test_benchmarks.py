@@ -20,18 +20,17 @@ from rally_scenarios.bench.result import result as result_file
 from tests.unit.bench import results
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-CLOUDS = '''
+CLOUDS = """
 clouds:
   stand-in:
     auth_type: v3password
     region_name: one
     auth: {{auth_url: 'http://127.0.0.1:{port}/v3', user_id: u, password: p,
             project_id: p}}
-'''
+"""
 
 
 class BenchmarkTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -40,26 +39,48 @@ class BenchmarkTestCase(testtools.TestCase):
     def run_it(self, name, *arguments, **environment):
         """The lines that a benchmark prints."""
         done = subprocess.run(
-            [sys.executable, '-m', f'benchmarks.{name}', *arguments,
-             '--json', str(self.file)],
-            cwd=TOP, env={**os.environ, **environment}, capture_output=True,
-            text=True)
+            [
+                sys.executable,
+                '-m',
+                f'benchmarks.{name}',
+                *arguments,
+                '--json',
+                str(self.file),
+            ],
+            cwd=TOP,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         return done.stdout.splitlines()
 
 
 class DoorCostTestCase(BenchmarkTestCase):
-
     def test_each_row_of_the_table_has_its_values(self):
         heading, *rows = self.run_it(
-            'door_cost', '--pools', '5', '--threads', '1', '2',
-            '--scenarios', 'overflow', 'typed', '--seconds', '0')
+            'door_cost',
+            '--pools',
+            '5',
+            '--threads',
+            '1',
+            '2',
+            '--scenarios',
+            'overflow',
+            'typed',
+            '--seconds',
+            '0',
+        )
         self.assertIn('ours us/pool', heading)
         self.assertEqual(
-            [[scenario, '5', threads, caches]
-             for scenario in ('overflow', 'typed') for threads in '12'
-             for caches in ('warm', 'cold')],
-            [row.split()[:4] for row in rows])
+            [
+                [scenario, '5', threads, caches]
+                for scenario in ('overflow', 'typed')
+                for threads in '12'
+                for caches in ('warm', 'cold')
+            ],
+            [row.split()[:4] for row in rows],
+        )
         suite = pyperf.BenchmarkSuite.load(str(self.file))
         self.assertEqual(8 * 4, len(suite))
         for benchmark in suite:
@@ -67,85 +88,137 @@ class DoorCostTestCase(BenchmarkTestCase):
 
     def test_what_is_left_to_threads_counts(self):
         _, row = self.run_it(
-            'door_cost', '--pools', '5', '--threads', '1', '--caches', 'warm',
-            '--scenarios', 'tier', '--seconds', '0', '--notify')
+            'door_cost',
+            '--pools',
+            '5',
+            '--threads',
+            '1',
+            '--caches',
+            'warm',
+            '--scenarios',
+            'tier',
+            '--seconds',
+            '0',
+            '--notify',
+        )
         self.assertGreater(float(row.split()[-1]), 0)
 
 
 class AppliedReadTestCase(BenchmarkTestCase):
-
     def test_each_step_is_compared_with_cinder_itself(self):
         _heading, *rows = self.run_it(
-            'applied_read', '--types', '3', '--access', '2', '--defaults',
-            '4', '--rounds', '2')
+            'applied_read',
+            '--types',
+            '3',
+            '--access',
+            '2',
+            '--defaults',
+            '4',
+            '--rounds',
+            '2',
+        )
         found = json.loads(self.file.read_text('utf-8'))
         self.assertEqual(
-            ["Cinder's own", 'first read', 'later read', 'after a change',
-             'default type'], list(found))
-        self.assertEqual([(name, '2') for name in found], [
-            (row[:15].strip(), str(len(found[row[:15].strip()])))
-            for row in rows])
+            [
+                "Cinder's own",
+                'first read',
+                'later read',
+                'after a change',
+                'default type',
+            ],
+            list(found),
+        )
+        self.assertEqual(
+            [(name, '2') for name in found],
+            [
+                (row[:15].strip(), str(len(found[row[:15].strip()])))
+                for row in rows
+            ],
+        )
         self.assertEqual('1.0000', rows[0].split()[-1])
         for values in found.values():
             self.assertGreater(min(values), 0)
 
 
 class GlanceCallsTestCase(BenchmarkTestCase):
-
     def test_both_doors_ask_as_often_as_they_should(self):
-        self.run_it('glance_calls', '--concurrent', '4',
-                    '--glance-latency', '0.1')
+        self.run_it(
+            'glance_calls', '--concurrent', '4', '--glance-latency', '0.1'
+        )
         self.assertEqual(
-            [(door, caches, creates)
-             for door in ('scheduler', 'api') for caches, creates in
-             (('cold', 1), ('warm', 20), ('cold', 4))],
-            [(count['door'], count['caches'], count['creates'])
-             for count in json.loads(self.file.read_text())])
+            [
+                (door, caches, creates)
+                for door in ('scheduler', 'api')
+                for caches, creates in (('cold', 1), ('warm', 20), ('cold', 4))
+            ],
+            [
+                (count['door'], count['caches'], count['creates'])
+                for count in json.loads(self.file.read_text())
+            ],
+        )
 
 
 class AuditTestCase(BenchmarkTestCase):
-
     def test_calls_grow_with_pages_and_all_volumes_are_judged(self):
         heading, *rows = self.run_it(
-            'audit', '--volumes', '200', '2500', '--tiers', '5', '--images',
-            '20')
+            'audit',
+            '--volumes',
+            '200',
+            '2500',
+            '--tiers',
+            '5',
+            '--images',
+            '20',
+        )
         self.assertIn('peak MiB', heading)
         self.assertEqual(2, len(rows))
         small, large = json.loads(self.file.read_text())
         self.assertEqual(
-            [{'compliant': 196, 'non-compliant': 2, 'out of date': 2},
-             {'compliant': 2450, 'non-compliant': 25, 'out of date': 25}],
-            [small['states'], large['states']])
+            [
+                {'compliant': 196, 'non-compliant': 2, 'out of date': 2},
+                {'compliant': 2450, 'non-compliant': 25, 'out of date': 25},
+            ],
+            [small['states'], large['states']],
+        )
         self.assertEqual(2, large['calls'] - small['calls'])
 
 
 class PlanTestCase(BenchmarkTestCase):
-
     def test_a_plan_of_all_and_one_of_nothing(self):
         heading, *rows = self.run_it('plan', '--tiers', '5', '20')
         self.assertIn('peak MiB', heading)
         self.assertEqual(4, len(rows))
-        found = {(one['tiers'], one['plan']): one
-                 for one in json.loads(self.file.read_text())}
-        self.assertEqual([0, 0], [found[tiers, 'empty']['actions']
-                                  for tiers in (5, 20)])
+        found = {
+            (one['tiers'], one['plan']): one
+            for one in json.loads(self.file.read_text())
+        }
+        self.assertEqual(
+            [0, 0], [found[tiers, 'empty']['actions'] for tiers in (5, 20)]
+        )
         # rule, pool, type, QoS spec and quota of each tier,
         # 3 more of 2 that are coded; of all: 2 classes, user, type for images
         self.assertEqual(20 * 5 + 2 * 3 + 4, found[20, 'first']['actions'])
         # access of 3 more private types, a project; options of 15 more
         # pools, 2 profiles
-        self.assertEqual([3 + 2, 15 + 2], [
-            found[20, 'empty'][what] - found[5, 'empty'][what]
-            for what in ('calls', 'ceph_commands')])
+        self.assertEqual(
+            [3 + 2, 15 + 2],
+            [
+                found[20, 'empty'][what] - found[5, 'empty'][what]
+                for what in ('calls', 'ceph_commands')
+            ],
+        )
 
 
 class CreateThroughputTestCase(BenchmarkTestCase):
-
     def setUp(self):
         super().setUp()
         cloud = subprocess.Popen(
-            [sys.executable, '-m', 'tests.unit.cloud_stand_in'], cwd=TOP,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [sys.executable, '-m', 'tests.unit.cloud_stand_in'],
+            cwd=TOP,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(cloud.wait)
         self.addCleanup(cloud.stdin.close)
         self.addCleanup(cloud.stdout.close)
@@ -154,70 +227,107 @@ class CreateThroughputTestCase(BenchmarkTestCase):
         self.lab = self.folder / 'lab'
         self.overrides = self.lab / 'etc' / 'cinder.d'
         self.overrides.mkdir(parents=True)
-        self.environment = {'OS_CLIENT_CONFIG_FILE': str(clouds),
-                            'CINDER_TIERS_LAB': str(self.lab)}
+        self.environment = {
+            'OS_CLIENT_CONFIG_FILE': str(clouds),
+            'CINDER_TIERS_LAB': str(self.lab),
+        }
 
     def measure(self, *arguments):
         # What a restart reads is kept, one file for each.
-        restart = (f'sh -c \'cat "$0"/* >"$1/restart$(ls "$1" | wc -l)"; '
-                   f'true\' {self.overrides} {self.folder}')
+        restart = (
+            f'sh -c \'cat "$0"/* >"$1/restart$(ls "$1" | wc -l)"; '
+            f"true' {self.overrides} {self.folder}"
+        )
         return self.run_it(
-            'create_throughput', '--cloud', 'stand-in', '--image', 'tagged',
-            '--pairs', '2', '--creates', '4', '--clients', '2', '--poll',
-            '0.01', '--restart', restart, *arguments, **self.environment)
+            'create_throughput',
+            '--cloud',
+            'stand-in',
+            '--image',
+            'tagged',
+            '--pairs',
+            '2',
+            '--creates',
+            '4',
+            '--clients',
+            '2',
+            '--poll',
+            '0.01',
+            '--restart',
+            restart,
+            *arguments,
+            **self.environment,
+        )
 
     def test_blocks_take_turns_and_the_lab_is_left_as_it_was(self):
         *_, creates, posts = self.measure()
         self.assertIn('creates per second, on/off: ', creates)
         self.assertIn('2 pairs', posts)
         blocks = json.loads(self.file.read_text())
-        self.assertEqual(['on', 'off'] * 2,
-                         [block['doors'] for block in blocks])
-        restarts = [file.read_text() for file in sorted(
-            self.folder.glob('restart*'),
-            key=lambda file: int(file.name.removeprefix('restart')))]
+        self.assertEqual(
+            ['on', 'off'] * 2, [block['doors'] for block in blocks]
+        )
+        restarts = [
+            file.read_text()
+            for file in sorted(
+                self.folder.glob('restart*'),
+                key=lambda file: int(file.name.removeprefix('restart')),
+            )
+        ]
         self.assertEqual(
             [False, True, True, False, False],
-            ['TierFilter' in configuration for configuration in restarts])
+            ['TierFilter' in configuration for configuration in restarts],
+        )
         self.assertEqual('', restarts[-1])
         self.assertEqual([], list(self.overrides.iterdir()))
 
     def test_blocks_that_are_not_alike_are_refused(self):
         refused = self.assertRaises(
-            testtools.matchers.MismatchError, self.measure,
-            '--volume-type', 'other')
-        self.assertIn("volumes got the type {'database'}, expected other",
-                      str(refused))
+            testtools.matchers.MismatchError,
+            self.measure,
+            '--volume-type',
+            'other',
+        )
+        self.assertIn(
+            "volumes got the type {'database'}, expected other", str(refused)
+        )
         self.assertEqual([], list(self.overrides.iterdir()))
 
     def test_the_interval_is_that_of_student(self):
         def pair(logarithm):
-            return (create_throughput.Block(
-                doors='on', creates_per_s=math.exp(logarithm), post_s=1.0),
+            return (
                 create_throughput.Block(
-                    doors='off', creates_per_s=1.0, post_s=1.0))
+                    doors='on', creates_per_s=math.exp(logarithm), post_s=1.0
+                ),
+                create_throughput.Block(
+                    doors='off', creates_per_s=1.0, post_s=1.0
+                ),
+            )
 
         # Two values 0.2 apart: half a width of 12.706 (one degree of
         # freedom) standard errors of 0.1.
-        ratio = create_throughput.ratio_of([pair(0.1), pair(0.3)],
-                                           'creates_per_s')
-        for expected, found in zip((0.2, 0.2 - 1.2706, 0.2 + 1.2706),
-                                   map(math.log, ratio), strict=True):
+        ratio = create_throughput.ratio_of(
+            [pair(0.1), pair(0.3)], 'creates_per_s'
+        )
+        for expected, found in zip(
+            (0.2, 0.2 - 1.2706, 0.2 + 1.2706),
+            map(math.log, ratio),
+            strict=True,
+        ):
             self.assertAlmostEqual(expected, found, places=4)
 
 
 class HostileCatalogsTestCase(BenchmarkTestCase):
-
     def test_each_text_is_compared_with_a_sound_catalog(self):
         rows = self.run_it('hostile_catalogs', '--tiers', '20')
         found = json.loads(self.file.read_text('utf-8'))
         self.assertEqual(len(found) + 2, len(rows))
-        self.assertGreater(found['wrong overflows']['ratio'],
-                           found['a number of base 60']['ratio'])
+        self.assertGreater(
+            found['wrong overflows']['ratio'],
+            found['a number of base 60']['ratio'],
+        )
 
 
 class InvariantsTestCase(BenchmarkTestCase):
-
     def test_so_many_examples_are_tried(self):
         *_, last = self.run_it('invariants', '--examples', '5', '--seed', '1')
         self.assertIn('no counterexample', last)
@@ -226,40 +336,53 @@ class InvariantsTestCase(BenchmarkTestCase):
 
 
 class SelfComparisonTestCase(BenchmarkTestCase):
-
     def test_intervals_that_cover_the_pooled_mean_are_counted(self):
         dice = random.Random(3)  # noqa: S311
         found = self_comparison.compared(
-            [dice.gauss(160, 3) for _repeat in range(61)], 20)
+            [dice.gauss(160, 3) for _repeat in range(61)], 20
+        )
         self.assertEqual((3, 20), (found['repeats'], found['of']))
         self.assertIn(found['covered'], (18, 19, 20))
         self.assertLess(found['differ'], 4)
 
     def test_a_tier_that_changes_on_the_way_is_not_covered(self):
         found = self_comparison.compared(
-            [100 + repeat + repeat % 2 for repeat in range(60)], 20)
+            [100 + repeat + repeat % 2 for repeat in range(60)], 20
+        )
         self.assertLess(found['covered'], 5)
 
     def test_too_few_repeats_are_refused(self):
-        self.assertRaises(SystemExit, self_comparison.compared, [1.0] * 39,
-                          20)
+        self.assertRaises(SystemExit, self_comparison.compared, [1.0] * 39, 20)
 
     def test_a_result_file_gives_a_row_for_each_figure(self):
-        self.file.write_text(result_file.write(results.run({'general': {
-            'randwrite-4k': [results.slot([100, 60 + repeat])
-                             for repeat in range(40)]}})), 'utf-8')
+        self.file.write_text(
+            result_file.write(
+                results.run(
+                    {
+                        'general': {
+                            'randwrite-4k': [
+                                results.slot([100, 60 + repeat])
+                                for repeat in range(40)
+                            ]
+                        }
+                    }
+                )
+            ),
+            'utf-8',
+        )
         heading, iops, p99 = self.run_it('self_comparison', str(self.file))
         self.assertEqual(heading.split()[0], 'tier')
-        self.assertEqual(['general', 'randwrite-4k', 'IOPS', '2', '179.5'],
-                         iops.split()[:5])
+        self.assertEqual(
+            ['general', 'randwrite-4k', 'IOPS', '2', '179.5'], iops.split()[:5]
+        )
         self.assertEqual('p99', p99.split()[2])
 
 
 class ResultMergeTestCase(BenchmarkTestCase):
-
     def test_all_outputs_are_read(self):
-        _heading, row = self.run_it('result_merge', '--guests', '3',
-                                    '--patterns', '6', '--runs', '2')
+        _heading, row = self.run_it(
+            'result_merge', '--guests', '3', '--patterns', '6', '--runs', '2'
+        )
         found = json.loads(self.file.read_text('utf-8'))
         self.assertEqual('36', row.split()[0])
         self.assertGreater(found['bins_each'], 100)

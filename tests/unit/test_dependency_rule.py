@@ -36,8 +36,7 @@ ARROWS = {
     'cinder_tiers.cli.render': {'cinder_tiers.domain'},
     'cinder_tiers.files': {'cinder_tiers.domain'},
     'cinder_tiers.clients': {'cinder_tiers.domain'},
-    'cinder_tiers.observe': {
-        'cinder_tiers.domain', 'cinder_tiers.clients'},
+    'cinder_tiers.observe': {'cinder_tiers.domain', 'cinder_tiers.clients'},
     'cinder_tiers.execute': {'cinder_tiers.domain'},
     'cinder_tiers.conf': {'cinder_tiers.domain'},
     'cinder_tiers.domain': set(),
@@ -61,8 +60,12 @@ THIRD_PARTY = {
     'cinder_tiers.scheduler': {'cinder', 'oslo_*'},
     'cinder_tiers.api': {'cinder', 'oslo_*', 'webob'},
     'cinder_tiers.status': {'cinder', 'oslo_*'},
-    'cinder_tiers.doors': {'cinder', 'oslo_*', 'cachetools',
-                           'prometheus_client'},
+    'cinder_tiers.doors': {
+        'cinder',
+        'oslo_*',
+        'cachetools',
+        'prometheus_client',
+    },
     'cinder_tiers.conf': {'oslo_*'},
     'cinder_tiers.domain': set(),
     'rally_scenarios.bench': set(),
@@ -123,13 +126,15 @@ def imports(module, source, is_package):
             base = node.module or ''
             if node.level:
                 base = importlib.util.resolve_name(
-                    '.' * node.level + base, package)
+                    '.' * node.level + base, package
+                )
             names = [f'{base}.{alias.name}' for alias in node.names]
         elif isinstance(node, ast.Call) and node.args:
             called = ast.unparse(node.func).rpartition('.')[2]
             argument = node.args[0]
-            if (called in ('import_module', '__import__')
-                    and isinstance(argument, ast.Constant)):
+            if called in ('import_module', '__import__') and isinstance(
+                argument, ast.Constant
+            ):
                 names = [argument.value]
         found += [Import(name=name, line=node.lineno) for name in names]
     return found
@@ -147,17 +152,20 @@ def allowed(layer, name):
     permitted = THIRD_PARTY.get(layer)
     if permitted is None:
         return root not in SERVICES
-    return any(root == name or (name.endswith('*')
-                                and root.startswith(name[:-1]))
-               for name in permitted)
+    return any(
+        root == name or (name.endswith('*') and root.startswith(name[:-1]))
+        for name in permitted
+    )
 
 
 def violations(module, source, is_package=False):
     """Every import that breaks the rule, as a sentence for a reader."""
     layer = module if module in ARROWS else layer_of(module)
     if layer is None:
-        return [f'{module} is in no layer of the architecture: '
-                f'{", ".join(sorted(ARROWS))}']
+        return [
+            f'{module} is in no layer of the architecture: '
+            f'{", ".join(sorted(ARROWS))}'
+        ]
     return [
         f'{module}, line {found.line}: imports {found.name}; {layer} may '
         f'import {", ".join(sorted(reach(layer)))} and '
@@ -175,7 +183,6 @@ def third_party_text(layer):
 
 
 class TreeTestCase(testtools.TestCase):
-
     def test_every_import_follows_the_arrows(self):
         found = []
         modules = 0
@@ -186,8 +193,9 @@ class TreeTestCase(testtools.TestCase):
                 if is_package:
                     parts.pop()
                 modules += 1
-                found += violations('.'.join(parts), path.read_text('utf-8'),
-                                    is_package)
+                found += violations(
+                    '.'.join(parts), path.read_text('utf-8'), is_package
+                )
         self.assertGreater(modules, len(ARROWS) // 2)
         self.assertEqual([], found)
 
@@ -199,7 +207,6 @@ class TreeTestCase(testtools.TestCase):
 
 @ddt.ddt
 class CheckerTestCase(testtools.TestCase):
-
     @ddt.data(
         ('cinder_tiers.domain.plan', 'import oslo_log'),
         ('cinder_tiers.domain.plan', 'from cinder_tiers import conf'),
@@ -251,7 +258,9 @@ class CheckerTestCase(testtools.TestCase):
 
     def test_a_relative_import_in_a_package_is_resolved(self):
         self.assertEqual(
-            [], violations('cinder_tiers.cli', 'from . import plan', True))
+            [], violations('cinder_tiers.cli', 'from . import plan', True)
+        )
         self.assertEqual(
-            1, len(violations('cinder_tiers.domain',
-                              'from .. import cli', True)))
+            1,
+            len(violations('cinder_tiers.domain', 'from .. import cli', True)),
+        )

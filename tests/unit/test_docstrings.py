@@ -87,9 +87,11 @@ def is_exception(name, imported, ours):
         return True
     last = name.rpartition('.')[2]
     builtin = getattr(builtins, name, None)
-    return (last in ours or name in imported
-            or (isinstance(builtin, type)
-                and issubclass(builtin, BaseException)))
+    return (
+        last in ours
+        or name in imported
+        or (isinstance(builtin, type) and issubclass(builtin, BaseException))
+    )
 
 
 def problems(path, text, ours):
@@ -104,48 +106,59 @@ def problems(path, text, ours):
     imported = imported_names(tree)
     found = []
     if tree.body and ast.get_docstring(tree) is None:
-        found.append(f'{path}: no module docstring: why does it exist, and '
-                     'what must it not know?')
+        found.append(
+            f'{path}: no module docstring: why does it exist, and '
+            'what must it not know?'
+        )
     for node in ast.walk(tree):
         if not isinstance(
-                node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ):
             continue
         where = f'{path}:{node.lineno} {node.name}'
         docstring = ast.get_docstring(node) or ''
         names = parameters(node)
-        found += [f'{where}: documents parameter {name}, has '
-                  f'{sorted(names)}'
-                  for name in PARAMETER.findall(docstring)
-                  if name not in names]
-        found += [f'{where}: documents exception {name}, which nothing here '
-                  'defines or imports'
-                  for documented in RAISES.findall(docstring)
-                  for name in re.split(r',\s*|\s+or\s+', documented.strip())
-                  if not is_exception(name, imported, ours)]
+        found += [
+            f'{where}: documents parameter {name}, has {sorted(names)}'
+            for name in PARAMETER.findall(docstring)
+            if name not in names
+        ]
+        found += [
+            f'{where}: documents exception {name}, which nothing here '
+            'defines or imports'
+            for documented in RAISES.findall(docstring)
+            for name in re.split(r',\s*|\s+or\s+', documented.strip())
+            if not is_exception(name, imported, ours)
+        ]
     for node in tree.body:
-        if (isinstance(node, ast.FunctionDef | ast.ClassDef)
-                and not node.name.startswith('_')
-                and ast.get_docstring(node) is None):
-            found.append(f'{path}:{node.lineno} {node.name}: public, without '
-                         'a docstring')
+        if (
+            isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and not node.name.startswith('_')
+            and ast.get_docstring(node) is None
+        ):
+            found.append(
+                f'{path}:{node.lineno} {node.name}: public, without '
+                'a docstring'
+            )
     return found
 
 
 class TreeTestCase(testtools.TestCase):
-
     def test_docstrings_name_what_exists(self):
         texts = sources()
         ours = defined_classes(texts.values())
-        self.assertEqual([], [
-            problem
-            for path, text in texts.items()
-            for problem in problems(path, text, ours)
-        ])
+        self.assertEqual(
+            [],
+            [
+                problem
+                for path, text in texts.items()
+                for problem in problems(path, text, ours)
+            ],
+        )
 
 
 @ddt.ddt
 class CheckerTestCase(testtools.TestCase):
-
     def check(self, text):
         return problems('x.py', f'"""Why."""\n{text}', {'CatalogError'})
 

@@ -15,7 +15,7 @@ from tests.cinder_own import took_part
 TOP = pathlib.Path(__file__).resolve().parents[2]
 TALLY = TOP / 'tests' / 'tally.py'
 
-SAMPLE = '''
+SAMPLE = """
 import unittest
 
 
@@ -44,9 +44,9 @@ class SampleTestCase(unittest.TestCase):
     @unittest.expectedFailure
     def test_succeeds_unexpectedly(self):
         pass
-'''
+"""
 
-KILLED = '''
+KILLED = """
 import os
 import signal
 import unittest
@@ -56,21 +56,24 @@ class KilledTestCase(unittest.TestCase):
 
     def test_ends_its_worker(self):
         os.kill(os.getpid(), signal.SIGKILL)
-'''
+"""
 
 
 class TallyTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.folder.joinpath('.stestr.conf').write_text(
-            '[DEFAULT]\ntest_path=./\n')
+            '[DEFAULT]\ntest_path=./\n'
+        )
 
     def run_here(self, *arguments):
         return subprocess.run(
-            [sys.executable, *arguments], cwd=self.folder,
-            capture_output=True, text=True)
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        )
 
     def tally(self, *arguments):
         done = self.run_here(str(TALLY), *arguments)
@@ -96,8 +99,9 @@ class TallyTestCase(testtools.TestCase):
 
     def test_a_combined_run_counts_both(self):
         self.run_tests('test_sample.py', SAMPLE, 'test_passes$')
-        self.run_tests('test_sample.py', SAMPLE, '--combine',
-                       'test_passes_too$')
+        self.run_tests(
+            'test_sample.py', SAMPLE, '--combine', 'test_passes_too$'
+        )
         self.assertEqual('2 0 0', self.tally('since', '-1'))
 
     def test_a_test_whose_worker_dies_has_failed(self):
@@ -110,38 +114,51 @@ class TallyTestCase(testtools.TestCase):
         told = self.tally('failures', '-1').splitlines()
         sample = 'test_sample.SampleTestCase.'
         self.assertEqual(
-            [f'{sample}test_fails: AssertionError: None',
-             f'{sample}test_is_in_error: OSError',
-             f'{sample}test_succeeds_unexpectedly: uxsuccess'],
-            sorted(told))
+            [
+                f'{sample}test_fails: AssertionError: None',
+                f'{sample}test_is_in_error: OSError',
+                f'{sample}test_succeeds_unexpectedly: uxsuccess',
+            ],
+            sorted(told),
+        )
         self.assertEqual('', self.tally('failures', '0'))
 
 
 class TookPartTestCase(testtools.TestCase):
     """A run of Cinder's tests in which ours had no say proves nothing."""
 
-    ASKED = ('DEBUG [cinder.scheduler.base_filter] Filter '
-             'AvailabilityZoneFilter returned 2 host(s)\n'
-             'DEBUG [cinder.scheduler.base_filter] Filter '
-             'CapacityFilter returned 2 host(s)\n'
-             'DEBUG [cinder.scheduler.base_filter] Filter '
-             'CapabilitiesFilter returned 2 host(s)\n'
-             'DEBUG [cinder.scheduler.base_weight] Weigher '
-             'CapacityWeigher returned, weigher value is {}\n')
-    OURS = ('DEBUG [cinder.scheduler.base_filter] Filter '
-            'TierFilter returned 2 host(s)\n'
-            'DEBUG [cinder.scheduler.base_weight] Weigher '
-            'TierWeigher returned, weigher value is {}\n')
+    ASKED = (
+        'DEBUG [cinder.scheduler.base_filter] Filter '
+        'AvailabilityZoneFilter returned 2 host(s)\n'
+        'DEBUG [cinder.scheduler.base_filter] Filter '
+        'CapacityFilter returned 2 host(s)\n'
+        'DEBUG [cinder.scheduler.base_filter] Filter '
+        'CapabilitiesFilter returned 2 host(s)\n'
+        'DEBUG [cinder.scheduler.base_weight] Weigher '
+        'CapacityWeigher returned, weigher value is {}\n'
+    )
+    OURS = (
+        'DEBUG [cinder.scheduler.base_filter] Filter '
+        'TierFilter returned 2 host(s)\n'
+        'DEBUG [cinder.scheduler.base_weight] Weigher '
+        'TierWeigher returned, weigher value is {}\n'
+    )
 
     def test_ours_wherever_the_defaults_were_is_no_problem(self):
-        self.assertEqual([], took_part.problems_of(
-            {'schedules': self.ASKED + self.OURS, 'does not': ''}))
+        self.assertEqual(
+            [],
+            took_part.problems_of(
+                {'schedules': self.ASKED + self.OURS, 'does not': ''}
+            ),
+        )
 
     def test_a_test_in_which_ours_were_left_out_is_named(self):
         self.assertEqual(
             ['out: TierFilter did not run', 'out: TierWeigher did not run'],
             took_part.problems_of(
-                {'out': self.ASKED, 'schedules': self.ASKED + self.OURS}))
+                {'out': self.ASKED, 'schedules': self.ASKED + self.OURS}
+            ),
+        )
 
     def test_no_logs_are_no_proof(self):
         first, second = took_part.problems_of({'silent': ''})
@@ -149,28 +166,42 @@ class TookPartTestCase(testtools.TestCase):
         self.assertIn('was OS_DEBUG=1 set?', second)
 
     def test_what_ours_caught_is_a_problem(self):
-        caught = ('2026-11-21 12:00:00,000 ERROR [cinder_tiers.doors.door] '
-                  'No tier could be told\n')
-        problem, = took_part.problems_of(
-            {'hidden': self.ASKED + self.OURS + caught})
-        self.assertEqual('hidden: ERROR [cinder_tiers.doors.door] No tier '
-                         'could be told', problem)
+        caught = (
+            '2026-11-21 12:00:00,000 ERROR [cinder_tiers.doors.door] '
+            'No tier could be told\n'
+        )
+        (problem,) = took_part.problems_of(
+            {'hidden': self.ASKED + self.OURS + caught}
+        )
+        self.assertEqual(
+            'hidden: ERROR [cinder_tiers.doors.door] No tier could be told',
+            problem,
+        )
 
 
 @ddt.ddt
 class RunTestCase(testtools.TestCase):
-
     def run_it(self, command, *arguments):
         return subprocess.run(
-            [str(TOP / command), *arguments], stdin=subprocess.DEVNULL,
-            capture_output=True, text=True)
+            [str(TOP / command), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
 
     @ddt.data('tests/run.sh', '.ci/run')
     def test_help_tells_every_part(self, command):
         done = self.run_it(command, '-h')
         self.assertEqual((0, ''), (done.returncode, done.stderr))
-        for part in ('style', 'unit', 'pure', 'docs', 'cinder', 'functional',
-                     'all'):
+        for part in (
+            'style',
+            'unit',
+            'pure',
+            'docs',
+            'cinder',
+            'functional',
+            'all',
+        ):
             self.assertIn(f'\n  {part} ', done.stdout)
 
     @ddt.data('tests/run.sh', '.ci/run')

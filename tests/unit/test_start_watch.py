@@ -12,7 +12,6 @@ from tests.unit.guest import console_text
 
 
 class StartWatchTest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -45,8 +44,9 @@ class StartWatchTest(testtools.TestCase):
             self.write('g001', 'rt 3\r\n')
             self.wait_for(2, watch)
         first, second = (watch.of_slot(3)[name] for name in ('g000', 'g001'))
-        self.assertTrue(first.since_seconds <= between
-                        and before <= first.seconds, first)
+        self.assertTrue(
+            first.since_seconds <= between and before <= first.seconds, first
+        )
         skew, more = start_watch.skew_seconds([first, second])
         self.assertGreaterEqual(skew + more, 0.3)
         self.assertEqual({}, watch.of_slot(0))
@@ -58,6 +58,6 @@ class StartWatchTest(testtools.TestCase):
             self.boot('g007')
             self.write('g007', '@start 0\n')
             self.wait_for(1, watch)
-        start, = watch.starts
+        (start,) = watch.starts
         self.assertEqual('g007', start.guest)
         self.assertTrue(start.since_seconds <= before <= start.seconds)

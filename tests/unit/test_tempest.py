@@ -19,7 +19,7 @@ COMPARE = TOP / 'tests' / 'tempest_compare.py'
 PASSES = 'pass'
 FAILS = "raise OSError('no space')"
 SKIPPED = "self.skipTest('no')"
-SAMPLE = '''
+SAMPLE = """
 import unittest
 
 
@@ -28,12 +28,11 @@ class SampleTestCase(unittest.TestCase):
     def id(self):
         return super().id() + '[id-2f3a,smoke]'
 
-'''
+"""
 NAME = 'test_sample.SampleTestCase.test_'
 
 
 class CompareTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -45,32 +44,53 @@ class CompareTestCase(testtools.TestCase):
         folder = self.folder / doors
         folder.mkdir()
         folder.joinpath('.stestr.conf').write_text('[DEFAULT]\ntest_path=./\n')
-        folder.joinpath('test_sample.py').write_text(SAMPLE + ''.join(
-            f'    def test_{name}(self):\n        {body}\n'
-            for name, body in tests.items()))
-        subprocess.run([sys.executable, '-m', 'stestr', 'run', '--serial'],
-                       cwd=folder, capture_output=True)
+        folder.joinpath('test_sample.py').write_text(
+            SAMPLE
+            + ''.join(
+                f'    def test_{name}(self):\n        {body}\n'
+                for name, body in tests.items()
+            )
+        )
+        subprocess.run(
+            [sys.executable, '-m', 'stestr', 'run', '--serial'],
+            cwd=folder,
+            capture_output=True,
+        )
 
     def compare(self, *doors):
         """Compare; return the exit status and the lines."""
         done = subprocess.run(
             [sys.executable, str(COMPARE), '--known', str(self.known), *doors],
-            cwd=self.folder, capture_output=True, text=True)
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual('', done.stderr)
-        return done.returncode, [line for line in done.stdout.splitlines()
-                                 if line]
+        return done.returncode, [
+            line for line in done.stdout.splitlines() if line
+        ]
 
     def test_a_failure_of_both_passes_is_listed_and_is_not_worse(self):
         self.have('off', a=PASSES, b=FAILS, c=SKIPPED)
         self.have('on', a=PASSES, b=FAILS, c=SKIPPED)
         status, lines = self.compare('off', 'on')
         self.assertEqual(0, status)
-        self.assertEqual(['doors     passed  failed skipped',
-                          'off            1       1       1',
-                          'on             1       1       1'], lines[:3])
-        self.assertEqual([f'failed, doors off and on: {NAME}b',
-                          '  off: OSError: no space',
-                          '  on: OSError: no space'], lines[3:6])
+        self.assertEqual(
+            [
+                'doors     passed  failed skipped',
+                'off            1       1       1',
+                'on             1       1       1',
+            ],
+            lines[:3],
+        )
+        self.assertEqual(
+            [
+                f'failed, doors off and on: {NAME}b',
+                '  off: OSError: no space',
+                '  on: OSError: no space',
+            ],
+            lines[3:6],
+        )
 
     def test_a_failure_only_with_the_doors_is_worse(self):
         self.have('off', a=PASSES, b=PASSES)
@@ -90,8 +110,13 @@ class CompareTestCase(testtools.TestCase):
         self.have('on', a=PASSES, c=SKIPPED)
         status, lines = self.compare('off', 'on')
         self.assertEqual(1, status)
-        self.assertEqual([f'worse, doors on: {NAME}b: did not run',
-                          f'worse, doors on: {NAME}c: skipped'], lines[-2:])
+        self.assertEqual(
+            [
+                f'worse, doors on: {NAME}b: did not run',
+                f'worse, doors on: {NAME}c: skipped',
+            ],
+            lines[-2:],
+        )
 
     def test_a_failure_only_without_the_doors_is_not_worse(self):
         self.have('off', a=PASSES, b=FAILS)
@@ -109,8 +134,9 @@ class CompareTestCase(testtools.TestCase):
     def test_a_known_failure_that_passes_is_told(self):
         self.known.write_text(f'{NAME}a: some cause')
         self.have('on', a=PASSES)
-        self.assertIn(f'known to fail, and passed: {NAME}a',
-                      self.compare('on')[1])
+        self.assertIn(
+            f'known to fail, and passed: {NAME}a', self.compare('on')[1]
+        )
 
     def test_a_pass_in_which_nothing_passed_proves_nothing(self):
         self.have('off', a=FAILS)
@@ -123,7 +149,6 @@ class CompareTestCase(testtools.TestCase):
 
 
 class ConfTestCase(testtools.TestCase):
-
     def test_only_the_owner_can_read_the_configuration(self):
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         path = folder / 'tempest.conf'
@@ -140,19 +165,25 @@ class ConfTestCase(testtools.TestCase):
 
 @ddt.ddt
 class ScriptTestCase(testtools.TestCase):
-
     def run_it(self, *arguments):
         return subprocess.run(
             [str(TOP / 'tests' / 'tempest.sh'), *arguments],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
 
     def test_help_has_an_example(self):
         done = self.run_it('--help')
         self.assertEqual((0, ''), (done.returncode, done.stderr))
         self.assertIn('examples:\n  devstack/lab.sh up', done.stdout)
 
-    @ddt.data(('--doors', 'ajar'), ('--doors',), ('--concurrency', '0'),
-              ('--dors', 'on'))
+    @ddt.data(
+        ('--doors', 'ajar'),
+        ('--doors',),
+        ('--concurrency', '0'),
+        ('--dors', 'on'),
+    )
     def test_a_wrong_argument_is_refused_before_anything_is_done(self, words):
         done = self.run_it(*words)
         self.assertEqual((2, ''), (done.returncode, done.stdout))

@@ -11,31 +11,46 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 
 # What tools make inside a checkout; none of it is in git.
 GENERATED_DIRECTORIES = {
-    '.eggs', '.git', '.hypothesis', '.ruff_cache', '.stestr', '.tox',
-    '.venv', '__pycache__', 'build', 'cover', 'dist',
+    '.eggs',
+    '.git',
+    '.hypothesis',
+    '.ruff_cache',
+    '.stestr',
+    '.tox',
+    '.venv',
+    '__pycache__',
+    'build',
+    'cover',
+    'dist',
 }
 GENERATED_FILES = {'.coverage', 'AUTHORS', 'ChangeLog'}
 
 LICENCE = b'\n# SPDX-License-Identifier: Apache-2.0\n'
 
 # Assembled, so that this file does not contain what it looks for.
-REGISTRY_HOSTS = [name.encode() for name in (
-    'pypi' + '.org',
-    'python' + 'hosted.org',
-    'npm' + 'js.org',
-    'registry' + '.npmjs',
-    'crates' + '.io',
-    'proxy.golang' + '.org',
-    'ruby' + 'gems.org',
-    'docker' + '.io',
-    'quay' + '.io',
-)]
+REGISTRY_HOSTS = [
+    name.encode()
+    for name in (
+        'pypi' + '.org',
+        'python' + 'hosted.org',
+        'npm' + 'js.org',
+        'registry' + '.npmjs',
+        'crates' + '.io',
+        'proxy.golang' + '.org',
+        'ruby' + 'gems.org',
+        'docker' + '.io',
+        'quay' + '.io',
+    )
+]
 # Paths that exist only on a machine where this was written.
-FOREIGN_PATHS = [name.encode() for name in (
-    'shared' + '/',
-    '/work' + '/',
-    '/tmp' + '/w/',
-)]
+FOREIGN_PATHS = [
+    name.encode()
+    for name in (
+        'shared' + '/',
+        '/work' + '/',
+        '/tmp' + '/w/',
+    )
+]
 
 
 def files(top, suffixes=None):
@@ -47,14 +62,21 @@ def files(top, suffixes=None):
     """
     found = []
     for folder, folders, names in os.walk(top):
-        folders[:] = [name for name in folders
-                      if name not in GENERATED_DIRECTORIES
-                      and not name.endswith('.egg-info')]
-        found += [pathlib.Path(folder, name) for name in names
-                  if name not in GENERATED_FILES
-                  and not name.startswith('.coverage.')]
-    return sorted(path for path in found
-                  if suffixes is None or path.suffix in suffixes)
+        folders[:] = [
+            name
+            for name in folders
+            if name not in GENERATED_DIRECTORIES
+            and not name.endswith('.egg-info')
+        ]
+        found += [
+            pathlib.Path(folder, name)
+            for name in names
+            if name not in GENERATED_FILES
+            and not name.startswith('.coverage.')
+        ]
+    return sorted(
+        path for path in found if suffixes is None or path.suffix in suffixes
+    )
 
 
 def naming(needles):
@@ -69,15 +91,16 @@ def naming(needles):
 
 
 class TreeTestCase(testtools.TestCase):
-
     def test_every_source_file_has_the_licence_header(self):
         without = []
         for path in files(TOP):
             text = path.read_bytes()
-            is_source = (path.suffix in ('.py', '.sh')
-                         or text.startswith(b'#!'))
-            if is_source and text.strip() and (
-                    LICENCE not in b'\n' + text[:400]):
+            is_source = path.suffix in ('.py', '.sh') or text.startswith(b'#!')
+            if (
+                is_source
+                and text.strip()
+                and (LICENCE not in b'\n' + text[:400])
+            ):
                 without.append(str(path.relative_to(TOP)))
         self.assertEqual([], without)
 
@@ -89,5 +112,6 @@ class TreeTestCase(testtools.TestCase):
 
     def test_what_is_named_is_found_with_file_and_line(self):
         line = 1 + TOP.joinpath('tox.ini').read_text().splitlines().index(
-            '[testenv]')
+            '[testenv]'
+        )
         self.assertIn(f'tox.ini:{line}: [testenv]', naming([b'[testenv]']))

@@ -16,6 +16,11 @@ COLUMNS = ('Object', 'State', 'Aspect', 'Current', 'Expected', 'Reason')
 def row(finding: audit.Finding) -> render.Row:
     """A finding under COLUMNS; what to do follows the reason."""
     reason = '; '.join(filter(None, (finding.reason, finding.remedy)))
-    return (render.printable(finding.object_name), finding.state.value,
-            finding.aspect, render.Fields(finding.current),
-            render.Fields(finding.expected), render.printable(reason))
+    return (
+        render.printable(finding.object_name),
+        finding.state.value,
+        finding.aspect,
+        render.Fields(finding.current),
+        render.Fields(finding.expected),
+        render.printable(reason),
+    )

@@ -56,7 +56,9 @@ class Fields(columns.FormattableColumn):
         """`field: value` lines without those that are not there."""
         return '\n'.join(
             f'{name}: {printable(_text(value))}'
-            for name, value in self._value.items() if value is not None)
+            for name, value in self._value.items()
+            if value is not None
+        )
 
     def machine_readable(self) -> dict[str, object]:
         """{field: value}"""
@@ -81,8 +83,9 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def explanation_fields(shown: Shown,
-                       ) -> tuple[tuple[str, ...], tuple[object, ...]]:
+def explanation_fields(
+    shown: Shown,
+) -> tuple[tuple[str, ...], tuple[object, ...]]:
     """An explanation as names of fields and their values.
 
     :param shown: the explanation.
@@ -96,21 +99,34 @@ def explanation_fields(shown: Shown,
         'volume_type': _optional(explained.volume_type),
     }
     if shown.volume is not None:
-        fields['volume'] = Fields({
-            'id': shown.volume.volume_id, 'name': shown.volume.name,
-            'status': shown.volume.status, 'host': explained.host})
+        fields['volume'] = Fields(
+            {
+                'id': shown.volume.volume_id,
+                'name': shown.volume.name,
+                'status': shown.volume.status,
+                'host': explained.host,
+            }
+        )
     fields |= {
         'image': Fields(_image(shown)) if shown.image else None,
         'project': printable(shown.project),
-        'reasons': Lines([(str(reason), _reason(reason))
-                          for reason in explained.reasons]),
-        'alternatives': Lines([
-            (f'{one.tier}: {one.why}', dataclasses.asdict(one))
-            for one in explained.alternatives]),
+        'reasons': Lines(
+            [(str(reason), _reason(reason)) for reason in explained.reasons]
+        ),
+        'alternatives': Lines(
+            [
+                (f'{one.tier}: {one.why}', dataclasses.asdict(one))
+                for one in explained.alternatives
+            ]
+        ),
         'backends': Lines([_backend(one) for one in explained.judged or ()]),
         'policy': Fields(_policy(shown)),
-        'hidden': Lines([(f'{one.what} (policy {one.policy})',
-                          dataclasses.asdict(one)) for one in shown.hidden]),
+        'hidden': Lines(
+            [
+                (f'{one.what} (policy {one.policy})', dataclasses.asdict(one))
+                for one in shown.hidden
+            ]
+        ),
         'notes': Lines([(note, note) for note in explained.notes]),
     }
     return tuple(fields), tuple(fields.values())
@@ -123,21 +139,29 @@ def _optional(text: str | None) -> str | None:
 def _image(shown: Shown) -> dict[str, object]:
     image = shown.image.image
     return {
-        'id': shown.image.image_id, 'name': shown.image.name,
-        'visibility': image.visibility, 'owner': image.owner,
+        'id': shown.image.image_id,
+        'name': shown.image.name,
+        'visibility': image.visibility,
+        'owner': image.owner,
         'tags': sorted(image.tags),
-        'tags_count': image.is_trusted_by(shown.project,
-                                          shown.policy.tag_trust),
-        'cinder_img_volume_type': shown.image.type_ref}
+        'tags_count': image.is_trusted_by(
+            shown.project, shown.policy.tag_trust
+        ),
+        'cinder_img_volume_type': shown.image.type_ref,
+    }
 
 
 def _reason(reason: decision.Reason) -> dict[str, object]:
-    return {'rule': reason.rule.name.lower(), **reason.values,
-            'text': str(reason)}
+    return {
+        'rule': reason.rule.name.lower(),
+        **reason.values,
+        'text': str(reason),
+    }
 
 
-def _backend(one: explanation.JudgedBackend,
-             ) -> tuple[str, dict[str, object]]:
+def _backend(
+    one: explanation.JudgedBackend,
+) -> tuple[str, dict[str, object]]:
     capabilities = one.backend.capabilities
     # Cinder writes GiB as gb.
     free_gib = capabilities.get('free_capacity_gb')
@@ -147,14 +171,19 @@ def _backend(one: explanation.JudgedBackend,
         line += f', {free_gib} of {total_gib} GiB free'
     if one.why:
         line += f', {one.why}'
-    return line, {'name': one.backend.name, 'verdict': one.verdict.value,
-                  'why': one.why, 'free_gib': free_gib,
-                  'total_gib': total_gib}
+    return line, {
+        'name': one.backend.name,
+        'verdict': one.verdict.value,
+        'why': one.why,
+        'free_gib': free_gib,
+        'total_gib': total_gib,
+    }
 
 
 def _policy(shown: Shown) -> dict[str, object]:
     return {
         'trust_tags_of': shown.policy.tag_trust.value,
         'on_no_access': shown.policy.on_no_access.value,
-        'read_from': ', '.join(shown.config_files) or (
-            'nowhere: the defaults are assumed, see --config-file')}
+        'read_from': ', '.join(shown.config_files)
+        or ('nowhere: the defaults are assumed, see --config-file'),
+    }

@@ -19,8 +19,15 @@ from cinder_tiers.domain import text as escaping
 from cinder_tiers.domain import units
 from cinder_tiers.domain.validation import fallback as fallback_rules
 
-PLAN_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Why', 'Effect',
-                'Bytes to move')
+PLAN_COLUMNS = (
+    'Action',
+    'Object',
+    'Before',
+    'After',
+    'Why',
+    'Effect',
+    'Bytes to move',
+)
 RESULT_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Result')
 
 Row = tuple[object, ...]
@@ -36,14 +43,18 @@ class Fields(columns.FormattableColumn):
 
     def human_readable(self) -> str:
         """`field: value` lines; a dash when there are none."""
-        lines = [f'{printable(name)}: {printable(_text(value))}'
-                 for name, value in self._value.items()]
+        lines = [
+            f'{printable(name)}: {printable(_text(value))}'
+            for name, value in self._value.items()
+        ]
         return '\n'.join(lines) or '-'
 
     def machine_readable(self) -> dict[str, object]:
         """{field: value}, with values that JSON has."""
-        return {printable(name): _plain(value)
-                for name, value in self._value.items()}
+        return {
+            printable(name): _plain(value)
+            for name, value in self._value.items()
+        }
 
 
 def _plain(value: object) -> object:
@@ -65,21 +76,28 @@ class Size(columns.FormattableColumn):
 
     def human_readable(self) -> str:
         """Such as 1.5 GiB."""
-        return 'unknown' if self._value is None else units.size_text(
-            self._value)
+        return (
+            'unknown' if self._value is None else units.size_text(self._value)
+        )
 
     def machine_readable(self) -> int | None:
         """The number of bytes."""
         return self._value
 
 
-def plan_row(action: actions.Action,
-             effect: effects.Effect = effects.NONE) -> Row:
+def plan_row(
+    action: actions.Action, effect: effects.Effect = effects.NONE
+) -> Row:
     """An action and its effect under PLAN_COLUMNS."""
     verb = f'refused: {action.verb}' if action.refusal else action.verb
-    return (verb, printable(str(action.key)), *_before_after(action),
-            action.explanation, '\n'.join(map(printable, effect.lines)),
-            Size(effect.bytes_to_move))
+    return (
+        verb,
+        printable(str(action.key)),
+        *_before_after(action),
+        action.explanation,
+        '\n'.join(map(printable, effect.lines)),
+        Size(effect.bytes_to_move),
+    )
 
 
 def plan_line(action: actions.Action) -> str:
@@ -88,7 +106,8 @@ def plan_line(action: actions.Action) -> str:
     if action.before and action.after:
         changes = ', '.join(
             f'{one.field} {_text(one.before)} -> {_text(one.after)}'
-            for one in actions.differences(action.before, action.after))
+            for one in actions.differences(action.before, action.after)
+        )
         text += f': {changes}'
     if action.consented:
         text += f' (allowed, although {action.consented.reason})'
@@ -101,42 +120,55 @@ def result_row(result: actions.Result) -> Row:
     if result.reason:
         outcome = f'{outcome}: {result.reason}'
     action = result.action
-    return (action.verb, printable(str(action.key)), *_before_after(action),
-            escaping.printable_lines(outcome))
+    return (
+        action.verb,
+        printable(str(action.key)),
+        *_before_after(action),
+        escaping.printable_lines(outcome),
+    )
 
 
 def _before_after(action: actions.Action) -> tuple[Fields, Fields]:
     """Only what differs; what is set when there is one side."""
     if action.before and action.after:
         changed = actions.differences(action.before, action.after)
-        return (Fields({one.field: one.before for one in changed}),
-                Fields({one.field: one.after for one in changed}))
+        return (
+            Fields({one.field: one.before for one in changed}),
+            Fields({one.field: one.after for one in changed}),
+        )
     return _set_fields(action.before), _set_fields(action.after)
 
 
 def _set_fields(resource: actions.Resource | None) -> Fields:
     if resource is None:
         return Fields({})
-    return Fields({name: value
-                   for name, value in actions.fields_of(resource).items()
-                   if value not in (None, False, '', frozenset())})
+    return Fields(
+        {
+            name: value
+            for name, value in actions.fields_of(resource).items()
+            if value not in (None, False, '', frozenset())
+        }
+    )
 
 
-def backends(catalog: catalogs.Catalog, *, default_conf: str,
-             secret_uuid: str | None) -> dict[str, dict[str, str]]:
+def backends(
+    catalog: catalogs.Catalog, *, default_conf: str, secret_uuid: str | None
+) -> dict[str, dict[str, str]]:
     """What cinder.conf needs for the tiers.
 
     :param default_conf: ceph.conf of clusters that name none.
     :param secret_uuid: of clusters that name none.
     :returns: {section: {option: value}}, DEFAULT first.
     """
-    tiers = [tier for tier in catalog.ours
-             if tier.rbd and tier.backend_name is None]
+    tiers = [
+        tier for tier in catalog.ours if tier.rbd and tier.backend_name is None
+    ]
     sections = {'DEFAULT': {}}
     # An empty one would switch all backends off.
     if tiers:
         sections['DEFAULT']['enabled_backends'] = ','.join(
-            tier.section for tier in tiers)
+            tier.section for tier in tiers
+        )
     default_type = fallback_rules.default_type(catalog)
     if default_type is not None:
         sections['DEFAULT']['default_volume_type'] = default_type
@@ -147,7 +179,8 @@ def backends(catalog: catalogs.Catalog, *, default_conf: str,
             'volume_backend_name': tier.backend,
             'rbd_pool': tier.rbd.pool,
             'rbd_ceph_conf': cluster.conf or default_conf,
-            'rbd_user': cluster.cinder_user}
+            'rbd_user': cluster.cinder_user,
+        }
         uuid = cluster.secret_uuid or secret_uuid
         if uuid:
             section['rbd_secret_uuid'] = uuid
@@ -160,7 +193,9 @@ def backend_comments(catalog: catalogs.Catalog) -> str:
     return ''.join(
         f'# tier {tier.name}: the backend {tier.backend} serves pool '
         f'{tier.rbd.pool} already; keep its section as it is, and add none\n'
-        for tier in catalog.ours if tier.rbd and tier.backend_name)
+        for tier in catalog.ours
+        if tier.rbd and tier.backend_name
+    )
 
 
 def default_type_comments(catalog: catalogs.Catalog) -> str:
@@ -168,22 +203,26 @@ def default_type_comments(catalog: catalogs.Catalog) -> str:
     if not fallback_rules.has_open_default(catalog):
         return ''
     name = printable(catalog.follow_image_types[0])
-    return (f'# default_volume_type = {name} is left out: no tier is the '
-            'fallback, so that blank volumes,\n'
-            '# and those of untagged images, would go to any backend that '
-            'the project may use.\n'
-            '# Keep the default type that you have until a tier with '
-            'fallback: true is applied.\n')
+    return (
+        f'# default_volume_type = {name} is left out: no tier is the '
+        'fallback, so that blank volumes,\n'
+        '# and those of untagged images, would go to any backend that '
+        'the project may use.\n'
+        '# Keep the default type that you have until a tier with '
+        'fallback: true is applied.\n'
+    )
 
 
-def cinder_conf(sections: collections.abc.Mapping[
-        str, collections.abc.Mapping[str, str]]) -> str:
+def cinder_conf(
+    sections: collections.abc.Mapping[str, collections.abc.Mapping[str, str]],
+) -> str:
     """Sections as text that oslo.config reads back.
 
     A `$` is doubled, for oslo.config would substitute it.
     """
-    parser = configparser.ConfigParser(interpolation=None,
-                                       default_section='DEFAULT')
+    parser = configparser.ConfigParser(
+        interpolation=None, default_section='DEFAULT'
+    )
     for section, options in sections.items():
         if section != 'DEFAULT':
             parser.add_section(section)
@@ -200,21 +239,27 @@ def caps_comments(catalog: catalogs.Catalog) -> str:
     :returns: when there are tiers and none has a backend to write, that.
     """
     if catalog.tiers and not catalog.clusters_in_use:
-        return ('# No tier has rbd: the backends of all of them are in '
-                'cinder.conf already,\n# and enabled_backends stays as it '
-                'is.\n')
+        return (
+            '# No tier has rbd: the backends of all of them are in '
+            'cinder.conf already,\n# and enabled_backends stays as it '
+            'is.\n'
+        )
     lines = []
     for cluster in catalog.clusters_in_use:
         grants = desired.grants_of(catalog, cluster)
-        caps = ' '.join(f"{daemon} '{', '.join(grants[daemon])}'"
-                        for daemon in grants)
-        lines.append(f'# client.{cluster.cinder_user} of Ceph cluster '
-                     f'{cluster.name} needs (tier apply grants it): {caps}')
+        caps = ' '.join(
+            f"{daemon} '{', '.join(grants[daemon])}'" for daemon in grants
+        )
+        lines.append(
+            f'# client.{cluster.cinder_user} of Ceph cluster '
+            f'{cluster.name} needs (tier apply grants it): {caps}'
+        )
     return ''.join(f'{line}\n' for line in lines)
 
 
-def service_comments(catalog: catalogs.Catalog, *,
-                     secret_uuid: str | None) -> str:
+def service_comments(
+    catalog: catalogs.Catalog, *, secret_uuid: str | None
+) -> str:
     """Comment lines on what Nova and Glance need beside the backends.
 
     As in "Configuring Nova" and "Configuring Glance" of ceph
@@ -229,14 +274,20 @@ def service_comments(catalog: catalogs.Catalog, *,
         lines.append(
             f'# Nova: libvirt of each compute host needs a secret with the '
             f'key of {client} of Ceph cluster {cluster.name}, '
-            + (f'under the UUID {uuid} ("virsh secret-define", "virsh '
-               f'secret-set-value").' if uuid else
-               f'and nova.conf its UUID and user: [libvirt] rbd_secret_uuid, '
-               f'rbd_user = {cluster.cinder_user}; or give the cluster a '
-               f'secret_uuid in the catalog.'))
+            + (
+                f'under the UUID {uuid} ("virsh secret-define", "virsh '
+                f'secret-set-value").'
+                if uuid
+                else 'and nova.conf its UUID and user: [libvirt] '
+                'rbd_secret_uuid, '
+                f'rbd_user = {cluster.cinder_user}; or give the cluster a '
+                f'secret_uuid in the catalog.'
+            )
+        )
         if cluster.images_pool:
             lines.append(
                 f'# Glance: volumes of raw images in pool '
                 f'{cluster.images_pool} are clones, not copies, when '
-                f'glance-api.conf has [DEFAULT] show_image_direct_url = true.')
+                f'glance-api.conf has [DEFAULT] show_image_direct_url = true.'
+            )
     return ''.join(f'{line}\n' for line in lines)

@@ -15,8 +15,16 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
 from cinder_tiers.domain.placement import backends
 
-TIER_COLUMNS = ('Name', 'Tags', 'Priority', 'Fallback', 'Overflow',
-                'Backend', 'Take Over', 'Description')
+TIER_COLUMNS = (
+    'Name',
+    'Tags',
+    'Priority',
+    'Fallback',
+    'Overflow',
+    'Backend',
+    'Take Over',
+    'Description',
+)
 PROBLEM_COLUMNS = ('Where', 'Found', 'Expected', 'Remedy')
 
 # Some problems list all that the file declares, which has no end.
@@ -25,10 +33,17 @@ _SHOWN_CHARS = 500
 
 def problem_row(problem: errors.Problem) -> Row:
     """A problem under PROBLEM_COLUMNS; long texts are cut."""
-    return tuple(printable(
-        text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + '...')
-        for text in (problem.where, problem.found, problem.expected,
-                     problem.remedy))
+    return tuple(
+        printable(
+            text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + '...'
+        )
+        for text in (
+            problem.where,
+            problem.found,
+            problem.expected,
+            problem.remedy,
+        )
+    )
 
 
 class Words(columns.FormattableColumn):
@@ -64,8 +79,11 @@ class Optional(columns.FormattableColumn):
 
     def machine_readable(self) -> object:
         """The value; None when it is absent."""
-        return (printable(self._value) if isinstance(self._value, str)
-                else self._value)
+        return (
+            printable(self._value)
+            if isinstance(self._value, str)
+            else self._value
+        )
 
 
 class Specs(columns.FormattableColumn):
@@ -73,14 +91,20 @@ class Specs(columns.FormattableColumn):
 
     def human_readable(self) -> str:
         """`key=value` lines; a dash when there are none."""
-        return '\n'.join(
-            f'{printable(key)}={printable(str(value))}'
-            for key, value in sorted(self._value.items())) or '-'
+        return (
+            '\n'.join(
+                f'{printable(key)}={printable(str(value))}'
+                for key, value in sorted(self._value.items())
+            )
+            or '-'
+        )
 
     def machine_readable(self) -> dict[str, str]:
         """{key: value}"""
-        return {printable(key): printable(str(value))
-                for key, value in sorted(self._value.items())}
+        return {
+            printable(key): printable(str(value))
+            for key, value in sorted(self._value.items())
+        }
 
 
 class Pools(columns.FormattableColumn):
@@ -88,18 +112,28 @@ class Pools(columns.FormattableColumn):
 
     def human_readable(self) -> str:
         """Name and room of each; a dash when there are none."""
-        return '\n'.join(
-            f'{printable(one.name)}: '
-            f'{printable(str(one.capabilities.get("free_capacity_gb")))} of '
-            f'{printable(str(one.capabilities.get("total_capacity_gb")))} '
-            'GiB free' for one in self._value) or '-'
+        return (
+            '\n'.join(
+                f'{printable(one.name)}: '
+                f'{printable(str(one.capabilities.get("free_capacity_gb")))} '
+                'of '
+                f'{printable(str(one.capabilities.get("total_capacity_gb")))} '
+                'GiB free'
+                for one in self._value
+            )
+            or '-'
+        )
 
     def machine_readable(self) -> list[dict[str, object]]:
         """{name, free_gib, total_gib} of each; Cinder writes GiB as gb."""
-        return [{'name': printable(one.name),
-                 'free_gib': one.capabilities.get('free_capacity_gb'),
-                 'total_gib': one.capabilities.get('total_capacity_gb')}
-                for one in self._value]
+        return [
+            {
+                'name': printable(one.name),
+                'free_gib': one.capabilities.get('free_capacity_gb'),
+                'total_gib': one.capabilities.get('total_capacity_gb'),
+            }
+            for one in self._value
+        ]
 
 
 class Expected(columns.FormattableColumn):
@@ -107,29 +141,46 @@ class Expected(columns.FormattableColumn):
 
     def human_readable(self) -> str:
         """`pattern: limit=value, ...` lines; a dash when there are none."""
-        return '\n'.join(
-            f'{printable(pattern)}: ' + ', '.join(
-                f'{printable(name)}={value}'
-                for name, value in sorted(limits.items()))
-            for pattern, limits in sorted(self._value.items())) or '-'
+        return (
+            '\n'.join(
+                f'{printable(pattern)}: '
+                + ', '.join(
+                    f'{printable(name)}={value}'
+                    for name, value in sorted(limits.items())
+                )
+                for pattern, limits in sorted(self._value.items())
+            )
+            or '-'
+        )
 
     def machine_readable(self) -> dict[str, dict[str, float]]:
         """{pattern: {limit: value}}"""
-        return {printable(pattern): dict(sorted(limits.items()))
-                for pattern, limits in sorted(self._value.items())}
+        return {
+            printable(pattern): dict(sorted(limits.items()))
+            for pattern, limits in sorted(self._value.items())
+        }
 
 
 def tier_row(tier: listed_tiers.ListedTier) -> Row:
     """A tier under TIER_COLUMNS."""
-    return (printable(tier.name), Words(tier.tags), Optional(tier.priority),
-            YesNo(tier.fallback), Optional(tier.overflow),
-            Words(tier.backend_names), YesNo(tier.take_over),
-            printable(tier.description))
+    return (
+        printable(tier.name),
+        Words(tier.tags),
+        Optional(tier.priority),
+        YesNo(tier.fallback),
+        Optional(tier.overflow),
+        Words(tier.backend_names),
+        YesNo(tier.take_over),
+        printable(tier.description),
+    )
 
 
-def tier_fields(tier: listed_tiers.ListedTier, *, read_from: str,
-                pools: tuple[backends.Backend, ...] | None,
-                ) -> tuple[tuple[str, ...], Row]:
+def tier_fields(
+    tier: listed_tiers.ListedTier,
+    *,
+    read_from: str,
+    pools: tuple[backends.Backend, ...] | None,
+) -> tuple[tuple[str, ...], Row]:
     """A tier as names of fields and their values.
 
     :param tier: the tier.
@@ -148,11 +199,15 @@ def tier_fields(tier: listed_tiers.ListedTier, *, read_from: str,
         'access': 'public' if tier.is_public else 'private',
         'projects': Words(sorted(tier.projects)),
         'backends': Words(tier.backend_names),
-        'pools': (Words(tier.pools) if tier.pools is not None else
-                  Optional(None) if pools is None else Pools(pools)),
+        'pools': (
+            Words(tier.pools)
+            if tier.pools is not None
+            else Optional(None)
+            if pools is None
+            else Pools(pools)
+        ),
         'extra_specs': Specs(tier.extra_specs),
-        **({} if tier.expect is None else {
-            'expect': Expected(tier.expect)}),
+        **({} if tier.expect is None else {'expect': Expected(tier.expect)}),
         'read_from': printable(read_from),
     }
     return tuple(fields), tuple(fields.values())

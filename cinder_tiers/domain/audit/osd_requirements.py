@@ -13,8 +13,12 @@ import enum
 import shlex
 
 #: {requirement: the only object store that it is about}.
-STORE_OF = {'file_system': 'filestore', 'fast_journal': 'filestore',
-            'fast_db': 'bluestore', 'fast_wal': 'bluestore'}
+STORE_OF = {
+    'file_system': 'filestore',
+    'fast_journal': 'filestore',
+    'fast_db': 'bluestore',
+    'fast_wal': 'bluestore',
+}
 _SCHEDULER = 'io_scheduler'
 _AGAIN = 'see "ceph osd tree" and "ceph osd metadata", and run the audit again'
 
@@ -40,13 +44,21 @@ class Requirements:
     @property
     def declared(self) -> collections.abc.Mapping[str, str]:
         """{requirement: as text}, of those that are required."""
-        values = {field.name: getattr(self, field.name)
-                  for field in dataclasses.fields(self)}
-        return {name: (' or '.join(value) if isinstance(value, tuple)
-                       else str(value).lower())
-                for name, value in values.items()
-                if value is not None and value != ()
-                and (value or name == 'rotational')}
+        values = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+        }
+        return {
+            name: (
+                ' or '.join(value)
+                if isinstance(value, tuple)
+                else str(value).lower()
+            )
+            for name, value in values.items()
+            if value is not None
+            and value != ()
+            and (value or name == 'rotational')
+        }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,7 +88,8 @@ class Facts:
     parts: collections.abc.Mapping[str, Part] | None = None
     #: {disk: I/O scheduler}, as far as it could be seen.
     schedulers: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
 
 class Answer(enum.Enum):
@@ -112,9 +125,10 @@ class _Look:
     reason: str = ''
 
 
-def compare(requirements: Requirements,
-            osds: collections.abc.Mapping[int, Facts | None],
-            ) -> tuple[Comparison, ...]:
+def compare(
+    requirements: Requirements,
+    osds: collections.abc.Mapping[int, Facts | None],
+) -> tuple[Comparison, ...]:
     """Holds OSDs against requirements.
 
     :param osds: {OSD id: facts}; None when nothing is known of it.
@@ -123,38 +137,70 @@ def compare(requirements: Requirements,
         another object store is not applicable when it is about none of the
         OSDs.
     """
-    looks = {name: {osd_id: _look(requirements, name, osds[osd_id])
-                    for osd_id in sorted(osds)}
-             for name in requirements.declared}
+    looks = {
+        name: {
+            osd_id: _look(requirements, name, osds[osd_id])
+            for osd_id in sorted(osds)
+        }
+        for name in requirements.declared
+    }
     unmet = _of_answer(looks, Answer.UNMET)
     unknown = _of_answer(looks, Answer.UNKNOWN)
-    nowhere = {name: of_osds for name, of_osds in _of_answer(
-        looks, Answer.NOT_APPLICABLE).items() if of_osds == looks[name]}
+    nowhere = {
+        name: of_osds
+        for name, of_osds in _of_answer(looks, Answer.NOT_APPLICABLE).items()
+        if of_osds == looks[name]
+    }
     found = (
         (Answer.UNMET, unmet, 'no API sets this', _remedy(unmet)),
-        (Answer.UNKNOWN, unknown, _unknown(unknown, osds),
-         _AGAIN if any(look.reason for of_osds in unknown.values()
-                       for look in of_osds.values()) else ''),
-        (Answer.NOT_APPLICABLE, nowhere, 'these OSDs have no such part',
-         'declare object_store too, to require one that has it'))
-    return tuple(Comparison(
-        answer=answer, reason=reason, remedy=remedy,
-        current={name: _shown(of_osds) for name, of_osds in some.items()},
-        expected={name: requirements.declared[name] for name in some})
-        for answer, some, reason, remedy in found if some)
+        (
+            Answer.UNKNOWN,
+            unknown,
+            _unknown(unknown, osds),
+            _AGAIN
+            if any(
+                look.reason
+                for of_osds in unknown.values()
+                for look in of_osds.values()
+            )
+            else '',
+        ),
+        (
+            Answer.NOT_APPLICABLE,
+            nowhere,
+            'these OSDs have no such part',
+            'declare object_store too, to require one that has it',
+        ),
+    )
+    return tuple(
+        Comparison(
+            answer=answer,
+            reason=reason,
+            remedy=remedy,
+            current={name: _shown(of_osds) for name, of_osds in some.items()},
+            expected={name: requirements.declared[name] for name in some},
+        )
+        for answer, some, reason, remedy in found
+        if some
+    )
 
 
-def _of_answer(looks: dict[str, dict[int, _Look]],
-               answer: Answer) -> dict[str, dict[int, _Look]]:
+def _of_answer(
+    looks: dict[str, dict[int, _Look]], answer: Answer
+) -> dict[str, dict[int, _Look]]:
     """The looks with an answer; requirements without any are left out."""
-    found = {name: {osd_id: look for osd_id, look in of_osds.items()
-                    if look.answer is answer}
-             for name, of_osds in looks.items()}
+    found = {
+        name: {
+            osd_id: look
+            for osd_id, look in of_osds.items()
+            if look.answer is answer
+        }
+        for name, of_osds in looks.items()
+    }
     return {name: of_osds for name, of_osds in found.items() if of_osds}
 
 
-def _look(requirements: Requirements, name: str,
-          facts: Facts | None) -> _Look:
+def _look(requirements: Requirements, name: str, facts: Facts | None) -> _Look:
     if facts is None:
         return _unknown_look('told nothing of itself')
     if not facts.is_up:
@@ -162,8 +208,7 @@ def _look(requirements: Requirements, name: str,
     if facts.object_store is None:
         return _unknown_look('does not tell its object store')
     if STORE_OF.get(name, facts.object_store) != facts.object_store:
-        return _Look(answer=Answer.NOT_APPLICABLE,
-                     current=facts.object_store)
+        return _Look(answer=Answer.NOT_APPLICABLE, current=facts.object_store)
     if name == _SCHEDULER:
         return _scheduler(requirements.io_scheduler, facts)
     if name.startswith('fast_'):
@@ -171,8 +216,12 @@ def _look(requirements: Requirements, name: str,
     current = getattr(facts, name)
     if current is None:
         return _unknown_look(f'does not tell {name}')
-    return _Look(answer=Answer.MET if current == getattr(requirements, name)
-                 else Answer.UNMET, current=str(current).lower())
+    return _Look(
+        answer=Answer.MET
+        if current == getattr(requirements, name)
+        else Answer.UNMET,
+        current=str(current).lower(),
+    )
 
 
 def _unknown_look(reason: str) -> _Look:
@@ -190,11 +239,14 @@ def _part(name: str, facts: Facts) -> _Look:
         return _Look(answer=Answer.UNMET, current='with the data')
     shared = sorted(part.disks & facts.disks)
     if shared:
-        return _Look(answer=Answer.UNMET,
-                     current=f'on the disk of the data, {", ".join(shared)}')
+        return _Look(
+            answer=Answer.UNMET,
+            current=f'on the disk of the data, {", ".join(shared)}',
+        )
     if part.rotational is None:
-        return _unknown_look(f'does not tell whether the disk of its {name} '
-                             f'is rotational')
+        return _unknown_look(
+            f'does not tell whether the disk of its {name} is rotational'
+        )
     if part.rotational:
         return _Look(answer=Answer.UNMET, current='on a rotational disk')
     return _Look(answer=Answer.MET, current='true')
@@ -206,8 +258,10 @@ def _scheduler(allowed: tuple[str, ...], facts: Facts) -> _Look:
     if facts.disks - facts.schedulers.keys():
         return _unknown_look('')
     used = sorted({facts.schedulers[disk] for disk in facts.disks})
-    return _Look(answer=Answer.MET if set(used) <= set(allowed)
-                 else Answer.UNMET, current=', '.join(used))
+    return _Look(
+        answer=Answer.MET if set(used) <= set(allowed) else Answer.UNMET,
+        current=', '.join(used),
+    )
 
 
 def _shown(looks: collections.abc.Mapping[int, _Look]) -> str:
@@ -219,16 +273,19 @@ def _shown(looks: collections.abc.Mapping[int, _Look]) -> str:
     osds: dict[str, list[int]] = {}
     for osd_id, look in looks.items():
         osds.setdefault(look.current, []).append(osd_id)
-    return ', '.join(f'{current} ({_names(ids)})'
-                     for current, ids in osds.items())
+    return ', '.join(
+        f'{current} ({_names(ids)})' for current, ids in osds.items()
+    )
 
 
 def _names(osd_ids: collections.abc.Iterable[int]) -> str:
     return ', '.join(f'osd.{osd_id}' for osd_id in sorted(osd_ids))
 
 
-def _unknown(looks: dict[str, dict[int, _Look]],
-             osds: collections.abc.Mapping[int, Facts | None]) -> str:
+def _unknown(
+    looks: dict[str, dict[int, _Look]],
+    osds: collections.abc.Mapping[int, Facts | None],
+) -> str:
     """Why something cannot be told, and how a hand can tell it."""
     reasons: dict[str, set[int]] = {}
     elsewhere: dict[str, set[int]] = {}
@@ -243,19 +300,25 @@ def _unknown(looks: dict[str, dict[int, _Look]],
     for host, ids in sorted(elsewhere.items()):
         disks = sorted(set().union(*(osds[osd_id].disks for osd_id in ids)))
         # An OSD calls its disks what it likes.
-        files = shlex.join(f'/sys/block/{disk}/queue/scheduler'
-                           for disk in disks)
-        texts.append(f'the I/O scheduler of {_names(ids)} is seen on {host} '
-                     f'only: run "grep . {files}" there, or this audit')
+        files = shlex.join(
+            f'/sys/block/{disk}/queue/scheduler' for disk in disks
+        )
+        texts.append(
+            f'the I/O scheduler of {_names(ids)} is seen on {host} '
+            f'only: run "grep . {files}" there, or this audit'
+        )
     return '; '.join(texts)
 
 
 def _remedy(unmet: collections.abc.Container[str]) -> str:
     remedies = []
     if _SCHEDULER in unmet:
-        remedies.append('set the I/O scheduler by a udev rule on the hosts '
-                        'of these OSDs')
+        remedies.append(
+            'set the I/O scheduler by a udev rule on the hosts of these OSDs'
+        )
     if set(unmet) - {_SCHEDULER}:
-        remedies.append('make these OSDs anew, give them another device '
-                        'class, or correct osd_requirements')
+        remedies.append(
+            'make these OSDs anew, give them another device '
+            'class, or correct osd_requirements'
+        )
     return '; '.join(remedies)

@@ -29,9 +29,13 @@ ALL = 'all'
 _APPLY = 'run "openstack tier apply"'
 _RESTART = 'do so one failure domain after the other'
 #: {field, or the beginning of fields up to a dot: aspect}
-_ASPECTS = {'extra_specs': 'extra specs', 'is_public': 'access',
-            'projects': 'access', 'options': 'pool options',
-            'rbd_options': 'rbd options'}
+_ASPECTS = {
+    'extra_specs': 'extra specs',
+    'is_public': 'access',
+    'projects': 'access',
+    'options': 'pool options',
+    'rbd_options': 'rbd options',
+}
 
 
 class State(enum.Enum):
@@ -61,10 +65,12 @@ class Finding:
     aspect: str
     #: {field: value} of what differs, as it is.
     current: collections.abc.Mapping[str, object] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     #: {field: value} of what differs, as it should be.
     expected: collections.abc.Mapping[str, object] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     #: Empty when there is nothing to say.
     reason: str = ''
     #: What to do, as an imperative; empty when there is nothing to do.
@@ -94,8 +100,9 @@ class Observed:
     ] = dataclasses.field(default_factory=dict)
 
 
-def audit(*, catalog: catalogs.Catalog,
-          observed: Observed) -> tuple[Finding, ...]:
+def audit(
+    *, catalog: catalogs.Catalog, observed: Observed
+) -> tuple[Finding, ...]:
     """Holds each tier against what exists.
 
     :returns: for each tier, in the order of the file, what is not as declared
@@ -105,8 +112,11 @@ def audit(*, catalog: catalogs.Catalog,
     """
     problems = _problems(catalog, observed)
     hosts = _host_problems(catalog, observed)
-    found = [*_unread(catalog, observed), *problems,
-             *itertools.chain.from_iterable(hosts.values())]
+    found = [
+        *_unread(catalog, observed),
+        *problems,
+        *itertools.chain.from_iterable(hosts.values()),
+    ]
     catalog = host_options.without(catalog, hosts)
     for action in _actions(catalog, observed, problems):
         found.extend(_findings(catalog, action))
@@ -115,71 +125,109 @@ def audit(*, catalog: catalogs.Catalog,
     for tier in catalog.tiers:
         ordered.extend(
             [one for one in found if one.tier == tier.name]
-            or [_as_declared(tier, observed)])
+            or [_as_declared(tier, observed)]
+        )
     return (*ordered, *(one for one in found if one.tier is None))
 
 
-def _requirements(catalog: catalogs.Catalog, observed: Observed,
-                  ) -> collections.abc.Iterator[Finding]:
+def _requirements(
+    catalog: catalogs.Catalog,
+    observed: Observed,
+) -> collections.abc.Iterator[Finding]:
     """What OSDs are not, that a tier requires of them."""
     for tier in catalog.ours:
-        if tier.rbd is None or tier.rbd.osd_requirements is None or isinstance(
-                observed.ceph[tier.rbd.cluster], Unread):
+        if (
+            tier.rbd is None
+            or tier.rbd.osd_requirements is None
+            or isinstance(observed.ceph[tier.rbd.cluster], Unread)
+        ):
             continue
         facts = observed.osds[tier.rbd.cluster]
         name = f'tier {tier.name}'
         if isinstance(facts, Unread):
-            yield Finding(object_name=name, tier=tier.name,
-                          state=State.UNKNOWN, aspect=_OSD_REQUIREMENTS,
-                          reason=facts.reason)
+            yield Finding(
+                object_name=name,
+                tier=tier.name,
+                state=State.UNKNOWN,
+                aspect=_OSD_REQUIREMENTS,
+                reason=facts.reason,
+            )
             continue
-        for one in osd_requirements.compare(tier.rbd.osd_requirements, {
+        for one in osd_requirements.compare(
+            tier.rbd.osd_requirements,
+            {
                 osd.osd_id: facts.get(osd.osd_id)
                 for osd in observed.ceph[tier.rbd.cluster].osds
                 if osd.device_class == tier.rbd.device_class
-                and osd.location.get('root') == desired.ROOT}):
+                and osd.location.get('root') == desired.ROOT
+            },
+        ):
             yield Finding(
-                object_name=name, tier=tier.name, state=_ANSWERS[one.answer],
-                aspect=_OSD_REQUIREMENTS, current=one.current,
-                expected=one.expected, reason=one.reason, remedy=one.remedy)
+                object_name=name,
+                tier=tier.name,
+                state=_ANSWERS[one.answer],
+                aspect=_OSD_REQUIREMENTS,
+                current=one.current,
+                expected=one.expected,
+                reason=one.reason,
+                remedy=one.remedy,
+            )
 
 
 def _as_declared(tier: catalogs.Tier, observed: Observed) -> Finding:
     """The finding of a tier of which nothing else is to be said."""
     if tier.take_over:
-        return Finding(object_name=f'tier {tier.name}', tier=tier.name,
-                       state=State.COMPLIANT, aspect=ALL)
-    gone = (not isinstance(observed.cinder, Unread)
-            and tier.name not in observed.cinder.volume_types)
+        return Finding(
+            object_name=f'tier {tier.name}',
+            tier=tier.name,
+            state=State.COMPLIANT,
+            aspect=ALL,
+        )
+    gone = (
+        not isinstance(observed.cinder, Unread)
+        and tier.name not in observed.cinder.volume_types
+    )
     return Finding(
-        object_name=f'tier {tier.name}', tier=tier.name,
-        state=State.NOT_APPLICABLE, aspect=ALL,
+        object_name=f'tier {tier.name}',
+        tier=tier.name,
+        state=State.NOT_APPLICABLE,
+        aspect=ALL,
         reason='take_over: false: the volume type is not ours, and nothing '
-               'is asked of it' + (
-                   '; there is no volume type of this name' if gone else ''))
+        'is asked of it'
+        + ('; there is no volume type of this name' if gone else ''),
+    )
 
 
 def worst(findings: collections.abc.Iterable[Finding]) -> State:
     """The worst state among findings; compliant when there are none."""
     order = list(State)
-    return max((one.state for one in findings), key=order.index,
-               default=State.COMPLIANT)
+    return max(
+        (one.state for one in findings),
+        key=order.index,
+        default=State.COMPLIANT,
+    )
 
 
-def _unread(catalog: catalogs.Catalog,
-            observed: Observed) -> collections.abc.Iterator[Finding]:
+def _unread(
+    catalog: catalogs.Catalog, observed: Observed
+) -> collections.abc.Iterator[Finding]:
     for tier in catalog.ours:
         sources = {'volume type': observed.cinder}
         if tier.projects:
             sources['access'] = observed.projects
         if tier.rbd:
-            sources[f'cluster {tier.rbd.cluster}'] = (
-                observed.ceph[tier.rbd.cluster])
+            sources[f'cluster {tier.rbd.cluster}'] = observed.ceph[
+                tier.rbd.cluster
+            ]
         for aspect, source in sources.items():
             if isinstance(source, Unread):
                 yield Finding(
-                    object_name=f'tier {tier.name}', tier=tier.name,
-                    state=State.UNKNOWN, aspect=aspect, reason=source.reason)
+                    object_name=f'tier {tier.name}',
+                    tier=tier.name,
+                    state=State.UNKNOWN,
+                    aspect=aspect,
+                    reason=source.reason,
+                )
 
 
 _OSD_REQUIREMENTS = 'osd requirements'
@@ -192,8 +240,10 @@ _ANSWERS = {
 _ACCESS, _CLUSTER, _IMAGES = 'access', 'cluster', 'images pool'
 
 
-def _problems(catalog: catalogs.Catalog, observed: Observed,
-              ) -> list[Finding]:
+def _problems(
+    catalog: catalogs.Catalog,
+    observed: Observed,
+) -> list[Finding]:
     """What makes a plan impossible."""
     found = []
     catalog = host_options.without(catalog, catalog.clusters)
@@ -202,74 +252,115 @@ def _problems(catalog: catalogs.Catalog, observed: Observed,
         problems = {_ACCESS: (), _CLUSTER: (), _IMAGES: ()}
         if not isinstance(observed.projects, Unread):
             problems[_ACCESS] = project_rules.check(alone, observed.projects)
-        if tier.rbd and not isinstance(observed.ceph[tier.rbd.cluster],
-                                       Unread):
+        if tier.rbd and not isinstance(
+            observed.ceph[tier.rbd.cluster], Unread
+        ):
             problems[_CLUSTER] = cluster_rules.check(
-                _without_images_pools(alone, alone.clusters), observed.ceph)
+                _without_images_pools(alone, alone.clusters), observed.ceph
+            )
             problems[_IMAGES] = tuple(
-                one for one in cluster_rules.check(alone, observed.ceph)
-                if one not in problems[_CLUSTER])
+                one
+                for one in cluster_rules.check(alone, observed.ceph)
+                if one not in problems[_CLUSTER]
+            )
         found.extend(
             _problem(f'tier {tier.name}', tier.name, aspect, problem)
-            for aspect, several in problems.items() for problem in several)
+            for aspect, several in problems.items()
+            for problem in several
+        )
     return found
 
 
-def _host_problems(catalog: catalogs.Catalog, observed: Observed,
-                   ) -> dict[str, list[Finding]]:
+def _host_problems(
+    catalog: catalogs.Catalog,
+    observed: Observed,
+) -> dict[str, list[Finding]]:
     """{cluster: what makes its `host_osd_options` impossible}."""
-    found = {cluster.name: [
-        _problem(f'cluster {cluster.name}', None,
-                 actions.Kind.HOST_OSD_OPTIONS.value, problem)
-        for problem in host_options.check_cluster(
-            catalog, cluster, observed.ceph[cluster.name])]
+    found = {
+        cluster.name: [
+            _problem(
+                f'cluster {cluster.name}',
+                None,
+                actions.Kind.HOST_OSD_OPTIONS.value,
+                problem,
+            )
+            for problem in host_options.check_cluster(
+                catalog, cluster, observed.ceph[cluster.name]
+            )
+        ]
         for cluster in catalog.clusters_in_use
-        if not isinstance(observed.ceph[cluster.name], Unread)}
+        if not isinstance(observed.ceph[cluster.name], Unread)
+    }
     return {name: several for name, several in found.items() if several}
 
 
-def _without_images_pools(catalog: catalogs.Catalog,
-                          names: collections.abc.Container[str],
-                          ) -> catalogs.Catalog:
+def _without_images_pools(
+    catalog: catalogs.Catalog,
+    names: collections.abc.Container[str],
+) -> catalogs.Catalog:
     """A catalog with clusters of which Glance uses no pool."""
-    return dataclasses.replace(catalog, clusters={
-        name: dataclasses.replace(cluster, images_pool=None)
-        if name in names else cluster
-        for name, cluster in catalog.clusters.items()})
+    return dataclasses.replace(
+        catalog,
+        clusters={
+            name: dataclasses.replace(cluster, images_pool=None)
+            if name in names
+            else cluster
+            for name, cluster in catalog.clusters.items()
+        },
+    )
 
 
-def _problem(object_name: str, tier: str | None, aspect: str,
-             problem: errors.Problem) -> Finding:
+def _problem(
+    object_name: str, tier: str | None, aspect: str, problem: errors.Problem
+) -> Finding:
     return Finding(
-        object_name=object_name, tier=tier, state=State.NON_COMPLIANT,
-        aspect=aspect, current={'found': problem.found},
-        expected={'expected': problem.expected}, remedy=problem.remedy,
-        reason=f'{problem.where}: the catalog cannot be applied')
+        object_name=object_name,
+        tier=tier,
+        state=State.NON_COMPLIANT,
+        aspect=aspect,
+        current={'found': problem.found},
+        expected={'expected': problem.expected},
+        remedy=problem.remedy,
+        reason=f'{problem.where}: the catalog cannot be applied',
+    )
 
 
-def _actions(catalog: catalogs.Catalog, observed: Observed,
-             problems: list[Finding],
-             ) -> collections.abc.Iterator[actions.Action]:
+def _actions(
+    catalog: catalogs.Catalog,
+    observed: Observed,
+    problems: list[Finding],
+) -> collections.abc.Iterator[actions.Action]:
     """The plan, as far as both sides can be compared."""
     cinder, projects = observed.cinder, observed.projects
     is_cinder_read = not isinstance(cinder, Unread)
     if not is_cinder_read:
         cinder = state.CinderState(volume_types={})
-    left_out = {aspect: {one.tier for one in problems
-                         if one.aspect == aspect}
-                for aspect in (_ACCESS, _CLUSTER, _IMAGES)}
+    left_out = {
+        aspect: {one.tier for one in problems if one.aspect == aspect}
+        for aspect in (_ACCESS, _CLUSTER, _IMAGES)
+    }
     known: dict[str, frozenset[str]] = {}
     tiers = []
     for tier in catalog.tiers:
-        if tier.rbd and tier.take_over and (
-                tier.name in left_out[_CLUSTER] or isinstance(
-                    observed.ceph[tier.rbd.cluster], Unread)):
+        if (
+            tier.rbd
+            and tier.take_over
+            and (
+                tier.name in left_out[_CLUSTER]
+                or isinstance(observed.ceph[tier.rbd.cluster], Unread)
+            )
+        ):
             # Its volume type stays what it would be with the pool.
-            tier = dataclasses.replace(tier, backend_name=tier.backend,
-                                       rbd=None)
-        if tier.projects and tier.take_over and (
-                tier.name in left_out[_ACCESS]
-                or isinstance(projects, Unread)):
+            tier = dataclasses.replace(
+                tier, backend_name=tier.backend, rbd=None
+            )
+        if (
+            tier.projects
+            and tier.take_over
+            and (
+                tier.name in left_out[_ACCESS] or isinstance(projects, Unread)
+            )
+        ):
             before = cinder.volume_types.get(tier.name)
             ids = sorted(before.projects) if before else []
             known.update({one: frozenset({one}) for one in ids})
@@ -280,73 +371,117 @@ def _actions(catalog: catalogs.Catalog, observed: Observed,
     made = plans.make(
         catalog=_without_images_pools(
             dataclasses.replace(catalog, tiers=tuple(tiers)),
-            {tier.rbd.cluster for tier in catalog.tiers
-             if tier.name in left_out[_IMAGES]}),
+            {
+                tier.rbd.cluster
+                for tier in catalog.tiers
+                if tier.name in left_out[_IMAGES]
+            },
+        ),
         actual=state.ActualState(
-            cinder=cinder, projects=known,
-            ceph={name: one for name, one in observed.ceph.items()
-                  if not isinstance(one, Unread)}))
-    return (action for action in made.actions
-            if is_cinder_read or action.key.cluster is not None)
+            cinder=cinder,
+            projects=known,
+            ceph={
+                name: one
+                for name, one in observed.ceph.items()
+                if not isinstance(one, Unread)
+            },
+        ),
+    )
+    return (
+        action
+        for action in made.actions
+        if is_cinder_read or action.key.cluster is not None
+    )
 
 
-def _findings(catalog: catalogs.Catalog, action: actions.Action,
-              ) -> collections.abc.Iterator[Finding]:
+def _findings(
+    catalog: catalogs.Catalog,
+    action: actions.Action,
+) -> collections.abc.Iterator[Finding]:
     """An action as findings: one for each tier and aspect."""
     for tier in concerned_tiers.of(catalog, action) or (None,):
         for aspect, found, current, expected in _aspects(action):
             yield Finding(
                 object_name=f'tier {tier}' if tier else str(action.key),
-                tier=tier, state=found, aspect=aspect,
-                current=current, expected=expected,
+                tier=tier,
+                state=found,
+                aspect=aspect,
+                current=current,
+                expected=expected,
                 reason=_reason(action, current),
-                remedy=(_RESTART if found is State.OUT_OF_DATE
-                        else action.remedy or _APPLY))
+                remedy=(
+                    _RESTART
+                    if found is State.OUT_OF_DATE
+                    else action.remedy or _APPLY
+                ),
+            )
 
 
-def _aspects(action: actions.Action) -> list[
-        tuple[str, State, dict[str, object], dict[str, object]]]:
+def _aspects(
+    action: actions.Action,
+) -> list[tuple[str, State, dict[str, object], dict[str, object]]]:
     """(aspect, state, {field: as it is}, {field: as it should be})."""
     if action.before is None or action.after is None:
-        return [(action.key.kind.value, State.NON_COMPLIANT,
-                 _set_fields(action.before), _set_fields(action.after))]
-    aspects: dict[tuple[str, State],
-                  tuple[dict[str, object], dict[str, object]]] = {}
+        return [
+            (
+                action.key.kind.value,
+                State.NON_COMPLIANT,
+                _set_fields(action.before),
+                _set_fields(action.after),
+            )
+        ]
+    aspects: dict[
+        tuple[str, State], tuple[dict[str, object], dict[str, object]]
+    ] = {}
     for one in actions.differences(action.before, action.after):
-        aspect = _ASPECTS.get(one.field.partition('.')[0],
-                              action.key.kind.value)
-        found = (State.OUT_OF_DATE if _misses_restart(action.before, one)
-                 else State.NON_COMPLIANT)
+        aspect = _ASPECTS.get(
+            one.field.partition('.')[0], action.key.kind.value
+        )
+        found = (
+            State.OUT_OF_DATE
+            if _misses_restart(action.before, one)
+            else State.NON_COMPLIANT
+        )
         current, expected = aspects.setdefault((aspect, found), ({}, {}))
         current[one.field], expected[one.field] = one.before, one.after
     return [(*key, *sides) for key, sides in aspects.items()]
 
 
-def _misses_restart(before: actions.Resource,
-                    difference: actions.Difference) -> bool:
+def _misses_restart(
+    before: actions.Resource, difference: actions.Difference
+) -> bool:
     """Whether the OSDs were told all, and need only be started again."""
     return isinstance(before, state.OsdOptions) and (
         before.after_restart.get(difference.field.partition('.')[2])
-        == difference.after)
+        == difference.after
+    )
 
 
 def _set_fields(resource: actions.Resource | None) -> dict[str, object]:
     """What is set of a resource that is there on one side only."""
     if resource is None:
         return {}
-    return {name: value for name, value in actions.fields_of(resource).items()
-            if value not in (None, False, '', frozenset())}
+    return {
+        name: value
+        for name, value in actions.fields_of(resource).items()
+        if value not in (None, False, '', frozenset())
+    }
 
 
-def _reason(action: actions.Action,
-            current: collections.abc.Mapping[str, object]) -> str:
-    text = {'create': f'{action.key} does not exist',
-            'update': f'{action.key} is not as the catalog says',
-            'delete': f'{action.key}: {action.why}'}[action.verb]
+def _reason(
+    action: actions.Action, current: collections.abc.Mapping[str, object]
+) -> str:
+    text = {
+        'create': f'{action.key} does not exist',
+        'update': f'{action.key} is not as the catalog says',
+        'delete': f'{action.key}: {action.why}',
+    }[action.verb]
     if isinstance(action.before, state.OsdOptions):
-        whys = (f'{name}, where it was applied: {action.before.reasons[name]}'
-                for name in (field.partition('.')[2] for field in current)
-                if name in action.before.reasons)
+        whys = (
+            f'{name}, where it was applied: {action.before.reasons[name]}'
+            for name in (field.partition('.')[2] for field in current)
+            if name in action.before.reasons
+        )
         text = '; '.join((text, *whys))
     if action.refusal:
         text += f'; tier apply refuses: {action.refusal.reason}'

@@ -25,11 +25,15 @@ State = audit.State
 PLACEMENT, RESIDENCY = 'placement', 'residency'
 #: States of which each volume is named; of the others there are counts.
 _NAMED = (State.UNKNOWN, State.OUT_OF_DATE, State.NON_COMPLIANT)
-_ALLOWED = (explanation.BackendVerdict.OWN,
-            explanation.BackendVerdict.OVERFLOW)
-_CLONE = ('it is a copy-on-write clone of an image: blocks that were never '
-          'written since are read from the pool of images; how many these '
-          'are is not told')
+_ALLOWED = (
+    explanation.BackendVerdict.OWN,
+    explanation.BackendVerdict.OVERFLOW,
+)
+_CLONE = (
+    'it is a copy-on-write clone of an image: blocks that were never '
+    'written since are read from the pool of images; how many these '
+    'are is not told'
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,14 +62,15 @@ class Verdict:
     remedy: str = ''
 
 
-def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
-                  known: facts.Facts,
-                  find_image: collections.abc.Callable[
-                      [str], facts.KnownImage | None],
-                  policy: decision.Policy,
-                  residency: Residency | None = None,
-                  tiers: collections.abc.Container[str] | None = None,
-                  ) -> collections.abc.Iterator[audit.Finding]:
+def audit_volumes(
+    *,
+    volumes: collections.abc.Iterable[facts.KnownVolume],
+    known: facts.Facts,
+    find_image: collections.abc.Callable[[str], facts.KnownImage | None],
+    policy: decision.Policy,
+    residency: Residency | None = None,
+    tiers: collections.abc.Container[str] | None = None,
+) -> collections.abc.Iterator[audit.Finding]:
     """Findings on volumes, then counts of volumes by tier and state.
 
     :param volumes: the volumes; each is looked at once.
@@ -89,13 +94,16 @@ def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
             image = _image_of(volume, find_image)
             key = _key(volume, image, applied)
             if key not in verdicts:
-                verdicts[key] = judge(volume=volume, image=image, known=known,
-                                      policy=policy)
+                verdicts[key] = judge(
+                    volume=volume, image=image, known=known, policy=policy
+                )
             verdict = verdicts[key]
             if not _is_asked_for(verdict, tiers):
                 continue
-            for finding in (_place(volume, verdict),
-                            *_home(volume, verdict, residency)):
+            for finding in (
+                _place(volume, verdict),
+                *_home(volume, verdict, residency),
+            ):
                 counts[finding.tier, finding.aspect, finding.state] += 1
                 if finding.state in _NAMED and finding.current:
                     yield finding
@@ -103,19 +111,27 @@ def audit_volumes(*, volumes: collections.abc.Iterable[facts.KnownVolume],
         broken = str(error)
     if broken:
         yield audit.Finding(
-            object_name='volumes', tier=None, state=State.UNKNOWN,
-            aspect=PLACEMENT, current={'volumes': _seen(counts)},
-            reason=broken, remedy='only those that are counted were audited')
+            object_name='volumes',
+            tier=None,
+            state=State.UNKNOWN,
+            aspect=PLACEMENT,
+            current={'volumes': _seen(counts)},
+            reason=broken,
+            remedy='only those that are counted were audited',
+        )
     yield from _counted(counts, residency)
 
 
-def _image_of(volume: facts.KnownVolume,
-              find_image: collections.abc.Callable[
-                  [str], facts.KnownImage | None],
-              ) -> facts.KnownImage | audit.Unread | None:
+def _image_of(
+    volume: facts.KnownVolume,
+    find_image: collections.abc.Callable[[str], facts.KnownImage | None],
+) -> facts.KnownImage | audit.Unread | None:
     """The image that a volume follows; None when it follows none."""
-    if (not _follows(volume) or volume.image_id is None
-            or volume.fixed_by is not None):
+    if (
+        not _follows(volume)
+        or volume.image_id is None
+        or volume.fixed_by is not None
+    ):
         return None
     try:
         return find_image(volume.image_id)
@@ -125,12 +141,17 @@ def _image_of(volume: facts.KnownVolume,
 
 def _follows(volume: facts.KnownVolume) -> bool:
     return volume.volume_type is not None and extra_specs.follows_image(
-        volume.volume_type.extra_specs)
+        volume.volume_type.extra_specs
+    )
 
 
-def judge(*, volume: facts.KnownVolume,
-          image: facts.KnownImage | audit.Unread | None, known: facts.Facts,
-          policy: decision.Policy) -> Verdict:
+def judge(
+    *,
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | audit.Unread | None,
+    known: facts.Facts,
+    policy: decision.Policy,
+) -> Verdict:
     """What is to be said of the place of a volume.
 
     :param volume: the volume.
@@ -142,9 +163,14 @@ def judge(*, volume: facts.KnownVolume,
     applied = explanation.read_tiers(known.types)
     tier = applied.tier_of(volume.volume_type)
     if volume.type_name and volume.volume_type is None:
-        return Verdict(state=State.UNKNOWN, reason=(
-            f'its volume type {volume.type_name} is not among those that '
-            'Cinder listed'), remedy='run the audit again')
+        return Verdict(
+            state=State.UNKNOWN,
+            reason=(
+                f'its volume type {volume.type_name} is not among those that '
+                'Cinder listed'
+            ),
+            remedy='run the audit again',
+        )
     successor = superseded_types.successor_of(volume.type_name or '')
     if successor in applied.types:
         return _retired(volume, successor)
@@ -154,64 +180,93 @@ def judge(*, volume: facts.KnownVolume,
     if volume.host is None:
         return Verdict(state=State.NOT_APPLICABLE, tier=tier and tier.name)
     if isinstance(image, audit.Unread):
-        return Verdict(state=State.UNKNOWN, reason=image.reason,
-                       remedy='run the audit again')
+        return Verdict(
+            state=State.UNKNOWN,
+            reason=image.reason,
+            remedy='run the audit again',
+        )
     explained = explain_volume.explain_volume(
-        volume=volume, image=image, known=known, policy=policy)
+        volume=volume, image=image, known=known, policy=policy
+    )
     return _verdict(volume, explained, follows)
 
 
 def _retired(volume: facts.KnownVolume, tier: str) -> Verdict:
     return Verdict(
-        state=State.OUT_OF_DATE, tier=tier,
+        state=State.OUT_OF_DATE,
+        tier=tier,
         reason=f'its type was the type of tier {tier} until that was changed',
         remedy=f'run "openstack volume set --type {tier} --retype-policy '
-               'never" on it, which moves no data where both types have the '
-               'same backend')
+        'never" on it, which moves no data where both types have the '
+        'same backend',
+    )
 
 
-def _verdict(volume: facts.KnownVolume, explained: explanation.Explanation,
-             follows: bool) -> Verdict:
+def _verdict(
+    volume: facts.KnownVolume,
+    explained: explanation.Explanation,
+    follows: bool,
+) -> Verdict:
     state = {
         explanation.Outcome.IN_PLACE: State.COMPLIANT,
         explanation.Outcome.UNKNOWN: State.UNKNOWN,
         explanation.Outcome.MISPLACED: (
-            State.NON_COMPLIANT if follows else State.OUT_OF_DATE),
+            State.NON_COMPLIANT if follows else State.OUT_OF_DATE
+        ),
     }[explained.outcome]
     if state is State.COMPLIANT and explained.tier is None:
         # Fixed by its source, or placed by Cinder alone.
         state = State.NOT_APPLICABLE
-    retype = ('run "openstack volume set --type '
-              f'{explained.tier} --retype-policy on-demand" on it'
-              if follows and explained.tier else
-              'run "openstack volume migrate" to a backend of its type')
+    retype = (
+        'run "openstack volume set --type '
+        f'{explained.tier} --retype-policy on-demand" on it'
+        if follows and explained.tier
+        else 'run "openstack volume migrate" to a backend of its type'
+    )
     return Verdict(
-        state=state, tier=explained.tier, reason=explained.summary,
-        allowed=tuple(one.backend.name for one in explained.judged or ()
-                      if one.verdict in _ALLOWED),
-        remedy=retype if state in (State.NON_COMPLIANT, State.OUT_OF_DATE)
-        else '')
+        state=state,
+        tier=explained.tier,
+        reason=explained.summary,
+        allowed=tuple(
+            one.backend.name
+            for one in explained.judged or ()
+            if one.verdict in _ALLOWED
+        ),
+        remedy=retype
+        if state in (State.NON_COMPLIANT, State.OUT_OF_DATE)
+        else '',
+    )
 
 
-def _key(volume: facts.KnownVolume,
-         image: facts.KnownImage | audit.Unread | None,
-         applied: explanation.AppliedTypes) -> tuple:
+def _key(
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | audit.Unread | None,
+    applied: explanation.AppliedTypes,
+) -> tuple:
     """All that a verdict depends on, so that volumes alike share one."""
     type_id = volume.volume_type and volume.volume_type.type_id
     key = (type_id, volume.type_name, volume.host)
     if not _follows(volume):
         return key
     may_use = frozenset(
-        tier.name for tier in applied.tiers
-        if tier.projects is not None and volume.project in tier.projects)
+        tier.name
+        for tier in applied.tiers
+        if tier.projects is not None and volume.project in tier.projects
+    )
     if not isinstance(image, facts.KnownImage):
         return (*key, may_use, volume.fixed_by, volume.image_id)
-    return (*key, may_use, image.image.tags, image.image.visibility,
-            image.image.owner == volume.project)
+    return (
+        *key,
+        may_use,
+        image.image.tags,
+        image.image.visibility,
+        image.image.owner == volume.project,
+    )
 
 
-def _is_asked_for(verdict: Verdict,
-                  tiers: collections.abc.Container[str] | None) -> bool:
+def _is_asked_for(
+    verdict: Verdict, tiers: collections.abc.Container[str] | None
+) -> bool:
     if tiers is None or verdict.tier in tiers:
         return True
     return verdict.tier is None and verdict.state is State.UNKNOWN
@@ -219,16 +274,22 @@ def _is_asked_for(verdict: Verdict,
 
 def _place(volume: facts.KnownVolume, verdict: Verdict) -> audit.Finding:
     return audit.Finding(
-        object_name=f'volume {volume.volume_id}', tier=verdict.tier,
-        state=verdict.state, aspect=PLACEMENT,
+        object_name=f'volume {volume.volume_id}',
+        tier=verdict.tier,
+        state=verdict.state,
+        aspect=PLACEMENT,
         current={'type': volume.type_name, 'backend': volume.host},
         expected={'backend': ', '.join(verdict.allowed)}
-        if verdict.allowed else {},
-        reason=verdict.reason, remedy=verdict.remedy)
+        if verdict.allowed
+        else {},
+        reason=verdict.reason,
+        remedy=verdict.remedy,
+    )
 
 
-def _home(volume: facts.KnownVolume, verdict: Verdict,
-          residency: Residency | None) -> list[audit.Finding]:
+def _home(
+    volume: facts.KnownVolume, verdict: Verdict, residency: Residency | None
+) -> list[audit.Finding]:
     """Whether the blocks of a volume of a tier are all its own.
 
     A finding without a current value is only counted.
@@ -244,29 +305,49 @@ def _home(volume: facts.KnownVolume, verdict: Verdict,
         expected = {'pool': residency.pools[verdict.tier]}
     elif residency.unread[verdict.tier]:
         state = State.UNKNOWN
-    return [audit.Finding(
-        object_name=f'volume {volume.volume_id}', tier=verdict.tier,
-        state=state, aspect=RESIDENCY, current=current, expected=expected,
-        reason=_CLONE if parent else '',
-        remedy='to give it blocks of its own, run "rbd flatten" on it'
-        if parent else '')]
+    return [
+        audit.Finding(
+            object_name=f'volume {volume.volume_id}',
+            tier=verdict.tier,
+            state=state,
+            aspect=RESIDENCY,
+            current=current,
+            expected=expected,
+            reason=_CLONE if parent else '',
+            remedy='to give it blocks of its own, run "rbd flatten" on it'
+            if parent
+            else '',
+        )
+    ]
 
 
 def _seen(counts: collections.Counter) -> int:
-    return sum(number for (_, aspect, _), number in counts.items()
-               if aspect == PLACEMENT)
+    return sum(
+        number
+        for (_, aspect, _), number in counts.items()
+        if aspect == PLACEMENT
+    )
 
 
-def _counted(counts: collections.Counter, residency: Residency | None,
-             ) -> collections.abc.Iterator[audit.Finding]:
+def _counted(
+    counts: collections.Counter,
+    residency: Residency | None,
+) -> collections.abc.Iterator[audit.Finding]:
     """One finding for each tier, aspect and state that has volumes."""
     order = list(State)
-    for tier, aspect, state in sorted(counts, key=lambda one: (
-            one[0] or '', one[1], order.index(one[2]))):
-        unread = (residency.unread.get(tier, '')
-                  if residency and aspect == RESIDENCY
-                  and state is State.UNKNOWN else '')
+    for tier, aspect, state in sorted(
+        counts, key=lambda one: (one[0] or '', one[1], order.index(one[2]))
+    ):
+        unread = (
+            residency.unread.get(tier, '')
+            if residency and aspect == RESIDENCY and state is State.UNKNOWN
+            else ''
+        )
         yield audit.Finding(
             object_name=f'volumes of {f"tier {tier}" if tier else "no tier"}',
-            tier=tier, state=state, aspect=aspect, reason=unread,
-            current={'volumes': counts[tier, aspect, state]})
+            tier=tier,
+            state=state,
+            aspect=aspect,
+            reason=unread,
+            current={'volumes': counts[tier, aspect, state]},
+        )

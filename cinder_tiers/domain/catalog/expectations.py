@@ -15,7 +15,8 @@ from cinder_tiers.domain import spelling
 
 #: {name of a fio pattern: {name of a limit: its value}}.
 Expectations = collections.abc.Mapping[
-    str, collections.abc.Mapping[str, float]]
+    str, collections.abc.Mapping[str, float]
+]
 
 #: Names of patterns, as fio profiles have them.
 PATTERN = re.compile(r'[a-z0-9][a-z0-9.-]{0,39}', re.ASCII)
@@ -24,7 +25,8 @@ _PERCENTILE = re.compile(r'p([1-9][0-9]?(?:\.[0-9]{1,3})?)_ms_max', re.ASCII)
 #: What can be limited, and its unit: of all guests of the tier together,
 #: unless the name says otherwise.
 _UNITS = {
-    'iops': 'IOPS', 'mib_per_s': 'MiB/s',
+    'iops': 'IOPS',
+    'mib_per_s': 'MiB/s',
     # Of the guest that got least (min), or most (max).
     'guest_iops': 'IOPS',
     'mean_ms': 'ms',
@@ -32,8 +34,16 @@ _UNITS = {
     'fairness': '',
 }
 #: Names of limits, without those of percentiles.
-NAMES = ('iops_min', 'iops_max', 'mib_per_s_min', 'mib_per_s_max',
-         'guest_iops_min', 'guest_iops_max', 'mean_ms_max', 'fairness_min')
+NAMES = (
+    'iops_min',
+    'iops_max',
+    'mib_per_s_min',
+    'mib_per_s_max',
+    'guest_iops_min',
+    'guest_iops_max',
+    'mean_ms_max',
+    'fairness_min',
+)
 #: What a percentile's name looks like, for messages.
 PERCENTILE_EXAMPLE = 'p99_ms_max'
 
@@ -60,13 +70,18 @@ def find(name: str) -> Limit | None:
     """
     found = _PERCENTILE.fullmatch(name)
     if found:
-        return Limit(quantity=f'p{found[1]}_ms', unit='ms', is_least=False,
-                     percent=float(found[1]))
+        return Limit(
+            quantity=f'p{found[1]}_ms',
+            unit='ms',
+            is_least=False,
+            percent=float(found[1]),
+        )
     if name not in NAMES:
         return None
     quantity, _, side = name.rpartition('_')
-    return Limit(quantity=quantity, unit=_UNITS[quantity],
-                 is_least=side == 'min')
+    return Limit(
+        quantity=quantity, unit=_UNITS[quantity], is_least=side == 'min'
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,24 +107,31 @@ def faults(expected: object) -> collections.abc.Iterator[Fault]:
         path = (str(pattern),)
         if not isinstance(pattern, str) or not PATTERN.fullmatch(pattern):
             yield Fault(
-                path=path, found=f'pattern {str(pattern)[:60]!r}',
+                path=path,
+                found=f'pattern {str(pattern)[:60]!r}',
                 expected="up to 40 lower case letters, digits, '.' or '-', "
-                         'the first a letter or digit', remedy='rename it')
+                'the first a letter or digit',
+                remedy='rename it',
+            )
         elif not isinstance(limits, collections.abc.Mapping):
             yield _no_mapping(limits, path, 'a mapping of limits')
         else:
             yield from _faults_of_limits(limits, path)
 
 
-def _no_mapping(value: object, path: tuple[str, ...],
-                expected: str) -> Fault:
-    return Fault(path=path, found=f'found {str(value)[:60]!r}',
-                 expected=expected, remedy='correct it')
+def _no_mapping(value: object, path: tuple[str, ...], expected: str) -> Fault:
+    return Fault(
+        path=path,
+        found=f'found {str(value)[:60]!r}',
+        expected=expected,
+        remedy='correct it',
+    )
 
 
-def _faults_of_limits(limits: collections.abc.Mapping,
-                      path: tuple[str, ...],
-                      ) -> collections.abc.Iterator[Fault]:
+def _faults_of_limits(
+    limits: collections.abc.Mapping,
+    path: tuple[str, ...],
+) -> collections.abc.Iterator[Fault]:
     sound: dict[str, float] = {}
     for name, value in limits.items():
         at = (*path, str(name))
@@ -117,19 +139,26 @@ def _faults_of_limits(limits: collections.abc.Mapping,
         if limit is None:
             near = spelling.did_you_mean(str(name)[:60], NAMES)
             yield Fault(
-                path=at, found=f'unknown limit {str(name)[:60]!r}',
+                path=at,
+                found=f'unknown limit {str(name)[:60]!r}',
                 expected=f'one of {", ".join(NAMES)}, or a percentile such '
-                         f'as {PERCENTILE_EXAMPLE}',
-                remedy=f'{near}correct or remove it')
+                f'as {PERCENTILE_EXAMPLE}',
+                remedy=f'{near}correct or remove it',
+            )
             continue
         most = 1 if limit.quantity == 'fairness' else math.inf
-        if (not isinstance(value, int | float) or isinstance(value, bool)
-                or not (0 < value <= most and math.isfinite(value))):
+        if (
+            not isinstance(value, int | float)
+            or isinstance(value, bool)
+            or not (0 < value <= most and math.isfinite(value))
+        ):
             yield Fault(
-                path=at, found=f'{name} is {str(value)[:60]}',
+                path=at,
+                found=f'{name} is {str(value)[:60]}',
                 expected='a number greater than 0'
-                         + (' and at most 1' if most == 1 else ''),
-                remedy='correct it')
+                + (' and at most 1' if most == 1 else ''),
+                remedy='correct it',
+            )
             continue
         sound[name] = value
     for name, least in sound.items():
@@ -138,5 +167,7 @@ def _faults_of_limits(limits: collections.abc.Mapping,
             yield Fault(
                 path=(*path, name),
                 found=f'{name} {least} is more than {most_name} '
-                      f'{sound[most_name]}',
-                expected='at most that', remedy='correct one of them')
+                f'{sound[most_name]}',
+                expected='at most that',
+                remedy='correct one of them',
+            )

@@ -33,7 +33,8 @@ class Source:
     file: str = 'catalog'
     #: {place: line, from 1}.
     lines: collections.abc.Mapping[Path, int] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
     def where(self, path: Path) -> str:
         """`file:line` of a place, or of the nearest place around it.
@@ -63,8 +64,8 @@ class Cluster:
     secret_uuid: str | None = None
     #: {CRUSH host: {option: value}} of its OSDs, whatever their class.
     host_osd_options: collections.abc.Mapping[
-        str, collections.abc.Mapping[str, pool_options.Value]] = (
-            dataclasses.field(default_factory=dict))
+        str, collections.abc.Mapping[str, pool_options.Value]
+    ] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -112,17 +113,20 @@ class RbdPool:
     pg_num: int | None = None
     #: {name: value} of the pool that holds the data, see `pool_options`.
     options: collections.abc.Mapping[str, pool_options.Value] = (
-        dataclasses.field(default_factory=dict))
+        dataclasses.field(default_factory=dict)
+    )
     #: {option: value} of the OSDs of the device class.
     osd_options: collections.abc.Mapping[str, pool_options.Value] = (
-        dataclasses.field(default_factory=dict))
+        dataclasses.field(default_factory=dict)
+    )
     #: 0 to 1, of the OSDs of the device class; None leaves it as it is.
     primary_affinity: float | None = None
     #: What the OSDs of the device class must be; None: anything.
     osd_requirements: requirements.Requirements | None = None
     #: {librbd option: value} for all clients of the pool.
     rbd_options: collections.abc.Mapping[str, pool_options.Value] = (
-        dataclasses.field(default_factory=dict))
+        dataclasses.field(default_factory=dict)
+    )
 
     #: A cache tier in front of `data_pool`; None: none is declared.
     cache: 'Cache | None' = None
@@ -157,7 +161,8 @@ class Cache:
     stale_reads: bool = False
     #: {name: value}, see `cache_settings`.
     settings: collections.abc.Mapping[str, cache_settings.Value] = (
-        dataclasses.field(default_factory=dict))
+        dataclasses.field(default_factory=dict)
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -222,8 +227,7 @@ class Tier:
     quotas: Quotas | None = None
     #: {fio pattern: {limit: value}} of what guests get, see `expectations`.
     #: Nothing is changed for it; it is for who measures.
-    expect: expectations.Expectations = dataclasses.field(
-        default_factory=dict)
+    expect: expectations.Expectations = dataclasses.field(default_factory=dict)
     #: The Ceph pool behind it; None: the storage exists already, and
     #: `backend_name` or `extra_specs` say which it is.
     rbd: RbdPool | None = None
@@ -233,7 +237,8 @@ class Tier:
     #: More extra specs of its volume type; without `rbd` and `backend_name`
     #: they select the backends.
     extra_specs: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
     @property
     def is_public(self) -> bool:
@@ -267,8 +272,10 @@ class Tier:
             return ()
         place = ('tiers', self.name, 'rbd')
         cache = self.rbd.cache
-        return ((place, self.rbd),
-                *([((*place, 'cache'), cache.rbd)] if cache else ()))
+        return (
+            (place, self.rbd),
+            *([((*place, 'cache'), cache.rbd)] if cache else ()),
+        )
 
     @property
     def normal_tags(self) -> frozenset[str]:
@@ -301,14 +308,18 @@ class Catalog:
 
     def tiers_of(self, cluster: str) -> tuple[Tier, ...]:
         """Those of our tiers with a pool in a cluster, in that order."""
-        return tuple(tier for tier in self.ours
-                     if tier.rbd is not None and tier.rbd.cluster == cluster)
+        return tuple(
+            tier
+            for tier in self.ours
+            if tier.rbd is not None and tier.rbd.cluster == cluster
+        )
 
     @property
     def projects(self) -> tuple[str, ...]:
         """Names or ids of all projects of our tiers, each once."""
-        return tuple(dict.fromkeys(
-            name for tier in self.ours for name in tier.projects))
+        return tuple(
+            dict.fromkeys(name for tier in self.ours for name in tier.projects)
+        )
 
     @property
     def volume_types(self) -> tuple[str, ...]:
@@ -318,5 +329,8 @@ class Catalog:
     @property
     def clusters_in_use(self) -> tuple[Cluster, ...]:
         """Clusters that have a tier of ours, in the order of the file."""
-        return tuple(cluster for name, cluster in self.clusters.items()
-                     if self.tiers_of(name))
+        return tuple(
+            cluster
+            for name, cluster in self.clusters.items()
+            if self.tiers_of(name)
+        )

@@ -18,14 +18,14 @@ from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 
-_IN_PLACE = {BackendVerdict.OWN: Outcome.IN_PLACE,
-             BackendVerdict.OVERFLOW: Outcome.IN_PLACE,
-             BackendVerdict.NO: Outcome.MISPLACED}
+_IN_PLACE = {
+    BackendVerdict.OWN: Outcome.IN_PLACE,
+    BackendVerdict.OVERFLOW: Outcome.IN_PLACE,
+    BackendVerdict.NO: Outcome.MISPLACED,
+}
 _FIXED = {
-    decision.FixedBy.SOURCE_VOLUME:
-        'it is a clone, made where its source was',
-    decision.FixedBy.SNAPSHOT:
-        'it was made from a snapshot, where that was',
+    decision.FixedBy.SOURCE_VOLUME: 'it is a clone, made where its source was',
+    decision.FixedBy.SNAPSHOT: 'it was made from a snapshot, where that was',
     decision.FixedBy.GROUP: 'it is in a group, and goes where that is',
 }
 
@@ -44,9 +44,13 @@ class _Should:
     notes: tuple[str, ...] = ()
 
 
-def explain_volume(*, volume: facts.KnownVolume,
-                   image: facts.KnownImage | None, known: facts.Facts,
-                   policy: decision.Policy) -> explanation.Explanation:
+def explain_volume(
+    *,
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | None,
+    known: facts.Facts,
+    policy: decision.Policy,
+) -> explanation.Explanation:
     """Whether a volume is where it should be.
 
     :param volume: the volume.
@@ -58,110 +62,176 @@ def explain_volume(*, volume: facts.KnownVolume,
     applied = explanation.read_tiers(known.types)
     unknown = _why_unknown(volume, image, known)
     if unknown:
-        return _unknown(volume, unknown, (
-            *applied.problems, *_today(volume, image)))
+        return _unknown(
+            volume, unknown, (*applied.problems, *_today(volume, image))
+        )
     request = _request(volume, image)
-    decided = placement.decide(tiers=applied.tiers, request=request,
-                               policy=policy)
+    decided = placement.decide(
+        tiers=applied.tiers, request=request, policy=policy
+    )
     unknown = _why_undecided(decided, request, known, policy)
     if unknown:
         return _unknown(volume, unknown, _today(volume, image))
     should = _should(volume, image, decided, applied, policy)
-    judged = applied.judge(should.volume_type, known) if (
-        should.volume_type) else None
+    judged = (
+        applied.judge(should.volume_type, known)
+        if (should.volume_type)
+        else None
+    )
     outcome, text = _hold_against(volume, should, judged, known)
     is_on = _tiers_at(volume, applied, known)
     return explanation.Explanation(
-        outcome=outcome, summary=f'{should.text} {text}',
+        outcome=outcome,
+        summary=f'{should.text} {text}',
         tier=should.tier and should.tier.name,
         overflow=should.overflow and should.overflow.name,
-        volume_type=volume.type_name, host=volume.host,
-        reasons=should.decided.reasons, judged=judged,
+        volume_type=volume.type_name,
+        host=volume.host,
+        reasons=should.decided.reasons,
+        judged=judged,
         alternatives=explanation.list_alternatives(
-            applied, dataclasses.replace(should.decided, tier=should.tier)),
-        notes=(*is_on, *should.notes, *applied.problems,
-               *_today(volume, image)))
+            applied, dataclasses.replace(should.decided, tier=should.tier)
+        ),
+        notes=(
+            *is_on,
+            *should.notes,
+            *applied.problems,
+            *_today(volume, image),
+        ),
+    )
 
 
-def _unknown(volume: facts.KnownVolume, why: str, notes: tuple[str, ...],
-             ) -> explanation.Explanation:
+def _unknown(
+    volume: facts.KnownVolume,
+    why: str,
+    notes: tuple[str, ...],
+) -> explanation.Explanation:
     return explanation.Explanation(
-        outcome=Outcome.UNKNOWN, host=volume.host,
+        outcome=Outcome.UNKNOWN,
+        host=volume.host,
         summary=f'It cannot be told whether the volume is where it should '
-                f'be: {why}.',
-        volume_type=volume.type_name, notes=notes)
+        f'be: {why}.',
+        volume_type=volume.type_name,
+        notes=notes,
+    )
 
 
-def _why_unknown(volume: facts.KnownVolume, image: facts.KnownImage | None,
-                 known: facts.Facts) -> str | None:
+def _why_unknown(
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | None,
+    known: facts.Facts,
+) -> str | None:
     if facts.EXTRA_SPECS in known.hidden:
-        return ('what the tiers are, and what the volume type asks for, is '
-                'hidden from this user')
+        return (
+            'what the tiers are, and what the volume type asks for, is '
+            'hidden from this user'
+        )
     if volume.type_name and volume.volume_type is None:
         return f'its volume type {volume.type_name} is not visible'
-    if (_follows(volume) and volume.image_id and image is None
-            and volume.fixed_by is None):
-        return (f'its type follows the image, and image {volume.image_id} '
-                'is gone, or not visible to this user, with its tags')
+    if (
+        _follows(volume)
+        and volume.image_id
+        and image is None
+        and volume.fixed_by is None
+    ):
+        return (
+            f'its type follows the image, and image {volume.image_id} '
+            'is gone, or not visible to this user, with its tags'
+        )
     return None
 
 
 def _follows(volume: facts.KnownVolume) -> bool:
     return volume.volume_type is None or extra_specs.follows_image(
-        volume.volume_type.extra_specs)
+        volume.volume_type.extra_specs
+    )
 
 
-def _request(volume: facts.KnownVolume, image: facts.KnownImage | None,
-             ) -> decision.Request:
+def _request(
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | None,
+) -> decision.Request:
     """The volume as a request of today, by a member of its project."""
     return decision.Request(
-        project=volume.project, image=image and image.image,
-        named_type=volume.volume_type and decision.NamedType(
-            source=decision.TypeSource.REQUEST, name=volume.volume_type.name,
-            follows_image=_follows(volume)),
-        fixed_by=volume.fixed_by if _follows(volume) else None)
+        project=volume.project,
+        image=image and image.image,
+        named_type=volume.volume_type
+        and decision.NamedType(
+            source=decision.TypeSource.REQUEST,
+            name=volume.volume_type.name,
+            follows_image=_follows(volume),
+        ),
+        fixed_by=volume.fixed_by if _follows(volume) else None,
+    )
 
 
-def _why_undecided(decided: decision.PlacementDecision,
-                   request: decision.Request, known: facts.Facts,
-                   policy: decision.Policy) -> str | None:
+def _why_undecided(
+    decided: decision.PlacementDecision,
+    request: decision.Request,
+    known: facts.Facts,
+    policy: decision.Policy,
+) -> str | None:
     if facts.TYPE_ACCESS in known.hidden and decided.because_of(
-            decision.Rule.NO_ACCESS):
-        return ('which projects have access to private volume types is '
-                'hidden from this user')
-    if (known.is_admin or request.fixed_by is not None or request.named_type
-            and not request.named_type.follows_image):
+        decision.Rule.NO_ACCESS
+    ):
+        return (
+            'which projects have access to private volume types is '
+            'hidden from this user'
+        )
+    if (
+        known.is_admin
+        or request.fixed_by is not None
+        or request.named_type
+        and not request.named_type.follows_image
+    ):
         return None
     return explain_create.why_hidden_tiers_matter(decided, request, policy)
 
 
-def _should(volume: facts.KnownVolume, image: facts.KnownImage | None,
-            decided: decision.PlacementDecision,
-            applied: explanation.AppliedTypes, policy: decision.Policy,
-            ) -> _Should:
+def _should(
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | None,
+    decided: decision.PlacementDecision,
+    applied: explanation.AppliedTypes,
+    policy: decision.Policy,
+) -> _Should:
     """Where the volume should be: its type's backends, or its image's."""
     if not _follows(volume):
         return _by_type(volume, image, decided, applied, policy)
     if decided.because_of(decision.Rule.FIXED):
-        return _Should(decided=decided, text=(
-            'Its type follows the image, but '
-            f'{_FIXED[volume.fixed_by]}.'))
+        return _Should(
+            decided=decided,
+            text=(
+                f'Its type follows the image, but {_FIXED[volume.fixed_by]}.'
+            ),
+        )
     if decided.tier is None:
-        return _Should(decided=decided, text=(
-            'No tier serves it today: '
-            if decided.verdict is decision.Verdict.REFUSED else
-            'Cinder alone places it: ') + f'{decided.reasons[-1]}.')
+        return _Should(
+            decided=decided,
+            text=(
+                'No tier serves it today: '
+                if decided.verdict is decision.Verdict.REFUSED
+                else 'Cinder alone places it: '
+            )
+            + f'{decided.reasons[-1]}.',
+        )
     return _Should(
-        decided=decided, tier=decided.tier, overflow=decided.overflow,
+        decided=decided,
+        tier=decided.tier,
+        overflow=decided.overflow,
         volume_type=applied.types[decided.tier.name],
         text=f'Its type follows the image, which leads to tier '
-             f'{decided.tier.name} today.')
+        f'{decided.tier.name} today.',
+    )
 
 
-def _by_type(volume: facts.KnownVolume, image: facts.KnownImage | None,
-             decided: decision.PlacementDecision,
-             applied: explanation.AppliedTypes, policy: decision.Policy,
-             ) -> _Should:
+def _by_type(
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | None,
+    decided: decision.PlacementDecision,
+    applied: explanation.AppliedTypes,
+    policy: decision.Policy,
+) -> _Should:
     name = volume.volume_type.name
     notes = ()
     if volume.fixed_by:
@@ -169,72 +239,108 @@ def _by_type(volume: facts.KnownVolume, image: facts.KnownImage | None,
     tier = applied.tier_of(volume.volume_type)
     if tier is None:
         return _Should(
-            decided=decided, volume_type=volume.volume_type, notes=notes,
-            text=f'Its volume type {name} is no tier\'s and does not follow '
-                 'the image.')
+            decided=decided,
+            volume_type=volume.volume_type,
+            notes=notes,
+            text=f"Its volume type {name} is no tier's and does not follow "
+            'the image.',
+        )
     today = image and placement.decide(
-        tiers=applied.tiers, policy=policy, request=decision.Request(
-            project=volume.project, image=image.image))
+        tiers=applied.tiers,
+        policy=policy,
+        request=decision.Request(project=volume.project, image=image.image),
+    )
     if today and today.tier and today.tier != tier:
-        notes += (f'its type was chosen by the request, or by other tags: a '
-                  f'new volume of its image would go to tier '
-                  f'{today.tier.name} today',)
+        notes += (
+            f'its type was chosen by the request, or by other tags: a '
+            f'new volume of its image would go to tier '
+            f'{today.tier.name} today',
+        )
     return _Should(
-        decided=decided, volume_type=volume.volume_type, tier=tier,
-        overflow=applied.overflow_of(tier), notes=notes,
-        text=f'Its volume type {name} is that of tier {tier.name}.')
+        decided=decided,
+        volume_type=volume.volume_type,
+        tier=tier,
+        overflow=applied.overflow_of(tier),
+        notes=notes,
+        text=f'Its volume type {name} is that of tier {tier.name}.',
+    )
 
 
-def _hold_against(volume: facts.KnownVolume, should: _Should,
-                  judged: tuple[explanation.JudgedBackend, ...] | None,
-                  known: facts.Facts) -> tuple[Outcome, str]:
+def _hold_against(
+    volume: facts.KnownVolume,
+    should: _Should,
+    judged: tuple[explanation.JudgedBackend, ...] | None,
+    known: facts.Facts,
+) -> tuple[Outcome, str]:
     """Whether the place is right, and the end of the summary."""
     if volume.host is None:
         if not known.is_admin:
             return Outcome.UNKNOWN, 'Where it is, is hidden from this user.'
-        return (Outcome.MISPLACED,
-                f'It is nowhere: it has no backend (status {volume.status}).')
+        return (
+            Outcome.MISPLACED,
+            f'It is nowhere: it has no backend (status {volume.status}).',
+        )
     if should.volume_type is None:
         if should.decided.verdict is decision.Verdict.REFUSED:
             return Outcome.MISPLACED, f'It is on {volume.host}.'
         return Outcome.IN_PLACE, f'It is on {volume.host}, which is right.'
     if judged is None:
-        return (Outcome.UNKNOWN, f'It is on {volume.host}; whether that '
-                'serves it is hidden from this user.')
-    here = next((one for one in judged
-                 if one.backend.name == volume.host), None)
+        return (
+            Outcome.UNKNOWN,
+            f'It is on {volume.host}; whether that '
+            'serves it is hidden from this user.',
+        )
+    here = next(
+        (one for one in judged if one.backend.name == volume.host), None
+    )
     if here is None:
-        return (Outcome.UNKNOWN, f'It is on {volume.host}, which does not '
-                'report to the scheduler: see "openstack volume service '
-                'list".')
+        return (
+            Outcome.UNKNOWN,
+            f'It is on {volume.host}, which does not '
+            'report to the scheduler: see "openstack volume service '
+            'list".',
+        )
     text = {
         BackendVerdict.OWN: 'which serves it: it is where it should be.',
         BackendVerdict.OVERFLOW: f'which is of its overflow, '
-                                 f'{should.overflow and should.overflow.name}'
-                                 ': a right place.',
+        f'{should.overflow and should.overflow.name}'
+        ': a right place.',
         BackendVerdict.NO: f'which does not serve it: {here.why}.',
     }[here.verdict]
     return _IN_PLACE[here.verdict], f'It is on {volume.host}, {text}'
 
 
-def _tiers_at(volume: facts.KnownVolume, applied: explanation.AppliedTypes,
-              known: facts.Facts) -> tuple[str, ...]:
+def _tiers_at(
+    volume: facts.KnownVolume,
+    applied: explanation.AppliedTypes,
+    known: facts.Facts,
+) -> tuple[str, ...]:
     """Whose own backend the place of a volume is."""
-    names = [tier.name for tier in applied.tiers
-             for one in applied.judge(applied.types[tier.name], known) or ()
-             if one.backend.name == volume.host
-             and one.verdict is BackendVerdict.OWN]
-    return (f'its backend serves tier {", ".join(sorted(names))}',
-            ) if names else ()
+    names = [
+        tier.name
+        for tier in applied.tiers
+        for one in applied.judge(applied.types[tier.name], known) or ()
+        if one.backend.name == volume.host
+        and one.verdict is BackendVerdict.OWN
+    ]
+    return (
+        (f'its backend serves tier {", ".join(sorted(names))}',)
+        if names
+        else ()
+    )
 
 
-def _today(volume: facts.KnownVolume, image: facts.KnownImage | None,
-           ) -> tuple[str, ...]:
+def _today(
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | None,
+) -> tuple[str, ...]:
     """Which facts are stored with the volume, and which are of today."""
     stored = 'its type, its backend'
     today = 'the tiers, the backends'
     if volume.image_id:
         stored += ', the id of its image'
-        today += (', the tags of the image' if image else '')
-    return (f'stored with the volume: {stored}; as they are today, not when '
-            f'it was made: {today}',)
+        today += ', the tags of the image' if image else ''
+    return (
+        f'stored with the volume: {stored}; as they are today, not when '
+        f'it was made: {today}',
+    )

@@ -96,21 +96,37 @@ class AppliedTypes:
     #: One sentence for each volume type of ours that is left out.
     problems: tuple[str, ...]
 
-    def tier_of(self, volume_type: facts.KnownType | None,
-                ) -> decision.AppliedTier | None:
+    def tier_of(
+        self,
+        volume_type: facts.KnownType | None,
+    ) -> decision.AppliedTier | None:
         """The tier that a volume type is, or None."""
-        return next((tier for tier in self.tiers
-                     if self.types[tier.name] is volume_type), None)
+        return next(
+            (
+                tier
+                for tier in self.tiers
+                if self.types[tier.name] is volume_type
+            ),
+            None,
+        )
 
-    def overflow_of(self, tier: decision.AppliedTier | None,
-                    ) -> decision.AppliedTier | None:
+    def overflow_of(
+        self,
+        tier: decision.AppliedTier | None,
+    ) -> decision.AppliedTier | None:
         """The tier to which a tier overflows, or None."""
-        return tier and next((other for other in self.tiers
-                              if other.name == tier.overflow != tier.name),
-                             None)
+        return tier and next(
+            (
+                other
+                for other in self.tiers
+                if other.name == tier.overflow != tier.name
+            ),
+            None,
+        )
 
-    def judge(self, volume_type: facts.KnownType | None,
-              known: facts.Facts) -> tuple[JudgedBackend, ...] | None:
+    def judge(
+        self, volume_type: facts.KnownType | None, known: facts.Facts
+    ) -> tuple[JudgedBackend, ...] | None:
         """What each backend is to a volume type, own ones first.
 
         :param volume_type: None when it is not known.
@@ -120,35 +136,53 @@ class AppliedTypes:
         if known.backends is None:
             return None
         if volume_type is None:
-            return tuple(JudgedBackend(
-                backend=backend, verdict=BackendVerdict.UNKNOWN,
-                why='Cinder chooses by a volume type that is not known here')
-                for backend in known.backends)
+            return tuple(
+                JudgedBackend(
+                    backend=backend,
+                    verdict=BackendVerdict.UNKNOWN,
+                    why='Cinder chooses by a volume type that is not known '
+                    'here',
+                )
+                for backend in known.backends
+            )
         own = self._own(volume_type, frozenset())
-        judged = [self._judge_one(backend, volume_type, own)
-                  for backend in known.backends]
+        judged = [
+            self._judge_one(backend, volume_type, own)
+            for backend in known.backends
+        ]
         order = list(BackendVerdict)
-        return tuple(sorted(judged, key=lambda one: (
-            order.index(one.verdict), one.backend.name)))
+        return tuple(
+            sorted(
+                judged,
+                key=lambda one: (order.index(one.verdict), one.backend.name),
+            )
+        )
 
-    def _judge_one(self, backend: backends.Backend,
-                   volume_type: facts.KnownType,
-                   own: collections.abc.Callable[[backends.Backend], bool],
-                   ) -> JudgedBackend:
+    def _judge_one(
+        self,
+        backend: backends.Backend,
+        volume_type: facts.KnownType,
+        own: collections.abc.Callable[[backends.Backend], bool],
+    ) -> JudgedBackend:
         mismatch = backends.find_mismatch(backend, volume_type.extra_specs)
         if mismatch:
-            return JudgedBackend(backend=backend, why=str(mismatch),
-                                 verdict=BackendVerdict.NO)
+            return JudgedBackend(
+                backend=backend, why=str(mismatch), verdict=BackendVerdict.NO
+            )
         if own(backend):
-            return JudgedBackend(backend=backend,
-                                 verdict=BackendVerdict.OWN)
+            return JudgedBackend(backend=backend, verdict=BackendVerdict.OWN)
         return JudgedBackend(
-            backend=backend, verdict=BackendVerdict.OVERFLOW,
+            backend=backend,
+            verdict=BackendVerdict.OVERFLOW,
             why=f'of tier {volume_type.extra_specs[state.OVERFLOW]}, when '
-                'the own backends have no room')
+            'the own backends have no room',
+        )
 
-    def _own(self, volume_type: facts.KnownType, seen: frozenset[str],
-             ) -> collections.abc.Callable[[backends.Backend], bool]:
+    def _own(
+        self,
+        volume_type: facts.KnownType,
+        seen: frozenset[str],
+    ) -> collections.abc.Callable[[backends.Backend], bool]:
         """Whether a backend is a type's own, not one of its overflow.
 
         :param seen: tiers on the way here, for volume types can be made by
@@ -160,15 +194,16 @@ class AppliedTypes:
         beyond = other and self._own(other, seen | {tier})
 
         def is_own(backend: backends.Backend) -> bool:
-            return (backends.find_mismatch(
-                backend, volume_type.extra_specs) is None
-                and not (beyond and beyond(backend)))
+            return backends.find_mismatch(
+                backend, volume_type.extra_specs
+            ) is None and not (beyond and beyond(backend))
 
         return is_own
 
 
-def read_tiers(types: collections.abc.Iterable[facts.KnownType],
-               ) -> AppliedTypes:
+def read_tiers(
+    types: collections.abc.Iterable[facts.KnownType],
+) -> AppliedTypes:
     """The tiers that volume types are, as the doors read them.
 
     :param types: in any order; of two types that say to be the same tier
@@ -177,29 +212,34 @@ def read_tiers(types: collections.abc.Iterable[facts.KnownType],
     tiers, by_name, problems = [], {}, []
     for one in sorted(types, key=lambda one: (one.name, one.type_id)):
         try:
-            tier = extra_specs.read_tier(one.extra_specs,
-                                         projects=one.projects)
+            tier = extra_specs.read_tier(
+                one.extra_specs, projects=one.projects
+            )
         except ValueError as error:
             problems.append(f'left out: {error}')
             continue
         if tier is None or superseded_types.is_of_no_tier(
-                one.name, tier.name, has_tier=tier.name in by_name):
+            one.name, tier.name, has_tier=tier.name in by_name
+        ):
             continue
         if tier.name in by_name:
             problems.append(
                 f'left out: volume type {one.name} says that it is tier '
                 f'{tier.name}, as {by_name[tier.name].name} does; remove '
-                f'{state.NAME} from one of them')
+                f'{state.NAME} from one of them'
+            )
             continue
         tiers.append(tier)
         by_name[tier.name] = one
-    return AppliedTypes(tiers=tuple(tiers), types=by_name,
-                        problems=tuple(problems))
+    return AppliedTypes(
+        tiers=tuple(tiers), types=by_name, problems=tuple(problems)
+    )
 
 
-def list_alternatives(applied: AppliedTypes,
-                      decided: decision.PlacementDecision,
-                      ) -> tuple[Alternative, ...]:
+def list_alternatives(
+    applied: AppliedTypes,
+    decided: decision.PlacementDecision,
+) -> tuple[Alternative, ...]:
     """Every other tier, highest priority first, and why it is not the one.
 
     :param applied: the tiers.
@@ -207,35 +247,54 @@ def list_alternatives(applied: AppliedTypes,
     """
     return tuple(
         Alternative(tier=tier.name, why=_why_not(tier, decided))
-        for tier in sorted(applied.tiers,
-                           key=lambda tier: (-tier.priority, tier.name))
-        if tier != decided.tier)
+        for tier in sorted(
+            applied.tiers, key=lambda tier: (-tier.priority, tier.name)
+        )
+        if tier != decided.tier
+    )
 
 
-_LOST = (decision.Rule.NO_ACCESS, decision.Rule.LOWER_PRIORITY,
-         decision.Rule.NOT_IN_ZONE, decision.Rule.LACKS_FEATURE)
+_LOST = (
+    decision.Rule.NO_ACCESS,
+    decision.Rule.LOWER_PRIORITY,
+    decision.Rule.NOT_IN_ZONE,
+    decision.Rule.LACKS_FEATURE,
+)
 #: By these nothing was asked for.
 _NOT_ASKED = (decision.Rule.NO_IMAGE, decision.Rule.FOREIGN_IMAGE)
 
 
-def _why_not(tier: decision.AppliedTier,
-             decided: decision.PlacementDecision) -> str:
+def _why_not(
+    tier: decision.AppliedTier, decided: decision.PlacementDecision
+) -> str:
     for reason in decided.reasons:
         if reason.tier == tier.name and reason.rule in _LOST:
             values = dataclasses.replace(reason, tier=None)
             return str(values)
     if decided.verdict is decision.Verdict.NOT_OURS or (
-            decided.because_of(decision.Rule.FIXED)):
+        decided.because_of(decision.Rule.FIXED)
+    ):
         return f'not considered: {decided.reasons[-1]}'
     if decided.because_of(decision.Rule.ACCESS_NEEDED) and any(
-            reason.tier == tier.name for reason in decided.reasons):
-        return ('asked for, but the tier that is asked for first is refused')
+        reason.tier == tier.name for reason in decided.reasons
+    ):
+        return 'asked for, but the tier that is asked for first is refused'
     if decided.overflow == tier:
-        return ('not asked for; it takes the volume when tier '
-                f'{decided.tier.name} has no room')
+        return (
+            'not asked for; it takes the volume when tier '
+            f'{decided.tier.name} has no room'
+        )
     if decided.because_of(decision.Rule.TAG):
-        return ('the fall-back serves only what asks for no other tier'
-                if tier.fallback else 'no tag of the image asks for it')
-    return next((f'not asked for: {reason.rule.value}'
-                 for reason in decided.reasons if reason.rule in _NOT_ASKED),
-                'no tag of the image asks for it')
+        return (
+            'the fall-back serves only what asks for no other tier'
+            if tier.fallback
+            else 'no tag of the image asks for it'
+        )
+    return next(
+        (
+            f'not asked for: {reason.rule.value}'
+            for reason in decided.reasons
+            if reason.rule in _NOT_ASKED
+        ),
+        'no tag of the image asks for it',
+    )

@@ -43,12 +43,15 @@ class _Named:
     def for_decision(self) -> decision.NamedType:
         """In the words of `decide()`."""
         return decision.NamedType(
-            source=self.source, follows_image=self.follows_image,
-            name=self.volume_type and self.volume_type.name)
+            source=self.source,
+            follows_image=self.follows_image,
+            name=self.volume_type and self.volume_type.name,
+        )
 
 
-def explain_create(*, question: Question, known: facts.Facts,
-                   policy: decision.Policy) -> explanation.Explanation:
+def explain_create(
+    *, question: Question, known: facts.Facts, policy: decision.Policy
+) -> explanation.Explanation:
     """Where the volume of a question would go.
 
     :param question: what is asked.
@@ -57,54 +60,78 @@ def explain_create(*, question: Question, known: facts.Facts,
     """
     named = _named_type(question, known)
     request = decision.Request(
-        project=question.project, is_admin=question.is_admin,
+        project=question.project,
+        is_admin=question.is_admin,
         named_type=named and named.for_decision,
-        fixed_by=(decision.FixedBy.SNAPSHOT
-                  if question.image and question.image.stands_for_snapshot
-                  else None),
-        image=question.image and question.image.image)
+        fixed_by=(
+            decision.FixedBy.SNAPSHOT
+            if question.image and question.image.stands_for_snapshot
+            else None
+        ),
+        image=question.image and question.image.image,
+    )
     applied = explanation.read_tiers(known.types)
-    decided = placement.decide(tiers=applied.tiers, request=request,
-                               policy=policy)
+    decided = placement.decide(
+        tiers=applied.tiers, request=request, policy=policy
+    )
     notes = (*_image_notes(question), *applied.problems)
-    refusal = None if request.fixed_by else _why_cinder_refuses(
-        question, named, known)
+    refusal = (
+        None
+        if request.fixed_by
+        else _why_cinder_refuses(question, named, known)
+    )
     if refusal:
         return explanation.Explanation(
-            outcome=Outcome.NOT_PLACED, notes=notes,
-            summary=f'Cinder refuses the request: {refusal}.')
+            outcome=Outcome.NOT_PLACED,
+            notes=notes,
+            summary=f'Cinder refuses the request: {refusal}.',
+        )
     unknown = _why_unknown(decided, request, named, known, policy)
     if unknown:
         return explanation.Explanation(
             outcome=Outcome.UNKNOWN,
             summary=f'The tier cannot be told: {unknown}.',
-            notes=(*notes, *visible_types_note(known)))
+            notes=(*notes, *visible_types_note(known)),
+        )
     volume_type = _type_of(decided, named, applied, known)
-    judged = None if decided.verdict is decision.Verdict.REFUSED else (
-        applied.judge(volume_type, known))
+    judged = (
+        None
+        if decided.verdict is decision.Verdict.REFUSED
+        else (applied.judge(volume_type, known))
+    )
     outcome = _outcome(decided, judged)
     # Who names the type of a tier gets the tier, with whatever tags.
     tier = decided.tier or applied.tier_of(volume_type)
     overflow = applied.overflow_of(tier)
     return explanation.Explanation(
-        outcome=outcome, summary=_summary(question, decided, tier, outcome),
-        tier=tier and tier.name, overflow=overflow and overflow.name,
+        outcome=outcome,
+        summary=_summary(question, decided, tier, outcome),
+        tier=tier and tier.name,
+        overflow=overflow and overflow.name,
         volume_type=volume_type and volume_type.name,
-        reasons=decided.reasons, judged=judged, notes=notes,
+        reasons=decided.reasons,
+        judged=judged,
+        notes=notes,
         alternatives=explanation.list_alternatives(
-            applied, dataclasses.replace(decided, tier=tier)))
+            applied, dataclasses.replace(decided, tier=tier)
+        ),
+    )
 
 
-def may_use(volume_type: facts.KnownType, project: str, *,
-            is_admin: bool) -> bool:
+def may_use(
+    volume_type: facts.KnownType, project: str, *, is_admin: bool
+) -> bool:
     """Whether a project may use a volume type, as Cinder has it.
 
     :param volume_type: the type.
     :param project: id of the project.
     :param is_admin: whether an administrator uses it.
     """
-    return (volume_type.projects is None or is_admin
-            or project in volume_type.projects)
+    return (
+        volume_type.projects is None
+        or is_admin
+        or project in volume_type.projects
+    )
 
 
 def visible_types_note(known: facts.Facts) -> tuple[str, ...]:
@@ -113,8 +140,9 @@ def visible_types_note(known: facts.Facts) -> tuple[str, ...]:
     :param known: what the user may see.
     """
     names = ', '.join(one.name for one in known.types)
-    return (f'volume types that can be named instead: {names}',
-            ) if names else ()
+    return (
+        (f'volume types that can be named instead: {names}',) if names else ()
+    )
 
 
 def _named_type(question: Question, known: facts.Facts) -> _Named | None:
@@ -124,89 +152,131 @@ def _named_type(question: Question, known: facts.Facts) -> _Named | None:
     """
     default = known.default_type
     if question.requested_type:
-        source, found = (decision.TypeSource.REQUEST,
-                         question.requested_type)
+        source, found = (decision.TypeSource.REQUEST, question.requested_type)
     elif question.image and question.image.type_ref:
-        source, found = (decision.TypeSource.IMAGE,
-                         known.find_type(question.image.type_ref))
+        source, found = (
+            decision.TypeSource.IMAGE,
+            known.find_type(question.image.type_ref),
+        )
     elif default and default.is_projects:
         source, found = decision.TypeSource.PROJECT, default.volume_type
     else:
         return None
     return _Named(
-        source=source, volume_type=found,
+        source=source,
+        volume_type=found,
         follows_image=found is not None
         and extra_specs.follows_image(found.extra_specs)
-        and may_use(found, question.project, is_admin=question.is_admin))
+        and may_use(found, question.project, is_admin=question.is_admin),
+    )
 
 
-def _why_cinder_refuses(question: Question, named: _Named | None,
-                        known: facts.Facts) -> str | None:
+def _why_cinder_refuses(
+    question: Question, named: _Named | None, known: facts.Facts
+) -> str | None:
     """What Cinder says 404 to; None when it takes image and type."""
-    if (question.image and not question.is_admin
-            and question.image.image.visibility == 'private'
-            and question.image.image.owner != question.project):
-        return ('the image is a private one of another project, which the '
-                'project cannot see')
+    if (
+        question.image
+        and not question.is_admin
+        and question.image.image.visibility == 'private'
+        and question.image.image.owner != question.project
+    ):
+        return (
+            'the image is a private one of another project, which the '
+            'project cannot see'
+        )
     if named is None:
         return None
     if named.volume_type is None:
         what = '' if known.is_admin else ', or that the project may not use'
-        return ('the image property cinder_img_volume_type names '
-                f'{question.image.type_ref}, a volume type that does not '
-                f'exist{what}')
+        return (
+            'the image property cinder_img_volume_type names '
+            f'{question.image.type_ref}, a volume type that does not '
+            f'exist{what}'
+        )
     if facts.TYPE_ACCESS not in known.hidden and not may_use(
-            named.volume_type, question.project, is_admin=question.is_admin):
-        return ('the project has no access to volume type '
-                f'{named.volume_type.name}')
+        named.volume_type, question.project, is_admin=question.is_admin
+    ):
+        return (
+            'the project has no access to volume type '
+            f'{named.volume_type.name}'
+        )
     return None
 
 
 def _image_notes(question: Question) -> tuple[str, ...]:
     image = question.image and question.image.image
     if question.image and question.image.brings_key:
-        return ('the image holds the data of an encrypted volume; only a '
-                'tier whose volume type is encrypted serves it, which only '
-                'administrators can see',)
-    if (image and not question.is_admin and image.visibility == 'shared'
-            and image.owner != question.project):
-        return ('the project must be a member of the image, see "openstack '
-                'image member list"',)
+        return (
+            'the image holds the data of an encrypted volume; only a '
+            'tier whose volume type is encrypted serves it, which only '
+            'administrators can see',
+        )
+    if (
+        image
+        and not question.is_admin
+        and image.visibility == 'shared'
+        and image.owner != question.project
+    ):
+        return (
+            'the project must be a member of the image, see "openstack '
+            'image member list"',
+        )
     return ()
 
 
-def _why_unknown(decided: decision.PlacementDecision,
-                 request: decision.Request, named: _Named | None,
-                 known: facts.Facts, policy: decision.Policy) -> str | None:
+def _why_unknown(
+    decided: decision.PlacementDecision,
+    request: decision.Request,
+    named: _Named | None,
+    known: facts.Facts,
+    policy: decision.Policy,
+) -> str | None:
     """What keeps the user from telling the tier; None when nothing does."""
     if decided.because_of(decision.Rule.FIXED):
         return None
     if facts.EXTRA_SPECS in known.hidden:
-        return ('what the tiers are, and which volume types follow the '
-                'image, is hidden from this user')
+        return (
+            'what the tiers are, and which volume types follow the '
+            'image, is hidden from this user'
+        )
     if facts.TYPE_ACCESS in known.hidden and (
-            decided.because_of(decision.Rule.NO_ACCESS)
-            or named and not may_use(named.volume_type, request.project,
-                                     is_admin=request.is_admin)):
-        return ('which projects have access to private volume types is '
-                'hidden from this user')
+        decided.because_of(decision.Rule.NO_ACCESS)
+        or named
+        and not may_use(
+            named.volume_type, request.project, is_admin=request.is_admin
+        )
+    ):
+        return (
+            'which projects have access to private volume types is '
+            'hidden from this user'
+        )
     if named and not named.follows_image:
         return None
     default = known.default_type
-    if (named is None and default is not None
-            and default.is_projects is None
-            and not extra_specs.follows_image(
-                default.volume_type.extra_specs)):
-        return (f'the default volume type {default.volume_type.name} is the '
-                'project\'s, and counts, or the cloud\'s, and does not; '
-                'which is hidden from this user')
-    return None if known.is_admin else why_hidden_tiers_matter(
-        decided, request, policy)
+    if (
+        named is None
+        and default is not None
+        and default.is_projects is None
+        and not extra_specs.follows_image(default.volume_type.extra_specs)
+    ):
+        return (
+            f'the default volume type {default.volume_type.name} is the '
+            "project's, and counts, or the cloud's, and does not; "
+            'which is hidden from this user'
+        )
+    return (
+        None
+        if known.is_admin
+        else why_hidden_tiers_matter(decided, request, policy)
+    )
 
 
-def why_hidden_tiers_matter(decided: decision.PlacementDecision,
-                            request: decision.Request,
-                            policy: decision.Policy) -> str | None:
+def why_hidden_tiers_matter(
+    decided: decision.PlacementDecision,
+    request: decision.Request,
+    policy: decision.Policy,
+) -> str | None:
     """Why a member cannot rely on a decision; None when it is right.
 
     A member does not see the tiers that the project may not use. By the
@@ -218,42 +288,59 @@ def why_hidden_tiers_matter(decided: decision.PlacementDecision,
     :param policy: the operator's choices.
     """
     if decided.verdict is not decision.Verdict.TIER:
-        return ('this user sees no tier that serves the volume, and there '
-                'may be tiers that only others see')
+        return (
+            'this user sees no tier that serves the volume, and there '
+            'may be tiers that only others see'
+        )
     image = request.image
-    if (policy.on_no_access is decision.OnNoAccess.REFUSE and image
-            and image.tags
-            and image.is_trusted_by(request.project, policy.tag_trust)):
-        return ('a tag for a tier without access is refused, and this user '
-                'does not see such tiers')
+    if (
+        policy.on_no_access is decision.OnNoAccess.REFUSE
+        and image
+        and image.tags
+        and image.is_trusted_by(request.project, policy.tag_trust)
+    ):
+        return (
+            'a tag for a tier without access is refused, and this user '
+            'does not see such tiers'
+        )
     return None
 
 
-def _type_of(decided: decision.PlacementDecision, named: _Named | None,
-             applied: explanation.AppliedTypes, known: facts.Facts,
-             ) -> facts.KnownType | None:
+def _type_of(
+    decided: decision.PlacementDecision,
+    named: _Named | None,
+    applied: explanation.AppliedTypes,
+    known: facts.Facts,
+) -> facts.KnownType | None:
     if decided.tier is not None:
         return applied.types[decided.tier.name]
-    if (decided.verdict is decision.Verdict.REFUSED
-            or decided.because_of(decision.Rule.FIXED)):
+    if decided.verdict is decision.Verdict.REFUSED or decided.because_of(
+        decision.Rule.FIXED
+    ):
         return None
     if named is not None:
         return named.volume_type
     return known.default_type and known.default_type.volume_type
 
 
-def _outcome(decided: decision.PlacementDecision,
-             judged: tuple[explanation.JudgedBackend, ...] | None) -> Outcome:
+def _outcome(
+    decided: decision.PlacementDecision,
+    judged: tuple[explanation.JudgedBackend, ...] | None,
+) -> Outcome:
     if decided.verdict is decision.Verdict.REFUSED or (
-            judged is not None and all(
-                one.verdict is explanation.BackendVerdict.NO
-                for one in judged)):
+        judged is not None
+        and all(one.verdict is explanation.BackendVerdict.NO for one in judged)
+    ):
         return Outcome.NOT_PLACED
     return Outcome.PLACED
 
 
-def _summary(question: Question, decided: decision.PlacementDecision,
-             tier: decision.AppliedTier | None, outcome: Outcome) -> str:
+def _summary(
+    question: Question,
+    decided: decision.PlacementDecision,
+    tier: decision.AppliedTier | None,
+    outcome: Outcome,
+) -> str:
     what = 'A volume of this image' if question.image else 'A blank volume'
     if decided.verdict is decision.Verdict.REFUSED:
         return f'{what} is refused: {decided.reasons[-1]}.'
@@ -264,8 +351,9 @@ def _summary(question: Question, decided: decision.PlacementDecision,
     else:
         text = f'{what} goes to tier {decided.tier.name}'
         if decided.overflow is not None:
-            text += (f', or to tier {decided.overflow.name} when that has '
-                     'no room')
+            text += (
+                f', or to tier {decided.overflow.name} when that has no room'
+            )
     if outcome is Outcome.NOT_PLACED:
         return f'{text}. But no backend that is up serves it now.'
     return f'{text}.'

@@ -68,14 +68,19 @@ class ListedTier:
             return tuple(words[1::2])
         return (value,) if value else ()
 
-    def find_pools(self, known: collections.abc.Iterable[backends.Backend],
-                   ) -> tuple[backends.Backend, ...]:
+    def find_pools(
+        self,
+        known: collections.abc.Iterable[backends.Backend],
+    ) -> tuple[backends.Backend, ...]:
         """The pools that serve it, those of its overflow included.
 
         :param known: all that report to Cinder.
         """
-        return tuple(one for one in known if backends.find_mismatch(
-            one, self.extra_specs) is None)
+        return tuple(
+            one
+            for one in known
+            if backends.find_mismatch(one, self.extra_specs) is None
+        )
 
 
 def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
@@ -88,16 +93,23 @@ def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
         raise errors.Unreachable(
             f'Cinder does not show you {facts.EXTRA_SPECS.what} (policy '
             f'{facts.EXTRA_SPECS.policy}); ask as an administrator, or see '
-            'with --declared what a tiers file says')
+            'with --declared what a tiers file says'
+        )
     names = {one.name for one in known.types}
     return _ranked(
-        _read(name=one.name, description=one.description,
-              extra_specs=one.extra_specs, projects=one.projects or (),
-              is_public=one.projects is None)
+        _read(
+            name=one.name,
+            description=one.description,
+            extra_specs=one.extra_specs,
+            projects=one.projects or (),
+            is_public=one.projects is None,
+        )
         for one in known.types
         if (tier := one.extra_specs.get(state.NAME))
-        and not superseded_types.is_of_no_tier(one.name, tier,
-                                               has_tier=tier in names))
+        and not superseded_types.is_of_no_tier(
+            one.name, tier, has_tier=tier in names
+        )
+    )
 
 
 def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
@@ -105,19 +117,32 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
     listed = []
     for tier in catalog.tiers:
         wanted = desired.volume_type_of(
-            tier, overflow=catalog.tier(tier.overflow))
-        listed.append(dataclasses.replace(
-            _read(name=wanted.name, description=wanted.description,
-                  extra_specs=wanted.extra_specs,
-                  is_public=wanted.is_public, projects=tier.projects),
-            take_over=tier.take_over, expect=tier.expect,
-            pools=tuple(f'{tier.rbd.cluster}/{pool}'
-                        for pool in tier.rbd.pools) if tier.rbd else ()))
+            tier, overflow=catalog.tier(tier.overflow)
+        )
+        listed.append(
+            dataclasses.replace(
+                _read(
+                    name=wanted.name,
+                    description=wanted.description,
+                    extra_specs=wanted.extra_specs,
+                    is_public=wanted.is_public,
+                    projects=tier.projects,
+                ),
+                take_over=tier.take_over,
+                expect=tier.expect,
+                pools=tuple(
+                    f'{tier.rbd.cluster}/{pool}' for pool in tier.rbd.pools
+                )
+                if tier.rbd
+                else (),
+            )
+        )
     return _ranked(listed)
 
 
-def find(listed: collections.abc.Sequence[ListedTier],
-         name: str) -> ListedTier:
+def find(
+    listed: collections.abc.Sequence[ListedTier], name: str
+) -> ListedTier:
     """The tier of a name.
 
     :raises errors.TiersError: there is none, or two volume types say that
@@ -131,17 +156,24 @@ def find(listed: collections.abc.Sequence[ListedTier],
         raise errors.TiersError(
             f'volume types {types} both have {state.NAME}={name}; expected '
             'one; remove the extra spec from the wrong one with "openstack '
-            'volume type unset"')
+            'volume type unset"'
+        )
     names = sorted(one.name for one in listed)
     expected = f'expected one of {", ".join(names)}' if names else 'nor any'
     raise errors.TiersError(
         f'there is no tier {name}; {expected}; '
-        f'{spelling.did_you_mean(name, names)}see "openstack tier list"')
+        f'{spelling.did_you_mean(name, names)}see "openstack tier list"'
+    )
 
 
-def _read(*, name: str, description: str, is_public: bool,
-          extra_specs: collections.abc.Mapping[str, str],
-          projects: collections.abc.Iterable[str] = ()) -> ListedTier:
+def _read(
+    *,
+    name: str,
+    description: str,
+    is_public: bool,
+    extra_specs: collections.abc.Mapping[str, str],
+    projects: collections.abc.Iterable[str] = (),
+) -> ListedTier:
     problem = ''
     priority: int | None = None
     try:
@@ -150,17 +182,30 @@ def _read(*, name: str, description: str, is_public: bool,
     except ValueError as error:
         problem = str(error)
         tier = specs_of_tiers.read_tier(
-            {**extra_specs, state.PRIORITY: '0'}, projects=None)
+            {**extra_specs, state.PRIORITY: '0'}, projects=None
+        )
     return ListedTier(
-        name=tier.name, volume_type=name, description=description,
-        tags=tuple(sorted(tier.tags)), priority=priority,
-        fallback=tier.fallback, overflow=tier.overflow, is_public=is_public,
-        projects=frozenset(projects), extra_specs=extra_specs,
-        problem=problem)
+        name=tier.name,
+        volume_type=name,
+        description=description,
+        tags=tuple(sorted(tier.tags)),
+        priority=priority,
+        fallback=tier.fallback,
+        overflow=tier.overflow,
+        is_public=is_public,
+        projects=frozenset(projects),
+        extra_specs=extra_specs,
+        problem=problem,
+    )
 
 
-def _ranked(listed: collections.abc.Iterable[ListedTier],
-            ) -> tuple[ListedTier, ...]:
+def _ranked(
+    listed: collections.abc.Iterable[ListedTier],
+) -> tuple[ListedTier, ...]:
     """By priority, as `decide()` ranks; the fall-back comes last."""
-    return tuple(sorted(listed, key=lambda one: (
-        one.fallback, -(one.priority or 0), one.name)))
+    return tuple(
+        sorted(
+            listed,
+            key=lambda one: (one.fallback, -(one.priority or 0), one.name),
+        )
+    )

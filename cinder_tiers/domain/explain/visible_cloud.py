@@ -24,18 +24,24 @@ class Hidden:
 
 EXTRA_SPECS = Hidden(
     what='the extra specs of volume types, which say what the tiers are',
-    policy='volume_extension:types_extra_specs:read_sensitive')
+    policy='volume_extension:types_extra_specs:read_sensitive',
+)
 TYPE_ACCESS = Hidden(
     what='which projects have access to private volume types',
-    policy='volume_extension:volume_type_access:get_all_for_type')
+    policy='volume_extension:volume_type_access:get_all_for_type',
+)
 PROJECT_DEFAULT = Hidden(
     what='whether a default volume type was set for the project',
-    policy='volume_extension:default_get_all')
+    policy='volume_extension:default_get_all',
+)
 BACKENDS = Hidden(
     what='the backends, what they can and how much room they have',
-    policy='scheduler_extension:scheduler_stats:get_pools')
-HOST = Hidden(what='the backend of the volume',
-              policy='volume_extension:volume_host_attribute')
+    policy='scheduler_extension:scheduler_stats:get_pools',
+)
+HOST = Hidden(
+    what='the backend of the volume',
+    policy='volume_extension:volume_host_attribute',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -119,6 +125,6 @@ class Facts:
 
         :param ref: id or name.
         """
-        return next((one for one in self.types if one.type_id == ref), None
-                    ) or next((one for one in self.types if one.name == ref),
-                              None)
+        return next(
+            (one for one in self.types if one.type_id == ref), None
+        ) or next((one for one in self.types if one.name == ref), None)

@@ -15,7 +15,7 @@ from cinder_tiers.domain.state import ceph as state
 #: What nobody set, and what a catalog need not say.
 _NOTHING = '0'
 # As the schema of the catalog has it.
-_MAX_COUNT = 2 ** 63 - 1
+_MAX_COUNT = 2**63 - 1
 
 
 def check_alone(ceph: state.CephState, pool: str) -> None:
@@ -40,7 +40,8 @@ def settings_and_mode(tier: state.CacheTier) -> dict[str, object]:
     if tier.mode not in cache_settings.SAFE_MODES_BEFORE:
         raise ValueError(
             f'{what} in mode {tier.mode}, and a catalog has only '
-            f'{" and ".join(cache_settings.SAFE_MODES_BEFORE)}')
+            f'{" and ".join(cache_settings.SAFE_MODES_BEFORE)}'
+        )
     if not tier.overlay:
         raise ValueError(f'{what}, which clients do not use')
     return {
@@ -49,8 +50,10 @@ def settings_and_mode(tier: state.CacheTier) -> dict[str, object]:
         'settings': {
             name: _setting(name, text)
             for name, text in sorted(tier.settings.items())
-            if name in cache_settings.KNOWN and text != str(
-                cache_settings.DEFAULTS.get(name, _NOTHING))}}
+            if name in cache_settings.KNOWN
+            and text != str(cache_settings.DEFAULTS.get(name, _NOTHING))
+        },
+    }
 
 
 def _setting(name: str, text: str) -> cache_settings.Value:
@@ -59,13 +62,16 @@ def _setting(name: str, text: str) -> cache_settings.Value:
         return float(text)
     if name in cache_settings.COUNTS:
         if int(text) > _MAX_COUNT:
-            raise ValueError(f'{what}, and at most {_MAX_COUNT} can be '
-                             'declared')
+            raise ValueError(
+                f'{what}, and at most {_MAX_COUNT} can be declared'
+            )
         return int(text)
     if text not in cache_settings.HIT_SET_TYPES:
-        raise ValueError(f'{what}, and one of '
-                         f'{", ".join(cache_settings.HIT_SET_TYPES)} can be '
-                         'declared')
+        raise ValueError(
+            f'{what}, and one of '
+            f'{", ".join(cache_settings.HIT_SET_TYPES)} can be '
+            'declared'
+        )
     return text
 
 
@@ -77,5 +83,7 @@ def check_same(rbd: catalogs.RbdPool, tier: state.CacheTier) -> None:
     :raises ValueError: with what it is.
     """
     for one in actions.differences(tier, desired.cache_tier_of(rbd)):
-        raise ValueError(f'{one.field} of the cache {tier.cache_pool} is '
-                         f'{one.before}, and would be {one.after}')
+        raise ValueError(
+            f'{one.field} of the cache {tier.cache_pool} is '
+            f'{one.before}, and would be {one.after}'
+        )

@@ -75,22 +75,42 @@ def export(known: inventory.Inventory) -> Exported:
     """
     draft = _Draft(known)
     _find_types(draft)
-    clusters = _find_pools(draft, {
-        one.fsid.lower(): _with_cinder_user(one, draft)
-        for one in reversed(known.clusters)})
+    clusters = _find_pools(
+        draft,
+        {
+            one.fsid.lower(): _with_cinder_user(one, draft)
+            for one in reversed(known.clusters)
+        },
+    )
     _settle_tags(draft)
     _settle_priorities(draft)
     _settle_fallback(draft)
-    tiers = sorted(draft.tiers.values(), key=lambda tier: (
-        not tier.take_over, tier.fallback, -tier.priority, tier.name))
-    catalog = _with_overflow(catalogs.Catalog(
-        tiers=tuple(tiers), clusters=clusters,
-        follow_image_types=tuple(draft.follow),
-        without_fallback=(any(tier.take_over for tier in tiers)
-                          and not any(tier.fallback for tier in tiers))),
-        draft)
-    return Exported(catalog=catalog, remarks=tuple(draft.remarks),
-                    leftover=tuple(_leftover(catalog, known)))
+    tiers = sorted(
+        draft.tiers.values(),
+        key=lambda tier: (
+            not tier.take_over,
+            tier.fallback,
+            -tier.priority,
+            tier.name,
+        ),
+    )
+    catalog = _with_overflow(
+        catalogs.Catalog(
+            tiers=tuple(tiers),
+            clusters=clusters,
+            follow_image_types=tuple(draft.follow),
+            without_fallback=(
+                any(tier.take_over for tier in tiers)
+                and not any(tier.fallback for tier in tiers)
+            ),
+        ),
+        draft,
+    )
+    return Exported(
+        catalog=catalog,
+        remarks=tuple(draft.remarks),
+        leftover=tuple(_leftover(catalog, known)),
+    )
 
 
 def _find_types(draft: _Draft) -> None:
@@ -98,8 +118,9 @@ def _find_types(draft: _Draft) -> None:
     taken: dict[str, str] = {}
     types = draft.known.cinder.volume_types
     # Ours come first, so that what is theirs steps back.
-    for found in sorted(types.values(), key=lambda one: (
-            not one.is_ours, one.name)):
+    for found in sorted(
+        types.values(), key=lambda one: (not one.is_ours, one.name)
+    ):
         name = found.name
         try:
             _check_not_superseded(name)
@@ -113,10 +134,12 @@ def _find_types(draft: _Draft) -> None:
                 raise ValueError(
                     "it is Cinder's own default type; to let the image "
                     'choose, make another one with follow_image_types and '
-                    'set it as default_volume_type')
+                    'set it as default_volume_type'
+                )
             else:
                 tier, remarks = export_types.tier_of(
-                    found, draft.known, is_ours=is_ours)
+                    found, draft.known, is_ours=is_ours
+                )
                 draft.tiers[name] = tier
                 for text in remarks:
                     draft.remark(text, tier=name)
@@ -130,11 +153,13 @@ def _check_not_superseded(name: str) -> None:
     if superseded_types.successor_of(name) is not None:
         raise ValueError(
             f'it is retired: type {owner} took its place, and the volumes '
-            'that it had keep it until they are given another type')
+            'that it had keep it until they are given another type'
+        )
     if owner != name:
         raise ValueError(
             f'an apply that was cut off made it, to take the place of type '
-            f'{owner}')
+            f'{owner}'
+        )
 
 
 def _follow(draft: _Draft, found: state.VolumeType) -> None:
@@ -142,30 +167,35 @@ def _follow(draft: _Draft, found: state.VolumeType) -> None:
         raise ValueError(
             f'its extra spec {state.FOLLOW_IMAGE} is '
             f'{found.extra_specs[state.FOLLOW_IMAGE]}, which neither follows '
-            'the image nor is a tier; remove that extra spec')
+            'the image nor is a tier; remove that extra spec'
+        )
     export_types.check_follow_name(found.name)
     draft.follow.append(found.name)
 
 
-def _with_cinder_user(known: inventory.KnownCluster,
-                      draft: _Draft) -> inventory.KnownCluster:
+def _with_cinder_user(
+    known: inventory.KnownCluster, draft: _Draft
+) -> inventory.KnownCluster:
     """The cluster with the cephx user that most of its backends have."""
     users = collections.Counter(
         location.user
         for location in map(inventory.location_of, draft.known.backends)
-        if location and location.fsid == known.fsid.lower()
-        and export_pools.is_user(location.user))
+        if location
+        and location.fsid == known.fsid.lower()
+        and export_pools.is_user(location.user)
+    )
     if not users:
         return known
     user = min(users, key=lambda name: (-users[name], name))
-    return dataclasses.replace(known, cluster=dataclasses.replace(
-        known.cluster, cinder_user=user))
+    return dataclasses.replace(
+        known, cluster=dataclasses.replace(known.cluster, cinder_user=user)
+    )
 
 
-def _find_pools(draft: _Draft,
-                clusters: collections.abc.Mapping[
-                    str, inventory.KnownCluster],
-                ) -> dict[str, catalogs.Cluster]:
+def _find_pools(
+    draft: _Draft,
+    clusters: collections.abc.Mapping[str, inventory.KnownCluster],
+) -> dict[str, catalogs.Cluster]:
     """Gives tiers the pools behind their backends.
 
     :param clusters: {fsid: cluster}
@@ -173,8 +203,14 @@ def _find_pools(draft: _Draft,
     """
     owners: dict[tuple[str, str], str] = {}
     # A pool is one tier's: that which was made for it, or else ours.
-    for tier in sorted(draft.tiers.values(), key=lambda one: (
-            one.backend_name != one.section, not one.take_over, one.name)):
+    for tier in sorted(
+        draft.tiers.values(),
+        key=lambda one: (
+            one.backend_name != one.section,
+            not one.take_over,
+            one.name,
+        ),
+    ):
         try:
             found = _pool_of(tier, draft, clusters, owners)
         except ValueError as error:
@@ -182,23 +218,32 @@ def _find_pools(draft: _Draft,
             continue
         if found is None:
             continue
-        owners.update({(found.cluster, pool): tier.name
-                       for pool in found.pools})
-        draft.change(tier.name, rbd=found, backend_name=(
-            None if tier.backend_name == tier.section
-            else tier.backend_name))
+        owners.update(
+            {(found.cluster, pool): tier.name for pool in found.pools}
+        )
+        draft.change(
+            tier.name,
+            rbd=found,
+            backend_name=(
+                None
+                if tier.backend_name == tier.section
+                else tier.backend_name
+            ),
+        )
     used = {name for name, _ in owners}
-    return {one.cluster.name: _completed(one, draft, owners)
-            for one in sorted(clusters.values(),
-                              key=lambda one: one.cluster.name)
-            if one.cluster.name in used}
+    return {
+        one.cluster.name: _completed(one, draft, owners)
+        for one in sorted(clusters.values(), key=lambda one: one.cluster.name)
+        if one.cluster.name in used
+    }
 
 
-def _pool_of(tier: catalogs.Tier, draft: _Draft,
-             clusters: collections.abc.Mapping[
-                 str, inventory.KnownCluster],
-             owners: collections.abc.Mapping[tuple[str, str], str],
-             ) -> catalogs.RbdPool | None:
+def _pool_of(
+    tier: catalogs.Tier,
+    draft: _Draft,
+    clusters: collections.abc.Mapping[str, inventory.KnownCluster],
+    owners: collections.abc.Mapping[tuple[str, str], str],
+) -> catalogs.RbdPool | None:
     """The pool behind a tier; None when its backend is no RBD driver.
 
     :raises ValueError: it is not known, or cannot be declared.
@@ -210,18 +255,21 @@ def _pool_of(tier: catalogs.Tier, draft: _Draft,
         return None
     if location.fsid not in clusters:
         unreached = '; '.join(
-            f'{name}: {why}' for name, why in sorted(
-                draft.known.unreached.items()))
+            f'{name}: {why}'
+            for name, why in sorted(draft.known.unreached.items())
+        )
         raise ValueError(
             f'it is pool {location.pool} of the Ceph cluster '
             f'{location.fsid}, which was not named with --cluster, or not '
-            'reached' + (f' ({unreached})' if unreached else ''))
+            'reached' + (f' ({unreached})' if unreached else '')
+        )
     known = clusters[location.fsid]
     if location.user != known.cluster.cinder_user:
         raise ValueError(
             f'its backend is client.{location.user}, and others on the '
             f'cluster are client.{known.cluster.cinder_user}: a catalog has '
-            'one cinder_user for a cluster')
+            'one cinder_user for a cluster'
+        )
     rbd, remarks = export_pools.rbd_of(known, location.pool)
     for pool in rbd.pools:
         other = owners.get((rbd.cluster, pool))
@@ -231,58 +279,74 @@ def _pool_of(tier: catalogs.Tier, draft: _Draft,
     if tier.take_over and lacking:
         raise ValueError(
             f'client.{location.user} has not all capabilities that apply '
-            f'grants for pool {rbd.pool} ({", ".join(lacking)})')
+            f'grants for pool {rbd.pool} ({", ".join(lacking)})'
+        )
     for text in remarks:
         draft.remark(text, tier=tier.name)
     return rbd
 
 
-def _location(backend: str, known: inventory.Inventory,
-              ) -> inventory.Location | None:
+def _location(
+    backend: str,
+    known: inventory.Inventory,
+) -> inventory.Location | None:
     """Where the backends of a name keep volumes.
 
     :raises ValueError: at several places, or nobody tells.
     """
-    serving = [one for one in known.backends
-               if one.capabilities.get(state.BACKEND) == backend]
+    serving = [
+        one
+        for one in known.backends
+        if one.capabilities.get(state.BACKEND) == backend
+    ]
     if not serving:
-        raise ValueError(f'no backend {backend} reports to Cinder\'s '
-                         'scheduler')
+        raise ValueError(f"no backend {backend} reports to Cinder's scheduler")
     locations = {inventory.location_of(one) for one in serving}
     if len(locations) > 1:
         raise ValueError(
             f'several backends are called {backend}, and not all have the '
             f'same pool and user: '
-            f'{", ".join(sorted(one.name for one in serving))}')
+            f'{", ".join(sorted(one.name for one in serving))}'
+        )
     return locations.pop()
 
 
-def _completed(known: inventory.KnownCluster, draft: _Draft,
-               owners: collections.abc.Mapping[tuple[str, str], str],
-               ) -> catalogs.Cluster:
+def _completed(
+    known: inventory.KnownCluster,
+    draft: _Draft,
+    owners: collections.abc.Mapping[tuple[str, str], str],
+) -> catalogs.Cluster:
     """The cluster with its hosts' options and the pool of images.
 
     That is the one pool that cinder-volume may only read.
     """
     remarks: list[str] = []
     cluster = dataclasses.replace(
-        known.cluster, images_pool=None,
-        host_osd_options=export_osds.host_options(known, remarks))
+        known.cluster,
+        images_pool=None,
+        host_osd_options=export_osds.host_options(known, remarks),
+    )
     for text in remarks:
         draft.remark(f'cluster {cluster.name}: {text}')
     user = known.ceph.users.get(f'client.{cluster.cinder_user}')
     grants = caps.parse(user.caps.get('osd', '')) if user else ()
-    pools = sorted({
-        pool for grant in grants if grant.startswith(_READ_ONLY)
-        and (pool := grant.removeprefix(_READ_ONLY)) in known.ceph.pools
-        and export_pools.is_pool_name(pool)
-        and (cluster.name, pool) not in owners})
+    pools = sorted(
+        {
+            pool
+            for grant in grants
+            if grant.startswith(_READ_ONLY)
+            and (pool := grant.removeprefix(_READ_ONLY)) in known.ceph.pools
+            and export_pools.is_pool_name(pool)
+            and (cluster.name, pool) not in owners
+        }
+    )
     if len(pools) == 1:
         return dataclasses.replace(cluster, images_pool=pools[0])
     draft.remark(
         f'cluster {cluster.name}: images_pool is not known: of '
         f'client.{cluster.cinder_user} the pools that it may only read are: '
-        f'{", ".join(pools) or "none"}')
+        f'{", ".join(pools) or "none"}'
+    )
     return cluster
 
 
@@ -290,23 +354,28 @@ def _settle_tags(draft: _Draft) -> None:
     """Leaves each tag to one tier."""
     owners: dict[str, str] = {}
     for name, tier in sorted(draft.tiers.items()):
-        twice = [tag for tag in tier.tags
-                 if owners.setdefault(tag, name) != name]
+        twice = [
+            tag for tag in tier.tags if owners.setdefault(tag, name) != name
+        ]
         for tag in twice:
-            draft.remark(f'the tag {tag} is left out: tier {owners[tag]} has '
-                         'it, too', tier=name)
+            draft.remark(
+                f'the tag {tag} is left out: tier {owners[tag]} has it, too',
+                tier=name,
+            )
         left = tuple(tag for tag in tier.tags if tag not in twice)
         if twice:
-            draft.change(name, tags=left,
-                         priority=tier.priority if left else 0)
+            draft.change(
+                name, tags=left, priority=tier.priority if left else 0
+            )
 
 
 def _settle_priorities(draft: _Draft) -> None:
     """Gives each tier with tags a priority of its own."""
     used: set[int] = set()
     # The name that sorts first wins at equal priorities, as in decide().
-    for name, tier in sorted(draft.tiers.items(), key=lambda item: (
-            -item[1].priority, item[0])):
+    for name, tier in sorted(
+        draft.tiers.items(), key=lambda item: (-item[1].priority, item[0])
+    ):
         if not tier.tags:
             continue
         priority = tier.priority
@@ -314,50 +383,79 @@ def _settle_priorities(draft: _Draft) -> None:
             priority -= 1
         used.add(priority)
         if priority != tier.priority:
-            draft.remark(f'its priority is {tier.priority}, which another '
-                         'tier has, too', tier=name)
+            draft.remark(
+                f'its priority is {tier.priority}, which another '
+                'tier has, too',
+                tier=name,
+            )
             draft.change(name, priority=priority)
 
 
 def _settle_fallback(draft: _Draft) -> None:
     """Leaves each availability zone to one fallback tier."""
-    fallbacks = {name: extra_specs.zones(tier.extra_specs)
-                 for name, tier in sorted(draft.tiers.items())
-                 if tier.fallback}
+    fallbacks = {
+        name: extra_specs.zones(tier.extra_specs)
+        for name, tier in sorted(draft.tiers.items())
+        if tier.fallback
+    }
     for fault in fallback_rules.find_faults(fallbacks):
         draft.remark(f'fallback is left out: {fault.found}', tier=fault.tier)
         draft.change(fault.tier, fallback=False)
 
 
-def _with_overflow(catalog: catalogs.Catalog,
-                   draft: _Draft) -> catalogs.Catalog:
+def _with_overflow(
+    catalog: catalogs.Catalog, draft: _Draft
+) -> catalogs.Catalog:
     """The catalog with each overflow that is sound together."""
-    wanted = {tier.name: tier.overflow for tier in catalog.tiers
-              if tier.overflow is not None}
-    catalog = dataclasses.replace(catalog, tiers=tuple(
-        dataclasses.replace(tier, overflow=None) for tier in catalog.tiers))
+    wanted = {
+        tier.name: tier.overflow
+        for tier in catalog.tiers
+        if tier.overflow is not None
+    }
+    catalog = dataclasses.replace(
+        catalog,
+        tiers=tuple(
+            dataclasses.replace(tier, overflow=None) for tier in catalog.tiers
+        ),
+    )
     for name, overflow in sorted(wanted.items()):
-        trial = dataclasses.replace(catalog, tiers=tuple(
-            dataclasses.replace(tier, overflow=overflow)
-            if tier.name == name else tier for tier in catalog.tiers))
+        trial = dataclasses.replace(
+            catalog,
+            tiers=tuple(
+                dataclasses.replace(tier, overflow=overflow)
+                if tier.name == name
+                else tier
+                for tier in catalog.tiers
+            ),
+        )
         problems = catalog_rules.check(trial)
         if problems:
-            draft.remark(f'overflow to {overflow} is left out: '
-                         f'{problems[0].found}', tier=name)
+            draft.remark(
+                f'overflow to {overflow} is left out: {problems[0].found}',
+                tier=name,
+            )
         else:
             catalog = trial
     return catalog
 
 
-def _leftover(catalog: catalogs.Catalog, known: inventory.Inventory,
-              ) -> collections.abc.Iterator[str]:
+def _leftover(
+    catalog: catalogs.Catalog,
+    known: inventory.Inventory,
+) -> collections.abc.Iterator[str]:
     """What a plan would do, where no catalog says what exists."""
     try:
-        made = plans.make(catalog=catalog, actual=state.ActualState(
-            cinder=known.cinder,
-            ceph={one.cluster.name: one.ceph for one in known.clusters},
-            projects={ident: frozenset([ident] if name is not None else ())
-                      for ident, name in known.projects.items()}))
+        made = plans.make(
+            catalog=catalog,
+            actual=state.ActualState(
+                cinder=known.cinder,
+                ceph={one.cluster.name: one.ceph for one in known.clusters},
+                projects={
+                    ident: frozenset([ident] if name is not None else ())
+                    for ident, name in known.projects.items()
+                },
+            ),
+        )
     except errors.ProblemsFound as error:
         for problem in error.problems:
             yield problem.found
@@ -367,6 +465,7 @@ def _leftover(catalog: catalogs.Catalog, known: inventory.Inventory,
         if action.before and action.after:
             changes = ': ' + ', '.join(
                 f'{one.field} {one.before} -> {one.after}'
-                for one in actions.differences(action.before, action.after))
+                for one in actions.differences(action.before, action.after)
+            )
         verb = f'refused: {action.verb}' if action.refusal else action.verb
         yield f'{verb} {action.key}{changes}'

@@ -12,8 +12,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.state import ceph as state
 
-_UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}',
-                   re.IGNORECASE)
+_UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,13 +35,13 @@ class KnownCluster:
     #: With the options of all that `told` has, and `told_hosts`.
     ceph: state.CephState
     #: {device class: {option: value}} that the monitors have for its OSDs.
-    told: collections.abc.Mapping[
-        str, collections.abc.Mapping[str, str]] = dataclasses.field(
-            default_factory=dict)
+    told: collections.abc.Mapping[str, collections.abc.Mapping[str, str]] = (
+        dataclasses.field(default_factory=dict)
+    )
     #: {host: {option: value}} likewise, of any name in a mask of a host.
     told_hosts: collections.abc.Mapping[
-        str, collections.abc.Mapping[str, str]] = dataclasses.field(
-            default_factory=dict)
+        str, collections.abc.Mapping[str, str]
+    ] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,11 +54,13 @@ class Inventory:
     clusters: tuple[KnownCluster, ...] = ()
     #: {name of a cluster: why it could not be asked}
     unreached: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     #: {id of a project with access to a type: its name, None when Keystone
     #: has no such project}
     projects: collections.abc.Mapping[str, str | None] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
 
 def location_of(backend: backends.Backend) -> Location | None:
@@ -75,8 +76,9 @@ def location_of(backend: backends.Backend) -> Location | None:
     'v'
     """
     told = backend.capabilities.get('location_info')
-    if (backend.capabilities.get('storage_protocol') != 'ceph'
-            or not isinstance(told, str)):
+    if backend.capabilities.get(
+        'storage_protocol'
+    ) != 'ceph' or not isinstance(told, str):
         return None
     parts = told.rsplit(':', 3)
     if len(parts) != 4 or not _UUID.fullmatch(parts[1]):

@@ -20,81 +20,106 @@ from cinder_tiers.domain.state import ceph as state
 # As the schema of the catalog has them.
 _OPTION = re.compile(
     '(bluefs|bluestore|bdev|filestore|journal|osd|rocksdb|throttler)_'
-    '[a-z0-9_]{1,60}')
+    '[a-z0-9_]{1,60}'
+)
 _HOST = re.compile('[A-Za-z0-9._-]{1,255}')
 
 Remarks = list[str]
 Options = dict[str, pool_options.Value]
 
 
-def class_options(known: inventory.KnownCluster, device_class: str | None,
-                  remarks: Remarks) -> Options:
+def class_options(
+    known: inventory.KnownCluster, device_class: str | None, remarks: Remarks
+) -> Options:
     """What the OSDs of a class were told, as far as they all use it."""
     told = known.told.get(device_class or '', {})
     return told and _options(
-        told, known.ceph.class_options[device_class], known,
-        f'{device_class} OSDs', remarks)
+        told,
+        known.ceph.class_options[device_class],
+        known,
+        f'{device_class} OSDs',
+        remarks,
+    )
 
 
-def host_options(known: inventory.KnownCluster,
-                 remarks: Remarks) -> dict[str, Options]:
+def host_options(
+    known: inventory.KnownCluster, remarks: Remarks
+) -> dict[str, Options]:
     """{host: what its OSDs were told, as far as they all use it}."""
     found = {}
     for host, told in sorted(known.told_hosts.items()):
         if host not in known.ceph.hosts or not _HOST.fullmatch(host):
-            text = ', '.join(f'{name}={value}'
-                             for name, value in sorted(told.items()))
+            text = ', '.join(
+                f'{name}={value}' for name, value in sorted(told.items())
+            )
             remarks.append(
                 f'what the monitors have for the mask host:{host} is left '
-                f'out: no OSD is on a CRUSH host of that name: {text}')
+                f'out: no OSD is on a CRUSH host of that name: {text}'
+            )
             continue
-        options = _options(told, known.ceph.host_options[host], known,
-                           f'OSDs on host {host}', remarks)
+        options = _options(
+            told,
+            known.ceph.host_options[host],
+            known,
+            f'OSDs on host {host}',
+            remarks,
+        )
         if options:
             found[host] = options
     return found
 
 
-def primary_affinity(known: inventory.KnownCluster,
-                     device_class: str | None,
-                     remarks: Remarks) -> float | None:
+def primary_affinity(
+    known: inventory.KnownCluster, device_class: str | None, remarks: Remarks
+) -> float | None:
     """The affinity that all OSDs of a class have, when it is not 1."""
-    found = device_class and affinities.observed(known.ceph.osds,
-                                                 device_class)
+    found = device_class and affinities.observed(known.ceph.osds, device_class)
     if not found:
         return None
     values = set(found.by_osd.values())
     if len(values) > 1:
-        remarks.append(f'the primary affinity of {device_class} OSDs is left '
-                       f'out: it is {found.value}')
+        remarks.append(
+            f'the primary affinity of {device_class} OSDs is left '
+            f'out: it is {found.value}'
+        )
         return None
     value = export_texts.plain_value(found.value)
     return None if value == 1 else value
 
 
-def _options(told: collections.abc.Mapping[str, str],
-             used: state.OsdOptions, known: inventory.KnownCluster,
-             whose: str, remarks: Remarks) -> Options:
+def _options(
+    told: collections.abc.Mapping[str, str],
+    used: state.OsdOptions,
+    known: inventory.KnownCluster,
+    whose: str,
+    remarks: Remarks,
+) -> Options:
     found: Options = {}
     for name, text in sorted(told.items()):
         where = f'the option {name}={text} of {whose} is left out'
         schema = known.ceph.option_schemas.get(name)
-        if schema is None or not _OPTION.fullmatch(name) or (
-                not export_texts.is_option(text)):
+        if (
+            schema is None
+            or not _OPTION.fullmatch(name)
+            or (not export_texts.is_option(text))
+        ):
             remarks.append(f'{where}: it cannot be declared')
             continue
         now = used.values.get(name)
         if now is None or _normal(schema, text) != now:
-            remarks.append(f'{where}: not all of them use it; in effect is '
-                           f'{"not known" if now is None else now}')
+            remarks.append(
+                f'{where}: not all of them use it; in effect is '
+                f'{"not known" if now is None else now}'
+            )
             continue
         value = export_texts.plain_value(text)
         found[name] = value if _normal(schema, value) == now else text
     return found
 
 
-def _normal(schema: osd_options.Schema,
-            value: pool_options.Value) -> str | None:
+def _normal(
+    schema: osd_options.Schema, value: pool_options.Value
+) -> str | None:
     try:
         return osd_options.normal(schema, value)
     except ValueError:

@@ -34,8 +34,10 @@ _DATA_POOL = 'rbd_default_data_pool'
 Remarks = list[str]
 
 
-def rbd_of(known: inventory.KnownCluster, name: str,
-           ) -> tuple[catalogs.RbdPool, Remarks]:
+def rbd_of(
+    known: inventory.KnownCluster,
+    name: str,
+) -> tuple[catalogs.RbdPool, Remarks]:
     """A pool that exists, so that a plan for it is empty.
 
     :param known: its cluster.
@@ -51,23 +53,30 @@ def rbd_of(known: inventory.KnownCluster, name: str,
         if pool.rbd_default_data_pool != name + catalogs.DATA_POOL_SUFFIX:
             raise ValueError(
                 f'its {_DATA_POOL} is {pool.rbd_default_data_pool}, and only '
-                f'{name}{catalogs.DATA_POOL_SUFFIX} can be declared')
+                f'{name}{catalogs.DATA_POOL_SUFFIX} can be declared'
+            )
         holder = _pool(known, pool.rbd_default_data_pool)
         export_cache.check_alone(ceph, holder.name)
         if name in ceph.cache_tiers:
-            raise ValueError(f'pool {name} has a cache, and only its data '
-                             f'pool {holder.name} can have one')
+            raise ValueError(
+                f'pool {name} has a cache, and only its data '
+                f'pool {holder.name} can have one'
+            )
     elif pool.kind != 'replicated':
         raise ValueError(f'pool {name} is erasure coded and has no data pool')
     remarks: Remarks = []
     rbd = _placed(known, pool, holder, remarks)
     rbd = dataclasses.replace(
-        rbd, options=_options(rbd, holder, remarks),
+        rbd,
+        options=_options(rbd, holder, remarks),
         rbd_options=_rbd_options(pool, remarks),
-        osd_options=export_osds.class_options(known, rbd.device_class,
-                                              remarks),
+        osd_options=export_osds.class_options(
+            known, rbd.device_class, remarks
+        ),
         primary_affinity=export_osds.primary_affinity(
-            known, rbd.device_class, remarks))
+            known, rbd.device_class, remarks
+        ),
+    )
     tier = ceph.cache_tiers.get(holder.name)
     if tier:
         rbd = dataclasses.replace(rbd, cache=_cache(known, tier, remarks))
@@ -76,8 +85,12 @@ def rbd_of(known: inventory.KnownCluster, name: str,
     return rbd, remarks
 
 
-def _placed(known: inventory.KnownCluster, pool: state.Pool,
-            holder: state.Pool, remarks: Remarks) -> catalogs.RbdPool:
+def _placed(
+    known: inventory.KnownCluster,
+    pool: state.Pool,
+    holder: state.Pool,
+    remarks: Remarks,
+) -> catalogs.RbdPool:
     """A pool with the fields that say where its data lies.
 
     :param holder: of the data; `pool` itself, or the erasure coded one.
@@ -85,14 +98,18 @@ def _placed(known: inventory.KnownCluster, pool: state.Pool,
     """
     rule = _rule(known.ceph, holder)
     return catalogs.RbdPool(
-        cluster=known.cluster.name, pool=pool.name,
-        device_class=rule.device_class, failure_domain=rule.failure_domain,
+        cluster=known.cluster.name,
+        pool=pool.name,
+        device_class=rule.device_class,
+        failure_domain=rule.failure_domain,
         protection=_protection(known.ceph, holder),
-        pg_num=_pg_num(pool, holder, remarks))
+        pg_num=_pg_num(pool, holder, remarks),
+    )
 
 
-def _cache(known: inventory.KnownCluster, tier: state.CacheTier,
-           remarks: Remarks) -> catalogs.Cache:
+def _cache(
+    known: inventory.KnownCluster, tier: state.CacheTier, remarks: Remarks
+) -> catalogs.Cache:
     fields = export_cache.settings_and_mode(tier)
     pool = _pool(known, tier.cache_pool)
     if pool.kind != 'replicated':
@@ -100,8 +117,9 @@ def _cache(known: inventory.KnownCluster, tier: state.CacheTier,
     return catalogs.Cache(rbd=_placed(known, pool, pool, remarks), **fields)
 
 
-def lacking_caps(rbd: catalogs.RbdPool, cluster: catalogs.Cluster,
-                 ceph: state.CephState) -> tuple[str, ...]:
+def lacking_caps(
+    rbd: catalogs.RbdPool, cluster: catalogs.Cluster, ceph: state.CephState
+) -> tuple[str, ...]:
     """Daemons at which cinder-volume's user lacks what apply would grant.
 
     :param rbd: the pool.
@@ -112,16 +130,20 @@ def lacking_caps(rbd: catalogs.RbdPool, cluster: catalogs.Cluster,
     user = ceph.users.get(f'client.{cluster.cinder_user}')
     held = user.caps if user else {}
     wanted = caps.union(held, desired.grants_of(alone, cluster))
-    return tuple(sorted(name for name in wanted
-                        if wanted[name] != held.get(name)))
+    return tuple(
+        sorted(name for name in wanted if wanted[name] != held.get(name))
+    )
 
 
-def _catalog(rbd: catalogs.RbdPool,
-             cluster: catalogs.Cluster) -> catalogs.Catalog:
+def _catalog(
+    rbd: catalogs.RbdPool, cluster: catalogs.Cluster
+) -> catalogs.Catalog:
     """A catalog of nothing but this pool."""
     return catalogs.Catalog(
         tiers=(catalogs.Tier(name='tier', rbd=rbd),),
-        clusters={cluster.name: cluster}, without_fallback=True)
+        clusters={cluster.name: cluster},
+        without_fallback=True,
+    )
 
 
 def _pool(known: inventory.KnownCluster, name: str) -> state.Pool:
@@ -129,68 +151,92 @@ def _pool(known: inventory.KnownCluster, name: str) -> state.Pool:
     if pool is None:
         raise ValueError(f'cluster {known.cluster.name} has no pool {name}')
     if not is_pool_name(name):
-        raise ValueError(f'the pool name {name} has other characters than '
-                         'letters, digits, ".", "_" and "-", or more than 63')
+        raise ValueError(
+            f'the pool name {name} has other characters than '
+            'letters, digits, ".", "_" and "-", or more than 63'
+        )
     return pool
 
 
 def _rule(ceph: state.CephState, pool: state.Pool) -> state.CrushRule:
     rule = ceph.crush_rules.get(pool.crush_rule)
     if rule is None or rule.root is None or rule.failure_domain is None:
-        raise ValueError(f'CRUSH rule {pool.crush_rule} is not of the kind '
-                         'that takes a root, chooses and emits')
+        raise ValueError(
+            f'CRUSH rule {pool.crush_rule} is not of the kind '
+            'that takes a root, chooses and emits'
+        )
     if rule.root != desired.ROOT:
-        raise ValueError(f'CRUSH rule {rule.name} takes the root {rule.root}, '
-                         f'and only {desired.ROOT} can be declared')
+        raise ValueError(
+            f'CRUSH rule {rule.name} takes the root {rule.root}, '
+            f'and only {desired.ROOT} can be declared'
+        )
     if not _WORD.fullmatch(rule.failure_domain) or not _WORD.fullmatch(
-            rule.device_class or 'none'):
-        raise ValueError(f'the failure domain or the device class of CRUSH '
-                         f'rule {rule.name} cannot be written')
+        rule.device_class or 'none'
+    ):
+        raise ValueError(
+            f'the failure domain or the device class of CRUSH '
+            f'rule {rule.name} cannot be written'
+        )
     return rule
 
 
-def _protection(ceph: state.CephState, pool: state.Pool,
-                ) -> catalogs.Replicated | catalogs.ErasureCoded:
+def _protection(
+    ceph: state.CephState,
+    pool: state.Pool,
+) -> catalogs.Replicated | catalogs.ErasureCoded:
     if pool.kind == 'replicated':
         if not pool.size <= _MAX_COPIES:
             raise ValueError(f'it has {pool.size} copies')
-        return catalogs.Replicated(size=pool.size, min_size=pool.min_size,
-                                   single_copy=pool.size == 1)
+        return catalogs.Replicated(
+            size=pool.size, min_size=pool.min_size, single_copy=pool.size == 1
+        )
     profile = ceph.erasure_code_profiles.get(pool.erasure_code_profile or '')
     if profile is None:
-        raise ValueError(f'the erasure code profile of pool {pool.name} is '
-                         'not known')
+        raise ValueError(
+            f'the erasure code profile of pool {pool.name} is not known'
+        )
     k, m = profile.k, profile.m
     if not (2 <= k <= _MAX_K and 1 <= m <= min(k, _MAX_M)):
-        raise ValueError(f'pool {pool.name} is erasure coded with k={k} and '
-                         f'm={m}')
+        raise ValueError(
+            f'pool {pool.name} is erasure coded with k={k} and m={m}'
+        )
     return catalogs.ErasureCoded(k=k, m=m)
 
 
-def _pg_num(pool: state.Pool, holder: state.Pool,
-            remarks: Remarks) -> int | None:
+def _pg_num(
+    pool: state.Pool, holder: state.Pool, remarks: Remarks
+) -> int | None:
     """The number of placement groups, where Ceph does not choose it."""
     if holder.pg_autoscale_mode != 'off':
         return None
     number = holder.pg_num
-    if (number is None or number.bit_count() != 1 or number > _MAX_PG_NUM
-            or (holder is not pool and (
-                pool.pg_num, pool.pg_autoscale_mode)
-                != (desired.head_pg_num(number), 'off'))):
-        remarks.append(f'pg_num {number} of pool {holder.name} is left out: '
-                       'a catalog cannot say it; it stays as it is')
+    if (
+        number is None
+        or number.bit_count() != 1
+        or number > _MAX_PG_NUM
+        or (
+            holder is not pool
+            and (pool.pg_num, pool.pg_autoscale_mode)
+            != (desired.head_pg_num(number), 'off')
+        )
+    ):
+        remarks.append(
+            f'pg_num {number} of pool {holder.name} is left out: '
+            'a catalog cannot say it; it stays as it is'
+        )
         return None
     return number
 
 
-def _options(rbd: catalogs.RbdPool, pool: state.Pool,
-             remarks: Remarks) -> dict[str, pool_options.Value]:
+def _options(
+    rbd: catalogs.RbdPool, pool: state.Pool, remarks: Remarks
+) -> dict[str, pool_options.Value]:
     """What is set of a pool, as far as it can be declared together."""
     found = {}
     for name, text in sorted(pool.options.items()):
         if text in (pool_options.UNSET, 'false') or (
-                name in pool_options.QUOTAS
-                and text == pool_options.NO_QUOTA):
+            name in pool_options.QUOTAS and text == pool_options.NO_QUOTA
+        ):
             continue
         value = export_texts.plain_value(text)
         try:
@@ -198,24 +244,35 @@ def _options(rbd: catalogs.RbdPool, pool: state.Pool,
         except ValueError:
             is_same = False
         trial = dataclasses.replace(rbd, options={**found, name: value})
-        if not is_same or tuple(pool_rules.check(
-                _catalog(trial, catalogs.Cluster(name=rbd.cluster)))):
-            remarks.append(f'the setting {name}={text} of pool {pool.name} '
-                           'is left out: it cannot be declared here; it '
-                           'stays as it is')
+        if not is_same or tuple(
+            pool_rules.check(
+                _catalog(trial, catalogs.Cluster(name=rbd.cluster))
+            )
+        ):
+            remarks.append(
+                f'the setting {name}={text} of pool {pool.name} '
+                'is left out: it cannot be declared here; it '
+                'stays as it is'
+            )
             continue
         found[name] = value
     return found
 
 
-def _rbd_options(pool: state.Pool,
-                 remarks: Remarks) -> dict[str, pool_options.Value]:
+def _rbd_options(
+    pool: state.Pool, remarks: Remarks
+) -> dict[str, pool_options.Value]:
     found = {}
     for name, text in sorted(pool.rbd_options.items()):
-        if (text is None or not _RBD_OPTION.fullmatch(name)
-                or not export_texts.is_option(text)):
-            remarks.append(f'the RBD option {name}={text} of pool '
-                           f'{pool.name} is left out: it cannot be written')
+        if (
+            text is None
+            or not _RBD_OPTION.fullmatch(name)
+            or not export_texts.is_option(text)
+        ):
+            remarks.append(
+                f'the RBD option {name}={text} of pool '
+                f'{pool.name} is left out: it cannot be written'
+            )
             continue
         found[name] = export_texts.plain_value(text)
     return found
@@ -226,22 +283,28 @@ def _check(rbd: catalogs.RbdPool, known: inventory.KnownCluster) -> None:
 
     :raises ValueError: with what it is.
     """
-    alone = _catalog(rbd, dataclasses.replace(known.cluster,
-                                              images_pool=None))
-    for problem in (*catalog_rules.check(alone), *cluster_rules.check(
-            alone, {known.cluster.name: known.ceph})):
-        raise ValueError(f'{problem.found}, and {problem.expected} would be '
-                         'needed')
+    alone = _catalog(rbd, dataclasses.replace(known.cluster, images_pool=None))
+    for problem in (
+        *catalog_rules.check(alone),
+        *cluster_rules.check(alone, {known.cluster.name: known.ceph}),
+    ):
+        raise ValueError(
+            f'{problem.found}, and {problem.expected} would be needed'
+        )
     for pool in pool_placement.pools_in(rbd, known.ceph).pools:
         before = known.ceph.pools[pool.name]
         foreign = before.applications - pool.applications
         if foreign:
-            raise ValueError(f'pool {pool.name} is used by '
-                             f'{", ".join(sorted(foreign))}, too')
+            raise ValueError(
+                f'pool {pool.name} is used by '
+                f'{", ".join(sorted(foreign))}, too'
+            )
         for one in actions.differences(before, pool):
-            raise ValueError(f'{one.field} of pool {pool.name} is '
-                             f'{_shown(one.before)}, and would be '
-                             f'{_shown(one.after)}')
+            raise ValueError(
+                f'{one.field} of pool {pool.name} is '
+                f'{_shown(one.before)}, and would be '
+                f'{_shown(one.after)}'
+            )
 
 
 def _shown(value: object) -> str:
@@ -257,5 +320,4 @@ def is_pool_name(name: str) -> bool:
 
 def is_user(name: str) -> bool:
     """Whether a catalog can have a cephx user of this name."""
-    return (_WORD.fullmatch(name) is not None
-            and not name.startswith('client.'))
+    return _WORD.fullmatch(name) is not None and not name.startswith('client.')

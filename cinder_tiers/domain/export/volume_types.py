@@ -17,14 +17,16 @@ from cinder_tiers.domain.validation import tiers as volume_type_rules
 
 # As the schema of the catalog has them.
 _NAME = re.compile('[A-Za-z0-9][A-Za-z0-9._-]{0,62}')
-_TYPE_NAME = re.compile(r'[^\s\x00-\x1f\x7f]'
-                        r'([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?')
+_TYPE_NAME = re.compile(
+    r'[^\s\x00-\x1f\x7f]'
+    r'([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?'
+)
 _BACKEND = re.compile('[A-Za-z0-9][A-Za-z0-9._@#-]{0,99}')
 _KEY = re.compile('[A-Za-z0-9._:-]{1,255}')
 _PROJECT = re.compile('[^\x00-\x1f\x7f]{1,64}')
 _MAX_CHARS = 255
 _MAX_PRIORITY = 1_000_000
-_MAX_QUOTA = 2 ** 31 - 1
+_MAX_QUOTA = 2**31 - 1
 #: What CapabilitiesFilter compares with backends, too.
 _SCOPED_BACKEND = f'capabilities:{state.BACKEND}'
 
@@ -37,8 +39,10 @@ def check_name(name: str) -> None:
     :raises ValueError: with the reason.
     """
     if not _NAME.fullmatch(name):
-        raise ValueError('the name of a tier has a letter or digit and at '
-                         'most 62 letters, digits, ".", "_" and "-" after it')
+        raise ValueError(
+            'the name of a tier has a letter or digit and at '
+            'most 62 letters, digits, ".", "_" and "-" after it'
+        )
 
 
 def check_follow_name(name: str) -> None:
@@ -46,15 +50,21 @@ def check_follow_name(name: str) -> None:
 
     :raises ValueError: with the reason.
     """
-    if (len(name) > _MAX_CHARS or not _TYPE_NAME.fullmatch(name)
-            or not export_texts.is_writable(name)):
-        raise ValueError('follow_image_types has names of at most 255 '
-                         'printable characters, without white space at '
-                         'their ends')
+    if (
+        len(name) > _MAX_CHARS
+        or not _TYPE_NAME.fullmatch(name)
+        or not export_texts.is_writable(name)
+    ):
+        raise ValueError(
+            'follow_image_types has names of at most 255 '
+            'printable characters, without white space at '
+            'their ends'
+        )
 
 
-def tier_of(found: state.VolumeType, known: inventory.Inventory, *,
-            is_ours: bool) -> tuple[catalogs.Tier, Remarks]:
+def tier_of(
+    found: state.VolumeType, known: inventory.Inventory, *, is_ours: bool
+) -> tuple[catalogs.Tier, Remarks]:
     """A volume type as a tier without `rbd`.
 
     :param found: the type.
@@ -66,17 +76,23 @@ def tier_of(found: state.VolumeType, known: inventory.Inventory, *,
     remarks: Remarks = []
     specs = _extra_specs(found, remarks)
     backend = _backend(found)
-    if backend is None and not any(map(
-            volume_type_rules.selects_backends, specs)):
-        raise ValueError('it names no backend, and has no extra spec that '
-                         'selects one')
+    if backend is None and not any(
+        map(volume_type_rules.selects_backends, specs)
+    ):
+        raise ValueError(
+            'it names no backend, and has no extra spec that selects one'
+        )
     return catalogs.Tier(
-        name=found.name, take_over=is_ours, backend_name=backend,
-        extra_specs=specs, description=_description(found, remarks),
+        name=found.name,
+        take_over=is_ours,
+        backend_name=backend,
+        extra_specs=specs,
+        description=_description(found, remarks),
         access=_access(found, known, remarks),
         qos=_qos(found.name, known.cinder, remarks),
         quotas=_quotas(found.name, known.cinder, remarks),
-        **(_marks(found, remarks) if is_ours else {})), remarks
+        **(_marks(found, remarks) if is_ours else {}),
+    ), remarks
 
 
 def _backend(found: state.VolumeType) -> str | None:
@@ -85,34 +101,47 @@ def _backend(found: state.VolumeType) -> str | None:
     :raises ValueError: it names backends in a way that no tier has.
     """
     text = found.extra_specs.get(
-        state.BACKEND, found.extra_specs.get(_SCOPED_BACKEND))
+        state.BACKEND, found.extra_specs.get(_SCOPED_BACKEND)
+    )
     if text is None:
         return None
     words = text.split()
-    if state.OVERFLOW in found.extra_specs and len(words) == 4 and (
-            words[0::2] == [state.OR, state.OR]):
+    if (
+        state.OVERFLOW in found.extra_specs
+        and len(words) == 4
+        and (words[0::2] == [state.OR, state.OR])
+    ):
         text = words[1]
     if not _BACKEND.fullmatch(text):
-        raise ValueError(f'its {state.BACKEND} is {text!r}, and a tier names '
-                         'one backend by its name')
+        raise ValueError(
+            f'its {state.BACKEND} is {text!r}, and a tier names '
+            'one backend by its name'
+        )
     return text
 
 
-def _extra_specs(found: state.VolumeType,
-                 remarks: Remarks) -> dict[str, str]:
+def _extra_specs(found: state.VolumeType, remarks: Remarks) -> dict[str, str]:
     """Those that are neither ours nor name a backend."""
     specs = {}
     for key, value in sorted(found.extra_specs.items()):
         folded = key.casefold()
-        if key.startswith(state.SCOPE) or key in (state.BACKEND,
-                                                  _SCOPED_BACKEND):
+        if key.startswith(state.SCOPE) or key in (
+            state.BACKEND,
+            _SCOPED_BACKEND,
+        ):
             continue
-        if (folded.startswith(state.SCOPE) or not _KEY.fullmatch(key)
-                or folded.removeprefix('capabilities:') == state.BACKEND
-                or not isinstance(value, str) or len(value) > _MAX_CHARS
-                or not export_texts.is_writable(value)):
-            remarks.append(f'the extra spec {key}={value} is left out: a '
-                           'catalog cannot hold it; it stays as it is')
+        if (
+            folded.startswith(state.SCOPE)
+            or not _KEY.fullmatch(key)
+            or folded.removeprefix('capabilities:') == state.BACKEND
+            or not isinstance(value, str)
+            or len(value) > _MAX_CHARS
+            or not export_texts.is_writable(value)
+        ):
+            remarks.append(
+                f'the extra spec {key}={value} is left out: a '
+                'catalog cannot hold it; it stays as it is'
+            )
             continue
         specs[key] = value
     return specs
@@ -123,32 +152,40 @@ def _description(found: state.VolumeType, remarks: Remarks) -> str | None:
     if not text:
         return None
     if len(text) > _MAX_CHARS or not export_texts.is_writable(text):
-        remarks.append('the description is left out: it has more than '
-                       f'{_MAX_CHARS} characters, or broken ones; it stays '
-                       'as it is')
+        remarks.append(
+            'the description is left out: it has more than '
+            f'{_MAX_CHARS} characters, or broken ones; it stays '
+            'as it is'
+        )
         return None
     return text
 
 
-def _access(found: state.VolumeType, known: inventory.Inventory,
-            remarks: Remarks) -> tuple[str, ...] | None:
+def _access(
+    found: state.VolumeType, known: inventory.Inventory, remarks: Remarks
+) -> tuple[str, ...] | None:
     if found.is_public:
         return None
     projects = []
     for project in sorted(found.projects):
         if not _PROJECT.fullmatch(project):
-            remarks.append(f'project {project} is left out of access: this '
-                           'is no id of a project')
+            remarks.append(
+                f'project {project} is left out of access: this '
+                'is no id of a project'
+            )
             continue
         if known.projects.get(project) is None:
-            remarks.append(f'project {project} has access, but Keystone has '
-                           'no such project')
+            remarks.append(
+                f'project {project} has access, but Keystone has '
+                'no such project'
+            )
         projects.append(project)
     return tuple(projects)
 
 
-def _qos(name: str, cinder: state.CinderState,
-         remarks: Remarks) -> catalogs.Qos | None:
+def _qos(
+    name: str, cinder: state.CinderState, remarks: Remarks
+) -> catalogs.Qos | None:
     """The limits of a type, when its QoS spec is as one of ours."""
     for spec in sorted(cinder.qos_specs.values(), key=lambda one: one.name):
         if name not in spec.volume_types:
@@ -159,17 +196,27 @@ def _qos(name: str, cinder: state.CinderState,
         if spec.name != f'tier-{name}' or spec.volume_types != {name}:
             remarks.append(
                 f'{what} is not one of ours, which would be tier-{name} and '
-                'of this type only; it stays as it is')
+                'of this type only; it stays as it is'
+            )
             return None
         qos = catalogs.Qos(
             front_end=limits if spec.consumer != 'back-end' else None,
-            back_end=limits if spec.consumer != 'front-end' else None)
-        alone = catalogs.Catalog(clusters={}, tiers=(catalogs.Tier(
-            name=name, backend_name='any', qos=qos),), without_fallback=True)
-        if (not limits or not all(map(_is_limit, limits.items()))
-                or catalog_rules.check(alone)):
-            remarks.append(f'{what} is left out: a catalog cannot hold it; '
-                           'it stays as it is')
+            back_end=limits if spec.consumer != 'front-end' else None,
+        )
+        alone = catalogs.Catalog(
+            clusters={},
+            tiers=(catalogs.Tier(name=name, backend_name='any', qos=qos),),
+            without_fallback=True,
+        )
+        if (
+            not limits
+            or not all(map(_is_limit, limits.items()))
+            or catalog_rules.check(alone)
+        ):
+            remarks.append(
+                f'{what} is left out: a catalog cannot hold it; '
+                'it stays as it is'
+            )
             return None
         return qos
     return None
@@ -177,49 +224,71 @@ def _qos(name: str, cinder: state.CinderState,
 
 def _is_limit(item: tuple[str, str]) -> bool:
     key, value = item
-    return (_KEY.fullmatch(key) is not None
-            and key not in ('consumer', 'name')
-            and isinstance(value, str) and 1 <= len(value) <= _MAX_CHARS
-            and export_texts.is_writable(value))
+    return (
+        _KEY.fullmatch(key) is not None
+        and key not in ('consumer', 'name')
+        and isinstance(value, str)
+        and 1 <= len(value) <= _MAX_CHARS
+        and export_texts.is_writable(value)
+    )
 
 
-def _quotas(name: str, cinder: state.CinderState,
-            remarks: Remarks) -> catalogs.Quotas | None:
+def _quotas(
+    name: str, cinder: state.CinderState, remarks: Remarks
+) -> catalogs.Quotas | None:
     quota = cinder.quotas.get(name)
     if quota is None or quota == state.TypeQuota(name=name):
         return None
     found = (quota.volumes, quota.size_gib, quota.snapshots)
     if not all(state.UNLIMITED <= one <= _MAX_QUOTA for one in found):
-        remarks.append(f'its default quotas {found} are left out: a catalog '
-                       'cannot hold them; they stay as they are')
+        remarks.append(
+            f'its default quotas {found} are left out: a catalog '
+            'cannot hold them; they stay as they are'
+        )
         return None
-    return catalogs.Quotas(volumes=quota.volumes, size_gib=quota.size_gib,
-                           snapshots=quota.snapshots)
+    return catalogs.Quotas(
+        volumes=quota.volumes,
+        size_gib=quota.size_gib,
+        snapshots=quota.snapshots,
+    )
 
 
 def _marks(found: state.VolumeType, remarks: Remarks) -> dict[str, object]:
     """The fields of a tier that are in extra specs of ours."""
-    specs = {key: value if isinstance(value, str) else ''
-             for key, value in found.extra_specs.items()}
+    specs = {
+        key: value if isinstance(value, str) else ''
+        for key, value in found.extra_specs.items()
+    }
     specs[state.NAME] = specs[state.NAME] or found.name
     try:
         marked = extra_specs.read_tier(specs, projects=None)
     except ValueError as error:
         remarks.append(f'{error}; here it is 0')
-        marked = extra_specs.read_tier({**specs, state.PRIORITY: '0'},
-                                       projects=None)
-    usable = tuple(tag for tag in sorted(marked.tags)
-                   if tag.isprintable() and len(tag) <= _MAX_CHARS
-                   and tags.normalize_tag(tag) == tag)
+        marked = extra_specs.read_tier(
+            {**specs, state.PRIORITY: '0'}, projects=None
+        )
+    usable = tuple(
+        tag
+        for tag in sorted(marked.tags)
+        if tag.isprintable()
+        and len(tag) <= _MAX_CHARS
+        and tags.normalize_tag(tag) == tag
+    )
     while len(tags.format_tags(frozenset(usable))) > (
-            catalog_rules.EXTRA_SPEC_MAX_CHARS):
+        catalog_rules.EXTRA_SPEC_MAX_CHARS
+    ):
         usable = usable[:-1]
     for tag in sorted(marked.tags.difference(usable)):
         remarks.append(f'the tag {tag} is left out: a catalog cannot hold it')
     priority = marked.priority if usable else 0
     if abs(priority) > _MAX_PRIORITY:
-        remarks.append(f'its priority {priority} is out of range; here it is '
-                       '0')
+        remarks.append(
+            f'its priority {priority} is out of range; here it is 0'
+        )
         priority = 0
-    return {'tags': usable, 'priority': priority,
-            'fallback': marked.fallback, 'overflow': marked.overflow}
+    return {
+        'tags': usable,
+        'priority': priority,
+        'fallback': marked.fallback,
+        'overflow': marked.overflow,
+    }

@@ -24,21 +24,23 @@ def _is_true(value: object) -> bool:
 
 
 #: {operator: (capability, wanted word) -> whether it is met}
-_OPERATORS = types.MappingProxyType({
-    '=': lambda found, wanted: float(found) >= float(wanted),
-    '==': lambda found, wanted: float(found) == float(wanted),
-    '!=': lambda found, wanted: float(found) != float(wanted),
-    '>=': lambda found, wanted: float(found) >= float(wanted),
-    '<=': lambda found, wanted: float(found) <= float(wanted),
-    's==': operator.eq,
-    's!=': operator.ne,
-    's<': operator.lt,
-    's<=': operator.le,
-    's>': operator.gt,
-    's>=': operator.ge,
-    '<in>': lambda found, wanted: wanted in found,
-    '<is>': lambda found, wanted: _is_true(found) is _is_true(wanted),
-})
+_OPERATORS = types.MappingProxyType(
+    {
+        '=': lambda found, wanted: float(found) >= float(wanted),
+        '==': lambda found, wanted: float(found) == float(wanted),
+        '!=': lambda found, wanted: float(found) != float(wanted),
+        '>=': lambda found, wanted: float(found) >= float(wanted),
+        '<=': lambda found, wanted: float(found) <= float(wanted),
+        's==': operator.eq,
+        's!=': operator.ne,
+        's<': operator.lt,
+        's<=': operator.le,
+        's>': operator.gt,
+        's>=': operator.ge,
+        '<in>': lambda found, wanted: wanted in found,
+        '<is>': lambda found, wanted: _is_true(found) is _is_true(wanted),
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,14 +64,14 @@ class Mismatch:
     found: str | None
 
     def __str__(self) -> str:
-        found = ('is not reported' if self.found is None
-                 else f'is {self.found}')
+        found = 'is not reported' if self.found is None else f'is {self.found}'
         return f'{self.key} {found}, {self.wanted} is wanted'
 
 
-def find_mismatch(backend: Backend,
-                  extra_specs: collections.abc.Mapping[str, str | None],
-                  ) -> Mismatch | None:
+def find_mismatch(
+    backend: Backend,
+    extra_specs: collections.abc.Mapping[str, str | None],
+) -> Mismatch | None:
     """Why a backend may not serve a volume type; None when it may.
 
     :param backend: the backend.
@@ -90,13 +92,13 @@ def find_mismatch(backend: Backend,
         found = backend.capabilities
         for part in rest if scope == 'capabilities' else [scope]:
             if not isinstance(found, collections.abc.Mapping) or (
-                    part not in found):
+                part not in found
+            ):
                 return Mismatch(key=key, wanted=extra_specs[key], found=None)
             found = found[part]
         values = found if isinstance(found, list) else [found]
         if not any(_is_met(value, extra_specs[key]) for value in values):
-            return Mismatch(key=key, wanted=extra_specs[key],
-                            found=str(found))
+            return Mismatch(key=key, wanted=extra_specs[key], found=str(found))
     return None
 
 

@@ -23,16 +23,22 @@ from cinder_tiers.domain import tags
 DEFAULT_POLICY = decision.Policy()
 
 #: {who named the type: the rule by which such a type wins over the image}
-_TYPE_RULES = types.MappingProxyType({
-    decision.TypeSource.REQUEST: Rule.EXPLICIT_TYPE,
-    decision.TypeSource.IMAGE: Rule.IMAGE_TYPE,
-    decision.TypeSource.PROJECT: Rule.PROJECT_TYPE})
+_TYPE_RULES = types.MappingProxyType(
+    {
+        decision.TypeSource.REQUEST: Rule.EXPLICIT_TYPE,
+        decision.TypeSource.IMAGE: Rule.IMAGE_TYPE,
+        decision.TypeSource.PROJECT: Rule.PROJECT_TYPE,
+    }
+)
 
 
-def decide(*, tiers: collections.abc.Iterable[decision.AppliedTier],
-           request: decision.Request,
-           policy: decision.Policy = DEFAULT_POLICY,
-           has_unreadable: bool = False) -> PlacementDecision:
+def decide(
+    *,
+    tiers: collections.abc.Iterable[decision.AppliedTier],
+    request: decision.Request,
+    policy: decision.Policy = DEFAULT_POLICY,
+    has_unreadable: bool = False,
+) -> PlacementDecision:
     """The tier that serves a volume.
 
     A volume whose type was named and does not follow the image is not ours;
@@ -64,26 +70,38 @@ def decide(*, tiers: collections.abc.Iterable[decision.AppliedTier],
     asked, reasons = _asked_for(ranked, request, policy)
     obstacles = [_obstacle(tier, request) for tier in asked]
     reasons += [obstacle for obstacle in obstacles if obstacle is not None]
-    usable = [tier for tier, obstacle in zip(asked, obstacles, strict=True)
-              if obstacle is None]
+    usable = [
+        tier
+        for tier, obstacle in zip(asked, obstacles, strict=True)
+        if obstacle is None
+    ]
     # What the image asks for rather than for the tier that it would get.
-    before = asked[:asked.index(usable[0])] if usable else asked
+    before = asked[: asked.index(usable[0])] if usable else asked
     closed = [tier.name for tier in before if not tier.serves(request)]
     if closed and policy.on_no_access is decision.OnNoAccess.REFUSE:
-        return _refused([*reasons, Reason(rule=Rule.ACCESS_NEEDED,
-                                          tier=closed[0])])
+        return _refused(
+            [*reasons, Reason(rule=Rule.ACCESS_NEEDED, tier=closed[0])]
+        )
     if not usable:
         return _fall_back(ranked, request, reasons)
-    reasons += [Reason(rule=Rule.LOWER_PRIORITY, tier=tier.name,
-                       found=tier.priority, wanted=usable[0].priority)
-                for tier in usable[1:]]
+    reasons += [
+        Reason(
+            rule=Rule.LOWER_PRIORITY,
+            tier=tier.name,
+            found=tier.priority,
+            wanted=usable[0].priority,
+        )
+        for tier in usable[1:]
+    ]
     return _serve(usable[0], ranked, reasons)
 
 
-def decide_on_error(*, on_error: decision.OnError,
-                    tiers: (collections.abc.Iterable[decision.AppliedTier]
-                            | None),
-                    request: decision.Request) -> PlacementDecision:
+def decide_on_error(
+    *,
+    on_error: decision.OnError,
+    tiers: (collections.abc.Iterable[decision.AppliedTier] | None),
+    request: decision.Request,
+) -> PlacementDecision:
     """The decision when `decide()` could not be asked, or failed.
 
     A volume that moves is not sent to the fallback tier for an error: where
@@ -105,8 +123,9 @@ def decide_on_error(*, on_error: decision.OnError,
         `Rule.IMAGE_REFUSED`, unless there was nothing to decide.
     """
     settled = _settled(request)
-    if settled is not None and (tiers is not None
-                                or settled.verdict is Verdict.NOT_OURS):
+    if settled is not None and (
+        tiers is not None or settled.verdict is Verdict.NOT_OURS
+    ):
         return settled
     is_refused = request.is_refused and not request.moves
     error = Reason(rule=Rule.IMAGE_REFUSED if is_refused else Rule.ERROR)
@@ -114,17 +133,22 @@ def decide_on_error(*, on_error: decision.OnError,
         return _refused([error])
     if tiers is None:
         reasons = [error, Reason(rule=Rule.TIERS_UNKNOWN)]
-        return (_refused(reasons) if request.keeps_type
-                else _undecided(reasons))
+        return _refused(reasons) if request.keeps_type else _undecided(reasons)
     if on_error is decision.OnError.PASS or request.moves:
         return _undecided([error])
     if request.may_name_type and not is_refused:
         return _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
     decided = _fall_back(_rank(tiers), request, [error])
-    if (request.may_bring_key and decided.tier is not None
-            and Feature.ENCRYPTION not in decided.tier.offers):
-        return _refused([error]) if is_refused else _undecided(
-            [error, Reason(rule=Rule.IMAGE_UNREAD)])
+    if (
+        request.may_bring_key
+        and decided.tier is not None
+        and Feature.ENCRYPTION not in decided.tier.offers
+    ):
+        return (
+            _refused([error])
+            if is_refused
+            else _undecided([error, Reason(rule=Rule.IMAGE_UNREAD)])
+        )
     return decided
 
 
@@ -135,23 +159,28 @@ def _settled(request: decision.Request) -> PlacementDecision | None:
     if request.fixed_by is not None:
         reason = Reason(rule=Rule.FIXED, found=request.fixed_by.value)
         if is_ours and request.fixed_by is not (
-                decision.FixedBy.EXISTING_VOLUME):
+            decision.FixedBy.EXISTING_VOLUME
+        ):
             return _undecided([reason])
         return _not_ours(reason)
     if not is_ours:
-        return _not_ours(Reason(rule=_TYPE_RULES[named.source],
-                                found=named.name))
+        return _not_ours(
+            Reason(rule=_TYPE_RULES[named.source], found=named.name)
+        )
     return None
 
 
 def _lacks_key(request: decision.Request) -> bool:
     """Whether a volume that has its type for good has no key for its data."""
     return request.keeps_type and (
-        Feature.ENCRYPTION in request.needs - request.cinder_offers)
+        Feature.ENCRYPTION in request.needs - request.cinder_offers
+    )
 
 
-def _obstacle(tier: decision.AppliedTier, request: decision.Request,
-              ) -> Reason | None:
+def _obstacle(
+    tier: decision.AppliedTier,
+    request: decision.Request,
+) -> Reason | None:
     """Why a tier cannot serve a request; None when it can."""
     if not tier.serves(request):
         return Reason(rule=Rule.NO_ACCESS, tier=tier.name)
@@ -166,8 +195,9 @@ def _obstacle(tier: decision.AppliedTier, request: decision.Request,
     return None
 
 
-def _rank(tiers: collections.abc.Iterable[decision.AppliedTier],
-          ) -> list[decision.AppliedTier]:
+def _rank(
+    tiers: collections.abc.Iterable[decision.AppliedTier],
+) -> list[decision.AppliedTier]:
     return sorted(tiers, key=lambda tier: (-tier.priority, tier.name))
 
 
@@ -176,54 +206,91 @@ def _not_ours(*reasons: Reason) -> PlacementDecision:
 
 
 def _undecided(reasons: list[Reason]) -> PlacementDecision:
-    return PlacementDecision(verdict=Verdict.UNDECIDED,
-                             reasons=tuple(reasons))
+    return PlacementDecision(verdict=Verdict.UNDECIDED, reasons=tuple(reasons))
 
 
 def _refused(reasons: list[Reason]) -> PlacementDecision:
     return PlacementDecision(verdict=Verdict.REFUSED, reasons=tuple(reasons))
 
 
-def _serve(tier: decision.AppliedTier, ranked: list[decision.AppliedTier],
-           reasons: list[Reason]) -> PlacementDecision:
-    overflow = next((other for other in ranked
-                     if other.name == tier.overflow != tier.name), None)
+def _serve(
+    tier: decision.AppliedTier,
+    ranked: list[decision.AppliedTier],
+    reasons: list[Reason],
+) -> PlacementDecision:
+    overflow = next(
+        (
+            other
+            for other in ranked
+            if other.name == tier.overflow != tier.name
+        ),
+        None,
+    )
     if tier.overflow:
-        reasons.append(Reason(
-            rule=Rule.OVERFLOW if overflow else Rule.OVERFLOW_MISSING,
-            tier=tier.name, found=tier.overflow))
-    return PlacementDecision(verdict=Verdict.TIER, tier=tier,
-                             overflow=overflow, reasons=tuple(reasons))
+        reasons.append(
+            Reason(
+                rule=Rule.OVERFLOW if overflow else Rule.OVERFLOW_MISSING,
+                tier=tier.name,
+                found=tier.overflow,
+            )
+        )
+    return PlacementDecision(
+        verdict=Verdict.TIER,
+        tier=tier,
+        overflow=overflow,
+        reasons=tuple(reasons),
+    )
 
 
-def _asked_for(ranked: list[decision.AppliedTier], request: decision.Request,
-               policy: decision.Policy,
-               ) -> tuple[list[decision.AppliedTier], list[Reason]]:
+def _asked_for(
+    ranked: list[decision.AppliedTier],
+    request: decision.Request,
+    policy: decision.Policy,
+) -> tuple[list[decision.AppliedTier], list[Reason]]:
     """The tiers that an image asks for, and why these and no others."""
     image = request.image
     if image is None:
         return [], [Reason(rule=Rule.NO_IMAGE)]
     if not image.is_trusted_by(request.project, policy.tag_trust):
-        return [], [Reason(rule=Rule.FOREIGN_IMAGE, found=image.visibility,
-                           wanted=policy.tag_trust.value)]
+        return [], [
+            Reason(
+                rule=Rule.FOREIGN_IMAGE,
+                found=image.visibility,
+                wanted=policy.tag_trust.value,
+            )
+        ]
     wanted = {tags.normalize_tag(tag) for tag in image.tags}
     asked = [tier for tier in ranked if tier.tags & wanted]
     if not asked:
         return [], [Reason(rule=Rule.NO_TIER_TAG, found=len(image.tags))]
-    return asked, [Reason(rule=Rule.TAG, tier=tier.name,
-                          found=tags.format_tags(tier.tags & wanted))
-                   for tier in asked]
+    return asked, [
+        Reason(
+            rule=Rule.TAG,
+            tier=tier.name,
+            found=tags.format_tags(tier.tags & wanted),
+        )
+        for tier in asked
+    ]
 
 
-def _fall_back(ranked: list[decision.AppliedTier], request: decision.Request,
-               reasons: list[Reason]) -> PlacementDecision:
+def _fall_back(
+    ranked: list[decision.AppliedTier],
+    request: decision.Request,
+    reasons: list[Reason],
+) -> PlacementDecision:
     """The fallback tier, or what becomes of a volume without one."""
     zone = request.zone or request.default_zone
     # First those that are restricted to the zone, last those to others.
     fallbacks = sorted(
-        (tier for tier in ranked if tier.fallback), key=lambda tier: (
-            1 if tier.type_zones is None else
-            0 if zone is None or zone in tier.type_zones else 2))
+        (tier for tier in ranked if tier.fallback),
+        key=lambda tier: (
+            1
+            if tier.type_zones is None
+            else 0
+            if zone is None or zone in tier.type_zones
+            else 2
+        ),
+    )
     if not fallbacks:
         reasons.append(Reason(rule=Rule.NO_FALLBACK))
     is_closed = False

@@ -41,8 +41,7 @@ class Rule(enum.Enum):
     FIXED = 'its place is fixed already'
     EXPLICIT_TYPE = 'the requested type does not follow the image'
     IMAGE_TYPE = 'the image names a type that does not follow the image'
-    PROJECT_TYPE = ('the default type of the project does not follow the '
-                    'image')
+    PROJECT_TYPE = 'the default type of the project does not follow the image'
     NO_IMAGE = 'the volume is not made from an image'
     FOREIGN_IMAGE = 'the tags of this image do not count for the project'
     NO_TIER_TAG = 'no tag of the image asks for a tier'
@@ -52,8 +51,10 @@ class Rule(enum.Enum):
     NOT_IN_ZONE = 'the tier has no backend in the availability zone'
     LACKS_FEATURE = 'the volume type of the tier lacks what the volume needs'
     KEY_NEEDED = 'the volume would be created without an encryption key'
-    IMAGE_UNREAD = ('the image, which was not read, may name a volume type or '
-                    'bring an encryption key')
+    IMAGE_UNREAD = (
+        'the image, which was not read, may name a volume type or '
+        'bring an encryption key'
+    )
     IMAGE_REFUSED = 'Glance does not show the image to the project'
     TIERS_UNKNOWN = 'the applied tiers could not be read'
     ACCESS_NEEDED = 'a tag for a tier without access is refused'
@@ -144,8 +145,11 @@ class AppliedTier:
         As in Cinder: a request that names no zone goes to any zone of a type
         that is restricted to some, else to the default zone.
         """
-        zones = [zones for zones in (self.type_zones, self.backend_zones)
-                 if zones is not None]
+        zones = [
+            zones
+            for zones in (self.type_zones, self.backend_zones)
+            if zones is not None
+        ]
         if not zones:
             return True
         found = frozenset.intersection(*zones)
@@ -160,8 +164,11 @@ class AppliedTier:
 
         As in Cinder: an administrator may use every type.
         """
-        return (self.projects is None or request.is_admin
-                or request.project in self.projects)
+        return (
+            self.projects is None
+            or request.is_admin
+            or request.project in self.projects
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -185,9 +192,12 @@ class Image:
         the volumes of others; only who owns it or may publish it counts,
         unless the operator says otherwise.
         """
-        return (trust is TagTrust.ALL or self.owner == project
-                or trust is TagTrust.OWN_AND_PUBLIC
-                and self.visibility == 'public')
+        return (
+            trust is TagTrust.ALL
+            or self.owner == project
+            or trust is TagTrust.OWN_AND_PUBLIC
+            and self.visibility == 'public'
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -269,13 +279,20 @@ class Reason:
     @property
     def values(self) -> dict[str, str | int]:
         """The values that are there, by name."""
-        return {name: value for name, value in (
-            ('tier', self.tier), ('found', self.found),
-            ('wanted', self.wanted)) if value is not None}
+        return {
+            name: value
+            for name, value in (
+                ('tier', self.tier),
+                ('found', self.found),
+                ('wanted', self.wanted),
+            )
+            if value is not None
+        }
 
     def __str__(self) -> str:
-        values = ', '.join(f'{name}={value}'
-                           for name, value in self.values.items())
+        values = ', '.join(
+            f'{name}={value}' for name, value in self.values.items()
+        )
         return f'{self.rule.value} ({values})' if values else self.rule.value
 
 
@@ -300,6 +317,9 @@ class PlacementDecision:
         return any(reason.rule is rule for reason in self.reasons)
 
     def __str__(self) -> str:
-        what = self.verdict.value if self.tier is None else (
-            f'{self.verdict.value} {self.tier.name}')
-        return f"{what}: {'; '.join(str(reason) for reason in self.reasons)}"
+        what = (
+            self.verdict.value
+            if self.tier is None
+            else (f'{self.verdict.value} {self.tier.name}')
+        )
+        return f'{what}: {"; ".join(str(reason) for reason in self.reasons)}'

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the properties of an image mean to Cinder. Hostile text, as tags are.
-"""
+"""What the properties of an image mean to Cinder: hostile, as tags are."""
 
 import collections.abc
 import json
@@ -36,8 +35,9 @@ def is_readable(image: collections.abc.Mapping[str, object]) -> bool:
     return True
 
 
-def boot_device(block_devices: object,
-                ) -> collections.abc.Mapping[str, object] | None:
+def boot_device(
+    block_devices: object,
+) -> collections.abc.Mapping[str, object] | None:
     """The disk of an image that stands for a snapshot, if it has one.
 
     Cinder makes a volume of such an image from the snapshot that it names.
@@ -58,10 +58,16 @@ def boot_device(block_devices: object,
     if not isinstance(devices, list):
         return None
     # As Cinder compares: False and 0.0 equal 0.
-    return next((
-        device for device in devices if isinstance(device, dict)
-        and device.get('source_type') == 'snapshot'
-        and device.get('boot_index') == 0), None)
+    return next(
+        (
+            device
+            for device in devices
+            if isinstance(device, dict)
+            and device.get('source_type') == 'snapshot'
+            and device.get('boot_index') == 0
+        ),
+        None,
+    )
 
 
 def brings_key(key_id: object) -> bool:

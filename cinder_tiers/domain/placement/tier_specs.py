@@ -36,8 +36,11 @@ def follows_image(extra_specs: collections.abc.Mapping[str, str]) -> bool:
     return _is_true(extra_specs.get(state.FOLLOW_IMAGE))
 
 
-def features(extra_specs: collections.abc.Mapping[str, str], *,
-             is_encrypted: bool = False) -> frozenset[decision.Feature]:
+def features(
+    extra_specs: collections.abc.Mapping[str, str],
+    *,
+    is_encrypted: bool = False,
+) -> frozenset[decision.Feature]:
     """What a volume type gives to its volumes, as Cinder reads it.
 
     :param extra_specs: {key: value} of the type.
@@ -54,14 +57,14 @@ def features(extra_specs: collections.abc.Mapping[str, str], *,
         found.add(decision.Feature.MULTIATTACH)
     # As is_boolean_str of cinder/volume/volume_utils.py.
     words = (extra_specs.get(_REPLICATION) or '').split()
-    if (len(words) == 2 and words[0] == '<is>'
-            and words[1].lower() in _TRUE):
+    if len(words) == 2 and words[0] == '<is>' and words[1].lower() in _TRUE:
         found.add(decision.Feature.REPLICATION)
     return frozenset(found)
 
 
-def zones(extra_specs: collections.abc.Mapping[str, str],
-          ) -> frozenset[str] | None:
+def zones(
+    extra_specs: collections.abc.Mapping[str, str],
+) -> frozenset[str] | None:
     """Availability zones to which a volume type is restricted.
 
     :param extra_specs: {key: value} of the type.
@@ -74,14 +77,17 @@ def zones(extra_specs: collections.abc.Mapping[str, str],
     """
     if ZONES not in extra_specs:
         return None
-    return frozenset(zone.strip()
-                     for zone in (extra_specs[ZONES] or '').split(',')
-                     if zone)
+    return frozenset(
+        zone.strip() for zone in (extra_specs[ZONES] or '').split(',') if zone
+    )
 
 
-def read_tier(extra_specs: collections.abc.Mapping[str, str], *,
-              projects: frozenset[str] | None, is_encrypted: bool = False,
-              ) -> decision.AppliedTier | None:
+def read_tier(
+    extra_specs: collections.abc.Mapping[str, str],
+    *,
+    projects: frozenset[str] | None,
+    is_encrypted: bool = False,
+) -> decision.AppliedTier | None:
     """The tier that a volume type is, or None when it is not ours.
 
     :param extra_specs: {key: value} of the type.
@@ -102,11 +108,15 @@ def read_tier(extra_specs: collections.abc.Mapping[str, str], *,
             'expected an integer; run "openstack tier apply" to set it again'
         ) from None
     return decision.AppliedTier(
-        name=name, tags=tags.parse_tags(extra_specs.get(state.TAGS) or ''),
-        priority=priority, fallback=_is_true(extra_specs.get(state.FALLBACK)),
-        overflow=extra_specs.get(state.OVERFLOW) or None, projects=projects,
+        name=name,
+        tags=tags.parse_tags(extra_specs.get(state.TAGS) or ''),
+        priority=priority,
+        fallback=_is_true(extra_specs.get(state.FALLBACK)),
+        overflow=extra_specs.get(state.OVERFLOW) or None,
+        projects=projects,
         offers=features(extra_specs, is_encrypted=is_encrypted),
-        type_zones=zones(extra_specs))
+        type_zones=zones(extra_specs),
+    )
 
 
 @functools.lru_cache

@@ -42,10 +42,15 @@ class Change:
 
     def __str__(self) -> str:
         """For people: how many OSDs, both levels, and what they pass."""
-        of = (f'class {self.rule.device_class}' if self.rule.device_class
-              else f'root {self.rule.root}')
-        text = (f'{self.after.osds} OSDs of {of}: {_percent(self.before)} -> '
-                f'{_percent(self.after)}')
+        of = (
+            f'class {self.rule.device_class}'
+            if self.rule.device_class
+            else f'root {self.rule.root}'
+        )
+        text = (
+            f'{self.after.osds} OSDs of {of}: {_percent(self.before)} -> '
+            f'{_percent(self.after)}'
+        )
         if self.passes:
             text += f', past {self.passes} ({100 * self.limit_ratio:g} %)'
         return text
@@ -57,33 +62,48 @@ def _percent(level: Level) -> str:
     return text if fullest == text else f'{text} (fullest {fullest})'
 
 
-def change(rule: state.CrushRule, *, shares: data_movement.Shares,
-           usage: usages.Usage, earlier: Added, added: Added) -> Change:
+def change(
+    rule: state.CrushRule,
+    *,
+    shares: data_movement.Shares,
+    usage: usages.Usage,
+    earlier: Added,
+    added: Added,
+) -> Change:
     """What a change does to the OSDs of a CRUSH rule.
 
     :param shares: how the rule spreads data; of one OSD at least.
     :param earlier: what changes before this one add.
     :param added: what this one adds.
     """
-    now = {osd_id: usage.osds[osd_id].used_bytes + earlier.get(osd_id, 0)
-           for osd_id in shares}
-    then = {osd_id: used + added.get(osd_id, 0)
-            for osd_id, used in now.items()}
+    now = {
+        osd_id: usage.osds[osd_id].used_bytes + earlier.get(osd_id, 0)
+        for osd_id in shares
+    }
+    then = {
+        osd_id: used + added.get(osd_id, 0) for osd_id, used in now.items()
+    }
     before, after = _level(now, usage), _level(then, usage)
     passes, limit = '', 0.0
     if sum(then.values()) > sum(now.values()):
-        for name, ratio in (('nearfull', usage.nearfull_ratio),
-                            ('backfillfull', usage.backfillfull_ratio),
-                            ('full', usage.full_ratio)):
+        for name, ratio in (
+            ('nearfull', usage.nearfull_ratio),
+            ('backfillfull', usage.backfillfull_ratio),
+            ('full', usage.full_ratio),
+        ):
             if after.fullest_ratio >= ratio:
                 passes, limit = name, ratio
-    return Change(rule=rule, before=before, after=after, passes=passes,
-                  limit_ratio=limit)
+    return Change(
+        rule=rule, before=before, after=after, passes=passes, limit_ratio=limit
+    )
 
 
-def _level(used: collections.abc.Mapping[int, float],
-           usage: usages.Usage) -> Level:
+def _level(
+    used: collections.abc.Mapping[int, float], usage: usages.Usage
+) -> Level:
     total = {osd_id: usage.osds[osd_id].total_bytes for osd_id in used}
     return Level(
-        osds=len(used), ratio=sum(used.values()) / sum(total.values()),
-        fullest_ratio=max(used[osd_id] / total[osd_id] for osd_id in used))
+        osds=len(used),
+        ratio=sum(used.values()) / sum(total.values()),
+        fullest_ratio=max(used[osd_id] / total[osd_id] for osd_id in used),
+    )

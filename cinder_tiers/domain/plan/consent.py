@@ -18,8 +18,9 @@ from cinder_tiers.domain.state import action as actions
 _Actions = collections.abc.Mapping[actions.Key, actions.Action]
 
 
-def grant(plan: plans.Plan,
-          names: collections.abc.Iterable[str]) -> plans.Plan:
+def grant(
+    plan: plans.Plan, names: collections.abc.Iterable[str]
+) -> plans.Plan:
     """Lets what is named be carried out.
 
     A name that fits nothing is no error when nothing is left that could be
@@ -43,49 +44,67 @@ def grant(plan: plans.Plan,
             unclear.append(_unclear(name, [refused[key] for key in found]))
         else:
             granted.update(found)
-    left = [str(key) for key, action in refused.items()
-            if action.refusal.yields_to_consent and key not in granted]
+    left = [
+        str(key)
+        for key, action in refused.items()
+        if action.refusal.yields_to_consent and key not in granted
+    ]
     unclear.extend(
-        _unknown(name, left) for name in unknown
-        if left or not _is_of_a_kind(name))
+        _unknown(name, left)
+        for name in unknown
+        if left or not _is_of_a_kind(name)
+    )
     if unclear:
         raise errors.ProblemsFound(unclear)
     return _granted(plan, granted)
 
 
-def repeat(plan: plans.Plan,
-           names: collections.abc.Collection[str]) -> plans.Plan:
+def repeat(
+    plan: plans.Plan, names: collections.abc.Collection[str]
+) -> plans.Plan:
     """Gives the consents of a plan that was made before.
 
     :param names: as `names_of` returned them; those that fit nothing are left
         out, for the plan is then another one, which its reader is told.
     """
-    return _granted(plan, {
-        action.key for action in plan.refused
-        if str(action.key) in names and action.refusal.yields_to_consent})
+    return _granted(
+        plan,
+        {
+            action.key
+            for action in plan.refused
+            if str(action.key) in names and action.refusal.yields_to_consent
+        },
+    )
 
 
 def names_of(plan: plans.Plan) -> tuple[str, ...]:
     """The names of all objects to which consent was given."""
-    return tuple(str(action.key) for action in plan.actions
-                 if action.consented)
+    return tuple(
+        str(action.key) for action in plan.actions if action.consented
+    )
 
 
-def not_needed(plan: plans.Plan, names: collections.abc.Iterable[str],
-               ) -> tuple[str, ...]:
+def not_needed(
+    plan: plans.Plan,
+    names: collections.abc.Iterable[str],
+) -> tuple[str, ...]:
     """The names among those that were granted that changed nothing.
 
     :param plan: as `grant` returned it.
     :param names: as `grant` got them.
     """
-    allowed = {action.key: action for action in plan.actions
-               if action.consented}
-    return tuple(name for name in dict.fromkeys(names)
-                 if not _named(allowed, name))
+    allowed = {
+        action.key: action for action in plan.actions if action.consented
+    }
+    return tuple(
+        name for name in dict.fromkeys(names) if not _named(allowed, name)
+    )
 
 
-def astray(action: actions.Action, current: actions.Resource | None,
-           ) -> tuple[actions.Difference, ...]:
+def astray(
+    action: actions.Action,
+    current: actions.Resource | None,
+) -> tuple[actions.Difference, ...]:
     """What is neither as the plan saw it, nor as it should be.
 
     A consent is given to what a plan shows, so what came up since has none.
@@ -99,13 +118,18 @@ def astray(action: actions.Action, current: actions.Resource | None,
         return ()
     old, now = (actions.fields_of(one) for one in (action.before, current))
     new = {} if action.after is None else actions.fields_of(action.after)
-    changed = ({one.field for one in actions.differences(
-        current, action.after)} if action.after else now.keys())
+    changed = (
+        {one.field for one in actions.differences(current, action.after)}
+        if action.after
+        else now.keys()
+    )
     return tuple(
-        actions.Difference(field=name, before=now.get(name),
-                           after=old.get(name))
+        actions.Difference(
+            field=name, before=now.get(name), after=old.get(name)
+        )
         for name in sorted(changed)
-        if not _between(now.get(name), old.get(name), new.get(name)))
+        if not _between(now.get(name), old.get(name), new.get(name))
+    )
 
 
 def _between(now: object, old: object, new: object) -> bool:
@@ -117,20 +141,29 @@ def _between(now: object, old: object, new: object) -> bool:
 def _named(refused: _Actions, name: str) -> list[actions.Key]:
     """The keys that a name fits: one that it fits exactly, or several."""
     name = name.strip()
-    return ([key for key in refused if str(key) == name]
-            or [key for key in refused
-                if str(dataclasses.replace(key, cluster=None)) == name])
+    return [key for key in refused if str(key) == name] or [
+        key
+        for key in refused
+        if str(dataclasses.replace(key, cluster=None)) == name
+    ]
 
 
 def _is_of_a_kind(name: str) -> bool:
-    return any(name.strip().startswith(f'{kind.value} ')
-               for kind in actions.Kind)
+    return any(
+        name.strip().startswith(f'{kind.value} ') for kind in actions.Kind
+    )
 
 
 def _granted(plan: plans.Plan, keys: set[actions.Key]) -> plans.Plan:
-    return dataclasses.replace(plan, actions=tuple(
-        dataclasses.replace(action, refusal=None, consented=action.refusal)
-        if action.key in keys else action for action in plan.actions))
+    return dataclasses.replace(
+        plan,
+        actions=tuple(
+            dataclasses.replace(action, refusal=None, consented=action.refusal)
+            if action.key in keys
+            else action
+            for action in plan.actions
+        ),
+    )
 
 
 def _unclear(name: str, found: list[actions.Action]) -> errors.Problem:
@@ -138,12 +171,17 @@ def _unclear(name: str, found: list[actions.Action]) -> errors.Problem:
     if len(found) > 1:
         names = [str(action.key) for action in found]
         return errors.Problem(
-            where=where, found=f'{len(found)} refused objects of that name',
-            expected='one', remedy=f'name one of: {spelling.listed(names)}')
+            where=where,
+            found=f'{len(found)} refused objects of that name',
+            expected='one',
+            remedy=f'name one of: {spelling.listed(names)}',
+        )
     return errors.Problem(
-        where=where, found=found[0].refusal.reason,
+        where=where,
+        found=found[0].refusal.reason,
         expected='something that consent can overcome',
-        remedy=found[0].refusal.remedy)
+        remedy=found[0].refusal.remedy,
+    )
 
 
 def _unknown(name: str, left: list[str]) -> errors.Problem:
@@ -151,11 +189,15 @@ def _unknown(name: str, left: list[str]) -> errors.Problem:
     if not left:
         kinds = spelling.listed(kind.value for kind in actions.Kind)
         return errors.Problem(
-            where=where, found='the name of no object',
+            where=where,
+            found='the name of no object',
             expected=f'a kind ({kinds}) and a name',
-            remedy='copy it from the column Object of tier plan')
+            remedy='copy it from the column Object of tier plan',
+        )
     return errors.Problem(
-        where=where, found='nothing of that name is refused in this plan',
+        where=where,
+        found='nothing of that name is refused in this plan',
         expected=f'one of: {spelling.listed(left)}',
         remedy=f'{spelling.did_you_mean(name, left)}leave it out if it has '
-               f'been done already')
+        f'been done already',
+    )

@@ -17,8 +17,12 @@ from cinder_tiers.domain.state import usage as usages
 Shares = collections.abc.Mapping[int, float]
 
 
-def shares_of(rule: state.CrushRule | None, *, osds: tuple[state.Osd, ...],
-              usage: usages.Usage) -> Shares:
+def shares_of(
+    rule: state.CrushRule | None,
+    *,
+    osds: tuple[state.Osd, ...],
+    usage: usages.Usage,
+) -> Shares:
     """How the data of pools with a CRUSH rule is spread over OSDs.
 
     :param rule: None for one that is not known.
@@ -28,10 +32,13 @@ def shares_of(rule: state.CrushRule | None, *, osds: tuple[state.Osd, ...],
     """
     if rule is None or rule.root is None:
         return {}
-    sizes = {osd.osd_id: usage.osds[osd.osd_id].total_bytes for osd in osds
-             if osd.osd_id in usage.osds
-             and osd.location.get('root') == rule.root
-             and rule.device_class in (None, osd.device_class)}
+    sizes = {
+        osd.osd_id: usage.osds[osd.osd_id].total_bytes
+        for osd in osds
+        if osd.osd_id in usage.osds
+        and osd.location.get('root') == rule.root
+        and rule.device_class in (None, osd.device_class)
+    }
     total = sum(sizes.values())
     return {osd_id: size / total for osd_id, size in sizes.items() if size}
 
@@ -57,8 +64,14 @@ def kept_by_pg_num(before: int, after: int) -> float:
     return min(before, after) / max(before, after)
 
 
-def copies_kept_by_chance(before: Shares, after: Shares, *, size_before: int,
-                          size_after: int, ordered: bool) -> float:
+def copies_kept_by_chance(
+    before: Shares,
+    after: Shares,
+    *,
+    size_before: int,
+    size_after: int,
+    ordered: bool,
+) -> float:
     """How many copies stay where they are after an independent draw.
 
     So do the copies of a placement group that gets another number, and those
@@ -88,15 +101,22 @@ def copies_kept_by_chance(before: Shares, after: Shares, *, size_before: int,
         of an erasure code are.
     :returns: from 0 to the smaller of both sizes.
     """
-    kept = sum(min(1.0, size_before * share)
-               * min(1.0, size_after * after[osd_id])
-               for osd_id, share in before.items() if osd_id in after)
+    kept = sum(
+        min(1.0, size_before * share) * min(1.0, size_after * after[osd_id])
+        for osd_id, share in before.items()
+        if osd_id in after
+    )
     most = min(size_before, size_after)
     return min(kept / size_after if ordered else kept, most)
 
 
-def copies_kept_by_tree(shares: Shares, *, osds: tuple[state.Osd, ...],
-                        domains: tuple[str, str], size: int) -> float:
+def copies_kept_by_tree(
+    shares: Shares,
+    *,
+    osds: tuple[state.Osd, ...],
+    domains: tuple[str, str],
+    size: int,
+) -> float:
     """How many copies stay under a rule with another failure domain only.
 
     In the same tree the draws are the same, but for those that one of the
@@ -116,16 +136,18 @@ def copies_kept_by_tree(shares: Shares, *, osds: tuple[state.Osd, ...],
     return size * max(0.0, 1 - (size - 1) / 2 * abs(one - other))
 
 
-def _together(shares: Shares, osds: tuple[state.Osd, ...],
-              domain: str) -> float:
+def _together(
+    shares: Shares, osds: tuple[state.Osd, ...], domain: str
+) -> float:
     """The probability that two OSDs that are drawn share a bucket."""
     buckets: dict[object, float] = {}
     for osd in osds:
         if osd.osd_id in shares:
             bucket = osd.location.get(domain, osd.osd_id)
             buckets[bucket] = buckets.get(bucket, 0) + shares[osd.osd_id]
-    same_osd = sum(share ** 2 for share in shares.values())
+    same_osd = sum(share**2 for share in shares.values())
     if same_osd >= 1:
         return 0.0
-    return (sum(share ** 2 for share in buckets.values())
-            - same_osd) / (1 - same_osd)
+    return (sum(share**2 for share in buckets.values()) - same_osd) / (
+        1 - same_osd
+    )

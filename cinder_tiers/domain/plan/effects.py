@@ -22,10 +22,12 @@ from cinder_tiers.domain import units
 
 _MOVING = ('size', 'pg_num', 'crush_rule')
 _STEERS_AUTOSCALER = frozenset(
-    f'options.{name}' for name in pool_options.STEERS_AUTOSCALER)
+    f'options.{name}' for name in pool_options.STEERS_AUTOSCALER
+)
 _PROBLEMS = {
     'backfillfull': 'Ceph would stop the move before its end',
-    'full': 'Ceph would stop the writes of every pool on these OSDs'}
+    'full': 'Ceph would stop the writes of every pool on these OSDs',
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,8 +49,10 @@ class Effect:
     @property
     def lines(self) -> tuple[str, ...]:
         """All statements, those that are problems named so."""
-        return (*self.statements, *(f'problem: {one}'
-                                    for one in self.problems))
+        return (
+            *self.statements,
+            *(f'problem: {one}' for one in self.problems),
+        )
 
     def __str__(self) -> str:
         return '; '.join(self.lines)
@@ -57,9 +61,10 @@ class Effect:
 NONE = Effect()
 
 
-def of_plan(planned: collections.abc.Iterable[actions.Action],
-            ceph: collections.abc.Mapping[str, state.CephState],
-            ) -> dict[actions.Key, Effect]:
+def of_plan(
+    planned: collections.abc.Iterable[actions.Action],
+    ceph: collections.abc.Mapping[str, state.CephState],
+) -> dict[actions.Key, Effect]:
     """The effects of the actions of a plan.
 
     Each is estimated as if those before it had been carried out, refused
@@ -74,26 +79,42 @@ def of_plan(planned: collections.abc.Iterable[actions.Action],
     earlier: dict[str, dict[int, float]] = {name: {} for name in ceph}
     for action in planned:
         found[action.key] = NONE
-        if not (isinstance(action.before, state.Pool)
-                and isinstance(action.after, state.Pool)):
+        if not (
+            isinstance(action.before, state.Pool)
+            and isinstance(action.after, state.Pool)
+        ):
             continue
         cluster = action.key.cluster
-        created = {one.key.name: one.after for one in planned
-                   if one.key.kind is actions.Kind.CRUSH_RULE
-                   and one.key.cluster == cluster and one.before is None}
+        created = {
+            one.key.name: one.after
+            for one in planned
+            if one.key.kind is actions.Kind.CRUSH_RULE
+            and one.key.cluster == cluster
+            and one.before is None
+        }
         found[action.key], added = of_pool(
-            action.before, action.after, ceph=dataclasses.replace(
+            action.before,
+            action.after,
+            ceph=dataclasses.replace(
                 ceph[cluster],
-                crush_rules={**ceph[cluster].crush_rules, **created}),
-            earlier=earlier[cluster])
+                crush_rules={**ceph[cluster].crush_rules, **created},
+            ),
+            earlier=earlier[cluster],
+        )
         for osd_id, size_bytes in added.items():
             earlier[cluster][osd_id] = (
-                earlier[cluster].get(osd_id, 0) + size_bytes)
+                earlier[cluster].get(osd_id, 0) + size_bytes
+            )
     return found
 
 
-def of_pool(before: state.Pool, after: state.Pool, *, ceph: state.CephState,
-            earlier: capacity.Added) -> tuple[Effect, capacity.Added]:
+def of_pool(
+    before: state.Pool,
+    after: state.Pool,
+    *,
+    ceph: state.CephState,
+    earlier: capacity.Added,
+) -> tuple[Effect, capacity.Added]:
     """The effect of changing a pool that exists.
 
     :param before: as it is.
@@ -102,112 +123,183 @@ def of_pool(before: state.Pool, after: state.Pool, *, ceph: state.CephState,
     :param earlier: what changes before this one add to OSDs.
     :returns: the effect, and what it adds to OSDs.
     """
-    changed = {one.field: one
-               for one in actions.differences(before, after)}
+    changed = {one.field: one for one in actions.differences(before, after)}
     impossible = _impossible(before, after, changed)
     if impossible:
-        return Effect(statements=(
-            f'Ceph cannot change {" and ".join(impossible)} of a pool like '
-            'this once it exists',)), {}
-    moving = [f'{name} {changed[name].before} -> {changed[name].after}'
-              for name in _MOVING if name in changed]
-    steered = (before.pg_autoscale_mode == 'on'
-               and not changed.keys().isdisjoint(_STEERS_AUTOSCALER))
+        return Effect(
+            statements=(
+                f'Ceph cannot change {" and ".join(impossible)} of a pool '
+                'like '
+                'this once it exists',
+            )
+        ), {}
+    moving = [
+        f'{name} {changed[name].before} -> {changed[name].after}'
+        for name in _MOVING
+        if name in changed
+    ]
+    steered = (
+        before.pg_autoscale_mode == 'on'
+        and not changed.keys().isdisjoint(_STEERS_AUTOSCALER)
+    )
     if steered:
         moving.append('the autoscaler may choose another pg_num')
-    quotas = [name for name in sorted(pool_options.QUOTAS)
-              if f'options.{name}' in changed and after.options[name] != '0']
+    quotas = [
+        name
+        for name in sorted(pool_options.QUOTAS)
+        if f'options.{name}' in changed and after.options[name] != '0'
+    ]
     if not moving and not quotas:
         return NONE, {}
     usage = ceph.usage
     if isinstance(usage, usages.Usage) and before.name not in usage.pools:
         usage = usages.Unknown(
-            reason=f'Ceph has no statistics of pool {before.name} yet')
+            reason=f'Ceph has no statistics of pool {before.name} yet'
+        )
     if isinstance(usage, usages.Unknown):
         size = None if moving else 0
         return Effect(
-            bytes_to_move=size, bytes_added=size,
-            statements=(f'the effect cannot be told: {usage.reason}',)), {}
+            bytes_to_move=size,
+            bytes_added=size,
+            statements=(f'the effect cannot be told: {usage.reason}',),
+        ), {}
     effect, added = NONE, {}
     if moving:
         effect, added = _moved(
-            before, after, ceph=ceph, usage=usage, earlier=earlier,
-            why=', '.join(moving), steered=steered)
-    return dataclasses.replace(effect, problems=(
-        *effect.problems,
-        *_quotas(after, usage.pools[before.name], quotas))), added
+            before,
+            after,
+            ceph=ceph,
+            usage=usage,
+            earlier=earlier,
+            why=', '.join(moving),
+            steered=steered,
+        )
+    return dataclasses.replace(
+        effect,
+        problems=(
+            *effect.problems,
+            *_quotas(after, usage.pools[before.name], quotas),
+        ),
+    ), added
 
 
-def _impossible(before: state.Pool, after: state.Pool,
-                changed: collections.abc.Container[str]) -> list[str]:
+def _impossible(
+    before: state.Pool,
+    after: state.Pool,
+    changed: collections.abc.Container[str],
+) -> list[str]:
     names = ['kind', 'erasure_code_profile']
     if 'erasure' in (before.kind, after.kind):
         names.append('size')
     return [name for name in names if name in changed]
 
 
-def _quotas(after: state.Pool, used: usages.PoolUsage,
-            names: list[str]) -> collections.abc.Iterator[str]:
+def _quotas(
+    after: state.Pool, used: usages.PoolUsage, names: list[str]
+) -> collections.abc.Iterator[str]:
     """Ceph calls a pool full that reached its quota (OSDMonitor.cc)."""
     for name in names:
         quota = int(after.options[name])
-        stored = (used.stored_bytes if name == 'quota_max_bytes'
-                  else used.objects)
+        stored = (
+            used.stored_bytes if name == 'quota_max_bytes' else used.objects
+        )
         if 0 < quota <= stored:
-            shown = [units.size_text(value) if name == 'quota_max_bytes'
-                     else f'{value} objects' for value in (quota, stored)]
-            yield (f'{name} of {shown[0]} is not above the {shown[1]} that '
-                   'are stored: Ceph would stop all writes to the pool')
+            shown = [
+                units.size_text(value)
+                if name == 'quota_max_bytes'
+                else f'{value} objects'
+                for value in (quota, stored)
+            ]
+            yield (
+                f'{name} of {shown[0]} is not above the {shown[1]} that '
+                'are stored: Ceph would stop all writes to the pool'
+            )
 
 
-def _moved(before: state.Pool, after: state.Pool, *, ceph: state.CephState,
-           usage: usages.Usage, earlier: capacity.Added, why: str,
-           steered: bool) -> tuple[Effect, capacity.Added]:
+def _moved(
+    before: state.Pool,
+    after: state.Pool,
+    *,
+    ceph: state.CephState,
+    usage: usages.Usage,
+    earlier: capacity.Added,
+    why: str,
+    steered: bool,
+) -> tuple[Effect, capacity.Added]:
     """The effect of what moves data.
 
     All copies take what `df` shows as used, padding and omap included, so
     that a copy more takes as much as each of those that exist.
     """
     one_copy = usage.pools[before.name].used_bytes / before.size
-    rules = [ceph.crush_rules.get(name)
-             for name in (before.crush_rule, after.crush_rule)]
-    old, new = (data_movement.shares_of(rule, osds=ceph.osds, usage=usage)
-                for rule in rules)
+    rules = [
+        ceph.crush_rules.get(name)
+        for name in (before.crush_rule, after.crush_rule)
+    ]
+    old, new = (
+        data_movement.shares_of(rule, osds=ceph.osds, usage=usage)
+        for rule in rules
+    )
     same_rule = before.crush_rule == after.crush_rule or _alike(*rules)
-    kept = 0.0 if steered else _copies_kept(
-        before, after, rules=rules, shares=(old, new), osds=ceph.osds)
+    kept = (
+        0.0
+        if steered
+        else _copies_kept(
+            before, after, rules=rules, shares=(old, new), osds=ceph.osds
+        )
+    )
     moved = one_copy * (after.size - kept)
     grown = one_copy * (after.size - before.size)
-    added = {osd_id: one_copy * (after.size * new.get(osd_id, 0)
-                                 - before.size * old.get(osd_id, 0))
-             for osd_id in (*old, *(one for one in new if one not in old))}
+    added = {
+        osd_id: one_copy
+        * (after.size * new.get(osd_id, 0) - before.size * old.get(osd_id, 0))
+        for osd_id in (*old, *(one for one in new if one not in old))
+    }
     if same_rule:
         added = {osd_id: grown * share for osd_id, share in old.items()}
     estimated = bool(old and new) and (
-        same_rule or before.kind != 'erasure' or not _of_one_tree(*rules))
-    statements = [_told(
-        moved, grown, why=why, bound=steered or not estimated
-        and kept < min(before.size, after.size))]
+        same_rule or before.kind != 'erasure' or not _of_one_tree(*rules)
+    )
+    statements = [
+        _told(
+            moved,
+            grown,
+            why=why,
+            bound=steered
+            or not estimated
+            and kept < min(before.size, after.size),
+        )
+    ]
     if grown and same_rule:
         raw = usage.pools[before.name].max_avail_bytes * before.size - grown
-        statements.append(f'room for about '
-                          f'{units.size_text(max(raw, 0) / after.size)} more')
+        statements.append(
+            f'room for about {units.size_text(max(raw, 0) / after.size)} more'
+        )
     problems: tuple[str, ...] = ()
     if new and any(added.values()):
-        room = capacity.change(rules[1], shares=new, usage=usage,
-                               earlier=earlier, added=added)
+        room = capacity.change(
+            rules[1], shares=new, usage=usage, earlier=earlier, added=added
+        )
         if room.passes in _PROBLEMS:
             problems = (f'{room}: {_PROBLEMS[room.passes]}',)
         else:
             statements.append(str(room))
-    return Effect(bytes_to_move=round(moved), bytes_added=round(grown),
-                  statements=tuple(statements), problems=problems), added
+    return Effect(
+        bytes_to_move=round(moved),
+        bytes_added=round(grown),
+        statements=tuple(statements),
+        problems=problems,
+    ), added
 
 
-def _copies_kept(before: state.Pool, after: state.Pool, *,
-                 rules: list[state.CrushRule | None],
-                 shares: tuple[data_movement.Shares, data_movement.Shares],
-                 osds: tuple[state.Osd, ...]) -> float:
+def _copies_kept(
+    before: state.Pool,
+    after: state.Pool,
+    *,
+    rules: list[state.CrushRule | None],
+    shares: tuple[data_movement.Shares, data_movement.Shares],
+    osds: tuple[state.Osd, ...],
+) -> float:
     """How many of the copies stay where they are.
 
     Those of placement groups with the same number stay as far as the rule
@@ -215,27 +307,37 @@ def _copies_kept(before: state.Pool, after: state.Pool, *,
     """
     size = min(before.size, after.size)
     chance = data_movement.copies_kept_by_chance(
-        *shares, size_before=before.size, size_after=after.size,
-        ordered=before.kind == 'erasure')
+        *shares,
+        size_before=before.size,
+        size_after=after.size,
+        ordered=before.kind == 'erasure',
+    )
     stay = chance
     if before.crush_rule == after.crush_rule or _alike(*rules):
         stay = float(size)
-    elif (_of_one_tree(*rules) and shares[0]
-          and before.kind == 'replicated'):
+    elif _of_one_tree(*rules) and shares[0] and before.kind == 'replicated':
         stay = data_movement.copies_kept_by_tree(
-            shares[0], osds=osds, size=size, domains=(
-                rules[0].failure_domain, rules[1].failure_domain))
+            shares[0],
+            osds=osds,
+            size=size,
+            domains=(rules[0].failure_domain, rules[1].failure_domain),
+        )
     if not before.pg_num or not after.pg_num:
         return stay
     share = data_movement.kept_by_pg_num(before.pg_num, after.pg_num)
     return share * stay + (1 - share) * chance
 
 
-def _of_one_tree(old: state.CrushRule | None,
-                 new: state.CrushRule | None) -> bool:
-    return (old is not None and new is not None and old.root is not None
-            and (old.kind, old.root, old.device_class)
-            == (new.kind, new.root, new.device_class))
+def _of_one_tree(
+    old: state.CrushRule | None, new: state.CrushRule | None
+) -> bool:
+    return (
+        old is not None
+        and new is not None
+        and old.root is not None
+        and (old.kind, old.root, old.device_class)
+        == (new.kind, new.root, new.device_class)
+    )
 
 
 def _alike(old: state.CrushRule | None, new: state.CrushRule | None) -> bool:
@@ -243,8 +345,7 @@ def _alike(old: state.CrushRule | None, new: state.CrushRule | None) -> bool:
 
     Placement follows from the steps of a rule, not from its name.
     """
-    return (_of_one_tree(old, new)
-            and old.failure_domain == new.failure_domain)
+    return _of_one_tree(old, new) and old.failure_domain == new.failure_domain
 
 
 def _told(moved: float, grown: float, *, why: str, bound: bool) -> str:
@@ -254,8 +355,9 @@ def _told(moved: float, grown: float, *, why: str, bound: bool) -> str:
     """
     parts = ['moves nothing']
     if moved:
-        parts = [f'moves {"up to" if bound else "about"} '
-                 f'{units.size_text(moved)}']
+        parts = [
+            f'moves {"up to" if bound else "about"} {units.size_text(moved)}'
+        ]
     if grown > 0:
         parts.append(f'takes about {units.size_text(grown)} more')
     elif grown:

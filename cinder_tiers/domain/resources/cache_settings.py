@@ -24,22 +24,36 @@ NO_MODE = 'none'
 #: {mode that is wanted: modes from which data stays right}. A cache that was
 #: `NO_MODE` or `READONLY` may hold stale objects.
 SAFE_MODES_BEFORE: collections.abc.Mapping[str, frozenset[str]] = (
-    types.MappingProxyType({
-        WRITEBACK: frozenset({WRITEBACK, 'proxy', 'readproxy'}),
-        READONLY: frozenset({READONLY})}))
+    types.MappingProxyType(
+        {
+            WRITEBACK: frozenset({WRITEBACK, 'proxy', 'readproxy'}),
+            READONLY: frozenset({READONLY}),
+        }
+    )
+)
 
 HIT_SET_TYPES = ('bloom', 'explicit_hash', 'explicit_object')
-RATIOS = ('cache_target_dirty_ratio', 'cache_target_dirty_high_ratio',
-          'cache_target_full_ratio')
-COUNTS = ('hit_set_count', 'hit_set_period', 'target_max_bytes',
-          'target_max_objects', 'cache_min_flush_age',
-          'cache_min_evict_age', 'min_read_recency_for_promote',
-          'min_write_recency_for_promote')
+RATIOS = (
+    'cache_target_dirty_ratio',
+    'cache_target_dirty_high_ratio',
+    'cache_target_full_ratio',
+)
+COUNTS = (
+    'hit_set_count',
+    'hit_set_period',
+    'target_max_bytes',
+    'target_max_objects',
+    'cache_min_flush_age',
+    'cache_min_evict_age',
+    'min_read_recency_for_promote',
+    'min_write_recency_for_promote',
+)
 KNOWN = frozenset({'hit_set_type', *RATIOS, *COUNTS})
 #: What `ceph osd tier add-cache` chooses (osd_tier_default_cache_hit_set_*);
 #: without hit sets Ceph neither promotes by use nor stops warning.
-DEFAULTS: collections.abc.Mapping[str, Value] = types.MappingProxyType({
-    'hit_set_type': 'bloom', 'hit_set_count': 4, 'hit_set_period': 1200})
+DEFAULTS: collections.abc.Mapping[str, Value] = types.MappingProxyType(
+    {'hit_set_type': 'bloom', 'hit_set_count': 4, 'hit_set_period': 1200}
+)
 
 # Ceph keeps ratios in millionths.
 _RATIO_DECIMALS = 6
@@ -61,7 +75,11 @@ def normal(name: str, value: Value) -> str:
 
 def observed(dumped: dict) -> dict[str, str]:
     """All settings of a pool of `osd pool ls detail`, as {name: value}."""
-    return {'hit_set_type': dumped['hit_set_params']['type'],
-            **{name: str(dumped[name]) for name in COUNTS},
-            **{name: normal(name, dumped[f'{name}_micro'] / 1e6)
-               for name in RATIOS}}
+    return {
+        'hit_set_type': dumped['hit_set_params']['type'],
+        **{name: str(dumped[name]) for name in COUNTS},
+        **{
+            name: normal(name, dumped[f'{name}_micro'] / 1e6)
+            for name in RATIOS
+        },
+    }

@@ -11,7 +11,7 @@ import collections.abc
 import re
 
 # A grant ends at a comma or semicolon that is not inside quotes.
-_GRANT = re.compile(r'''(?:"[^"]*"|'[^']*'|[^,;"'])+''')
+_GRANT = re.compile(r"""(?:"[^"]*"|'[^']*'|[^,;"'])+""")
 
 
 def parse(text: str) -> tuple[str, ...]:
@@ -36,13 +36,17 @@ def covers(held: str, wanted: str) -> bool:
     if held in (wanted, 'allow *'):
         return True
     stronger = wanted.replace('profile rbd-read-only', 'profile rbd')
-    return held in (stronger, re.sub(' pool=.*', '', wanted),
-                    re.sub(' pool=.*', '', stronger))
+    return held in (
+        stronger,
+        re.sub(' pool=.*', '', wanted),
+        re.sub(' pool=.*', '', stronger),
+    )
 
 
-def union(held: collections.abc.Mapping[str, str],
-          wanted: collections.abc.Mapping[str, tuple[str, ...]],
-          ) -> dict[str, str]:
+def union(
+    held: collections.abc.Mapping[str, str],
+    wanted: collections.abc.Mapping[str, tuple[str, ...]],
+) -> dict[str, str]:
     """Capabilities that hold all that were held and all that are wanted.
 
     :param held: {daemon type: text}.
@@ -53,15 +57,20 @@ def union(held: collections.abc.Mapping[str, str],
     result = dict(held)
     for daemon, grants in wanted.items():
         have = parse(held.get(daemon, ''))
-        missing = tuple(grant for grant in grants
-                        if not any(covers(one, grant) for one in have))
+        missing = tuple(
+            grant
+            for grant in grants
+            if not any(covers(one, grant) for one in have)
+        )
         if missing:
             result[daemon] = ', '.join(dict.fromkeys(have + missing))
     return result
 
 
-def beyond(held: collections.abc.Mapping[str, str],
-           others: collections.abc.Mapping[str, str]) -> tuple[str, ...]:
+def beyond(
+    held: collections.abc.Mapping[str, str],
+    others: collections.abc.Mapping[str, str],
+) -> tuple[str, ...]:
     """Grants that are held and that other capabilities do not have.
 
     >>> beyond({'mon': 'allow r', 'mds': 'allow r'}, {'mon': 'allow r'})
@@ -72,6 +81,8 @@ def beyond(held: collections.abc.Mapping[str, str],
     :returns: each with its daemon type.
     """
     return tuple(
-        f'{daemon} {grant}' for daemon, text in sorted(held.items())
-        for grant in parse(text) if not any(
-            covers(one, grant) for one in parse(others.get(daemon, ''))))
+        f'{daemon} {grant}'
+        for daemon, text in sorted(held.items())
+        for grant in parse(text)
+        if not any(covers(one, grant) for one in parse(others.get(daemon, '')))
+    )

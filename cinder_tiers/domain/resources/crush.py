@@ -17,8 +17,9 @@ from cinder_tiers.domain.state import ceph as state
 Named = state.CrushRule | state.ErasureCodeProfile
 
 
-def pools_in(rbd: catalogs.RbdPool,
-             ceph: state.CephState) -> desired.TierPools:
+def pools_in(
+    rbd: catalogs.RbdPool, ceph: state.CephState
+) -> desired.TierPools:
     """Profiles, CRUSH rules and pools of a tier, as this cluster needs them.
 
     :param rbd: the pool of the tier.
@@ -39,45 +40,64 @@ def pools_in(rbd: catalogs.RbdPool,
         used = before and ceph.crush_rules.get(before.crush_rule)
         is_rule_used = used is not None and _is_alike(used, rule)
         used_profile = before and ceph.erasure_code_profiles.get(
-            before.erasure_code_profile or '')
+            before.erasure_code_profile or ''
+        )
         # Where the chunks go is up to the rule of a pool that exists.
-        is_profile_used = (used_profile is not None and profile is not None
-                           and (used_profile.k, used_profile.m)
-                           == (profile.k, profile.m))
+        is_profile_used = (
+            used_profile is not None
+            and profile is not None
+            and (used_profile.k, used_profile.m) == (profile.k, profile.m)
+        )
         # A rule for erasure code is made from the profile of its name.
-        if profile and not (is_profile_used and (
-                is_rule_used or name in ceph.crush_rules)):
+        if profile and not (
+            is_profile_used and (is_rule_used or name in ceph.crush_rules)
+        ):
             made_profiles.append(dataclasses.replace(profile, name=name))
         if not is_rule_used:
             made_rules.append(dataclasses.replace(rule, name=name))
-        pools.append(dataclasses.replace(
-            pool, crush_rule=used.name if is_rule_used else name,
-            erasure_code_profile=(
-                used_profile.name if is_profile_used
-                else profile and name)))
-    return desired.TierPools(erasure_code_profiles=tuple(made_profiles),
-                             crush_rules=tuple(made_rules),
-                             pools=tuple(pools))
+        pools.append(
+            dataclasses.replace(
+                pool,
+                crush_rule=used.name if is_rule_used else name,
+                erasure_code_profile=(
+                    used_profile.name if is_profile_used else profile and name
+                ),
+            )
+        )
+    return desired.TierPools(
+        erasure_code_profiles=tuple(made_profiles),
+        crush_rules=tuple(made_rules),
+        pools=tuple(pools),
+    )
 
 
-def profiles_to_read(rbd: catalogs.RbdPool,
-                     ceph: state.CephState) -> frozenset[str]:
+def profiles_to_read(
+    rbd: catalogs.RbdPool, ceph: state.CephState
+) -> frozenset[str]:
     """Names of the erasure code profiles that `pools_in` wants to know.
 
     :param rbd: the pool of the tier.
     :param ceph: the cluster; with the profiles that were asked for first,
         there may be another name to ask for.
     """
-    used = (ceph.pools[name].erasure_code_profile for name in rbd.pools
-            if name in ceph.pools)
-    wanted = (*desired.pools_of(rbd).erasure_code_profiles,
-              *pools_in(rbd, ceph).erasure_code_profiles)
+    used = (
+        ceph.pools[name].erasure_code_profile
+        for name in rbd.pools
+        if name in ceph.pools
+    )
+    wanted = (
+        *desired.pools_of(rbd).erasure_code_profiles,
+        *pools_in(rbd, ceph).erasure_code_profiles,
+    )
     return frozenset({*filter(None, used), *(one.name for one in wanted)})
 
 
-def _free_name(rbd: catalogs.RbdPool, rule: state.CrushRule,
-               profile: state.ErasureCodeProfile | None,
-               ceph: state.CephState) -> str:
+def _free_name(
+    rbd: catalogs.RbdPool,
+    rule: state.CrushRule,
+    profile: state.ErasureCodeProfile | None,
+    ceph: state.CephState,
+) -> str:
     """The first name that nothing else has; else the last."""
     names = desired.rule_names(rbd, rule.name)
     for name in names:
@@ -86,8 +106,10 @@ def _free_name(rbd: catalogs.RbdPool, rule: state.CrushRule,
         if profile is not None:
             others.append(ceph.erasure_code_profiles.get(name))
             wanted.append(profile)
-        if all(other is None or _is_alike(other, one)
-               for other, one in zip(others, wanted, strict=True)):
+        if all(
+            other is None or _is_alike(other, one)
+            for other, one in zip(others, wanted, strict=True)
+        ):
             return name
     return names[-1]
 

@@ -20,28 +20,34 @@ from cinder_tiers.domain.state import ceph as state
 _KEY = 'host_osd_options'
 
 
-def check(catalog: catalogs.Catalog,
-          ) -> collections.abc.Iterator[errors.Problem]:
+def check(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
     """Problems between the parts of a catalog; one of `catalog_rules`."""
     # Of a tier whose pool was complained of, the cluster is not known.
-    if any(tier.rbd is None
-           and ('tiers', tier.name, 'rbd') in catalog.source.lines
-           for tier in catalog.tiers):
+    if any(
+        tier.rbd is None
+        and ('tiers', tier.name, 'rbd') in catalog.source.lines
+        for tier in catalog.tiers
+    ):
         return
     for cluster in catalog.clusters.values():
         if cluster.host_osd_options and not any(
-                tier.rbd and tier.rbd.cluster == cluster.name
-                for tier in catalog.tiers):
+            tier.rbd and tier.rbd.cluster == cluster.name
+            for tier in catalog.tiers
+        ):
             yield errors.Problem(
                 where=catalog.source.where(('clusters', cluster.name, _KEY)),
                 found=f'cluster {cluster.name!r} has {_KEY} and no tier',
                 expected='at least one tier with a pool of the cluster; '
-                         'others are not looked at',
-                remedy=f'name the cluster in a tier, or remove {_KEY}')
+                'others are not looked at',
+                remedy=f'name the cluster in a tier, or remove {_KEY}',
+            )
 
 
-def check_cluster(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
-                  ceph: state.CephState) -> list[errors.Problem]:
+def check_cluster(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+) -> list[errors.Problem]:
     """What a cluster lacks for its `host_osd_options`.
 
     :param cluster: of the catalog.
@@ -52,67 +58,92 @@ def check_cluster(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
     for host, options in cluster.host_osd_options.items():
         path = ('clusters', cluster.name, _KEY, host)
         if host not in hosts:
-            problems.append(errors.Problem(
-                where=catalog.source.where(path),
-                found=f'cluster {cluster.name!r} has no OSD on a CRUSH host '
-                      f'{host!r}',
-                expected=f'one of {spelling.listed(hosts)}',
-                remedy=f'{spelling.did_you_mean(host, hosts)}correct it; '
-                       f'"ceph osd tree" shows the hosts'))
+            problems.append(
+                errors.Problem(
+                    where=catalog.source.where(path),
+                    found=f'cluster {cluster.name!r} has no OSD on a CRUSH '
+                    'host '
+                    f'{host!r}',
+                    expected=f'one of {spelling.listed(hosts)}',
+                    remedy=f'{spelling.did_you_mean(host, hosts)}correct it; '
+                    f'"ceph osd tree" shows the hosts',
+                )
+            )
             continue
         problems += osd_options.problems(
-            options, ceph.option_schemas,
-            where=lambda name, path=path: catalog.source.where((*path, name)))
+            options,
+            ceph.option_schemas,
+            where=lambda name, path=path: catalog.source.where((*path, name)),
+        )
         problems += _conflicts(catalog, cluster, host, ceph)
     return problems
 
 
-def without(catalog: catalogs.Catalog,
-            names: collections.abc.Container[str]) -> catalogs.Catalog:
+def without(
+    catalog: catalogs.Catalog, names: collections.abc.Container[str]
+) -> catalogs.Catalog:
     """A catalog with no `host_osd_options` of some clusters.
 
     :param names: of these clusters.
     """
-    return dataclasses.replace(catalog, clusters={
-        name: dataclasses.replace(cluster, host_osd_options={})
-        if name in names else cluster
-        for name, cluster in catalog.clusters.items()})
+    return dataclasses.replace(
+        catalog,
+        clusters={
+            name: dataclasses.replace(cluster, host_osd_options={})
+            if name in names
+            else cluster
+            for name, cluster in catalog.clusters.items()
+        },
+    )
 
 
-def _conflicts(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
-               host: str, ceph: state.CephState,
-               ) -> collections.abc.Iterator[errors.Problem]:
+def _conflicts(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    host: str,
+    ceph: state.CephState,
+) -> collections.abc.Iterator[errors.Problem]:
     """Options that the tiers want otherwise of OSDs of the host."""
     for name, value in cluster.host_osd_options[host].items():
         for tier in catalog.tiers_of(cluster.name):
             if name not in tier.rbd.osd_options:
                 continue
             other = tier.rbd.osd_options[name]
-            shared = [f'osd.{osd.osd_id}' for osd in ceph.osds
-                      if osd.location.get('host') == host
-                      and osd.device_class == tier.rbd.device_class]
-            if not shared or _same(ceph.option_schemas.get(name), value,
-                                   other):
+            shared = [
+                f'osd.{osd.osd_id}'
+                for osd in ceph.osds
+                if osd.location.get('host') == host
+                and osd.device_class == tier.rbd.device_class
+            ]
+            if not shared or _same(
+                ceph.option_schemas.get(name), value, other
+            ):
                 continue
             yield errors.Problem(
                 where=catalog.source.where(
-                    ('clusters', cluster.name, _KEY, host, name)),
+                    ('clusters', cluster.name, _KEY, host, name)
+                ),
                 found=f'host {host!r} wants {name} {value!r}, tier '
-                      f'{tier.name!r} {other!r} of the '
-                      f'{tier.rbd.device_class} OSDs',
+                f'{tier.name!r} {other!r} of the '
+                f'{tier.rbd.device_class} OSDs',
                 expected=f'one value for {", ".join(shared)} of cluster '
-                         f'{cluster.name!r}; Ceph would take that of the '
-                         f'host',
-                remedy='agree on one, or remove it from one of them')
+                f'{cluster.name!r}; Ceph would take that of the '
+                f'host',
+                remedy='agree on one, or remove it from one of them',
+            )
 
 
-def _same(schema: osd_options.Schema | None, one: osd_options.Value,
-          other: osd_options.Value) -> bool:
+def _same(
+    schema: osd_options.Schema | None,
+    one: osd_options.Value,
+    other: osd_options.Value,
+) -> bool:
     """Whether two values mean the same; what is no value was told before."""
     if schema is None:
         return True
     try:
-        return (osd_options.normal(schema, one)
-                == osd_options.normal(schema, other))
+        return osd_options.normal(schema, one) == osd_options.normal(
+            schema, other
+        )
     except ValueError:
         return True

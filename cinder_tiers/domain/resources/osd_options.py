@@ -21,25 +21,32 @@ CLASS, HOST = 'class', 'host'
 Value = str | int | float | bool
 
 _SIZE = re.compile(r'(\d+)\s*([KMGTPE]?)(?:I?B)?', re.IGNORECASE)
-_POWERS = {letter: 1024 ** power
-           for power, letter in enumerate(('', *'KMGTPE'))}
+_POWERS = {letter: 1024**power for power, letter in enumerate(('', *'KMGTPE'))}
 _TRUE, _FALSE = {'true', 'yes', 'on', '1'}, {'false', 'no', 'off', '0'}
 
 #: Options of which Ceph says that running OSDs heed a new value, and shows it,
 #: while BlueStore reads them when it opens (BlueStore::_set_cache_sizes).
-READ_AT_START = frozenset({
-    'bluestore_cache_autotune', 'bluestore_cache_kv_ratio',
-    'bluestore_cache_meta_ratio', 'bluestore_cache_size',
-    'bluestore_cache_size_hdd', 'bluestore_cache_size_ssd'})
+READ_AT_START = frozenset(
+    {
+        'bluestore_cache_autotune',
+        'bluestore_cache_kv_ratio',
+        'bluestore_cache_meta_ratio',
+        'bluestore_cache_size',
+        'bluestore_cache_size_hdd',
+        'bluestore_cache_size_ssd',
+    }
+)
 
 #: {option that is gone: what took its place}, for the message about it.
-SUCCESSORS: collections.abc.Mapping[str, str] = types.MappingProxyType({
-    'osd_op_threads': 'osd_op_num_shards and osd_op_num_threads_per_shard',
-    'osd_disk_threads': 'nothing; scrubbing is limited by osd_max_scrubs',
-    'osd_recovery_threads': 'nothing; see osd_recovery_max_active',
-    'bluestore_cache_size_flash': 'bluestore_cache_size_ssd',
-    'filestore_op_threads': 'nothing: FileStore was removed in Ceph 18',
-})
+SUCCESSORS: collections.abc.Mapping[str, str] = types.MappingProxyType(
+    {
+        'osd_op_threads': 'osd_op_num_shards and osd_op_num_threads_per_shard',
+        'osd_disk_threads': 'nothing; scrubbing is limited by osd_max_scrubs',
+        'osd_recovery_threads': 'nothing; see osd_recovery_max_active',
+        'bluestore_cache_size_flash': 'bluestore_cache_size_ssd',
+        'filestore_op_threads': 'nothing: FileStore was removed in Ceph 18',
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -102,10 +109,12 @@ def normal(schema: Schema, value: Value) -> str:
     return text
 
 
-def problems(declared: collections.abc.Mapping[str, Value],
-             schemas: collections.abc.Mapping[str, Schema], *,
-             where: collections.abc.Callable[[str], str],
-             ) -> list[errors.Problem]:
+def problems(
+    declared: collections.abc.Mapping[str, Value],
+    schemas: collections.abc.Mapping[str, Schema],
+    *,
+    where: collections.abc.Callable[[str], str],
+) -> list[errors.Problem]:
     """What a cluster cannot do with some options.
 
     :param declared: {option: value}.
@@ -116,20 +125,28 @@ def problems(declared: collections.abc.Mapping[str, Value],
     for name, value in declared.items():
         schema = schemas.get(name)
         if schema is None:
-            found.append(errors.Problem(
-                where=where(name),
-                found=f'the cluster has no option {name!r}',
-                expected='an option of its release of Ceph',
-                remedy='in its place came ' + SUCCESSORS[name]
-                if name in SUCCESSORS
-                else 'look for it with "ceph config ls"'))
+            found.append(
+                errors.Problem(
+                    where=where(name),
+                    found=f'the cluster has no option {name!r}',
+                    expected='an option of its release of Ceph',
+                    remedy='in its place came ' + SUCCESSORS[name]
+                    if name in SUCCESSORS
+                    else 'look for it with "ceph config ls"',
+                )
+            )
             continue
         try:
             normal(schema, value)
         except ValueError as error:
-            found.append(errors.Problem(
-                where=where(name), found=f'{name} {value!r}',
-                expected=str(error), remedy='correct it'))
+            found.append(
+                errors.Problem(
+                    where=where(name),
+                    found=f'{name} {value!r}',
+                    expected=str(error),
+                    remedy='correct it',
+                )
+            )
     return found
 
 
@@ -146,8 +163,9 @@ def shown(values: collections.abc.Mapping[int, str]) -> str:
         holders.setdefault(values[osd_id], []).append(f'osd.{osd_id}')
     if len(holders) == 1:
         return next(iter(holders))
-    return ', '.join(f'{value} ({", ".join(names)})'
-                     for value, names in holders.items())
+    return ', '.join(
+        f'{value} ({", ".join(names)})' for value, names in holders.items()
+    )
 
 
 def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
@@ -160,8 +178,9 @@ def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
     return f'{names} run with what they were started with: restart them'
 
 
-def start_reason(name: str, value: str,
-                 osd_ids: collections.abc.Sequence[int]) -> str:
+def start_reason(
+    name: str, value: str, osd_ids: collections.abc.Sequence[int]
+) -> str:
     """Why some OSDs do not use what their class or host was told.
 
     :param name: of an option that counts from the start of an OSD.
@@ -169,14 +188,17 @@ def start_reason(name: str, value: str,
     :param osd_ids: one or more.
     """
     names = ', '.join(f'osd.{osd_id}' for osd_id in osd_ids)
-    return (f'it counts from the start of an OSD, when Ceph does not look at '
-            f'device class and host: set it for each of {names} as well, as '
-            f'"ceph config set osd.{osd_ids[0]} {name} {value}", and restart '
-            f'them')
+    return (
+        f'it counts from the start of an OSD, when Ceph does not look at '
+        f'device class and host: set it for each of {names} as well, as '
+        f'"ceph config set osd.{osd_ids[0]} {name} {value}", and restart '
+        f'them'
+    )
 
 
-def reason(layers: collections.abc.Mapping[str, object], *,
-           op_queue: str) -> str:
+def reason(
+    layers: collections.abc.Mapping[str, object], *, op_queue: str
+) -> str:
     """Why an OSD does not use what the monitors were told for its like.
 
     Later layers win: default, mon, file, env, cmdline, override
@@ -188,29 +210,41 @@ def reason(layers: collections.abc.Mapping[str, object], *,
     """
     if 'override' in layers:
         if op_queue == 'mclock_scheduler':
-            return ('the mClock profile of the OSD sets it: choose the '
-                    'profile custom, or set '
-                    'osd_mclock_override_recovery_settings to true')
-        return ('it was set in the running OSD, by "ceph tell" or injectargs: '
-                'undo that, or restart the OSD')
-    for layer, where in (('cmdline', 'the command line of the OSD'),
-                         ('env', 'the environment of the OSD'),
-                         ('file', 'ceph.conf on the host of the OSD')):
+            return (
+                'the mClock profile of the OSD sets it: choose the '
+                'profile custom, or set '
+                'osd_mclock_override_recovery_settings to true'
+            )
+        return (
+            'it was set in the running OSD, by "ceph tell" or injectargs: '
+            'undo that, or restart the OSD'
+        )
+    for layer, where in (
+        ('cmdline', 'the command line of the OSD'),
+        ('env', 'the environment of the OSD'),
+        ('file', 'ceph.conf on the host of the OSD'),
+    ):
         if layer in layers:
-            return (f'{where} sets it, which wins over the monitors: remove '
-                    'it there and restart the OSD')
+            return (
+                f'{where} sets it, which wins over the monitors: remove '
+                'it there and restart the OSD'
+            )
     if 'mon' in layers:
-        return ('a more special section wins: see "ceph config dump" for '
-                'osd.N, and for a mask of the host')
+        return (
+            'a more special section wins: see "ceph config dump" for '
+            'osd.N, and for a mask of the host'
+        )
     return 'the OSD has not heard of it yet: see "ceph health detail"'
 
 
-def not_heeded(names: collections.abc.Iterable[str], *,
-               wanted: collections.abc.Mapping[str, str],
-               told: collections.abc.Mapping[str, str],
-               reasons: collections.abc.Mapping[str, str],
-               schemas: collections.abc.Mapping[str, Schema],
-               ) -> collections.abc.Iterator[str]:
+def not_heeded(
+    names: collections.abc.Iterable[str],
+    *,
+    wanted: collections.abc.Mapping[str, str],
+    told: collections.abc.Mapping[str, str],
+    reasons: collections.abc.Mapping[str, str],
+    schemas: collections.abc.Mapping[str, Schema],
+) -> collections.abc.Iterator[str]:
     """Of options that are set as they should be, why OSDs do not use them.
 
     To set them once more would change nothing.
@@ -223,8 +257,11 @@ def not_heeded(names: collections.abc.Iterable[str], *,
     :returns: a clause for each, with a semicolon in front.
     """
     for name in names:
-        if name in reasons and name in told and _is(
-                schemas[name], told[name], wanted[name]):
+        if (
+            name in reasons
+            and name in told
+            and _is(schemas[name], told[name], wanted[name])
+        ):
             yield f'; {name} is set so already, but {reasons[name]}'
 
 

@@ -20,36 +20,79 @@ NO_QUOTA = '0'
 
 Value = str | int | float | bool
 
-FLAGS = frozenset({
-    'bulk', 'nodeep-scrub', 'nodelete', 'nopgchange', 'noscrub',
-    'nosizechange', 'write_fadvise_dontneed'})
+FLAGS = frozenset(
+    {
+        'bulk',
+        'nodeep-scrub',
+        'nodelete',
+        'nopgchange',
+        'noscrub',
+        'nosizechange',
+        'write_fadvise_dontneed',
+    }
+)
 BOOLEANS = FLAGS | {'fast_read'}
 QUOTAS = frozenset({'quota_max_bytes', 'quota_max_objects'})
-NUMBERS = frozenset({
-    'compression_max_blob_size', 'compression_min_blob_size',
-    'compression_required_ratio', 'csum_max_block', 'csum_min_block',
-    'deep_scrub_interval', 'pg_autoscale_bias', 'pg_num_max', 'pg_num_min',
-    'recovery_op_priority', 'recovery_priority', 'scrub_max_interval',
-    'scrub_min_interval', 'scrub_priority', 'target_size_bytes',
-    'target_size_ratio'})
+NUMBERS = frozenset(
+    {
+        'compression_max_blob_size',
+        'compression_min_blob_size',
+        'compression_required_ratio',
+        'csum_max_block',
+        'csum_min_block',
+        'deep_scrub_interval',
+        'pg_autoscale_bias',
+        'pg_num_max',
+        'pg_num_min',
+        'recovery_op_priority',
+        'recovery_priority',
+        'scrub_max_interval',
+        'scrub_min_interval',
+        'scrub_priority',
+        'target_size_bytes',
+        'target_size_ratio',
+    }
+)
 #: {name: its words}
-WORDS: collections.abc.Mapping[str, tuple[str, ...]] = (
-    types.MappingProxyType({
+WORDS: collections.abc.Mapping[str, tuple[str, ...]] = types.MappingProxyType(
+    {
         'compression_algorithm': ('lz4', 'snappy', 'zlib', 'zstd'),
         'compression_mode': ('aggressive', 'force', 'none', 'passive'),
-        'csum_type': ('crc32c', 'crc32c_16', 'crc32c_8', 'none', 'xxhash32',
-                      'xxhash64')}))
+        'csum_type': (
+            'crc32c',
+            'crc32c_16',
+            'crc32c_8',
+            'none',
+            'xxhash32',
+            'xxhash64',
+        ),
+    }
+)
 KNOWN = BOOLEANS | QUOTAS | NUMBERS | WORDS.keys()
 
 #: What makes the autoscaler choose another pg_num, which moves data.
-STEERS_AUTOSCALER = frozenset({
-    'bulk', 'pg_autoscale_bias', 'pg_num_max', 'pg_num_min',
-    'target_size_bytes', 'target_size_ratio'})
+STEERS_AUTOSCALER = frozenset(
+    {
+        'bulk',
+        'pg_autoscale_bias',
+        'pg_num_max',
+        'pg_num_min',
+        'target_size_bytes',
+        'target_size_ratio',
+    }
+)
 
 # Ceph shows a checksum type as its number (src/common/Checksummer.h).
-_CSUM_TYPES = types.MappingProxyType({
-    1: 'none', 2: 'xxhash32', 3: 'xxhash64', 4: 'crc32c', 5: 'crc32c_16',
-    6: 'crc32c_8'})
+_CSUM_TYPES = types.MappingProxyType(
+    {
+        1: 'none',
+        2: 'xxhash32',
+        3: 'xxhash64',
+        4: 'crc32c',
+        5: 'crc32c_16',
+        6: 'crc32c_8',
+    }
+)
 
 
 def normal(name: str, value: Value) -> str:
@@ -75,11 +118,11 @@ def normal(name: str, value: Value) -> str:
         if value not in WORDS[name]:
             raise ValueError(f'one of {", ".join(WORDS[name])}, or {UNSET}')
         return str(value)
-    if (isinstance(value, bool | str) or value < 0
-            or not math.isfinite(value)):
-        raise ValueError('a number of 0 or more, in bytes or seconds where '
-                         'Ceph means these' + (
-                             '' if name in QUOTAS else f', or {UNSET}'))
+    if isinstance(value, bool | str) or value < 0 or not math.isfinite(value):
+        raise ValueError(
+            'a number of 0 or more, in bytes or seconds where '
+            'Ceph means these' + ('' if name in QUOTAS else f', or {UNSET}')
+        )
     if name in QUOTAS:
         if value != int(value):
             raise ValueError('an integer; 0 for no quota')
@@ -88,12 +131,14 @@ def normal(name: str, value: Value) -> str:
     if not value:
         return UNSET
     # Ceph shows 0.7 as 0.69999999999999996.
-    return (str(int(value)) if value == int(value)
-            else format(value, '.15g'))
+    return str(int(value)) if value == int(value) else format(value, '.15g')
 
 
-def command_of(pool: str, name: str, value: str,
-               ) -> tuple[str, dict[str, str]]:
+def command_of(
+    pool: str,
+    name: str,
+    value: str,
+) -> tuple[str, dict[str, str]]:
     """The monitor command that sets one.
 
     :param pool: name of the pool.
@@ -103,7 +148,10 @@ def command_of(pool: str, name: str, value: str,
     """
     if name in QUOTAS:
         return 'osd pool set-quota', {
-            'pool': pool, 'field': name.removeprefix('quota_'), 'val': value}
+            'pool': pool,
+            'field': name.removeprefix('quota_'),
+            'val': value,
+        }
     if value == UNSET and name in NUMBERS:
         value = '0'
     return 'osd pool set', {'pool': pool, 'var': name, 'val': value}

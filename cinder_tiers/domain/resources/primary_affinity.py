@@ -32,19 +32,25 @@ def normal(value: float) -> str:
     return format(round(value, DECIMALS), 'g')
 
 
-def observed(osds: collections.abc.Iterable[state.Osd],
-             device_class: str) -> state.PrimaryAffinity | None:
+def observed(
+    osds: collections.abc.Iterable[state.Osd], device_class: str
+) -> state.PrimaryAffinity | None:
     """What the OSDs of a device class have; None when there is no OSD."""
-    by_osd = {osd.osd_id: normal(osd.primary_affinity) for osd in osds
-              if osd.device_class == device_class}
+    by_osd = {
+        osd.osd_id: normal(osd.primary_affinity)
+        for osd in osds
+        if osd.device_class == device_class
+    }
     if not by_osd:
         return None
     return state.PrimaryAffinity(
-        name=device_class, value=osd_options.shown(by_osd), by_osd=by_osd)
+        name=device_class, value=osd_options.shown(by_osd), by_osd=by_osd
+    )
 
 
-def check(catalog: catalogs.Catalog,
-          ) -> collections.abc.Iterator[errors.Problem]:
+def check(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
     """Values that Ceph cannot keep, and tiers that do not agree."""
     seen: dict[tuple[str, str], tuple[str, float]] = {}
     for tier in catalog.tiers:
@@ -53,46 +59,56 @@ def check(catalog: catalogs.Catalog,
             continue
         value = rbd.primary_affinity
         where = catalog.source.where(
-            ('tiers', tier.name, 'rbd', 'primary_affinity'))
+            ('tiers', tier.name, 'rbd', 'primary_affinity')
+        )
         if round(value, DECIMALS) != value:
             yield errors.Problem(
                 where=where,
                 found=f'primary_affinity {value} of tier {tier.name!r}',
                 expected=f'a number of at most {DECIMALS} decimals; Ceph '
-                         f'keeps it as a multiple of 1/65536',
-                remedy=f'use {normal(value)}')
+                f'keeps it as a multiple of 1/65536',
+                remedy=f'use {normal(value)}',
+            )
         if rbd.device_class is None:
             continue
-        other, wanted = seen.setdefault((rbd.cluster, rbd.device_class),
-                                        (tier.name, value))
+        other, wanted = seen.setdefault(
+            (rbd.cluster, rbd.device_class), (tier.name, value)
+        )
         if wanted != value:
             yield errors.Problem(
                 where=where,
                 found=f'tier {tier.name!r} wants primary_affinity {value}, '
-                      f'tier {other!r} {wanted}',
+                f'tier {other!r} {wanted}',
                 expected=f'one value for the {rbd.device_class} OSDs of '
-                         f'cluster {rbd.cluster!r}, which serve both',
+                f'cluster {rbd.cluster!r}, which serve both',
                 remedy='agree on one, or give some of the OSDs a device '
-                       'class of their own')
+                'class of their own',
+            )
 
 
-def plan(catalog: catalogs.Catalog, cluster: catalogs.Cluster,
-         ceph: state.CephState) -> collections.abc.Iterator[actions.Action]:
+def plan(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+) -> collections.abc.Iterator[actions.Action]:
     """An action for each device class with an OSD that differs."""
     wanted: dict[str, tuple[str, list[str]]] = {}
     for tier in catalog.tiers_of(cluster.name):
         if tier.rbd and tier.rbd.primary_affinity is not None:
             _, names = wanted.setdefault(
-                tier.rbd.device_class,
-                (normal(tier.rbd.primary_affinity), []))
+                tier.rbd.device_class, (normal(tier.rbd.primary_affinity), [])
+            )
             names.append(tier.name)
     for name, (value, tiers) in sorted(wanted.items()):
         before = observed(ceph.osds, name)
         after = state.PrimaryAffinity(name=name, value=value)
         if before is None or actions.differences(before, after):
             yield actions.Action(
-                key=actions.Key(kind=actions.Kind.PRIMARY_AFFINITY,
-                                cluster=cluster.name, name=name),
-                before=before, after=after,
+                key=actions.Key(
+                    kind=actions.Kind.PRIMARY_AFFINITY,
+                    cluster=cluster.name,
+                    name=name,
+                ),
+                before=before,
+                after=after,
                 why=f'tier {", ".join(tiers)}; other OSDs become primaries, '
-                    f'no data moves')
+                f'no data moves',
+            )

@@ -21,14 +21,18 @@ from cinder_tiers.domain.state import type_succession as superseded_types
 #: {consumer: what a change does not reach}.
 _KEEPS = {
     'front-end': 'volumes that are attached keep their limits until they are '
-                 'attached again',
+    'attached again',
     'back-end': 'volumes that exist keep their limits until they are retyped',
     'both': 'volumes that exist keep their limits until they are retyped and '
-            'attached again'}
+    'attached again',
+}
 
 
-def make(*, catalog: catalogs.Catalog, cinder: state.CinderState,
-         ) -> collections.abc.Iterator[actions.Action]:
+def make(
+    *,
+    catalog: catalogs.Catalog,
+    cinder: state.CinderState,
+) -> collections.abc.Iterator[actions.Action]:
     """Actions that make the QoS specs those of the catalog.
 
     :param cinder: what exists.
@@ -39,15 +43,19 @@ def make(*, catalog: catalogs.Catalog, cinder: state.CinderState,
         wanted = desired.qos_spec_of(tier)
         if wanted is not None:
             yield from _action(tier, cinder, wanted)
-    declared = {tier.name for tier in catalog.tiers
-                if tier.qos or not tier.take_over}
+    declared = {
+        tier.name for tier in catalog.tiers if tier.qos or not tier.take_over
+    }
     named = {tier.name for tier in catalog.tiers}
     for name, volume_type in cinder.volume_types.items():
         spec = cinder.qos_specs.get(desired.qos_spec_name(name))
-        if (spec is not None and name not in declared
-                # Or it would be ours as soon as its type is taken over.
-                and (state.NAME in volume_type.extra_specs or name in named)
-                and spec.volume_types == {name}):
+        if (
+            spec is not None
+            and name not in declared
+            # Or it would be ours as soon as its type is taken over.
+            and (state.NAME in volume_type.extra_specs or name in named)
+            and spec.volume_types == {name}
+        ):
             yield _undeclared(name, spec, _retired(name, cinder))
 
 
@@ -56,83 +64,122 @@ def _retired(tier: str, cinder: state.CinderState) -> str:
 
     :returns: '' for none.
     """
-    return ', '.join(sorted(
-        name for name in cinder.volume_types
-        if superseded_types.successor_of(name) == tier))
+    return ', '.join(
+        sorted(
+            name
+            for name in cinder.volume_types
+            if superseded_types.successor_of(name) == tier
+        )
+    )
 
 
-def _action(tier: catalogs.Tier, cinder: state.CinderState,
-            wanted: state.QosSpec,
-            ) -> collections.abc.Iterator[actions.Action]:
+def _action(
+    tier: catalogs.Tier,
+    cinder: state.CinderState,
+    wanted: state.QosSpec,
+) -> collections.abc.Iterator[actions.Action]:
     before = cinder.qos_specs.get(wanted.name)
     why = f'tier {tier.name}'
     after = wanted
     if before is not None:
         after = dataclasses.replace(
-            wanted, volume_types=before.volume_types | wanted.volume_types)
+            wanted, volume_types=before.volume_types | wanted.volume_types
+        )
         if not actions.differences(before, after):
             return
         why = f'{why}; {_KEEPS[wanted.consumer]}'
         retired = _retired(tier.name, cinder)
         if retired:
-            why += (f'; it holds for volumes of {retired} as well, if that '
-                    f'has it')
-    after = dataclasses.replace(after, replaces=frozenset(
-        other.name for other in cinder.qos_specs.values()
-        if other.name != wanted.name and tier.name in other.volume_types))
+            why += (
+                f'; it holds for volumes of {retired} as well, if that has it'
+            )
+    after = dataclasses.replace(
+        after,
+        replaces=frozenset(
+            other.name
+            for other in cinder.qos_specs.values()
+            if other.name != wanted.name and tier.name in other.volume_types
+        ),
+    )
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=wanted.name),
-        before=before, after=after, why=why,
-        needs=frozenset({actions.Key(kind=actions.Kind.VOLUME_TYPE,
-                                     name=tier.name)}),
-        refusal=actions.joined(_refusals(
-            tier.name, before, after,
-            volume_type=cinder.volume_types.get(tier.name))))
+        before=before,
+        after=after,
+        why=why,
+        needs=frozenset(
+            {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.name)}
+        ),
+        refusal=actions.joined(
+            _refusals(
+                tier.name,
+                before,
+                after,
+                volume_type=cinder.volume_types.get(tier.name),
+            )
+        ),
+    )
 
 
-def _refusals(tier: str, before: state.QosSpec | None, after: state.QosSpec,
-              *, volume_type: state.VolumeType | None,
-              ) -> collections.abc.Iterator[actions.Refusal]:
+def _refusals(
+    tier: str,
+    before: state.QosSpec | None,
+    after: state.QosSpec,
+    *,
+    volume_type: state.VolumeType | None,
+) -> collections.abc.Iterator[actions.Refusal]:
     for other in sorted(after.replaces):
         yield actions.Refusal(
             reason=f'volume type {tier} has the QoS spec {other}, which is '
-                   f'not ours, and can have one only',
-            remedy='remove qos from the tier', yields_to_consent=True)
+            f'not ours, and can have one only',
+            remedy='remove qos from the tier',
+            yields_to_consent=True,
+        )
     if before is None:
         return
     others = sorted(before.volume_types - {tier})
     if others:
         yield actions.Refusal(
             reason=f'other volume types have the QoS spec too: '
-                   f'{", ".join(others)}',
+            f'{", ".join(others)}',
             remedy='give them a QoS spec of their own, or remove qos from '
-                   'the tier')
+            'the tier',
+        )
     if before.volume_types and volume_type and not volume_type.is_ours:
         yield actions.Refusal(
             reason=f'the QoS spec {before.name} is that of a volume type '
-                   f'without our mark',
+            f'without our mark',
             remedy='choose another name for the tier',
-            yields_to_consent=True)
+            yields_to_consent=True,
+        )
     changed = {one.field for one in actions.differences(before, after)}
     # What a killed apply leaves has all values, and waits for its type.
     if not before.volume_types and changed != {'volume_types'}:
         yield actions.Refusal(
             reason=f'a QoS spec {before.name} exists with other values, and '
-                   f'the volume type of the tier does not have it, so that '
-                   f'it may be somebody\'s',
+            f'the volume type of the tier does not have it, so that '
+            f"it may be somebody's",
             remedy=f'run "openstack volume qos delete {before.name}" when '
-                   f'nobody needs it',
-            yields_to_consent=True)
+            f'nobody needs it',
+            yields_to_consent=True,
+        )
 
 
-def _undeclared(tier: str, spec: state.QosSpec,
-                retired: str) -> actions.Action:
+def _undeclared(
+    tier: str, spec: state.QosSpec, retired: str
+) -> actions.Action:
     return actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=spec.name),
-        before=spec, after=None,
+        before=spec,
+        after=None,
         why=f'tier {tier} has it, but the catalog does not declare it',
         refusal=actions.Refusal(
-            reason='it would take the limits from the tier' + (
+            reason='it would take the limits from the tier'
+            + (
                 f', and from volumes of {retired}, if that has them'
-                if retired else ''),
-            remedy='declare qos again', yields_to_consent=True))
+                if retired
+                else ''
+            ),
+            remedy='declare qos again',
+            yields_to_consent=True,
+        ),
+    )

@@ -45,9 +45,11 @@ def pools_of(rbd: catalogs.RbdPool) -> TierPools:
     if rbd.cache is None:
         return own
     cache = _own_pools(rbd.cache.rbd)
-    return TierPools(erasure_code_profiles=own.erasure_code_profiles,
-                     crush_rules=own.crush_rules + cache.crush_rules,
-                     pools=own.pools + cache.pools)
+    return TierPools(
+        erasure_code_profiles=own.erasure_code_profiles,
+        crush_rules=own.crush_rules + cache.crush_rules,
+        pools=own.pools + cache.pools,
+    )
 
 
 def cache_tier_of(rbd: catalogs.RbdPool) -> state.CacheTier | None:
@@ -56,10 +58,18 @@ def cache_tier_of(rbd: catalogs.RbdPool) -> state.CacheTier | None:
     if cache is None:
         return None
     return state.CacheTier(
-        name=rbd.data_pool, cache_pool=cache.rbd.pool, mode=cache.mode,
-        overlay=True, settings={
-            name: cache_settings.normal(name, value) for name, value in
-            {**cache_settings.DEFAULTS, **cache.settings}.items()})
+        name=rbd.data_pool,
+        cache_pool=cache.rbd.pool,
+        mode=cache.mode,
+        overlay=True,
+        settings={
+            name: cache_settings.normal(name, value)
+            for name, value in {
+                **cache_settings.DEFAULTS,
+                **cache.settings,
+            }.items()
+        },
+    )
 
 
 def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
@@ -68,19 +78,36 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
         return TierPools(
             erasure_code_profiles=(),
             crush_rules=(_rule(rbd, name=rbd.pool, kind='replicated'),),
-            pools=(_replicated(rbd, protection=rbd.protection,
-                               pg_num=rbd.pg_num),))
+            pools=(
+                _replicated(rbd, protection=rbd.protection, pg_num=rbd.pg_num),
+            ),
+        )
     head, data = rbd.pool, rbd.data_pool
     return TierPools(
-        erasure_code_profiles=(state.ErasureCodeProfile(
-            name=data, k=rbd.protection.k, m=rbd.protection.m, root=ROOT,
-            device_class=rbd.device_class,
-            failure_domain=rbd.failure_domain),),
-        crush_rules=(_rule(rbd, name=data, kind='erasure'),
-                     _rule(rbd, name=head, kind='replicated')),
-        pools=(_erasure_coded(rbd, name=data, protection=rbd.protection),
-               _replicated(rbd, protection=head_protection(rbd.protection),
-                           pg_num=head_pg_num(rbd.pg_num), data_pool=data)))
+        erasure_code_profiles=(
+            state.ErasureCodeProfile(
+                name=data,
+                k=rbd.protection.k,
+                m=rbd.protection.m,
+                root=ROOT,
+                device_class=rbd.device_class,
+                failure_domain=rbd.failure_domain,
+            ),
+        ),
+        crush_rules=(
+            _rule(rbd, name=data, kind='erasure'),
+            _rule(rbd, name=head, kind='replicated'),
+        ),
+        pools=(
+            _erasure_coded(rbd, name=data, protection=rbd.protection),
+            _replicated(
+                rbd,
+                protection=head_protection(rbd.protection),
+                pg_num=head_pg_num(rbd.pg_num),
+                data_pool=data,
+            ),
+        ),
+    )
 
 
 def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
@@ -94,8 +121,7 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
     return pool, f'{pool}-{rbd.device_class or ANY}-{rbd.failure_domain}'
 
 
-def head_protection(
-        protection: catalogs.ErasureCoded) -> catalogs.Replicated:
+def head_protection(protection: catalogs.ErasureCoded) -> catalogs.Replicated:
     """Copies of the image headers of an erasure coded tier.
 
     They survive the loss of as many failure domains as the data, and there
@@ -129,37 +155,62 @@ def head_pg_num(pg_num: int | None) -> int | None:
 
 
 def _rule(rbd: catalogs.RbdPool, *, name: str, kind: str) -> state.CrushRule:
-    return state.CrushRule(name=name, kind=kind, root=ROOT,
-                           device_class=rbd.device_class,
-                           failure_domain=rbd.failure_domain)
+    return state.CrushRule(
+        name=name,
+        kind=kind,
+        root=ROOT,
+        device_class=rbd.device_class,
+        failure_domain=rbd.failure_domain,
+    )
 
 
-def _replicated(rbd: catalogs.RbdPool, *, protection: catalogs.Replicated,
-                pg_num: int | None, data_pool: str | None = None,
-                ) -> state.Pool:
+def _replicated(
+    rbd: catalogs.RbdPool,
+    *,
+    protection: catalogs.Replicated,
+    pg_num: int | None,
+    data_pool: str | None = None,
+) -> state.Pool:
     return state.Pool(
-        name=rbd.pool, kind='replicated', size=protection.size,
-        min_size=protection.min_size, pg_num=pg_num,
-        pg_autoscale_mode=_autoscale_mode(pg_num), crush_rule=rbd.pool,
+        name=rbd.pool,
+        kind='replicated',
+        size=protection.size,
+        min_size=protection.min_size,
+        pg_num=pg_num,
+        pg_autoscale_mode=_autoscale_mode(pg_num),
+        crush_rule=rbd.pool,
         rbd_default_data_pool=data_pool,
         options={} if data_pool else _options(rbd),
-        rbd_options={name: rbd_option_text(value)
-                     for name, value in rbd.rbd_options.items()})
+        rbd_options={
+            name: rbd_option_text(value)
+            for name, value in rbd.rbd_options.items()
+        },
+    )
 
 
-def _erasure_coded(rbd: catalogs.RbdPool, *, name: str,
-                   protection: catalogs.ErasureCoded) -> state.Pool:
+def _erasure_coded(
+    rbd: catalogs.RbdPool, *, name: str, protection: catalogs.ErasureCoded
+) -> state.Pool:
     # min_size as OSDMonitor::prepare_pool_size chooses it (v16.2.15).
     return state.Pool(
-        name=name, kind='erasure', size=protection.k + protection.m,
-        min_size=protection.k + min(1, protection.m - 1), pg_num=rbd.pg_num,
-        pg_autoscale_mode=_autoscale_mode(rbd.pg_num), crush_rule=name,
-        erasure_code_profile=name, ec_overwrites=True, options=_options(rbd))
+        name=name,
+        kind='erasure',
+        size=protection.k + protection.m,
+        min_size=protection.k + min(1, protection.m - 1),
+        pg_num=rbd.pg_num,
+        pg_autoscale_mode=_autoscale_mode(rbd.pg_num),
+        crush_rule=name,
+        erasure_code_profile=name,
+        ec_overwrites=True,
+        options=_options(rbd),
+    )
 
 
 def _options(rbd: catalogs.RbdPool) -> dict[str, str]:
-    return {name: pool_options.normal(name, value)
-            for name, value in rbd.options.items()}
+    return {
+        name: pool_options.normal(name, value)
+        for name, value in rbd.options.items()
+    }
 
 
 def rbd_option_text(value: pool_options.Value) -> str:
@@ -177,8 +228,9 @@ def _autoscale_mode(pg_num: int | None) -> str | None:
 
 
 def osd_options_of(
-        catalog: catalogs.Catalog, cluster: catalogs.Cluster,
-        schemas: collections.abc.Mapping[str, osd_options.Schema],
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    schemas: collections.abc.Mapping[str, osd_options.Schema],
 ) -> tuple[state.OsdOptions, ...]:
     """What the tiers of a cluster want of its OSDs.
 
@@ -190,14 +242,17 @@ def osd_options_of(
         for name, value in tier.rbd.osd_options.items() if tier.rbd else ():
             if tier.rbd.device_class is not None:
                 classes.setdefault(tier.rbd.device_class, {})[name] = (
-                    osd_options.normal(schemas[name], value))
-    return tuple(state.OsdOptions(name=name, values=values)
-                 for name, values in sorted(classes.items()))
+                    osd_options.normal(schemas[name], value)
+                )
+    return tuple(
+        state.OsdOptions(name=name, values=values)
+        for name, values in sorted(classes.items())
+    )
 
 
 def host_osd_options_of(
-        cluster: catalogs.Cluster,
-        schemas: collections.abc.Mapping[str, osd_options.Schema],
+    cluster: catalogs.Cluster,
+    schemas: collections.abc.Mapping[str, osd_options.Schema],
 ) -> tuple[state.OsdOptions, ...]:
     """What a cluster is told of the OSDs of some of its hosts.
 
@@ -205,10 +260,15 @@ def host_osd_options_of(
     :returns: one for each host with a declared option, by name.
     """
     return tuple(
-        state.OsdOptions(name=host, values={
-            name: osd_options.normal(schemas[name], value)
-            for name, value in options.items()})
-        for host, options in sorted(cluster.host_osd_options.items()))
+        state.OsdOptions(
+            name=host,
+            values={
+                name: osd_options.normal(schemas[name], value)
+                for name, value in options.items()
+            },
+        )
+        for host, options in sorted(cluster.host_osd_options.items())
+    )
 
 
 def grant_of(pool: str) -> str:
@@ -216,25 +276,38 @@ def grant_of(pool: str) -> str:
     return f'profile rbd pool={pool}'
 
 
-def grants_of(catalog: catalogs.Catalog,
-              cluster: catalogs.Cluster) -> dict[str, tuple[str, ...]]:
+def grants_of(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> dict[str, tuple[str, ...]]:
     """Grants that the cephx user of Cinder needs (ceph doc/rbd/
     rbd-openstack.rst, "Setup Ceph client authentication").
 
     :returns: {daemon type: grants}.
     """
-    pools = [grant_of(pool) for tier in catalog.tiers_of(cluster.name)
-             if tier.rbd for pool in tier.rbd.pools]
-    read = ([f'profile rbd-read-only pool={cluster.images_pool}']
-            if cluster.images_pool else [])
-    return {'mon': ('profile rbd',), 'osd': (*pools, *read),
-            'mgr': tuple(pools)}
+    pools = [
+        grant_of(pool)
+        for tier in catalog.tiers_of(cluster.name)
+        if tier.rbd
+        for pool in tier.rbd.pools
+    ]
+    read = (
+        [f'profile rbd-read-only pool={cluster.images_pool}']
+        if cluster.images_pool
+        else []
+    )
+    return {
+        'mon': ('profile rbd',),
+        'osd': (*pools, *read),
+        'mgr': tuple(pools),
+    }
 
 
-def volume_type_of(tier: catalogs.Tier, *,
-                   overflow: catalogs.Tier | None = None,
-                   projects: frozenset[str] = frozenset(),
-                   ) -> state.VolumeType:
+def volume_type_of(
+    tier: catalogs.Tier,
+    *,
+    overflow: catalogs.Tier | None = None,
+    projects: frozenset[str] = frozenset(),
+) -> state.VolumeType:
     """The volume type of a tier; extra specs as in the design's table.
 
     :param overflow: the tier that `tier.overflow` names. Only its own backend
@@ -248,16 +321,21 @@ def volume_type_of(tier: catalogs.Tier, *,
         specs[state.OVERFLOW] = overflow.name
         # Cinder's own words for alternatives, which its CapabilitiesFilter
         # and our weigher read.
-        specs[state.BACKEND] = (f'{state.OR} {tier.backend} '
-                                f'{state.OR} {overflow.backend}')
+        specs[state.BACKEND] = (
+            f'{state.OR} {tier.backend} {state.OR} {overflow.backend}'
+        )
     if tier.tags:
         specs[state.TAGS] = tags.format_tags(tier.normal_tags)
         specs[state.PRIORITY] = str(tier.priority)
     if tier.fallback:
         specs[state.FALLBACK] = state.TRUE
-    return state.VolumeType(name=tier.name, extra_specs=specs,
-                            is_public=tier.is_public, projects=projects,
-                            description=tier.description or '')
+    return state.VolumeType(
+        name=tier.name,
+        extra_specs=specs,
+        is_public=tier.is_public,
+        projects=projects,
+        description=tier.description or '',
+    )
 
 
 def qos_spec_of(tier: catalogs.Tier) -> state.QosSpec | None:
@@ -265,8 +343,11 @@ def qos_spec_of(tier: catalogs.Tier) -> state.QosSpec | None:
     if tier.qos is None:
         return None
     return state.QosSpec(
-        name=qos_spec_name(tier.name), consumer=tier.qos.consumer,
-        specs=tier.qos.specs, volume_types=frozenset({tier.name}))
+        name=qos_spec_name(tier.name),
+        consumer=tier.qos.consumer,
+        specs=tier.qos.specs,
+        volume_types=frozenset({tier.name}),
+    )
 
 
 def type_quota_of(tier: catalogs.Tier) -> state.TypeQuota | None:
@@ -274,8 +355,11 @@ def type_quota_of(tier: catalogs.Tier) -> state.TypeQuota | None:
     if tier.quotas is None:
         return None
     return state.TypeQuota(
-        name=tier.name, volumes=tier.quotas.volumes,
-        size_gib=tier.quotas.size_gib, snapshots=tier.quotas.snapshots)
+        name=tier.name,
+        volumes=tier.quotas.volumes,
+        size_gib=tier.quotas.size_gib,
+        snapshots=tier.quotas.snapshots,
+    )
 
 
 def qos_spec_name(tier: str) -> str:
@@ -290,5 +374,7 @@ def qos_spec_name(tier: str) -> str:
 def follow_image_type(name: str) -> state.VolumeType:
     """A volume type that leaves the choice to the image."""
     return state.VolumeType(
-        name=name, extra_specs={state.FOLLOW_IMAGE: state.TRUE},
-        description='The tags of the image choose the storage tier')
+        name=name,
+        extra_specs={state.FOLLOW_IMAGE: state.TRUE},
+        description='The tags of the image choose the storage tier',
+    )

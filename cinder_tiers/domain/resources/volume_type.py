@@ -15,10 +15,12 @@ from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.domain.state import type_succession as superseded_types
 
 
-def make(*, catalog: catalogs.Catalog,
-         volume_types: collections.abc.Mapping[str, state.VolumeType],
-         projects: collections.abc.Mapping[str, frozenset[str]],
-         ) -> collections.abc.Iterator[actions.Action]:
+def make(
+    *,
+    catalog: catalogs.Catalog,
+    volume_types: collections.abc.Mapping[str, state.VolumeType],
+    projects: collections.abc.Mapping[str, frozenset[str]],
+) -> collections.abc.Iterator[actions.Action]:
     """Actions that make the volume types those of the catalog.
 
     :param volume_types: {name: volume type} of all that exist.
@@ -33,84 +35,119 @@ def make(*, catalog: catalogs.Catalog,
             if before is not None and before.is_ours:
                 yield _not_taken_over(catalog, before)
             continue
-        after = _tier_type(catalog, tier, before, frozenset().union(
-            *(projects[name] for name in tier.projects)))
+        after = _tier_type(
+            catalog,
+            tier,
+            before,
+            frozenset().union(*(projects[name] for name in tier.projects)),
+        )
         yield from _action(
-            before, after, why=f'tier {tier.name}',
-            mark=f'{state.NAME}={tier.name}', needs=_needs(catalog, tier),
-            may_open=tier.access is not None, standby=volume_types.get(
-                superseded_types.standby_name(tier.name)))
+            before,
+            after,
+            why=f'tier {tier.name}',
+            mark=f'{state.NAME}={tier.name}',
+            needs=_needs(catalog, tier),
+            may_open=tier.access is not None,
+            standby=volume_types.get(superseded_types.standby_name(tier.name)),
+        )
     for name in catalog.follow_image_types:
         before = volume_types.get(name)
         yield from _action(
-            before, _follow_image_type(name, before),
+            before,
+            _follow_image_type(name, before),
             why='leaves the choice to the image',
             mark=f'{state.FOLLOW_IMAGE}={state.TRUE}',
-            standby=volume_types.get(superseded_types.standby_name(name)))
+            standby=volume_types.get(superseded_types.standby_name(name)),
+        )
     declared = {tier.name for tier in catalog.tiers}
     declared.update(catalog.follow_image_types)
     # What an apply that was cut off left, and the next one goes on with.
-    waiting = {superseded_types.standby_name(name) for name in (
-        *changing_extra_specs(catalog=catalog, volume_types=volume_types),
-        *(declared - volume_types.keys()))}
+    waiting = {
+        superseded_types.standby_name(name)
+        for name in (
+            *changing_extra_specs(catalog=catalog, volume_types=volume_types),
+            *(declared - volume_types.keys()),
+        )
+    }
     for name, volume_type in volume_types.items():
-        if (volume_type.is_ours and name not in declared | waiting
-                and superseded_types.successor_of(name) is None):
+        if (
+            volume_type.is_ours
+            and name not in declared | waiting
+            and superseded_types.successor_of(name) is None
+        ):
             yield _undeclared(volume_type)
 
 
 def of_which_use_matters(
-        *, catalog: catalogs.Catalog,
-        volume_types: collections.abc.Mapping[str, state.VolumeType],
+    *,
+    catalog: catalogs.Catalog,
+    volume_types: collections.abc.Mapping[str, state.VolumeType],
 ) -> frozenset[str]:
     """Names of types that change, are given up or go, if nothing has them.
 
     :param volume_types: {name: volume type} of all that exist.
     """
-    kept = {*(tier.name for tier in catalog.ours),
-            *catalog.follow_image_types}
-    return changing_extra_specs(
-        catalog=catalog, volume_types=volume_types) | {
-            name for name, one in volume_types.items()
-            if one.is_ours and name not in kept
-            and superseded_types.successor_of(name) is None}
+    kept = {*(tier.name for tier in catalog.ours), *catalog.follow_image_types}
+    return changing_extra_specs(catalog=catalog, volume_types=volume_types) | {
+        name
+        for name, one in volume_types.items()
+        if one.is_ours
+        and name not in kept
+        and superseded_types.successor_of(name) is None
+    }
 
 
 def changing_extra_specs(
-        *, catalog: catalogs.Catalog,
-        volume_types: collections.abc.Mapping[str, state.VolumeType],
+    *,
+    catalog: catalogs.Catalog,
+    volume_types: collections.abc.Mapping[str, state.VolumeType],
 ) -> frozenset[str]:
     """Names of types that exist with other extra specs than the catalog's.
 
     :param volume_types: {name: volume type} of all that exist.
     """
-    wanted = {tier.name: _tier_type(catalog, tier,
-                                    volume_types.get(tier.name), frozenset())
-              for tier in catalog.ours}
-    wanted.update({name: _follow_image_type(name, volume_types.get(name))
-                   for name in catalog.follow_image_types})
+    wanted = {
+        tier.name: _tier_type(
+            catalog, tier, volume_types.get(tier.name), frozenset()
+        )
+        for tier in catalog.ours
+    }
+    wanted.update(
+        {
+            name: _follow_image_type(name, volume_types.get(name))
+            for name in catalog.follow_image_types
+        }
+    )
     return frozenset(
-        name for name, one in wanted.items() if name in volume_types
-        and volume_types[name].extra_specs != one.extra_specs)
+        name
+        for name, one in wanted.items()
+        if name in volume_types
+        and volume_types[name].extra_specs != one.extra_specs
+    )
 
 
-def _targets_first(catalog: catalogs.Catalog,
-                   ) -> tuple[catalogs.Tier, ...]:
+def _targets_first(
+    catalog: catalogs.Catalog,
+) -> tuple[catalogs.Tier, ...]:
     """Tiers such that none overflows to one that is not there yet."""
     ordered: dict[str, catalogs.Tier] = {}
     for tier in catalog.tiers:
         chain = [tier]
         while (target := catalog.tier(chain[-1].overflow)) not in (
-                None, *chain):
+            None,
+            *chain,
+        ):
             chain.append(target)
         for one in reversed(chain):
             ordered.setdefault(one.name, one)
     return tuple(ordered.values())
 
 
-def make_quotas(*, catalog: catalogs.Catalog,
-                quotas: collections.abc.Mapping[str, state.TypeQuota],
-                ) -> collections.abc.Iterator[actions.Action]:
+def make_quotas(
+    *,
+    catalog: catalogs.Catalog,
+    quotas: collections.abc.Mapping[str, state.TypeQuota],
+) -> collections.abc.Iterator[actions.Action]:
     """Actions that make the default quotas those of the catalog.
 
     :param quotas: {name of a volume type: its quota}, of all that exist.
@@ -122,170 +159,261 @@ def make_quotas(*, catalog: catalogs.Catalog,
         after = desired.type_quota_of(tier)
         before = quotas.get(tier.name)
         if after is None or (
-                before is not None
-                and not actions.differences(before, after)):
+            before is not None and not actions.differences(before, after)
+        ):
             continue
         yield actions.Action(
             key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.name),
-            before=before, after=after,
+            before=before,
+            after=after,
             why=f'tier {tier.name}; projects with a quota of their own keep '
-                f'it',
-            needs=frozenset({actions.Key(
-                kind=actions.Kind.VOLUME_TYPE, name=tier.name)}))
+            f'it',
+            needs=frozenset(
+                {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.name)}
+            ),
+        )
 
 
-def _needs(catalog: catalogs.Catalog,
-           tier: catalogs.Tier) -> frozenset[actions.Key]:
+def _needs(
+    catalog: catalogs.Catalog, tier: catalogs.Tier
+) -> frozenset[actions.Key]:
     """A type must not offer what its pools cannot serve yet."""
     needs = set()
     for one in (tier, catalog.tier(tier.overflow)):
         if one is None or one.rbd is None:
             continue
         cluster = catalog.clusters[one.rbd.cluster]
-        needs |= {actions.Key(kind=actions.Kind.POOL, cluster=cluster.name,
-                              name=pool) for pool in one.rbd.pools}
+        needs |= {
+            actions.Key(
+                kind=actions.Kind.POOL, cluster=cluster.name, name=pool
+            )
+            for pool in one.rbd.pools
+        }
         if one.rbd.cache:
-            needs.add(actions.Key(
-                kind=actions.Kind.CACHE_TIER, cluster=cluster.name,
-                name=one.rbd.data_pool))
-        needs.add(actions.Key(
-            kind=actions.Kind.CEPHX_USER, cluster=cluster.name,
-            name=f'client.{cluster.cinder_user}'))
+            needs.add(
+                actions.Key(
+                    kind=actions.Kind.CACHE_TIER,
+                    cluster=cluster.name,
+                    name=one.rbd.data_pool,
+                )
+            )
+        needs.add(
+            actions.Key(
+                kind=actions.Kind.CEPHX_USER,
+                cluster=cluster.name,
+                name=f'client.{cluster.cinder_user}',
+            )
+        )
     return frozenset(needs)
 
 
-def _tier_type(catalog: catalogs.Catalog, tier: catalogs.Tier,
-               before: state.VolumeType | None,
-               projects: frozenset[str]) -> state.VolumeType:
+def _tier_type(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    before: state.VolumeType | None,
+    projects: frozenset[str],
+) -> state.VolumeType:
     wanted = desired.volume_type_of(
-        tier, overflow=catalog.tier(tier.overflow), projects=projects)
+        tier, overflow=catalog.tier(tier.overflow), projects=projects
+    )
     if before is None:
         return wanted
     foreign = _foreign_specs(before)
     # It belongs to the catalog: a tier of extra specs names no backend.
     foreign.pop(state.BACKEND, None)
     return dataclasses.replace(
-        wanted, extra_specs={**foreign, **wanted.extra_specs},
-        description=(before.description if tier.description is None
-                     else tier.description))
+        wanted,
+        extra_specs={**foreign, **wanted.extra_specs},
+        description=(
+            before.description
+            if tier.description is None
+            else tier.description
+        ),
+    )
 
 
-def _follow_image_type(name: str, before: state.VolumeType | None,
-                       ) -> state.VolumeType:
+def _follow_image_type(
+    name: str,
+    before: state.VolumeType | None,
+) -> state.VolumeType:
     wanted = desired.follow_image_type(name)
     if before is None:
         return wanted
     foreign = _foreign_specs(before)
     # Cinder would hold a volume to this backend, whatever the image says.
     foreign.pop(state.BACKEND, None)
-    return state.VolumeType(name=name, description=before.description,
-                            extra_specs={**foreign, **wanted.extra_specs})
+    return state.VolumeType(
+        name=name,
+        description=before.description,
+        extra_specs={**foreign, **wanted.extra_specs},
+    )
 
 
 def _foreign_specs(volume_type: state.VolumeType) -> dict[str, str]:
     """Extra specs that are not ours to judge, such as multiattach."""
-    return {key: value for key, value in volume_type.extra_specs.items()
-            if not key.startswith(state.SCOPE)}
+    return {
+        key: value
+        for key, value in volume_type.extra_specs.items()
+        if not key.startswith(state.SCOPE)
+    }
 
 
-def _action(before: state.VolumeType | None, after: state.VolumeType, *,
-            why: str, mark: str, standby: state.VolumeType | None,
-            may_open: bool = False,
-            needs: frozenset[actions.Key] = frozenset(),
-            ) -> collections.abc.Iterator[actions.Action]:
+def _action(
+    before: state.VolumeType | None,
+    after: state.VolumeType,
+    *,
+    why: str,
+    mark: str,
+    standby: state.VolumeType | None,
+    may_open: bool = False,
+    needs: frozenset[actions.Key] = frozenset(),
+) -> collections.abc.Iterator[actions.Action]:
     if before is not None:
         if not actions.differences(before, after):
             return
-        after = dataclasses.replace(after, retires=bool(
-            before.has_volumes and before.extra_specs != after.extra_specs))
+        after = dataclasses.replace(
+            after,
+            retires=bool(
+                before.has_volumes and before.extra_specs != after.extra_specs
+            ),
+        )
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name),
-        before=before, after=after, why=why, needs=needs,
-        refusal=before and actions.joined((
-            *_refusals(before, after, mark, may_open),
-            *_no_place(after, standby))))
+        before=before,
+        after=after,
+        why=why,
+        needs=needs,
+        refusal=before
+        and actions.joined(
+            (
+                *_refusals(before, after, mark, may_open),
+                *_no_place(after, standby),
+            )
+        ),
+    )
 
 
-def _no_place(after: state.VolumeType, standby: state.VolumeType | None,
-              ) -> collections.abc.Iterator[actions.Refusal]:
-    if after.retires and standby and not superseded_types.is_ready(
-            standby, after):
+def _no_place(
+    after: state.VolumeType,
+    standby: state.VolumeType | None,
+) -> collections.abc.Iterator[actions.Refusal]:
+    if (
+        after.retires
+        and standby
+        and not superseded_types.is_ready(standby, after)
+    ):
         yield actions.Refusal(
             reason=f'the new type would be made as "{standby.name}", and a '
-                   f'volume type of this name exists without the mark',
+            f'volume type of this name exists without the mark',
             remedy=f'give that one another name: openstack volume type set '
-                   f'--name NAME "{standby.name}"')
+            f'--name NAME "{standby.name}"',
+        )
 
 
-def _refusals(before: state.VolumeType, after: state.VolumeType, mark: str,
-              may_open: bool) -> collections.abc.Iterator[actions.Refusal]:
+def _refusals(
+    before: state.VolumeType,
+    after: state.VolumeType,
+    mark: str,
+    may_open: bool,
+) -> collections.abc.Iterator[actions.Refusal]:
     name = after.name
     if not before.is_ours:
         yield actions.Refusal(
             reason=f'a volume type {name} exists without our mark ({mark})',
             remedy='choose another name in the catalog',
-            yields_to_consent=True)
+            yields_to_consent=True,
+        )
     if after.is_public and not before.is_public and not may_open:
         yield actions.Refusal(
             reason='it would open a private volume type to all projects',
             remedy='declare "access: public" or the projects that have '
-                   'access when it is a tier', yields_to_consent=True)
+            'access when it is a tier',
+            yields_to_consent=True,
+        )
     if before.is_public and not after.is_public:
         yield actions.Refusal(
             reason='it would take a public volume type from all projects '
-                   'but those that are named',
-            remedy='declare "access: public"', yields_to_consent=True)
+            'but those that are named',
+            remedy='declare "access: public"',
+            yields_to_consent=True,
+        )
     if after.retires:
         yield actions.Refusal(
             reason='the volume type has volumes, and Cinder changes no extra '
-                   'spec of such a type; in its stead it is renamed to '
-                   f'"{name} - retired ID" and stays the type of its volumes, '
-                   'which move nowhere, and a new type gets its name',
-            remedy='undo the change in the catalog', yields_to_consent=True)
+            'spec of such a type; in its stead it is renamed to '
+            f'"{name} - retired ID" and stays the type of its volumes, '
+            'which move nowhere, and a new type gets its name',
+            remedy='undo the change in the catalog',
+            yields_to_consent=True,
+        )
     taken = sorted(before.projects - after.projects)
     if taken and not after.is_public:
         yield actions.Refusal(
             reason=f'it would take the volume type from projects: '
-                   f'{", ".join(taken)}',
-            remedy='name them under access', yields_to_consent=True)
+            f'{", ".join(taken)}',
+            remedy='name them under access',
+            yields_to_consent=True,
+        )
 
 
-def _not_taken_over(catalog: catalogs.Catalog,
-                    before: state.VolumeType) -> actions.Action:
+def _not_taken_over(
+    catalog: catalogs.Catalog, before: state.VolumeType
+) -> actions.Action:
     """What would give a tier up that the catalog says is not ours."""
     name = before.name
     where = catalog.source.where(('tiers', name, 'take_over'))
     return actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name),
-        before=before, after=dataclasses.replace(
-            before, extra_specs=_foreign_specs(before)),
+        before=before,
+        after=dataclasses.replace(before, extra_specs=_foreign_specs(before)),
         why=f'tier {name} has take_over: false',
         refusal=actions.Refusal(
             reason=f'{where}: the catalog says take_over: false, but the '
-                   f'volume type carries our mark' + (
-                       ', and has volumes, while Cinder changes no extra '
-                       'spec of such a type' if before.has_volumes else
-                       '; without it, nobody keeps the tier'),
-            remedy='remove take_over: false' + (
+            f'volume type carries our mark'
+            + (
+                ', and has volumes, while Cinder changes no extra '
+                'spec of such a type'
+                if before.has_volumes
+                else '; without it, nobody keeps the tier'
+            ),
+            remedy='remove take_over: false'
+            + (
                 ', or first give the volumes another type with "openstack '
-                'volume set --type"' if before.has_volumes else ''),
-            yields_to_consent=not before.has_volumes))
+                'volume set --type"'
+                if before.has_volumes
+                else ''
+            ),
+            yields_to_consent=not before.has_volumes,
+        ),
+    )
 
 
 def _undeclared(volume_type: state.VolumeType) -> actions.Action:
     name = volume_type.name
     return actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name),
-        before=volume_type, after=None,
+        before=volume_type,
+        after=None,
         why='carries our mark, but the catalog does not have it',
         # Without the type, nothing would show that its QoS spec was ours.
-        needs=frozenset({actions.Key(kind=actions.Kind.QOS_SPEC,
-                                     name=desired.qos_spec_name(name))}),
+        needs=frozenset(
+            {
+                actions.Key(
+                    kind=actions.Kind.QOS_SPEC,
+                    name=desired.qos_spec_name(name),
+                )
+            }
+        ),
         refusal=actions.Refusal(
             reason='it would delete a volume type, and volumes have it, '
-                   'while Cinder deletes only one that nothing has',
+            'while Cinder deletes only one that nothing has',
             remedy='declare it again, or first give the volumes another '
-                   'type with "openstack volume set --type"')
-        if volume_type.has_volumes else actions.Refusal(
-            reason='it would delete a volume type', remedy='declare it again',
-            yields_to_consent=True))
+            'type with "openstack volume set --type"',
+        )
+        if volume_type.has_volumes
+        else actions.Refusal(
+            reason='it would delete a volume type',
+            remedy='declare it again',
+            yields_to_consent=True,
+        ),
+    )

@@ -15,10 +15,18 @@ import shlex
 from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.domain import text as escaping
 
-Resource = (state.CrushRule | state.ErasureCodeProfile | state.Pool
-            | state.CephxUser | state.CacheTier | state.OsdOptions
-            | state.PrimaryAffinity | state.VolumeType | state.QosSpec
-            | state.TypeQuota)
+Resource = (
+    state.CrushRule
+    | state.ErasureCodeProfile
+    | state.Pool
+    | state.CephxUser
+    | state.CacheTier
+    | state.OsdOptions
+    | state.PrimaryAffinity
+    | state.VolumeType
+    | state.QosSpec
+    | state.TypeQuota
+)
 
 
 class Kind(enum.Enum):
@@ -76,7 +84,8 @@ def joined(refusals: collections.abc.Iterable[Refusal]) -> Refusal | None:
     return Refusal(
         reason='; '.join(one.reason for one in several),
         remedy='; '.join(one.remedy for one in several),
-        yields_to_consent=all(one.yields_to_consent for one in several))
+        yields_to_consent=all(one.yields_to_consent for one in several),
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -111,8 +120,10 @@ class Action:
             return ''
         if not self.refusal.yields_to_consent:
             return f'{self.refusal.remedy}; --allow cannot overcome this'
-        return (f'{self.refusal.remedy}; or, to accept it, add --allow '
-                f'{shlex.quote(str(self.key))} to tier plan and tier apply')
+        return (
+            f'{self.refusal.remedy}; or, to accept it, add --allow '
+            f'{shlex.quote(str(self.key))} to tier plan and tier apply'
+        )
 
     @property
     def objection(self) -> str:
@@ -177,15 +188,18 @@ def fields_of(resource: Resource) -> dict[str, object]:
         if field.metadata.get('is_note'):
             continue
         if isinstance(value, collections.abc.Mapping):
-            result.update({f'{field.name}.{key}': value[key]
-                           for key in sorted(value)})
+            result.update(
+                {f'{field.name}.{key}': value[key] for key in sorted(value)}
+            )
         elif field.name != 'name':
             result[field.name] = value
     return result
 
 
-def differences(before: Resource, after: Resource,
-                ) -> tuple[Difference, ...]:
+def differences(
+    before: Resource,
+    after: Resource,
+) -> tuple[Difference, ...]:
     """What separates a resource from what it should be.
 
     :param before: as it is.
@@ -194,15 +208,23 @@ def differences(before: Resource, after: Resource,
         left to it when they are absent.
     :returns: in the order of the fields; empty when nothing is to be done.
     """
-    free = {field.name for field in dataclasses.fields(after)
-            if field.metadata.get('none_is_any')
-            and getattr(after, field.name) is None}
+    free = {
+        field.name
+        for field in dataclasses.fields(after)
+        if field.metadata.get('none_is_any')
+        and getattr(after, field.name) is None
+    }
     old, new = fields_of(before), fields_of(after)
-    loose = tuple(f'{field.name}.' for field in dataclasses.fields(after)
-                  if field.metadata.get('absent_is_any'))
-    free |= {name for name in old
-             if name.startswith(loose) and name not in new}
+    loose = tuple(
+        f'{field.name}.'
+        for field in dataclasses.fields(after)
+        if field.metadata.get('absent_is_any')
+    )
+    free |= {
+        name for name in old if name.startswith(loose) and name not in new
+    }
     return tuple(
         Difference(field=name, before=old.get(name), after=new.get(name))
         for name in dict.fromkeys((*old, *new))
-        if name not in free and old.get(name) != new.get(name))
+        if name not in free and old.get(name) != new.get(name)
+    )

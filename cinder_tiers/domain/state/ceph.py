@@ -55,7 +55,8 @@ class VolumeType:
     extra_specs: collections.abc.Mapping[str, str]
     #: Whether volumes have it; None: that was not asked.
     has_volumes: bool | None = dataclasses.field(
-        default=None, metadata=IS_NOTE)
+        default=None, metadata=IS_NOTE
+    )
     #: Wanted: whether the type that is there is retired, since it has volumes
     #: and Cinder changes none of its extra specs; see `superseded_types`.
     retires: bool = dataclasses.field(default=False, metadata=IS_NOTE)
@@ -78,12 +79,14 @@ class QosSpec:
     volume_types: frozenset[str]
     #: Wanted: names of the QoS specs from which its types are taken first.
     replaces: frozenset[str] = dataclasses.field(
-        default=frozenset(), metadata=IS_NOTE)
+        default=frozenset(), metadata=IS_NOTE
+    )
 
 
 #: {field of a TypeQuota: Cinder's resource, before `_` and the type's name}.
 QUOTA_RESOURCES = types.MappingProxyType(
-    {'volumes': 'volumes', 'size_gib': 'gigabytes', 'snapshots': 'snapshots'})
+    {'volumes': 'volumes', 'size_gib': 'gigabytes', 'snapshots': 'snapshots'}
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -106,10 +109,12 @@ class CinderState:
     volume_types: collections.abc.Mapping[str, VolumeType]
     #: {name: QoS spec}, those of others included.
     qos_specs: collections.abc.Mapping[str, QosSpec] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     #: {name of a volume type: its quota in the class default}.
     quotas: collections.abc.Mapping[str, TypeQuota] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -170,11 +175,13 @@ class Pool:
     rbd_default_data_pool: str | None = None
     #: {name: value} as `pool_options` has them; wanted: only what is declared.
     options: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict, metadata=ABSENT_IS_ANY)
+        default_factory=dict, metadata=ABSENT_IS_ANY
+    )
     #: {librbd option: value} of all clients of the pool, None for one that
     #: the pool does not set; wanted: only what is declared.
-    rbd_options: collections.abc.Mapping[str, str | None] = (
-        dataclasses.field(default_factory=dict, metadata=ABSENT_IS_ANY))
+    rbd_options: collections.abc.Mapping[str, str | None] = dataclasses.field(
+        default_factory=dict, metadata=ABSENT_IS_ANY
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -192,7 +199,8 @@ class CacheTier:
     #: {name: value} as `cache_settings` has them; wanted: only what is
     #: declared.
     settings: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict, metadata=ABSENT_IS_ANY)
+        default_factory=dict, metadata=ABSENT_IS_ANY
+    )
 
     SEVERAL: typing.ClassVar[str] = ', '
 
@@ -204,21 +212,23 @@ class CacheTier:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdOptions:
-    """Options of the OSDs of a device class or host, as they are in effect.
-    """
+    """Options of the OSDs of a device class or host, as they are in effect."""
 
     #: The device class, or the CRUSH host.
     name: str
     #: {option: value}; of OSDs that differ, all values with their OSDs.
     #: Wanted: only what is declared.
     values: collections.abc.Mapping[str, str] = dataclasses.field(
-        metadata=ABSENT_IS_ANY)
+        metadata=ABSENT_IS_ANY
+    )
     #: {option: why a value for all of them is not in effect everywhere}.
     reasons: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict, metadata=IS_NOTE)
+        default_factory=dict, metadata=IS_NOTE
+    )
     #: {option that running OSDs do not heed: its value after a restart}.
     after_restart: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict, metadata=IS_NOTE)
+        default_factory=dict, metadata=IS_NOTE
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -232,7 +242,8 @@ class PrimaryAffinity:
     value: str
     #: {OSD id: its value}; empty when wanted.
     by_osd: collections.abc.Mapping[int, str] = dataclasses.field(
-        default_factory=dict, metadata=IS_NOTE)
+        default_factory=dict, metadata=IS_NOTE
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -269,49 +280,61 @@ class CephState:
     osds: tuple[Osd, ...]
     #: Keyed by device class, for the options that the catalog declares.
     class_options: collections.abc.Mapping[str, OsdOptions] = (
-        dataclasses.field(default_factory=dict))
+        dataclasses.field(default_factory=dict)
+    )
     #: Keyed by CRUSH host, likewise.
-    host_options: collections.abc.Mapping[str, OsdOptions] = (
-        dataclasses.field(default_factory=dict))
+    host_options: collections.abc.Mapping[str, OsdOptions] = dataclasses.field(
+        default_factory=dict
+    )
     #: {option that the catalog declares: its schema}; the cluster does not
     #: know what is absent.
     option_schemas: collections.abc.Mapping[str, osd_options.Schema] = (
-        dataclasses.field(default_factory=dict))
+        dataclasses.field(default_factory=dict)
+    )
     #: Only the effects of a plan are estimated from it.
     usage: usages.Usage | usages.Unknown = usages.Unknown(
-        reason='the usage of the cluster was not read')
+        reason='the usage of the cluster was not read'
+    )
 
     #: {pool: the cache tier in front of it}, of all pools that have one.
-    cache_tiers: collections.abc.Mapping[str, CacheTier] = (
-        dataclasses.field(default_factory=dict))
+    cache_tiers: collections.abc.Mapping[str, CacheTier] = dataclasses.field(
+        default_factory=dict
+    )
     #: Whether its monitors know cache tiers; looked at when the catalog
     #: declares one.
     has_cache_tiering: bool = True
     #: {pool: number of objects}; looked at when the catalog declares a cache.
     objects_in: collections.abc.Mapping[str, int] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     #: {mask of OSDs, such as class:ssd: {option: value that the monitors
     #: have for them}}; empty when the catalog declares no option.
     told_options: collections.abc.Mapping[
-        str, collections.abc.Mapping[str, str]] = dataclasses.field(
-        default_factory=dict)
+        str, collections.abc.Mapping[str, str]
+    ] = dataclasses.field(default_factory=dict)
 
     @property
     def device_classes(self) -> collections.abc.Mapping[str, int]:
         """{device class: number of OSDs}, sorted by name."""
-        classes = sorted(osd.device_class for osd in self.osds
-                         if osd.device_class is not None)
+        classes = sorted(
+            osd.device_class
+            for osd in self.osds
+            if osd.device_class is not None
+        )
         return types.MappingProxyType(
-            {name: classes.count(name) for name in classes})
+            {name: classes.count(name) for name in classes}
+        )
 
     @property
     def hosts(self) -> frozenset[str]:
         """Names of the CRUSH hosts that have an OSD."""
-        return frozenset(osd.location['host'] for osd in self.osds
-                         if 'host' in osd.location)
+        return frozenset(
+            osd.location['host'] for osd in self.osds if 'host' in osd.location
+        )
 
-    def buckets(self, *, kind: str, root: str,
-                device_class: str | None = None) -> frozenset[str]:
+    def buckets(
+        self, *, kind: str, root: str, device_class: str | None = None
+    ) -> frozenset[str]:
         """Names of CRUSH buckets of a type that hold an OSD.
 
         :param kind: bucket type, such as host.
@@ -319,9 +342,12 @@ class CephState:
         :param device_class: only with an OSD of it; None for any.
         """
         return frozenset(
-            osd.location[kind] for osd in self.osds
-            if kind in osd.location and osd.location.get('root') == root
-            and device_class in (None, osd.device_class))
+            osd.location[kind]
+            for osd in self.osds
+            if kind in osd.location
+            and osd.location.get('root') == root
+            and device_class in (None, osd.device_class)
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -332,5 +358,6 @@ class ActualState:
     #: {name of the cluster in the catalog: its state}.
     ceph: collections.abc.Mapping[str, CephState]
     #: {project as the catalog names it: ids of all that are meant by it}.
-    projects: collections.abc.Mapping[str, frozenset[str]] = (
-        dataclasses.field(default_factory=dict))
+    projects: collections.abc.Mapping[str, frozenset[str]] = dataclasses.field(
+        default_factory=dict
+    )

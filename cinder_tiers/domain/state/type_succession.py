@@ -95,8 +95,10 @@ def is_ready(standby: state.VolumeType, wanted: state.VolumeType) -> bool:
     :param standby: has the standby name of the other.
     :param wanted: what it would become.
     """
-    return all(standby.extra_specs.get(mark) == wanted.extra_specs.get(mark)
-               for mark in state.MARKS)
+    return all(
+        standby.extra_specs.get(mark) == wanted.extra_specs.get(mark)
+        for mark in state.MARKS
+    )
 
 
 def is_of_no_tier(name: str, tier: str, *, has_tier: bool) -> bool:
@@ -112,5 +114,4 @@ def is_of_no_tier(name: str, tier: str, *, has_tier: bool) -> bool:
     >>> is_of_no_tier('database - new', 'database', has_tier=False)
     False
     """
-    return (successor_of(name) == tier
-            or has_tier and is_standby_of(name, tier))
+    return successor_of(name) == tier or has_tier and is_standby_of(name, tier)

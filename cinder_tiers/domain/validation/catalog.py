@@ -34,28 +34,44 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
 
     :returns: in the order of the rules; empty for a sound catalog.
     """
-    rules = (fallback_rules.check, _names, _tags_within, _tags_across,
-             _priorities, *volume_type_rules.RULES, _clusters, _protection,
-             _pools, pool_rules.check, host_options.check,
-             osds.check, primary_affinity.check,
-             cache_rules.check, _expectations)
+    rules = (
+        fallback_rules.check,
+        _names,
+        _tags_within,
+        _tags_across,
+        _priorities,
+        *volume_type_rules.RULES,
+        _clusters,
+        _protection,
+        _pools,
+        pool_rules.check,
+        host_options.check,
+        osds.check,
+        primary_affinity.check,
+        cache_rules.check,
+        _expectations,
+    )
     return tuple(problem for rule in rules for problem in rule(catalog))
 
 
 def _names(catalog: catalogs.Catalog) -> Problems:
     # MySQL compares volume type names without regard to case.
-    seen = {name.casefold(): f'follow_image_types has {name!r}'
-            for name in catalog.follow_image_types}
+    seen = {
+        name.casefold(): f'follow_image_types has {name!r}'
+        for name in catalog.follow_image_types
+    }
     for tier in catalog.tiers:
-        other = seen.setdefault(tier.name.casefold(),
-                                f'tier {tier.name!r} exists')
+        other = seen.setdefault(
+            tier.name.casefold(), f'tier {tier.name!r} exists'
+        )
         if other != f'tier {tier.name!r} exists':
             yield errors.Problem(
                 where=catalog.source.where(('tiers', tier.name)),
                 found=f'tier {tier.name!r}, but {other}',
                 expected='one meaning for each volume type name (the '
-                         'database ignores case)',
-                remedy='rename one of them')
+                'database ignores case)',
+                remedy='rename one of them',
+            )
 
 
 def _tags_within(catalog: catalogs.Catalog) -> Problems:
@@ -66,18 +82,21 @@ def _tags_within(catalog: catalogs.Catalog) -> Problems:
             normal = tags.normalize_tag(tag)
             if not normal or tags.SEPARATOR in tag or not tag.isprintable():
                 yield errors.Problem(
-                    where=where, found=f'tag {tag!r}',
+                    where=where,
+                    found=f'tag {tag!r}',
                     expected='printable text without a comma (the extra '
-                             'spec tiers:tags is comma separated)',
-                    remedy='write each tag as an item of its own')
+                    'spec tiers:tags is comma separated)',
+                    remedy='write each tag as an item of its own',
+                )
             elif normal in seen:
                 yield errors.Problem(
                     where=where,
                     found=f'tag {tag!r} repeats {seen[normal]!r} of the '
-                          f'same tier',
+                    f'same tier',
                     expected='each tag once (compared without regard to '
-                             'case, white space around it and composition)',
-                    remedy='remove one of them')
+                    'case, white space around it and composition)',
+                    remedy='remove one of them',
+                )
             seen.setdefault(normal, tag)
         chars = len(tags.format_tags(tier.normal_tags))
         if chars > EXTRA_SPEC_MAX_CHARS:
@@ -85,8 +104,9 @@ def _tags_within(catalog: catalogs.Catalog) -> Problems:
                 where=catalog.source.where(('tiers', tier.name, 'tags')),
                 found=f'tags of {chars} characters in all',
                 expected=f'at most {EXTRA_SPEC_MAX_CHARS}, the longest value '
-                         f'of an extra spec',
-                remedy='use fewer or shorter tags')
+                f'of an extra spec',
+                remedy='use fewer or shorter tags',
+            )
 
 
 def _tags_across(catalog: catalogs.Catalog) -> Problems:
@@ -97,13 +117,15 @@ def _tags_across(catalog: catalogs.Catalog) -> Problems:
             if other is not tier:
                 yield errors.Problem(
                     where=catalog.source.where(
-                        ('tiers', tier.name, 'tags', index)),
+                        ('tiers', tier.name, 'tags', index)
+                    ),
                     found=f'tag {tag!r} of tier {tier.name!r} already asks '
-                          f'for tier {other.name!r}',
+                    f'for tier {other.name!r}',
                     expected='each tag in one tier (compared without regard '
-                             'to case, white space around it and '
-                             'composition)',
-                    remedy='remove it from one of them')
+                    'to case, white space around it and '
+                    'composition)',
+                    remedy='remove it from one of them',
+                )
 
 
 def _priorities(catalog: catalogs.Catalog) -> Problems:
@@ -114,13 +136,13 @@ def _priorities(catalog: catalogs.Catalog) -> Problems:
         other = seen.setdefault(tier.priority, tier.name)
         if other != tier.name:
             yield errors.Problem(
-                where=catalog.source.where(
-                    ('tiers', tier.name, 'priority')),
+                where=catalog.source.where(('tiers', tier.name, 'priority')),
                 found=f'tiers {other!r} and {tier.name!r} both have '
-                      f'priority {tier.priority}',
+                f'priority {tier.priority}',
                 expected='another priority for each tier with tags (0 when '
-                         'not given), since an image may carry tags of both',
-                remedy='give the tier that should win the higher number')
+                'not given), since an image may carry tags of both',
+                remedy='give the tier that should win the higher number',
+            )
 
 
 def _expectations(catalog: catalogs.Catalog) -> Problems:
@@ -128,9 +150,12 @@ def _expectations(catalog: catalogs.Catalog) -> Problems:
         for fault in expectations.faults(tier.expect):
             yield errors.Problem(
                 where=catalog.source.where(
-                    ('tiers', tier.name, 'expect', *fault.path)),
+                    ('tiers', tier.name, 'expect', *fault.path)
+                ),
                 found=f'expect of tier {tier.name!r}: {fault.found}',
-                expected=fault.expected, remedy=fault.remedy)
+                expected=fault.expected,
+                remedy=fault.remedy,
+            )
 
 
 def _clusters(catalog: catalogs.Catalog) -> Problems:
@@ -140,48 +165,58 @@ def _clusters(catalog: catalogs.Catalog) -> Problems:
             continue
         name = tier.rbd.cluster
         yield errors.Problem(
-            where=catalog.source.where(
-                ('tiers', tier.name, 'rbd', 'cluster')),
+            where=catalog.source.where(('tiers', tier.name, 'rbd', 'cluster')),
             found=f'unknown cluster {name!r}',
             expected=f'one of those under clusters: {known}',
             remedy=f'{spelling.did_you_mean(name, catalog.clusters)}'
-                   f'correct it or declare the cluster')
+            f'correct it or declare the cluster',
+        )
 
 
 def _protection(catalog: catalogs.Catalog) -> Problems:
     for path, rbd in itertools.chain.from_iterable(
-            tier.storages for tier in catalog.tiers):
+        tier.storages for tier in catalog.tiers
+    ):
         protection = rbd.protection
-        if (isinstance(protection, catalogs.Replicated)
-                and protection.min_size > protection.size):
+        if (
+            isinstance(protection, catalogs.Replicated)
+            and protection.min_size > protection.size
+        ):
             yield errors.Problem(
-                where=catalog.source.where(
-                    (*path, 'replicated', 'min_size')),
+                where=catalog.source.where((*path, 'replicated', 'min_size')),
                 found=f'min_size {protection.min_size} with size '
-                      f'{protection.size}',
+                f'{protection.size}',
                 expected=f'a min_size of 1 to {protection.size}; no I/O '
-                         f'would ever be possible',
-                remedy='lower min_size or raise size')
-        if (isinstance(protection, catalogs.Replicated)
-                and (protection.size == 1) != protection.single_copy):
+                f'would ever be possible',
+                remedy='lower min_size or raise size',
+            )
+        if (
+            isinstance(protection, catalogs.Replicated)
+            and (protection.size == 1) != protection.single_copy
+        ):
             yield errors.Problem(
                 where=catalog.source.where((*path, 'replicated', 'size')),
                 found=f'size {protection.size}'
-                      f'{" with" if protection.single_copy else " without"} '
-                      f'single_copy: true',
+                f'{" with" if protection.single_copy else " without"} '
+                f'single_copy: true',
                 expected='both or neither: a single copy loses data with '
-                         'the first disk, so it must be asked for in words',
+                'the first disk, so it must be asked for in words',
                 remedy='raise size to 2 or more, or add single_copy: true '
-                       'for data that may be lost'
-                       if protection.size == 1 else 'remove single_copy')
-        if (isinstance(protection, catalogs.ErasureCoded)
-                and protection.m > protection.k):
+                'for data that may be lost'
+                if protection.size == 1
+                else 'remove single_copy',
+            )
+        if (
+            isinstance(protection, catalogs.ErasureCoded)
+            and protection.m > protection.k
+        ):
             yield errors.Problem(
                 where=catalog.source.where((*path, 'erasure_coded', 'm')),
                 found=f'm={protection.m} with k={protection.k}',
                 expected='m of at most k; more costs more space than copies '
-                         'do',
-                remedy='lower m, or use replicated')
+                'do',
+                remedy='lower m, or use replicated',
+            )
         pg_num = rbd.pg_num
         if pg_num is not None and pg_num.bit_count() != 1:
             below = 1 << (pg_num.bit_length() - 1)
@@ -189,25 +224,32 @@ def _protection(catalog: catalogs.Catalog) -> Problems:
                 where=catalog.source.where((*path, 'pg_num')),
                 found=f'pg_num {pg_num}',
                 expected='a power of two, so that placement groups are of '
-                         'equal size',
-                remedy=f'use {below} or {below * 2}')
+                'equal size',
+                remedy=f'use {below} or {below * 2}',
+            )
 
 
 def _pools(catalog: catalogs.Catalog) -> Problems:
     owners: dict[tuple[str, str], str] = {
         (cluster.name, cluster.images_pool): 'images_pool of the cluster'
-        for cluster in catalog.clusters.values() if cluster.images_pool}
+        for cluster in catalog.clusters.values()
+        if cluster.images_pool
+    }
     for tier in catalog.tiers:
-        for path, pool in ((path, pool) for path, rbd in tier.storages
-                           for pool in rbd.own_pools):
+        for path, pool in (
+            (path, pool)
+            for path, rbd in tier.storages
+            for pool in rbd.own_pools
+        ):
             key = (tier.rbd.cluster, pool)
             if key in owners:
                 yield errors.Problem(
                     where=catalog.source.where((*path, 'pool')),
                     found=f'pool {pool!r} of tier {tier.name!r} is also the '
-                          f'{owners[key]}',
+                    f'{owners[key]}',
                     expected='a pool of its own for each tier and cache (an '
-                             'erasure coded one also has '
-                             f'POOL{catalogs.DATA_POOL_SUFFIX})',
-                    remedy='name another pool')
+                    'erasure coded one also has '
+                    f'POOL{catalogs.DATA_POOL_SUFFIX})',
+                    remedy='name another pool',
+                )
             owners.setdefault(key, f'pool of tier {tier.name!r}')

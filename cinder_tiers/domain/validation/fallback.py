@@ -39,53 +39,73 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
         served = {None} if zones is None else zones - {''}
         shared = sorted(zone for zone in served if zone in owners)
         if not served:
-            yield Fault(tier=name, found=(
-                f'fallback tier {name!r} is restricted to no availability '
-                f'zone at all ({extra_specs.ZONES} names none)'))
+            yield Fault(
+                tier=name,
+                found=(
+                    f'fallback tier {name!r} is restricted to no availability '
+                    f'zone at all ({extra_specs.ZONES} names none)'
+                ),
+            )
         elif shared == [None]:
-            yield Fault(tier=name, found=(
-                f'tier {name!r} is a second fallback beside '
-                f'{owners[None]!r}, and neither is restricted to '
-                'availability zones'))
+            yield Fault(
+                tier=name,
+                found=(
+                    f'tier {name!r} is a second fallback beside '
+                    f'{owners[None]!r}, and neither is restricted to '
+                    'availability zones'
+                ),
+            )
         elif shared:
-            yield Fault(tier=name, found=(
-                f'tiers {owners[shared[0]]!r} and {name!r} are both the '
-                f'fallback in availability zone {shared[0]}'))
+            yield Fault(
+                tier=name,
+                found=(
+                    f'tiers {owners[shared[0]]!r} and {name!r} are both the '
+                    f'fallback in availability zone {shared[0]}'
+                ),
+            )
         else:
             owners.update(dict.fromkeys(served, name))
 
 
-def check(catalog: catalogs.Catalog,
-          ) -> collections.abc.Iterator[errors.Problem]:
+def check(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
     """Problems with the fallback tiers of a catalog.
 
     :param catalog: the catalog, of which parts may be missing.
     """
-    fallbacks = {tier.name: extra_specs.zones(tier.extra_specs)
-                 for tier in catalog.tiers if tier.fallback}
+    fallbacks = {
+        tier.name: extra_specs.zones(tier.extra_specs)
+        for tier in catalog.tiers
+        if tier.fallback
+    }
     if fallbacks and catalog.without_fallback:
         yield errors.Problem(
             where=catalog.source.where(('fallback',)),
             found=f'fallback: none, but tier {next(iter(fallbacks))!r} has '
-                  'fallback: true',
-            expected='one of them', remedy='remove one of them')
+            'fallback: true',
+            expected='one of them',
+            remedy='remove one of them',
+        )
     if not fallbacks and catalog.ours and not catalog.without_fallback:
         yield errors.Problem(
             where=catalog.source.where(('tiers',)),
             found='no tier has fallback: true',
             expected='exactly one, which serves untagged images, or one for '
-                     'each availability zone',
+            'each availability zone',
             remedy='add fallback: true to one tier, or at the top fallback: '
-                   'none, which leaves such volumes to Cinder')
+            'none, which leaves such volumes to Cinder',
+        )
     for fault in find_faults(fallbacks):
         yield errors.Problem(
             where=catalog.source.where(('tiers', fault.tier, 'fallback')),
             found=fault.found,
             expected='one fallback tier, or several of which all but one '
-                     f'have the extra spec {extra_specs.ZONES}, and no two '
-                     'name the same zone',
+            f'have the extra spec {extra_specs.ZONES}, and no two '
+            'name the same zone',
             remedy='remove fallback from one of them, or restrict it to '
-                   'zones of its own')
+            'zones of its own',
+        )
 
 
 def has_open_default(catalog: catalogs.Catalog) -> bool:
@@ -97,7 +117,8 @@ def has_open_default(catalog: catalogs.Catalog) -> bool:
     :param catalog: a sound catalog.
     """
     return bool(catalog.follow_image_types) and not any(
-        tier.fallback for tier in catalog.ours)
+        tier.fallback for tier in catalog.ours
+    )
 
 
 def default_type(catalog: catalogs.Catalog) -> str | None:
@@ -107,7 +128,8 @@ def default_type(catalog: catalogs.Catalog) -> str | None:
     """
     fallbacks = sorted(
         (tier for tier in catalog.ours if tier.fallback),
-        key=lambda tier: extra_specs.zones(tier.extra_specs) is not None)
+        key=lambda tier: extra_specs.zones(tier.extra_specs) is not None,
+    )
     if not fallbacks:
         return None
     return (*catalog.follow_image_types, fallbacks[0].name)[0]

@@ -22,10 +22,14 @@ def check(catalog: catalogs.Catalog) -> Problems:
     """All requirements that no OSD can meet together."""
     together: dict[tuple[str, str], list[catalogs.Tier]] = {}
     for tier in catalog.tiers:
-        if (tier.rbd and tier.rbd.osd_requirements
-                and tier.rbd.device_class is not None):
-            together.setdefault((tier.rbd.cluster, tier.rbd.device_class),
-                                []).append(tier)
+        if (
+            tier.rbd
+            and tier.rbd.osd_requirements
+            and tier.rbd.device_class is not None
+        ):
+            together.setdefault(
+                (tier.rbd.cluster, tier.rbd.device_class), []
+            ).append(tier)
     for tiers in together.values():
         for name in _SINGLE:
             yield from _single(catalog, tiers, name)
@@ -33,33 +37,38 @@ def check(catalog: catalogs.Catalog) -> Problems:
         yield from _stores(catalog, tiers)
 
 
-def _single(catalog: catalogs.Catalog, tiers: list[catalogs.Tier],
-            name: str) -> Problems:
+def _single(
+    catalog: catalogs.Catalog, tiers: list[catalogs.Tier], name: str
+) -> Problems:
     """Requirements of which an OSD has one value."""
-    having = [tier for tier in tiers
-              if name in tier.rbd.osd_requirements.declared]
+    having = [
+        tier for tier in tiers if name in tier.rbd.osd_requirements.declared
+    ]
     for tier in having[1:]:
         if _text(tier, name) != _text(having[0], name):
             yield _problem(catalog, tier, name, having[0], name)
 
 
-def _schedulers(catalog: catalogs.Catalog,
-                tiers: list[catalogs.Tier]) -> Problems:
-    having = [tier for tier in tiers
-              if tier.rbd.osd_requirements.io_scheduler]
+def _schedulers(
+    catalog: catalogs.Catalog, tiers: list[catalogs.Tier]
+) -> Problems:
+    having = [tier for tier in tiers if tier.rbd.osd_requirements.io_scheduler]
     for index, tier in enumerate(having):
         for other in having[:index]:
-            if not (set(tier.rbd.osd_requirements.io_scheduler)
-                    & set(other.rbd.osd_requirements.io_scheduler)):
+            if not (
+                set(tier.rbd.osd_requirements.io_scheduler)
+                & set(other.rbd.osd_requirements.io_scheduler)
+            ):
                 yield _problem(catalog, tier, _SCHEDULER, other, _SCHEDULER)
                 break
 
 
-def _stores(catalog: catalogs.Catalog,
-            tiers: list[catalogs.Tier]) -> Problems:
+def _stores(catalog: catalogs.Catalog, tiers: list[catalogs.Tier]) -> Problems:
     """Parts that only another object store has."""
-    owner = next((tier for tier in tiers
-                  if tier.rbd.osd_requirements.object_store), None)
+    owner = next(
+        (tier for tier in tiers if tier.rbd.osd_requirements.object_store),
+        None,
+    )
     if owner is None:
         return
     for tier in tiers:
@@ -73,17 +82,26 @@ def _text(tier: catalogs.Tier, name: str) -> str:
     return tier.rbd.osd_requirements.declared[name]
 
 
-def _problem(catalog: catalogs.Catalog, tier: catalogs.Tier, name: str,
-             other: catalogs.Tier, other_name: str) -> errors.Problem:
+def _problem(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    name: str,
+    other: catalogs.Tier,
+    other_name: str,
+) -> errors.Problem:
     rbd = tier.rbd
     return errors.Problem(
         where=catalog.source.where(
-            ('tiers', tier.name, 'rbd', 'osd_requirements', name)),
+            ('tiers', tier.name, 'rbd', 'osd_requirements', name)
+        ),
         found=f'tier {tier.name!r} requires {name} {_text(tier, name)}'
-              + (f', tier {other.name!r} ' if tier is not other else ' and ')
-              + f'{other_name} {_text(other, other_name)}',
+        + (f', tier {other.name!r} ' if tier is not other else ' and ')
+        + f'{other_name} {_text(other, other_name)}',
         expected=f'what one OSD can be: the {rbd.device_class} OSDs of '
-                 f'cluster {rbd.cluster!r} serve '
-                 f'{"both" if tier is not other else "the tier"}',
+        f'cluster {rbd.cluster!r} serve '
+        f'{"both" if tier is not other else "the tier"}',
         remedy='agree on one, or give some of the OSDs a device class of '
-               'their own' if tier is not other else 'remove one of them')
+        'their own'
+        if tier is not other
+        else 'remove one of them',
+    )

@@ -12,9 +12,10 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 
 
-def check(catalog: catalogs.Catalog,
-          projects: collections.abc.Mapping[str, frozenset[str]],
-          ) -> tuple[errors.Problem, ...]:
+def check(
+    catalog: catalogs.Catalog,
+    projects: collections.abc.Mapping[str, frozenset[str]],
+) -> tuple[errors.Problem, ...]:
     """All projects that are none, or more than one.
 
     :param projects: {project as the catalog names it: ids that Keystone knows
@@ -27,14 +28,22 @@ def check(catalog: catalogs.Catalog,
             ids = projects.get(name, frozenset())
             if len(ids) == 1:
                 continue
-            problems.append(errors.Problem(
-                where=catalog.source.where(
-                    ('tiers', tier.name, 'access', index)),
-                found=(f'{len(ids)} projects of the name {name!r}: '
-                       f'{", ".join(sorted(ids))}' if ids
-                       else f'unknown project {name!r}'),
-                expected='the name or the id of one project of Keystone',
-                remedy='write the id' if ids else
-                       'correct it; "openstack project list" shows those '
-                       'that exist'))
+            problems.append(
+                errors.Problem(
+                    where=catalog.source.where(
+                        ('tiers', tier.name, 'access', index)
+                    ),
+                    found=(
+                        f'{len(ids)} projects of the name {name!r}: '
+                        f'{", ".join(sorted(ids))}'
+                        if ids
+                        else f'unknown project {name!r}'
+                    ),
+                    expected='the name or the id of one project of Keystone',
+                    remedy='write the id'
+                    if ids
+                    else 'correct it; "openstack project list" shows those '
+                    'that exist',
+                )
+            )
     return tuple(problems)

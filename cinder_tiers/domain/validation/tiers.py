@@ -32,8 +32,9 @@ def selects_backends(key: str) -> bool:
     return key.partition(':')[0] == _CAPABILITIES or ':' not in key
 
 
-def _is_written(catalog: catalogs.Catalog, tier: catalogs.Tier,
-                key: str) -> bool:
+def _is_written(
+    catalog: catalogs.Catalog, tier: catalogs.Tier, key: str
+) -> bool:
     """Whether the file has a key, even with a value that was left out."""
     return ('tiers', tier.name, key) in catalog.source.lines
 
@@ -41,18 +42,23 @@ def _is_written(catalog: catalogs.Catalog, tier: catalogs.Tier,
 def _storage(catalog: catalogs.Catalog) -> Problems:
     for tier in catalog.tiers:
         has_rbd = tier.rbd is not None or _is_written(catalog, tier, 'rbd')
-        has_backend = (tier.backend_name is not None
-                       or _is_written(catalog, tier, 'backend'))
-        if has_rbd or has_backend or any(
-                map(selects_backends, tier.extra_specs)):
+        has_backend = tier.backend_name is not None or _is_written(
+            catalog, tier, 'backend'
+        )
+        if (
+            has_rbd
+            or has_backend
+            or any(map(selects_backends, tier.extra_specs))
+        ):
             continue
         yield errors.Problem(
             where=catalog.source.where(('tiers', tier.name)),
             found=f'tier {tier.name!r} names no storage',
             expected='rbd, backend, or extra_specs with a key that Cinder '
-                     'matches against backends (without a scope, or with '
-                     'the scope capabilities)',
-            remedy='add one of them')
+            'matches against backends (without a scope, or with '
+            'the scope capabilities)',
+            remedy='add one of them',
+        )
 
 
 def _extra_specs(catalog: catalogs.Catalog) -> Problems:
@@ -61,20 +67,25 @@ def _extra_specs(catalog: catalogs.Catalog) -> Problems:
             # The databases of Cinder ignore case.
             folded = key.casefold()
             where = catalog.source.where(
-                ('tiers', tier.name, 'extra_specs', key))
+                ('tiers', tier.name, 'extra_specs', key)
+            )
             if folded.startswith(state.SCOPE):
                 yield errors.Problem(
-                    where=where, found=f'extra spec {key!r}',
+                    where=where,
+                    found=f'extra spec {key!r}',
                     expected=f'keys without the scope {state.SCOPE}, which '
-                             f'are made from the other keys of the tier',
+                    f'are made from the other keys of the tier',
                     remedy='remove it; use tags, priority, fallback or '
-                           'overflow')
+                    'overflow',
+                )
             elif folded.removeprefix(f'{_CAPABILITIES}:') == state.BACKEND:
                 yield errors.Problem(
-                    where=where, found=f'extra spec {key!r}',
+                    where=where,
+                    found=f'extra spec {key!r}',
                     expected=f'{state.BACKEND} from rbd, backend and '
-                             f'overflow, not written by hand',
-                    remedy='remove it; name the backend with backend')
+                    f'overflow, not written by hand',
+                    remedy='remove it; name the backend with backend',
+                )
 
 
 def _overflow(catalog: catalogs.Catalog) -> Problems:
@@ -85,17 +96,24 @@ def _overflow(catalog: catalogs.Catalog) -> Problems:
         where = catalog.source.where(('tiers', tier.name, 'overflow'))
         if tier.overflow == tier.name:
             yield errors.Problem(
-                where=where, found=f'tier {tier.name!r} overflows to itself',
+                where=where,
+                found=f'tier {tier.name!r} overflows to itself',
                 expected=expected,
-                remedy='name another tier, or remove overflow')
+                remedy='name another tier, or remove overflow',
+            )
         elif tier.overflow is not None and tier.overflow not in names:
             unknown += 1
-            near = (spelling.did_you_mean(tier.overflow, names)
-                    if unknown <= _SUGGESTIONS else '')
+            near = (
+                spelling.did_you_mean(tier.overflow, names)
+                if unknown <= _SUGGESTIONS
+                else ''
+            )
             yield errors.Problem(
-                where=where, found=f'unknown tier {tier.overflow!r}',
+                where=where,
+                found=f'unknown tier {tier.overflow!r}',
                 expected=expected,
-                remedy=f'{near}correct it or declare the tier')
+                remedy=f'{near}correct it or declare the tier',
+            )
 
 
 def _overflow_backends(catalog: catalogs.Catalog) -> Problems:
@@ -107,23 +125,25 @@ def _overflow_backends(catalog: catalogs.Catalog) -> Problems:
         where = catalog.source.where(('tiers', tier.name, 'overflow'))
         for one in (tier, other):
             if one.backend is None and not any(
-                    _is_written(catalog, one, key)
-                    for key in ('rbd', 'backend')):
+                _is_written(catalog, one, key) for key in ('rbd', 'backend')
+            ):
                 yield errors.Problem(
                     where=where,
                     found=f'overflow from {tier.name!r} to {other.name!r}, '
-                          f'of which {one.name!r} has neither rbd nor '
-                          f'backend',
+                    f'of which {one.name!r} has neither rbd nor '
+                    f'backend',
                     expected=f'rbd or backend in both: {state.BACKEND} of '
-                             f'the volume type names the backends of both',
-                    remedy='give it a backend, or remove overflow')
+                    f'the volume type names the backends of both',
+                    remedy='give it a backend, or remove overflow',
+                )
         if tier.backend is not None and tier.backend == other.backend:
             yield errors.Problem(
                 where=where,
                 found=f'overflow from {tier.name!r} to {other.name!r}, '
-                      f'which has the same backend {tier.backend!r}',
+                f'which has the same backend {tier.backend!r}',
                 expected='a tier on another backend, which may have room',
-                remedy='name another tier, or remove overflow')
+                remedy='name another tier, or remove overflow',
+            )
 
 
 def _circles(catalog: catalogs.Catalog) -> Problems:
@@ -146,14 +166,14 @@ def _circles(catalog: catalogs.Catalog) -> Problems:
         # A tier that overflows to itself has a problem of its own.
         if name not in chain or chain[-1] == name:
             continue
-        circle = chain[chain.index(name):]
+        circle = chain[chain.index(name) :]
         yield errors.Problem(
             where=catalog.source.where(('tiers', circle[0], 'overflow')),
-            found=f'overflow in a circle: '
-                  f'{" -> ".join((*circle, circle[0]))}',
+            found=f'overflow in a circle: {" -> ".join((*circle, circle[0]))}',
             expected='tiers that overflow in one direction (each goes one '
-                     'step only)',
-            remedy='remove overflow from one of them')
+            'step only)',
+            remedy='remove overflow from one of them',
+        )
 
 
 def _qos(catalog: catalogs.Catalog) -> Problems:
@@ -166,17 +186,20 @@ def _qos(catalog: catalogs.Catalog) -> Problems:
             yield errors.Problem(
                 where=catalog.source.where((*path, 'back_end')),
                 found=f'tier {tier.name!r} has one front_end and another '
-                      f'back_end',
+                f'back_end',
                 expected='one of them, or the same keys and values in both: '
-                         'Cinder has one QoS spec for a volume type and '
-                         'hands all of it to both',
-                remedy='remove one of them, or make them equal')
-        yield from _totals(catalog, (*path, 'front_end'),
-                           qos.front_end or {})
+                'Cinder has one QoS spec for a volume type and '
+                'hands all of it to both',
+                remedy='remove one of them, or make them equal',
+            )
+        yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})
 
 
-def _totals(catalog: catalogs.Catalog, path: catalogs.Path,
-            specs: collections.abc.Mapping[str, str]) -> Problems:
+def _totals(
+    catalog: catalogs.Catalog,
+    path: catalogs.Path,
+    specs: collections.abc.Mapping[str, str],
+) -> Problems:
     for total in specs:
         if not total.startswith('total_'):
             continue
@@ -187,10 +210,10 @@ def _totals(catalog: catalogs.Catalog, path: catalogs.Path,
                 where=catalog.source.where((*path, total)),
                 found=f'{total} beside {" and ".join(parts)}',
                 expected='a limit for the total, or for reads and writes '
-                         '(libvirt refuses both together)',
-                remedy=f'remove {total}, or {" and ".join(parts)}')
+                '(libvirt refuses both together)',
+                remedy=f'remove {total}, or {" and ".join(parts)}',
+            )
 
 
 #: Each takes a catalog, and yields its problems.
-RULES = (_storage, _extra_specs, _overflow, _overflow_backends, _circles,
-         _qos)
+RULES = (_storage, _extra_specs, _overflow, _overflow_backends, _circles, _qos)

@@ -15,8 +15,13 @@ class CacheTiers:
     def __init__(self, sessions: ceph.Sessions) -> None:
         self._sessions = sessions
 
-    def write(self, wanted: state.CacheTier, *, key: actions.Key,
-              current: state.CacheTier | None) -> None:
+    def write(
+        self,
+        wanted: state.CacheTier,
+        *,
+        key: actions.Key,
+        current: state.CacheTier | None,
+    ) -> None:
         """Does what is lacking, what sends clients to the cache last.
 
         :raises errors.ActionFailed: when the cache would have to be flushed.
@@ -25,30 +30,43 @@ class CacheTiers:
         pool = {'pool': wanted.cache_pool}
         if current is None:
             # Refused by Ceph when the pool holds objects.
-            session.command('osd tier add', pool=wanted.name,
-                            tierpool=wanted.cache_pool)
+            session.command(
+                'osd tier add', pool=wanted.name, tierpool=wanted.cache_pool
+            )
             current = state.CacheTier(
-                name=wanted.name, cache_pool=wanted.cache_pool,
-                mode=cache_settings.NO_MODE, overlay=False)
+                name=wanted.name,
+                cache_pool=wanted.cache_pool,
+                mode=cache_settings.NO_MODE,
+                overlay=False,
+            )
         if current.mode != wanted.mode:
             _check_mode(current, wanted)
-            sure = ({'yes_i_really_mean_it': True}
-                    if wanted.mode == cache_settings.READONLY else {})
-            session.command('osd tier cache-mode', mode=wanted.mode, **pool,
-                            **sure)
+            sure = (
+                {'yes_i_really_mean_it': True}
+                if wanted.mode == cache_settings.READONLY
+                else {}
+            )
+            session.command(
+                'osd tier cache-mode', mode=wanted.mode, **pool, **sure
+            )
         for name, value in wanted.settings.items():
             if current.settings.get(name) != value:
                 session.command('osd pool set', var=name, val=value, **pool)
         if not current.overlay:
-            session.command('osd tier set-overlay', pool=wanted.name,
-                            overlaypool=wanted.cache_pool)
+            session.command(
+                'osd tier set-overlay',
+                pool=wanted.name,
+                overlaypool=wanted.cache_pool,
+            )
 
 
 def _check_mode(current: state.CacheTier, wanted: state.CacheTier) -> None:
     allowed = cache_settings.SAFE_MODES_BEFORE[wanted.mode]
     if current.cache_pool != wanted.cache_pool or (
-            current.mode not in allowed | {cache_settings.NO_MODE}):
+        current.mode not in allowed | {cache_settings.NO_MODE}
+    ):
         raise errors.ActionFailed(
             f'pool {current.name} has the cache {current.cache_pool} in mode '
             f'{current.mode}; it is not changed to {wanted.cache_pool} in '
-            f'mode {wanted.mode}, since it must be emptied first')
+            f'mode {wanted.mode}, since it must be emptied first'
+        )

@@ -18,9 +18,11 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as state
 
 #: Fields of a pool that are set with `osd pool set`: {field: Ceph's name}.
-_POOL_VARIABLES = {'min_size': 'min_size',
-                   'pg_autoscale_mode': 'pg_autoscale_mode',
-                   'ec_overwrites': 'allow_ec_overwrites'}
+_POOL_VARIABLES = {
+    'min_size': 'min_size',
+    'pg_autoscale_mode': 'pg_autoscale_mode',
+    'ec_overwrites': 'allow_ec_overwrites',
+}
 #: The same, of those that move data; Ceph's names are ours.
 _MOVING_VARIABLES = frozenset({'size', 'pg_num', 'crush_rule'})
 #: Fields that Ceph never changes.
@@ -35,8 +37,9 @@ class Session(typing.Protocol):
     def command(self, prefix: str, **arguments: object) -> object:
         """Runs a monitor command (src/mon/MonCommands.h)."""
 
-    def set_rbd_option(self, pool: str, option: str,
-                       value: str | None) -> None:
+    def set_rbd_option(
+        self, pool: str, option: str, value: str | None
+    ) -> None:
         """Sets an RBD client option of a pool; None removes it."""
 
 
@@ -50,17 +53,30 @@ class ErasureCodeProfiles:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    def write(self, wanted: state.ErasureCodeProfile, *, key: actions.Key,
-              current: state.ErasureCodeProfile | None) -> None:
+    def write(
+        self,
+        wanted: state.ErasureCodeProfile,
+        *,
+        key: actions.Key,
+        current: state.ErasureCodeProfile | None,
+    ) -> None:
         """Creates the profile; Ceph refuses to change one."""
         if current is None:
             self._sessions[key.cluster].command(
-                'osd erasure-code-profile set', name=wanted.name,
-                profile=[f'k={wanted.k}', f'm={wanted.m}',
-                         f'crush-root={wanted.root}',
-                         f'crush-failure-domain={wanted.failure_domain}',
-                         *([f'crush-device-class={wanted.device_class}']
-                           if wanted.device_class else [])])
+                'osd erasure-code-profile set',
+                name=wanted.name,
+                profile=[
+                    f'k={wanted.k}',
+                    f'm={wanted.m}',
+                    f'crush-root={wanted.root}',
+                    f'crush-failure-domain={wanted.failure_domain}',
+                    *(
+                        [f'crush-device-class={wanted.device_class}']
+                        if wanted.device_class
+                        else []
+                    ),
+                ],
+            )
 
 
 class CrushRules:
@@ -69,8 +85,13 @@ class CrushRules:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    def write(self, wanted: state.CrushRule, *, key: actions.Key,
-              current: state.CrushRule | None) -> None:
+    def write(
+        self,
+        wanted: state.CrushRule,
+        *,
+        key: actions.Key,
+        current: state.CrushRule | None,
+    ) -> None:
         """Creates the rule.
 
         One for erasure code takes root, class and failure domain from the
@@ -80,14 +101,22 @@ class CrushRules:
         if current is not None:
             return
         if wanted.kind == 'erasure':
-            session.command('osd crush rule create-erasure',
-                            name=wanted.name, profile=wanted.name)
+            session.command(
+                'osd crush rule create-erasure',
+                name=wanted.name,
+                profile=wanted.name,
+            )
         else:
-            only = ({'class_': wanted.device_class} if wanted.device_class
-                    else {})
-            session.command('osd crush rule create-replicated',
-                            name=wanted.name, root=wanted.root,
-                            type=wanted.failure_domain, **only)
+            only = (
+                {'class_': wanted.device_class} if wanted.device_class else {}
+            )
+            session.command(
+                'osd crush rule create-replicated',
+                name=wanted.name,
+                root=wanted.root,
+                type=wanted.failure_domain,
+                **only,
+            )
 
 
 class Pools:
@@ -96,8 +125,14 @@ class Pools:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    def write(self, wanted: state.Pool, *, key: actions.Key,
-              current: state.Pool | None, consented: bool = False) -> None:
+    def write(
+        self,
+        wanted: state.Pool,
+        *,
+        key: actions.Key,
+        current: state.Pool | None,
+        consented: bool = False,
+    ) -> None:
         """Creates the pool unless it exists, then sets what differs.
 
         :param consented: whether it may set what moves data.
@@ -119,65 +154,97 @@ class Pools:
 
     def _create(self, session: Session, pool: state.Pool) -> None:
         arguments: dict[str, object] = {
-            'pool': pool.name, 'pool_type': pool.kind,
-            'rule': pool.crush_rule}
+            'pool': pool.name,
+            'pool_type': pool.kind,
+            'rule': pool.crush_rule,
+        }
         if pool.pg_num is not None:
-            arguments.update(pg_num=pool.pg_num, pgp_num=pool.pg_num,
-                             autoscale_mode=pool.pg_autoscale_mode)
+            arguments.update(
+                pg_num=pool.pg_num,
+                pgp_num=pool.pg_num,
+                autoscale_mode=pool.pg_autoscale_mode,
+            )
         if pool.erasure_code_profile:
             arguments['erasure_code_profile'] = pool.erasure_code_profile
         else:
             arguments['size'] = pool.size
         session.command('osd pool create', **arguments)
 
-    def _move(self, session: Session, wanted: state.Pool,
-              difference: actions.Difference) -> None:
+    def _move(
+        self,
+        session: Session,
+        wanted: state.Pool,
+        difference: actions.Difference,
+    ) -> None:
         """Sets what moves data. Ceph moves pgp_num with pg_num by itself."""
-        sure = ({'yes_i_really_mean_it': True}
-                if (difference.field, difference.after) == ('size', 1) else {})
+        sure = (
+            {'yes_i_really_mean_it': True}
+            if (difference.field, difference.after) == ('size', 1)
+            else {}
+        )
         try:
-            session.command('osd pool set', pool=wanted.name,
-                            var=difference.field,
-                            val=str(difference.after), **sure)
+            session.command(
+                'osd pool set',
+                pool=wanted.name,
+                var=difference.field,
+                val=str(difference.after),
+                **sure,
+            )
         except errors.TiersError as error:
             if not sure:
                 raise
             raise errors.ActionFailed(
                 f'{error}; for one copy Ceph needs "ceph config set global '
-                f'mon_allow_pool_size_one true" as well') from error
+                f'mon_allow_pool_size_one true" as well'
+            ) from error
         if difference.field == 'size':
             # Ceph has just chosen another one (OSDMonitor, "pool set").
-            session.command('osd pool set', pool=wanted.name, var='min_size',
-                            val=str(wanted.min_size))
+            session.command(
+                'osd pool set',
+                pool=wanted.name,
+                var='min_size',
+                val=str(wanted.min_size),
+            )
 
-    def _set(self, session: Session, current: state.Pool,
-             wanted: state.Pool, difference: actions.Difference) -> None:
+    def _set(
+        self,
+        session: Session,
+        current: state.Pool,
+        wanted: state.Pool,
+        difference: actions.Difference,
+    ) -> None:
         if difference.field in _POOL_VARIABLES:
-            session.command('osd pool set', pool=wanted.name,
-                            var=_POOL_VARIABLES[difference.field],
-                            val=str(difference.after).lower())
+            session.command(
+                'osd pool set',
+                pool=wanted.name,
+                var=_POOL_VARIABLES[difference.field],
+                val=str(difference.after).lower(),
+            )
         elif difference.field.startswith('options.'):
             name = difference.field.removeprefix('options.')
             prefix, arguments = pool_options.command_of(
-                wanted.name, name, wanted.options[name])
+                wanted.name, name, wanted.options[name]
+            )
             session.command(prefix, **arguments)
         elif difference.field.startswith('rbd_options.'):
             name = difference.field.removeprefix('rbd_options.')
-            session.set_rbd_option(wanted.name, name,
-                                   wanted.rbd_options[name])
+            session.set_rbd_option(wanted.name, name, wanted.rbd_options[name])
         elif difference.field == 'applications':
             for name in sorted(wanted.applications - current.applications):
-                session.command('osd pool application enable',
-                                pool=wanted.name, app=name)
+                session.command(
+                    'osd pool application enable', pool=wanted.name, app=name
+                )
         elif difference.field == 'rbd_default_data_pool':
-            session.set_rbd_option(wanted.name, difference.field,
-                                   wanted.rbd_default_data_pool)
+            session.set_rbd_option(
+                wanted.name, difference.field, wanted.rbd_default_data_pool
+            )
         else:
             raise ValueError(f'nothing sets {difference.field} of a pool')
 
 
-def _check_allowed(current: state.Pool, difference: actions.Difference,
-                   consented: bool) -> None:
+def _check_allowed(
+    current: state.Pool, difference: actions.Difference, consented: bool
+) -> None:
     """What moves data needs consent, and some of it Ceph cannot change.
 
     :raises errors.ActionFailed: it may not be set.
@@ -185,12 +252,14 @@ def _check_allowed(current: state.Pool, difference: actions.Difference,
     field = difference.field
     moves = field in _MOVING_VARIABLES or (
         current.pg_autoscale_mode == 'on'
-        and field.removeprefix('options.') in pool_options.STEERS_AUTOSCALER)
+        and field.removeprefix('options.') in pool_options.STEERS_AUTOSCALER
+    )
     if field in _FIXED or moves and not consented:
         raise errors.ActionFailed(
             f'pool {current.name} has {field} {difference.before} instead of '
             f'{difference.after}; it is not changed, since that '
-            + ('is not possible' if field in _FIXED else 'moves data'))
+            + ('is not possible' if field in _FIXED else 'moves data')
+        )
 
 
 def _turn(difference: actions.Difference) -> int:
@@ -206,8 +275,14 @@ def _turn(difference: actions.Difference) -> int:
 def _as_created(wanted: state.Pool) -> state.Pool:
     """A new pool before anything was set; its min_size is Ceph's choice."""
     return dataclasses.replace(
-        wanted, min_size=0, applications=frozenset(), ec_overwrites=False,
-        rbd_default_data_pool=None, options={}, rbd_options={})
+        wanted,
+        min_size=0,
+        applications=frozenset(),
+        ec_overwrites=False,
+        rbd_default_data_pool=None,
+        options={},
+        rbd_options={},
+    )
 
 
 class OsdOptions:
@@ -220,13 +295,21 @@ class OsdOptions:
         self._sessions = sessions
         self._mask = mask
 
-    def write(self, wanted: state.OsdOptions, *, key: actions.Key,
-              current: state.OsdOptions | None) -> None:
+    def write(
+        self,
+        wanted: state.OsdOptions,
+        *,
+        key: actions.Key,
+        current: state.OsdOptions | None,
+    ) -> None:
         """Tells the monitors each value, for OSDs to come as well."""
         for name, value in wanted.values.items():
             self._sessions[key.cluster].command(
-                'config set', who=f'osd/{self._mask}:{wanted.name}',
-                name=name, value=value)
+                'config set',
+                who=f'osd/{self._mask}:{wanted.name}',
+                name=name,
+                value=value,
+            )
 
 
 class PrimaryAffinities:
@@ -235,15 +318,21 @@ class PrimaryAffinities:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    def write(self, wanted: state.PrimaryAffinity, *, key: actions.Key,
-              current: state.PrimaryAffinity | None) -> None:
+    def write(
+        self,
+        wanted: state.PrimaryAffinity,
+        *,
+        key: actions.Key,
+        current: state.PrimaryAffinity | None,
+    ) -> None:
         """Sets it on each OSD that has another one."""
-        for osd_id, value in sorted(current.by_osd.items() if current
-                                    else ()):
+        for osd_id, value in sorted(current.by_osd.items() if current else ()):
             if value != wanted.value:
                 self._sessions[key.cluster].command(
-                    'osd primary-affinity', id=osd_id,
-                    weight=float(wanted.value))
+                    'osd primary-affinity',
+                    id=osd_id,
+                    weight=float(wanted.value),
+                )
 
 
 class CephxUsers:
@@ -252,8 +341,13 @@ class CephxUsers:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    def write(self, wanted: state.CephxUser, *, key: actions.Key,
-              current: state.CephxUser | None) -> None:
+    def write(
+        self,
+        wanted: state.CephxUser,
+        *,
+        key: actions.Key,
+        current: state.CephxUser | None,
+    ) -> None:
         """Creates the user, or replaces its capabilities.
 
         Those that are wanted hold those that the plan saw.
@@ -265,9 +359,12 @@ class CephxUsers:
         if lost:
             raise errors.ActionFailed(
                 f'{key} was granted {"; ".join(lost)} since the plan was '
-                f'made; nothing of it was changed, run tier plan again')
+                f'made; nothing of it was changed, run tier plan again'
+            )
         self._sessions[key.cluster].command(
             'auth caps' if current else 'auth get-or-create',
-            entity=wanted.name, caps=[
-                text for pair in sorted(wanted.caps.items())
-                for text in pair])
+            entity=wanted.name,
+            caps=[
+                text for pair in sorted(wanted.caps.items()) for text in pair
+            ],
+        )

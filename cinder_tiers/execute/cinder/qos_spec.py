@@ -24,9 +24,14 @@ class QosSpecs:
     def __init__(self, connection: openstack.connection.Connection) -> None:
         self._block_storage = connection.block_storage
 
-    def write(self, wanted: state.QosSpec | None, *, key: actions.Key,
-              current: state.QosSpec | None,
-              consented: bool = False) -> None:
+    def write(
+        self,
+        wanted: state.QosSpec | None,
+        *,
+        key: actions.Key,
+        current: state.QosSpec | None,
+        consented: bool = False,
+    ) -> None:
         """Creates, updates or deletes the QoS spec, and associates it.
 
         :param consented: whether it may delete, and take volume types from
@@ -41,74 +46,111 @@ class QosSpecs:
         if current is not None and current.volume_types - wanted.volume_types:
             raise errors.ActionFailed(
                 f'other volume types have {key} since the plan was made; run '
-                f'tier plan again')
+                f'tier plan again'
+            )
         if not consented and _is_of_others(current, wanted):
             raise errors.ActionFailed(
-                f'{key} or that of its volume type may be somebody\'s since '
-                f'the plan was made; run tier plan again')
+                f"{key} or that of its volume type may be somebody's since "
+                f'the plan was made; run tier plan again'
+            )
         done: list[str] = []
         try:
-            ident = (self._create(wanted, done) if current is None
-                     else self._update(current, wanted, done))
+            ident = (
+                self._create(wanted, done)
+                if current is None
+                else self._update(current, wanted, done)
+            )
             for one in self._block_storage.types(is_public='None'):
                 if one.name in wanted.volume_types - (
-                        current.volume_types if current else frozenset()):
+                    current.volume_types if current else frozenset()
+                ):
                     if consented:
                         self._take(one, wanted.replaces, done)
-                    self._call('get', f'/{ident}/associate',
-                               params={'vol_type_id': one.id})
+                    self._call(
+                        'get',
+                        f'/{ident}/associate',
+                        params={'vol_type_id': one.id},
+                    )
                     done.append(f'association with {one.name}')
         except cinder.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; '
-                f'{cinder.said(done)}') from error
+                f'Cinder refused to change {key}: {error}; {cinder.said(done)}'
+            ) from error
 
-    def _take(self, volume_type: object, names: frozenset[str],
-              done: list[str]) -> None:
+    def _take(
+        self, volume_type: object, names: frozenset[str], done: list[str]
+    ) -> None:
         """Takes a volume type from the QoS specs of these names."""
         for spec in self._block_storage.qos_specs():
             if spec.name in names and any(
-                    row.id == volume_type.id for row in
-                    self._block_storage.qos_spec_associations(spec)):
-                self._call('get', f'/{spec.id}/disassociate',
-                           params={'vol_type_id': volume_type.id})
-                done.append(f'association of {volume_type.name} with '
-                            f'{spec.name}')
+                row.id == volume_type.id
+                for row in self._block_storage.qos_spec_associations(spec)
+            ):
+                self._call(
+                    'get',
+                    f'/{spec.id}/disassociate',
+                    params={'vol_type_id': volume_type.id},
+                )
+                done.append(
+                    f'association of {volume_type.name} with {spec.name}'
+                )
 
     def _delete(self, key: actions.Key, consented: bool) -> None:
         if not consented:
             raise errors.ActionFailed(
                 f'{key} is not deleted, since nobody allowed it; run tier '
-                f'plan, which says how to do it')
+                f'plan, which says how to do it'
+            )
         try:
             for one in self._block_storage.qos_specs():
                 if one.name == key.name:
                     # With its associations in one call: without them nothing
                     # would show the next apply that it was ours.
-                    self._call('delete', f'/{one.id}',
-                               params={'force': 'True'})
+                    self._call(
+                        'delete', f'/{one.id}', params={'force': 'True'}
+                    )
         except cinder.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'Cinder refused to delete {key}: {error}') from error
+                f'Cinder refused to delete {key}: {error}'
+            ) from error
 
     def _create(self, wanted: state.QosSpec, done: list[str]) -> str:
         # In one call, so that what a killed apply leaves is whole.
-        answer = self._call('post', '', json={'qos_specs': {
-            'name': wanted.name, 'consumer': wanted.consumer,
-            **wanted.specs}})
+        answer = self._call(
+            'post',
+            '',
+            json={
+                'qos_specs': {
+                    'name': wanted.name,
+                    'consumer': wanted.consumer,
+                    **wanted.specs,
+                }
+            },
+        )
         done.append('its creation')
         return answer.json()['qos_specs']['id']
 
-    def _update(self, current: state.QosSpec, wanted: state.QosSpec,
-                done: list[str]) -> str:
-        ident = next((one.id for one in self._block_storage.qos_specs()
-                      if one.name == wanted.name), None)
+    def _update(
+        self, current: state.QosSpec, wanted: state.QosSpec, done: list[str]
+    ) -> str:
+        ident = next(
+            (
+                one.id
+                for one in self._block_storage.qos_specs()
+                if one.name == wanted.name
+            ),
+            None,
+        )
         if ident is None:
             raise errors.ActionFailed(
                 f'qos spec {wanted.name} was deleted meanwhile; run tier '
-                f'plan again')
-        changed = {key: value for key, value in wanted.specs.items()
-                   if current.specs.get(key) != value}
+                f'plan again'
+            )
+        changed = {
+            key: value
+            for key, value in wanted.specs.items()
+            if current.specs.get(key) != value
+        }
         if current.consumer != wanted.consumer:
             changed['consumer'] = wanted.consumer
         if changed:
@@ -116,23 +158,29 @@ class QosSpecs:
             done.extend(sorted(changed))
         removed = sorted(current.specs.keys() - wanted.specs.keys())
         if removed:
-            self._call('put', f'/{ident}/delete_keys',
-                       json={'keys': removed})
+            self._call('put', f'/{ident}/delete_keys', json={'keys': removed})
             done.extend(removed)
         return ident
 
     def _call(self, method: str, path: str, **arguments: object) -> object:
-        answer = self._block_storage.request(f'/qos-specs{path}',
-                                             method.upper(), **arguments)
+        answer = self._block_storage.request(
+            f'/qos-specs{path}', method.upper(), **arguments
+        )
         openstack.exceptions.raise_from_response(answer)
         return answer
 
 
-def _is_of_others(current: state.QosSpec | None,
-                  wanted: state.QosSpec) -> bool:
+def _is_of_others(
+    current: state.QosSpec | None, wanted: state.QosSpec
+) -> bool:
     """Whether a write would touch what a plan takes for somebody else's."""
     if wanted.replaces:
         return True
-    return current is not None and not current.volume_types and any(
-        one.field != 'volume_types'
-        for one in actions.differences(current, wanted))
+    return (
+        current is not None
+        and not current.volume_types
+        and any(
+            one.field != 'volume_types'
+            for one in actions.differences(current, wanted)
+        )
+    )

@@ -21,8 +21,13 @@ class TypeQuotas:
     def __init__(self, connection: openstack.connection.Connection) -> None:
         self._block_storage = connection.block_storage
 
-    def write(self, wanted: state.TypeQuota, *, key: actions.Key,
-              current: state.TypeQuota | None) -> None:
+    def write(
+        self,
+        wanted: state.TypeQuota,
+        *,
+        key: actions.Key,
+        current: state.TypeQuota | None,
+    ) -> None:
         """Sets what differs, in one call.
 
         :raises errors.ActionFailed: when Cinder refuses.
@@ -30,15 +35,19 @@ class TypeQuotas:
         before = current or state.TypeQuota(name=wanted.name)
         changed = {
             f'{state.QUOTA_RESOURCES[one.field]}_{wanted.name}': one.after
-            for one in actions.differences(before, wanted)}
+            for one in actions.differences(before, wanted)
+        }
         if not changed:
             return
         try:
             # openstacksdk knows only the resources that are of no type.
             openstack.exceptions.raise_from_response(
-                self._block_storage.put('/os-quota-class-sets/default', json={
-                    'quota_class_set': changed}))
+                self._block_storage.put(
+                    '/os-quota-class-sets/default',
+                    json={'quota_class_set': changed},
+                )
+            )
         except cinder.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; '
-                f'{cinder.said([])}') from error
+                f'Cinder refused to change {key}: {error}; {cinder.said([])}'
+            ) from error

@@ -21,8 +21,9 @@ _ENCRYPTION = ('provider', 'control_location', 'cipher', 'key_size')
 _QUOTAS = '/os-quota-class-sets/default'
 
 
-def hand_over(block_storage: BlockStorage, *, old: Type, standby: Type,
-              done: list[str]) -> None:
+def hand_over(
+    block_storage: BlockStorage, *, old: Type, standby: Type, done: list[str]
+) -> None:
     """Gives a type the place of another one, which is retired.
 
     The new one gets the other's encryption, QoS spec and default quotas, and
@@ -40,10 +41,13 @@ def hand_over(block_storage: BlockStorage, *, old: Type, standby: Type,
     _copy_quotas(block_storage, old, standby, done)
     for one in block_storage.default_types():
         if one.volume_type_id == old.id:
-            _request(block_storage, 'PUT',
-                     f'/default-types/{one.project_id}',
-                     json={'default_type': {'volume_type': standby.id}},
-                     microversion='3.62')
+            _request(
+                block_storage,
+                'PUT',
+                f'/default-types/{one.project_id}',
+                json={'default_type': {'volume_type': standby.id}},
+                microversion='3.62',
+            )
             done.append(f'default type of project {one.project_id}')
     retired = superseded_types.retired_name(old.name, old.id)
     name = old.name
@@ -53,45 +57,64 @@ def hand_over(block_storage: BlockStorage, *, old: Type, standby: Type,
     done.append('name of the new type')
 
 
-def _copy_encryption(block_storage: BlockStorage, old: Type, standby: Type,
-                     done: list[str]) -> None:
+def _copy_encryption(
+    block_storage: BlockStorage, old: Type, standby: Type, done: list[str]
+) -> None:
     had, has = (
         _request(block_storage, 'GET', f'/types/{one.id}/encryption').json()
-        for one in (old, standby))
+        for one in (old, standby)
+    )
     if had.get('provider') and not has.get('provider'):
-        block_storage.create_type_encryption(standby, **{
-            name: had[name] for name in _ENCRYPTION
-            if had.get(name) is not None})
+        block_storage.create_type_encryption(
+            standby,
+            **{
+                name: had[name]
+                for name in _ENCRYPTION
+                if had.get(name) is not None
+            },
+        )
         done.append('encryption of the new type')
 
 
-def _copy_qos(block_storage: BlockStorage, old: Type, standby: Type,
-              done: list[str]) -> None:
+def _copy_qos(
+    block_storage: BlockStorage, old: Type, standby: Type, done: list[str]
+) -> None:
     # openstacksdk's resource of a type does not have it.
-    spec = _request(block_storage, 'GET', f'/types/{old.id}').json()[
-        'volume_type'].get('qos_specs_id')
+    spec = (
+        _request(block_storage, 'GET', f'/types/{old.id}')
+        .json()['volume_type']
+        .get('qos_specs_id')
+    )
     if spec:
-        _request(block_storage, 'GET', f'/qos-specs/{spec}/associate',
-                 params={'vol_type_id': standby.id})
+        _request(
+            block_storage,
+            'GET',
+            f'/qos-specs/{spec}/associate',
+            params={'vol_type_id': standby.id},
+        )
         done.append('QoS spec of the new type')
 
 
-def _copy_quotas(block_storage: BlockStorage, old: Type, standby: Type,
-                 done: list[str]) -> None:
+def _copy_quotas(
+    block_storage: BlockStorage, old: Type, standby: Type, done: list[str]
+) -> None:
     found = _request(block_storage, 'GET', _QUOTAS).json()['quota_class_set']
     copied = {
         f'{resource}_{standby.name}': found[f'{resource}_{old.name}']
         for resource in state.QUOTA_RESOURCES.values()
         if found.get(f'{resource}_{old.name}', state.UNLIMITED)
-        != found.get(f'{resource}_{standby.name}', state.UNLIMITED)}
+        != found.get(f'{resource}_{standby.name}', state.UNLIMITED)
+    }
     if copied:
-        _request(block_storage, 'PUT', _QUOTAS,
-                 json={'quota_class_set': copied})
+        _request(
+            block_storage, 'PUT', _QUOTAS, json={'quota_class_set': copied}
+        )
         done.append('default quotas of the new type')
 
 
-def _request(block_storage: BlockStorage, method: str, path: str,
-             **arguments: object) -> object:
+def _request(
+    block_storage: BlockStorage, method: str, path: str, **arguments: object
+) -> object:
     answer = block_storage.request(path, method, **arguments)
     openstack.exceptions.raise_from_response(answer)
     return answer

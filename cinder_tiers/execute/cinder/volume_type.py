@@ -13,8 +13,10 @@ from cinder_tiers.domain.state import type_succession as superseded_types
 from cinder_tiers.execute.cinder import type_succession as cinder_succession
 
 #: What openstacksdk raises when a service is absent or refuses.
-API_ERRORS = (openstack.exceptions.SDKException,
-              keystoneauth1.exceptions.ClientException)
+API_ERRORS = (
+    openstack.exceptions.SDKException,
+    keystoneauth1.exceptions.ClientException,
+)
 #: Cinder's answers when a type has volumes (cinder/api/contrib/
 #: types_extra_specs.py and types_manage.py, 29.0.0; no option changes them).
 _IN_USE = 'Volume Type is currently in use'
@@ -27,9 +29,14 @@ class VolumeTypes:
     def __init__(self, connection: openstack.connection.Connection) -> None:
         self._block_storage = connection.block_storage
 
-    def write(self, wanted: state.VolumeType | None, *, key: actions.Key,
-              current: state.VolumeType | None,
-              consented: bool = False) -> None:
+    def write(
+        self,
+        wanted: state.VolumeType | None,
+        *,
+        key: actions.Key,
+        current: state.VolumeType | None,
+        consented: bool = False,
+    ) -> None:
         """Creates, updates or deletes the type.
 
         :param consented: whether it may delete, take over a type without our
@@ -49,12 +56,14 @@ class VolumeTypes:
                 self._update(current, wanted, done, consented)
         except API_ERRORS as error:
             raise errors.ActionFailed(
-                f'{_refused(key, error)}; {said(done)}') from error
+                f'{_refused(key, error)}; {said(done)}'
+            ) from error
 
     def _create(self, wanted: state.VolumeType, done: list[str]) -> None:
         standby = self._find(superseded_types.standby_name(wanted.name))
         if standby is None or not superseded_types.is_ready(
-                self._state_of(standby), wanted):
+            self._state_of(standby), wanted
+        ):
             created = self._create_type(wanted, wanted.name, done)
             self._set_access(created, frozenset(), wanted, done)
             return
@@ -63,25 +72,37 @@ class VolumeTypes:
         self._block_storage.update_type(standby.id, name=wanted.name)
         done.append('its name')
 
-    def _create_type(self, wanted: state.VolumeType, name: str,
-                     done: list[str]) -> object:
+    def _create_type(
+        self, wanted: state.VolumeType, name: str, done: list[str]
+    ) -> object:
         # In one call, so that no type without our mark can be left.
         resource = self._block_storage.create_type(
-            name=name, is_public=wanted.is_public,
+            name=name,
+            is_public=wanted.is_public,
             description=wanted.description,
-            extra_specs=dict(wanted.extra_specs))
+            extra_specs=dict(wanted.extra_specs),
+        )
         done.append(f'creation of {name}')
         return resource
 
-    def _update(self, current: state.VolumeType, wanted: state.VolumeType,
-                done: list[str], consented: bool) -> None:
+    def _update(
+        self,
+        current: state.VolumeType,
+        wanted: state.VolumeType,
+        done: list[str],
+        consented: bool,
+    ) -> None:
         resource = self._find(wanted.name)
         if resource is None:
             raise errors.ActionFailed(
                 f'volume type {wanted.name} was deleted meanwhile; run tier '
-                f'plan again')
-        if not (consented and wanted.retires
-                and current.extra_specs != wanted.extra_specs):
+                f'plan again'
+            )
+        if not (
+            consented
+            and wanted.retires
+            and current.extra_specs != wanted.extra_specs
+        ):
             self._make_like(resource, current, wanted, done)
             return
         name = superseded_types.standby_name(wanted.name)
@@ -92,60 +113,89 @@ class VolumeTypes:
             raise errors.ActionFailed(
                 f'volume type {wanted.name} cannot be retired: the name of '
                 f'its successor, {name}, is that of a volume type without '
-                f'its mark; give that one another name')
+                f'its mark; give that one another name'
+            )
         self._make_like(standby, self._state_of(standby), wanted, done)
-        cinder_succession.hand_over(self._block_storage, old=resource,
-                                    standby=standby, done=done)
+        cinder_succession.hand_over(
+            self._block_storage, old=resource, standby=standby, done=done
+        )
 
     def _state_of(self, resource: object) -> state.VolumeType:
-        projects = frozenset() if resource.is_public else frozenset(
-            row['project_id']
-            for row in self._block_storage.get_type_access(resource))
+        projects = (
+            frozenset()
+            if resource.is_public
+            else frozenset(
+                row['project_id']
+                for row in self._block_storage.get_type_access(resource)
+            )
+        )
         return state.VolumeType(
-            name=resource.name, description=resource.description or '',
-            is_public=bool(resource.is_public), projects=projects,
-            extra_specs=dict(resource.extra_specs or {}))
+            name=resource.name,
+            description=resource.description or '',
+            is_public=bool(resource.is_public),
+            projects=projects,
+            extra_specs=dict(resource.extra_specs or {}),
+        )
 
-    def _make_like(self, resource: object, current: state.VolumeType,
-                   wanted: state.VolumeType, done: list[str]) -> None:
+    def _make_like(
+        self,
+        resource: object,
+        current: state.VolumeType,
+        wanted: state.VolumeType,
+        done: list[str],
+    ) -> None:
         """Makes all changes but that of the name, one by one.
 
         Extra specs come first: they are what Cinder may refuse to change.
 
         :param done: gets the name of each change that was made.
         """
-        changed = {key: value for key, value in wanted.extra_specs.items()
-                   if current.extra_specs.get(key) != value}
+        changed = {
+            key: value
+            for key, value in wanted.extra_specs.items()
+            if current.extra_specs.get(key) != value
+        }
         if changed:
             self._block_storage.update_type_extra_specs(resource, **changed)
             done.extend(f'extra spec {name}' for name in sorted(changed))
         # The mark goes last, or what is left after a cut would be nobody's.
-        for name in sorted(current.extra_specs.keys()
-                           - wanted.extra_specs.keys(),
-                           key=lambda name: (name in state.MARKS, name)):
+        for name in sorted(
+            current.extra_specs.keys() - wanted.extra_specs.keys(),
+            key=lambda name: (name in state.MARKS, name),
+        ):
             self._block_storage.delete_type_extra_specs(resource, [name])
             done.append(f'extra spec {name}')
         if current.description != wanted.description:
             self._block_storage.update_type(
-                resource, description=wanted.description)
+                resource, description=wanted.description
+            )
             done.append('description')
         projects = current.projects
         if wanted.is_public != current.is_public:
             # openstacksdk 4.22 sends it under a name that Cinder refuses.
-            openstack.exceptions.raise_from_response(self._block_storage.put(
-                f'/types/{resource.id}',
-                json={'volume_type': {'is_public': wanted.is_public}}))
+            openstack.exceptions.raise_from_response(
+                self._block_storage.put(
+                    f'/types/{resource.id}',
+                    json={'volume_type': {'is_public': wanted.is_public}},
+                )
+            )
             done.append('is_public')
             if not wanted.is_public:
                 # Cinder keeps the list from when it was private before.
                 projects = frozenset(
                     row['project_id']
-                    for row in self._block_storage.get_type_access(resource))
+                    for row in self._block_storage.get_type_access(resource)
+                )
         if not wanted.is_public:
             self._set_access(resource, projects, wanted, done)
 
-    def _set_access(self, resource: object, projects: frozenset[str],
-                    wanted: state.VolumeType, done: list[str]) -> None:
+    def _set_access(
+        self,
+        resource: object,
+        projects: frozenset[str],
+        wanted: state.VolumeType,
+        done: list[str],
+    ) -> None:
         """Gives and takes access to a private type.
 
         :param projects: ids of those that have it.
@@ -165,47 +215,63 @@ class VolumeTypes:
     def _find(self, name: str) -> object | None:
         # Listed, since a look-up by name would take a name for an id.
         return next(
-            (one for one in self._block_storage.types(is_public='None')
-             if one.name == name), None)
+            (
+                one
+                for one in self._block_storage.types(is_public='None')
+                if one.name == name
+            ),
+            None,
+        )
 
 
-def _check_harmless(key: actions.Key, current: state.VolumeType,
-                    wanted: state.VolumeType | None) -> None:
+def _check_harmless(
+    key: actions.Key,
+    current: state.VolumeType,
+    wanted: state.VolumeType | None,
+) -> None:
     """What a plan without consent never does.
 
     :raises errors.ActionFailed: something came up since the plan was made.
     """
     if not current.is_ours:
         raise errors.ActionFailed(
-            f'{key} lost our mark since the plan was made; run tier plan '
-            f'again')
+            f'{key} lost our mark since the plan was made; run tier plan again'
+        )
     if wanted is None:
         raise errors.ActionFailed(
             f'{key} is not deleted, since nobody allowed it; run tier plan, '
-            f'which says how to do it')
+            f'which says how to do it'
+        )
     if not wanted.is_ours:
         raise errors.ActionFailed(
             f'{key} does not lose our mark, since nobody allowed it; run '
-            f'tier plan, which says how to do it')
+            f'tier plan, which says how to do it'
+        )
     if not wanted.is_public and (
-            current.is_public or current.projects - wanted.projects):
+        current.is_public or current.projects - wanted.projects
+    ):
         raise errors.ActionFailed(
             f'{key} is open to others than the catalog names, and access '
-            f'is not taken away; run tier plan, which says how to do it')
+            f'is not taken away; run tier plan, which says how to do it'
+        )
 
 
 def _refused(key: actions.Key, error: Exception) -> str:
     """What Cinder said, and the way out where it has a known one."""
     if _IN_USE in str(error):
-        return (f'{key} got its first volume since the plan was made, and '
-                f'Cinder changes no extra spec of a volume type that has '
-                f'volumes ("{_IN_USE}"); run tier plan again, which offers '
-                f'a new type in its place')
+        return (
+            f'{key} got its first volume since the plan was made, and '
+            f'Cinder changes no extra spec of a volume type that has '
+            f'volumes ("{_IN_USE}"); run tier plan again, which offers '
+            f'a new type in its place'
+        )
     if _STILL_IN_USE in str(error):
-        return (f'Cinder does not delete {key}, which has volumes or is the '
-                f'type of a group ("{_STILL_IN_USE}"); give the volumes '
-                f'another type with "openstack volume set --type", or delete '
-                f'them, and run tier apply again with the same --allow')
+        return (
+            f'Cinder does not delete {key}, which has volumes or is the '
+            f'type of a group ("{_STILL_IN_USE}"); give the volumes '
+            f'another type with "openstack volume set --type", or delete '
+            f'them, and run tier apply again with the same --allow'
+        )
     return f'Cinder refused to change {key}: {error}'
 
 
@@ -216,5 +282,7 @@ def said(done: list[str]) -> str:
     """
     if not done:
         return 'nothing of it was changed'
-    return (f'changed before that: {", ".join(done)}; tier plan shows what '
-            f'is left to do')
+    return (
+        f'changed before that: {", ".join(done)}; tier plan shows what '
+        f'is left to do'
+    )

@@ -34,22 +34,39 @@ def text_of(path: str) -> str:
         # One byte more than allowed is enough to know.
         found = content.read(path, max_bytes=document.MAX_SIZE_BYTES + 1)
         if len(found) > document.MAX_SIZE_BYTES:
-            raise errors.ProblemsFound([errors.Problem(
-                where=path, found='a file that is too big',
-                expected=f'at most {document.MAX_SIZE_BYTES} bytes',
-                remedy='is this the right file?')])
+            raise errors.ProblemsFound(
+                [
+                    errors.Problem(
+                        where=path,
+                        found='a file that is too big',
+                        expected=f'at most {document.MAX_SIZE_BYTES} bytes',
+                        remedy='is this the right file?',
+                    )
+                ]
+            )
         return found.decode('utf-8')
     except OSError as error:
-        raise errors.ProblemsFound([errors.Problem(
-            where=path, found=f'it cannot be read: {error.strerror}',
-            expected='a tiers file',
-            remedy='name one with --catalog or CINDER_TIERS_CATALOG')]
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=path,
+                    found=f'it cannot be read: {error.strerror}',
+                    expected='a tiers file',
+                    remedy='name one with --catalog or CINDER_TIERS_CATALOG',
+                )
+            ]
         ) from error
     except UnicodeDecodeError as error:
         line = found.count(b'\n', 0, error.start) + 1
-        raise errors.ProblemsFound([errors.Problem(
-            where=f'{path}:{line}', found='bytes that are not UTF-8',
-            expected='UTF-8 text', remedy='save the file as UTF-8')]
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=f'{path}:{line}',
+                    found='bytes that are not UTF-8',
+                    expected='UTF-8 text',
+                    remedy='save the file as UTF-8',
+                )
+            ]
         ) from error
 
 
@@ -78,38 +95,53 @@ def _catalog(value: dict, source: catalogs.Source) -> catalogs.Catalog:
     return catalogs.Catalog(
         source=source,
         follow_image_types=tuple(
-            name for name in value.get('follow_image_types', ())
-            if isinstance(name, str)),
+            name
+            for name in value.get('follow_image_types', ())
+            if isinstance(name, str)
+        ),
         without_fallback='fallback' in value,
-        clusters={name: _cluster(name, declared)
-                  for name, declared in value.get('clusters', {}).items()},
-        tiers=tuple(_tier(name, declared)
-                    for name, declared in value.get('tiers', {}).items()))
+        clusters={
+            name: _cluster(name, declared)
+            for name, declared in value.get('clusters', {}).items()
+        },
+        tiers=tuple(
+            _tier(name, declared)
+            for name, declared in value.get('tiers', {}).items()
+        ),
+    )
 
 
 def _cluster(name: str, value: dict) -> catalogs.Cluster:
     defaults = catalogs.Cluster(name=name)
     return catalogs.Cluster(
-        name=name, user=value.get('user', defaults.user),
+        name=name,
+        user=value.get('user', defaults.user),
         cinder_user=value.get('cinder_user', defaults.cinder_user),
-        images_pool=value.get('images_pool'), conf=value.get('conf'),
+        images_pool=value.get('images_pool'),
+        conf=value.get('conf'),
         secret_uuid=value.get('secret_uuid'),
-        host_osd_options=value.get('host_osd_options', {}))
+        host_osd_options=value.get('host_osd_options', {}),
+    )
 
 
 def _tier(name: str, value: dict) -> catalogs.Tier:
     # What is no text was complained of; it keeps its place in the list.
     return catalogs.Tier(
-        name=name, take_over=value.get('take_over', True),
+        name=name,
+        take_over=value.get('take_over', True),
         description=value.get('description'),
         tags=tuple(str(tag) for tag in value.get('tags', ())),
         priority=value.get('priority', 0),
         fallback=value.get('fallback', False),
-        overflow=value.get('overflow'), access=_access(value.get('access')),
-        qos=_qos(value.get('qos')), quotas=_quotas(value.get('quotas')),
-        expect=value.get('expect', {}), rbd=_rbd(value.get('rbd')),
+        overflow=value.get('overflow'),
+        access=_access(value.get('access')),
+        qos=_qos(value.get('qos')),
+        quotas=_quotas(value.get('quotas')),
+        expect=value.get('expect', {}),
+        rbd=_rbd(value.get('rbd')),
         backend_name=value.get('backend'),
-        extra_specs=value.get('extra_specs', {}))
+        extra_specs=value.get('extra_specs', {}),
+    )
 
 
 def _access(value: str | list | None) -> str | tuple[str, ...] | None:
@@ -122,9 +154,12 @@ def _qos(value: dict | None) -> catalogs.Qos | None:
     if not value:
         return None
     # Cinder keeps text, so 500 and "500" are the same.
-    return catalogs.Qos(**{
-        side: {key: str(limit) for key, limit in specs.items()}
-        for side, specs in value.items()})
+    return catalogs.Qos(
+        **{
+            side: {key: str(limit) for key, limit in specs.items()}
+            for side, specs in value.items()
+        }
+    )
 
 
 def _quotas(value: dict | None) -> catalogs.Quotas | None:
@@ -134,7 +169,8 @@ def _quotas(value: dict | None) -> catalogs.Quotas | None:
     return catalogs.Quotas(
         volumes=value.get('volumes', defaults.volumes),
         size_gib=value.get('gigabytes', defaults.size_gib),
-        snapshots=value.get('snapshots', defaults.snapshots))
+        snapshots=value.get('snapshots', defaults.snapshots),
+    )
 
 
 def _rbd(value: dict | None) -> catalogs.RbdPool | None:
@@ -146,32 +182,40 @@ def _rbd(value: dict | None) -> catalogs.RbdPool | None:
     match value:
         case {'replicated': {'size': size, **rest}}:
             protection = catalogs.Replicated(
-                size=size, min_size=rest.get(
-                    'min_size', desired.default_min_size(size)),
-                single_copy=rest.get('single_copy', False))
+                size=size,
+                min_size=rest.get('min_size', desired.default_min_size(size)),
+                single_copy=rest.get('single_copy', False),
+            )
         case {'erasure_coded': {'k': k, 'm': m}}:
             protection = catalogs.ErasureCoded(k=k, m=m)
     return catalogs.RbdPool(
-        cluster=value['cluster'], pool=value['pool'],
+        cluster=value['cluster'],
+        pool=value['pool'],
         device_class=value.get('device_class'),
         protection=protection,
         failure_domain=value.get('failure_domain', 'host'),
-        pg_num=value.get('pg_num'), options=value.get('pool_options', {}),
+        pg_num=value.get('pg_num'),
+        options=value.get('pool_options', {}),
         osd_options=value.get('osd_options', {}),
         osd_requirements=_requirements(value.get('osd_requirements')),
         primary_affinity=value.get('primary_affinity'),
         rbd_options=value.get('rbd_options', {}),
-        cache=_cache(value.get('cache'), cluster=value['cluster']))
+        cache=_cache(value.get('cache'), cluster=value['cluster']),
+    )
 
 
 def _cache(value: dict | None, *, cluster: str) -> catalogs.Cache | None:
     if value is None or not {'pool', 'mode'} <= value.keys():
         return None
     return catalogs.Cache(
-        rbd=_rbd({'cluster': cluster, **value}), mode=value['mode'],
+        rbd=_rbd({'cluster': cluster, **value}),
+        mode=value['mode'],
         stale_reads=value.get('stale_reads', False),
-        settings={name: value[name] for name in sorted(
-            cache_settings.KNOWN & value.keys())})
+        settings={
+            name: value[name]
+            for name in sorted(cache_settings.KNOWN & value.keys())
+        },
+    )
 
 
 def _requirements(value: dict | None) -> osd_requirements.Requirements | None:
@@ -181,5 +225,6 @@ def _requirements(value: dict | None) -> osd_requirements.Requirements | None:
     if isinstance(schedulers, str):
         schedulers = [schedulers]
     # What is no text was complained of; it keeps its place in the list.
-    return osd_requirements.Requirements(**{
-        **value, 'io_scheduler': tuple(map(str, schedulers))})
+    return osd_requirements.Requirements(
+        **{**value, 'io_scheduler': tuple(map(str, schedulers))}
+    )

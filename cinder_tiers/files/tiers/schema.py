@@ -19,55 +19,77 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
 
-_TYPE_NAMES = {dict: 'a mapping', list: 'a list', str: 'text',
-               bool: 'a boolean', int: 'an integer', float: 'a number',
-               type(None): 'nothing'}
+_TYPE_NAMES = {
+    dict: 'a mapping',
+    list: 'a list',
+    str: 'text',
+    bool: 'a boolean',
+    int: 'an integer',
+    float: 'a number',
+    type(None): 'nothing',
+}
 _SHOWN_CHARS = 60
 
 
 @functools.cache
 def schema() -> dict[str, object]:
     """The JSON schema of version 1 (draft 2020-12)."""
-    return json.loads(importlib.resources.files(__package__).joinpath(
-        'tiers.schema.json').read_text('utf-8'))
+    return json.loads(
+        importlib.resources.files(__package__)
+        .joinpath('tiers.schema.json')
+        .read_text('utf-8')
+    )
 
 
-def check(value: object, source: catalogs.Source,
-          ) -> tuple[object, tuple[errors.Problem, ...]]:
+def check(
+    value: object,
+    source: catalogs.Source,
+) -> tuple[object, tuple[errors.Problem, ...]]:
     """Compares a document with the schema.
 
     :returns: the document without its broken parts, so that the other rules
         can still be looked at, and the problems in the order of the file.
     """
     validator = _Validator(schema())
-    found = sorted(validator.iter_errors(value),
-                   key=lambda error: source.lines.get(_path(error), 0))
+    found = sorted(
+        validator.iter_errors(value),
+        key=lambda error: source.lines.get(_path(error), 0),
+    )
     sound = copy.deepcopy(value)
     for error in found:
         sound = _without(sound, error)
-    return sound, tuple(problem for error in found
-                        for problem in _problems(error, source))
+    return sound, tuple(
+        problem for error in found for problem in _problems(error, source)
+    )
 
 
-def _unique(validator: object, is_asked: bool, value: object,
-            subschema: dict) -> collections.abc.Iterator[
-                jsonschema.ValidationError]:
+def _unique(
+    validator: object, is_asked: bool, value: object, subschema: dict
+) -> collections.abc.Iterator[jsonschema.ValidationError]:
     """Whether no item of a list is there twice, in one look at each.
 
     That of jsonschema compares each with each when they have no order, which
     takes half a minute for some thousand mappings in place of names.
     """
-    if is_asked and isinstance(value, list) and (
-            len({(type(one), repr(one)) for one in value}) < len(value)):
+    if (
+        is_asked
+        and isinstance(value, list)
+        and (len({(type(one), repr(one)) for one in value}) < len(value))
+    ):
         yield jsonschema.ValidationError('some items are there twice')
 
 
 # JSON Schema takes 8.0 for an integer. Cinder and Ceph do not.
 _Validator = jsonschema.validators.extend(
-    jsonschema.Draft202012Validator, {'uniqueItems': _unique},
+    jsonschema.Draft202012Validator,
+    {'uniqueItems': _unique},
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
-        'integer', lambda checker, value: (
-            isinstance(value, int) and not isinstance(value, bool))))
+        'integer',
+        lambda checker, value: (
+            isinstance(value, int) and not isinstance(value, bool)
+        ),
+    ),
+)
 
 
 def _path(error: jsonschema.ValidationError) -> catalogs.Path:
@@ -78,8 +100,10 @@ def _path(error: jsonschema.ValidationError) -> catalogs.Path:
     return path
 
 
-def _problems(error: jsonschema.ValidationError, source: catalogs.Source,
-              ) -> collections.abc.Iterator[errors.Problem]:
+def _problems(
+    error: jsonschema.ValidationError,
+    source: catalogs.Source,
+) -> collections.abc.Iterator[errors.Problem]:
     path = _path(error)
     name = '.'.join(map(_part, path)) or 'the catalog'
     if error.validator == 'additionalProperties':
@@ -89,9 +113,11 @@ def _problems(error: jsonschema.ValidationError, source: catalogs.Source,
         # One error for each missing key; its message begins with the key.
         missing = error.message.partition("'")[2].partition("'")[0]
         yield errors.Problem(
-            where=source.where(path), found=f'{name} has no {missing!r}',
+            where=source.where(path),
+            found=f'{name} has no {missing!r}',
             expected=_description(error.schema['properties'][missing]),
-            remedy=f'add {missing}')
+            remedy=f'add {missing}',
+        )
         return
     if error.validator == 'oneOf':
         if not isinstance(error.instance, dict):
@@ -101,20 +127,28 @@ def _problems(error: jsonschema.ValidationError, source: catalogs.Source,
             where=source.where(path),
             found=f'{name} has {"both" if both else "neither"} of them',
             expected='one of replicated and erasure_coded',
-            remedy='remove one of them' if both else 'add one of them')
+            remedy='remove one of them' if both else 'add one of them',
+        )
         return
     is_bare_text = (
-        error.validator == 'type' and error.schema['type'] == 'string'
-        and not isinstance(error.instance, dict | list | None))
+        error.validator == 'type'
+        and error.schema['type'] == 'string'
+        and not isinstance(error.instance, dict | list | None)
+    )
     yield errors.Problem(
-        where=source.where(path), found=f'{name} is {_show(error.instance)}',
+        where=source.where(path),
+        found=f'{name} is {_show(error.instance)}',
         expected=_description(error.schema),
-        remedy='put it in quotes' if is_bare_text else f'correct {name}')
+        remedy='put it in quotes' if is_bare_text else f'correct {name}',
+    )
 
 
-def _unknown_keys(error: jsonschema.ValidationError,
-                  source: catalogs.Source, path: catalogs.Path, name: str,
-                  ) -> collections.abc.Iterator[errors.Problem]:
+def _unknown_keys(
+    error: jsonschema.ValidationError,
+    source: catalogs.Source,
+    path: catalogs.Path,
+    name: str,
+) -> collections.abc.Iterator[errors.Problem]:
     known = list(error.schema['properties'])
     for key in error.instance:
         if key in known:
@@ -124,7 +158,8 @@ def _unknown_keys(error: jsonschema.ValidationError,
             where=source.where((*path, key)),
             found=f'unknown key {_clip(key)} in {name}',
             expected=f'one of {", ".join(known)}',
-            remedy=f'{near}correct or remove it')
+            remedy=f'{near}correct or remove it',
+        )
 
 
 def _description(subschema: dict) -> str:
@@ -149,8 +184,9 @@ def _show(value: object) -> str:
 
 def _clip(value: object) -> str:
     shown = repr(value)
-    return (shown if len(shown) <= _SHOWN_CHARS
-            else shown[:_SHOWN_CHARS] + '...')
+    return (
+        shown if len(shown) <= _SHOWN_CHARS else shown[:_SHOWN_CHARS] + '...'
+    )
 
 
 def _without(value: object, error: jsonschema.ValidationError) -> object:

@@ -29,8 +29,9 @@ MAX_SCALAR_CHARS = 1024
 
 # Marks of the C and Python loaders agree; the C one is 10 times faster.
 _LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
-_SCALARS = frozenset(f'tag:yaml.org,2002:{name}'
-                     for name in ('bool', 'float', 'int', 'null'))
+_SCALARS = frozenset(
+    f'tag:yaml.org,2002:{name}' for name in ('bool', 'float', 'int', 'null')
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,10 +53,16 @@ def read(text: str, *, file: str) -> Document:
     """
     size_bytes = len(text.encode('utf-8', 'surrogatepass'))
     if size_bytes > MAX_SIZE_BYTES:
-        raise errors.ProblemsFound([errors.Problem(
-            where=file, found=f'{size_bytes} bytes',
-            expected=f'at most {MAX_SIZE_BYTES}',
-            remedy='is this the right file?')])
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=file,
+                    found=f'{size_bytes} bytes',
+                    expected=f'at most {MAX_SIZE_BYTES}',
+                    remedy='is this the right file?',
+                )
+            ]
+        )
     try:
         problems = list(_refusals(text, file))
         if problems:
@@ -66,12 +73,16 @@ def read(text: str, *, file: str) -> Document:
     reading = _Reading(file=file)
     value = None if node is None else reading.value(node, ())
     return Document(
-        value=value, problems=tuple(reading.problems),
-        source=catalogs.Source(file=file, lines=reading.lines))
+        value=value,
+        problems=tuple(reading.problems),
+        source=catalogs.Source(file=file, lines=reading.lines),
+    )
 
 
-def _refusals(text: str, file: str,
-              ) -> collections.abc.Iterator[errors.Problem]:
+def _refusals(
+    text: str,
+    file: str,
+) -> collections.abc.Iterator[errors.Problem]:
     """Looks at YAML events, one by one, before anything is built."""
     depth = documents = nodes = 0
     for event in yaml.parse(text, Loader=_LOADER):
@@ -86,24 +97,36 @@ def _refusals(text: str, file: str,
         found = _refused(event)
         if found:
             yield errors.Problem(
-                where=where, found=found, expected='plain YAML',
-                remedy='write the value out where it is needed')
+                where=where,
+                found=found,
+                expected='plain YAML',
+                remedy='write the value out where it is needed',
+            )
         length = len(getattr(event, 'value', ''))
         if length > MAX_SCALAR_CHARS:
             yield errors.Problem(
-                where=where, found=f'a value of {length} characters',
+                where=where,
+                found=f'a value of {length} characters',
                 expected=f'at most {MAX_SCALAR_CHARS}',
-                remedy='shorten it, or look for a missing quote')
-        too_much = ('a second document' if documents > 1 else
-                    f'more than {MAX_DEPTH} levels' if depth > MAX_DEPTH else
-                    f'more than {MAX_NODES} keys and values'
-                    if nodes > MAX_NODES else '')
+                remedy='shorten it, or look for a missing quote',
+            )
+        too_much = (
+            'a second document'
+            if documents > 1
+            else f'more than {MAX_DEPTH} levels'
+            if depth > MAX_DEPTH
+            else f'more than {MAX_NODES} keys and values'
+            if nodes > MAX_NODES
+            else ''
+        )
         if too_much:
             yield errors.Problem(
-                where=where, found=too_much,
+                where=where,
+                found=too_much,
                 expected='one document of a few levels and at most '
-                         f'{MAX_NODES} keys and values',
-                remedy='remove what is too much')
+                f'{MAX_NODES} keys and values',
+                remedy='remove what is too much',
+            )
             return
 
 
@@ -117,16 +140,20 @@ def _refused(event: yaml.Event) -> str:
 
 
 def _syntax(error: yaml.YAMLError, file: str) -> errors.Problem:
-    mark = (getattr(error, 'problem_mark', None)
-            or getattr(error, 'context_mark', None))
-    said = [getattr(error, name, None)
-            for name in ('context', 'problem', 'reason')]
+    mark = getattr(error, 'problem_mark', None) or getattr(
+        error, 'context_mark', None
+    )
+    said = [
+        getattr(error, name, None) for name in ('context', 'problem', 'reason')
+    ]
     found = ', '.join(filter(None, said)) or ' '.join(str(error).split())
     return errors.Problem(
         where=f'{file}:{mark.line + 1}' if mark else file,
-        found=found, expected='YAML',
+        found=found,
+        expected='YAML',
         remedy='look at the indentation, colons and quotes there and on the '
-               'line above')
+        'line above',
+    )
 
 
 class _Reading:
@@ -144,25 +171,35 @@ class _Reading:
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*path, index))
-                    for item, index in zip(node.value, itertools.count())]
+            return [
+                self.value(item, (*path, index))
+                for item, index in zip(node.value, itertools.count())
+            ]
         return self._scalar(node, path)
 
-    def _mapping(self, node: yaml.MappingNode,
-                 path: catalogs.Path) -> dict[str, object]:
+    def _mapping(
+        self, node: yaml.MappingNode, path: catalogs.Path
+    ) -> dict[str, object]:
         result: dict[str, object] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                self._problem(line, 'a key that is not text', 'a plain key',
-                              'look at the brackets and braces there')
+                self._problem(
+                    line,
+                    'a key that is not text',
+                    'a plain key',
+                    'look at the brackets and braces there',
+                )
                 continue
             key = key_node.value
             if key in result:
                 first = self.lines[(*path, key)]
                 self._problem(
-                    line, f'key {key!r} again, after line {first}',
-                    'each key once', 'remove or rename one of them')
+                    line,
+                    f'key {key!r} again, after line {first}',
+                    'each key once',
+                    'remove or rename one of them',
+                )
                 continue
             self.lines[(*path, key)] = line
             result[key] = self.value(value_node, (*path, key))
@@ -176,13 +213,22 @@ class _Reading:
             return self._loader.construct_object(node)
         except ValueError:
             # Python and PyYAML refuse some numbers, such as 5000 digits.
-            self._problem(node.start_mark.line + 1, 'an unreadable number',
-                          'a number or text',
-                          f'correct {".".join(map(str, path))}')
+            self._problem(
+                node.start_mark.line + 1,
+                'an unreadable number',
+                'a number or text',
+                f'correct {".".join(map(str, path))}',
+            )
             return None
 
-    def _problem(self, line: int, found: str, expected: str,
-                 remedy: str) -> None:
-        self.problems.append(errors.Problem(
-            where=f'{self._file}:{line}', found=found, expected=expected,
-            remedy=remedy))
+    def _problem(
+        self, line: int, found: str, expected: str, remedy: str
+    ) -> None:
+        self.problems.append(
+            errors.Problem(
+                where=f'{self._file}:{line}',
+                found=found,
+                expected=expected,
+                remedy=remedy,
+            )
+        )

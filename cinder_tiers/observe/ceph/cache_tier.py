@@ -12,27 +12,34 @@ _ADD = ['osd', 'tier', 'add']
 _NO_POOL = -1
 
 
-def observe(session: ceph_session.Session,
-            catalog: catalogs.Catalog) -> dict[str, object]:
+def observe(
+    session: ceph_session.Session, catalog: catalogs.Catalog
+) -> dict[str, object]:
     """The cache tiers, and what matters where the catalog declares one.
 
     :returns: fields of `state.CephState`.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
     found: dict[str, object] = {'cache_tiers': of_all_pools(session)}
-    if any(tier.rbd.cache for tier in catalog.tiers_of(session.cluster.name)
-           if tier.rbd):
+    if any(
+        tier.rbd.cache
+        for tier in catalog.tiers_of(session.cluster.name)
+        if tier.rbd
+    ):
         known = session.command('get_command_descriptions')
         found['has_cache_tiering'] = any(
-            one['sig'][:len(_ADD)] == _ADD for one in known.values())
+            one['sig'][: len(_ADD)] == _ADD for one in known.values()
+        )
         found['objects_in'] = {
             one['name']: one['stats']['objects']
-            for one in session.command('df')['pools']}
+            for one in session.command('df')['pools']
+        }
     return found
 
 
-def of_all_pools(session: ceph_session.Session,
-                 ) -> dict[str, state.CacheTier]:
+def of_all_pools(
+    session: ceph_session.Session,
+) -> dict[str, state.CacheTier]:
     """{pool: the cache tier in front of it}, of each that has one.
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
@@ -45,16 +52,21 @@ def parse(dumped: list[dict]) -> dict[str, state.CacheTier]:
     by_id = {pool['pool_id']: pool for pool in dumped}
     found = {}
     for pool in dumped:
-        caches = sorted((by_id[one] for one in pool['tiers']),
-                        key=lambda one: one['pool_name'])
+        caches = sorted(
+            (by_id[one] for one in pool['tiers']),
+            key=lambda one: one['pool_name'],
+        )
         if not caches:
             continue
         # Clients use one of them at most.
         first = by_id.get(pool['read_tier'], caches[0])
         found[pool['pool_name']] = state.CacheTier(
-            name=pool['pool_name'], mode=first['cache_mode'],
+            name=pool['pool_name'],
+            mode=first['cache_mode'],
             cache_pool=state.CacheTier.SEVERAL.join(
-                one['pool_name'] for one in caches),
+                one['pool_name'] for one in caches
+            ),
             overlay=pool['read_tier'] != _NO_POOL,
-            settings=cache_settings.observed(first))
+            settings=cache_settings.observed(first),
+        )
     return found

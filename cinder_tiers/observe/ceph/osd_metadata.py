@@ -21,13 +21,20 @@ SYS_BLOCK = pathlib.Path('/sys/block')
 _DISK = re.compile(r'[A-Za-z0-9._!-]+')
 _IN_USE = re.compile(r'\[([a-z0-9-]+)\]')
 #: {type in statfs(2), as FileStore tells it: file system}.
-_FILE_SYSTEMS = {'0x58465342': 'xfs', '0x9123683e': 'btrfs',
-                 '0xef53': 'ext4', '0x2fc12fc1': 'zfs'}
+_FILE_SYSTEMS = {
+    '0x58465342': 'xfs',
+    '0x9123683e': 'btrfs',
+    '0xef53': 'ext4',
+    '0x2fc12fc1': 'zfs',
+}
 
 
-def observe(session: ceph_session.Session, *,
-            host: str | None = None, sys_block: pathlib.Path = SYS_BLOCK,
-            ) -> dict[int, osd_requirements.Facts]:
+def observe(
+    session: ceph_session.Session,
+    *,
+    host: str | None = None,
+    sys_block: pathlib.Path = SYS_BLOCK,
+) -> dict[int, osd_requirements.Facts]:
     """What each OSD of a cluster is.
 
     :param host: name of this host, of whose OSDs the I/O scheduler is read;
@@ -38,14 +45,18 @@ def observe(session: ceph_session.Session, *,
     """
     here = platform.node() if host is None else host
     tree = session.command('osd tree')
-    up = {node['id'] for node in (*tree['nodes'], *tree.get('stray', ()))
-          if node.get('status') == 'up'}
+    up = {
+        node['id']
+        for node in (*tree['nodes'], *tree.get('stray', ()))
+        if node.get('status') == 'up'
+    }
     found = {}
     for metadata in session.command('osd metadata'):
         facts = parse(metadata, is_up=metadata['id'] in up)
         if facts.is_up and facts.host == here:
             facts = dataclasses.replace(
-                facts, schedulers=schedulers(facts.disks, sys_block))
+                facts, schedulers=schedulers(facts.disks, sys_block)
+            )
         found[metadata['id']] = facts
     return found
 
@@ -58,15 +69,23 @@ def parse(metadata: dict, *, is_up: bool) -> osd_requirements.Facts:
     """
     store = metadata.get('osd_objectstore')
     return osd_requirements.Facts(
-        is_up=is_up, host=metadata.get('hostname'), object_store=store,
-        rotational=_flag(metadata.get('bluestore_bdev_rotational',
-                                      metadata.get('rotational'))),
+        is_up=is_up,
+        host=metadata.get('hostname'),
+        object_store=store,
+        rotational=_flag(
+            metadata.get(
+                'bluestore_bdev_rotational', metadata.get('rotational')
+            )
+        ),
         file_system=_file_system(metadata.get('filestore_f_type')),
-        disks=_disks_of_data(metadata), parts=_parts(metadata))
+        disks=_disks_of_data(metadata),
+        parts=_parts(metadata),
+    )
 
 
-def schedulers(disks: collections.abc.Iterable[str],
-               sys_block: pathlib.Path) -> dict[str, str]:
+def schedulers(
+    disks: collections.abc.Iterable[str], sys_block: pathlib.Path
+) -> dict[str, str]:
     """{disk: the I/O scheduler that it uses}, of those that can be read.
 
     :param disks: kernel names of disks of this host.
@@ -95,16 +114,18 @@ def _file_system(f_type: str | None) -> str | None:
 
 def _disks(text: str | None) -> frozenset[str]:
     """Kernel names; LVM and partitions were resolved by Ceph."""
-    return frozenset(name for name in (text or '').split(',')
-                     if _DISK.fullmatch(name))
+    return frozenset(
+        name for name in (text or '').split(',') if _DISK.fullmatch(name)
+    )
 
 
 def _disks_of_data(metadata: dict) -> frozenset[str]:
     if 'bluestore_bdev_devices' in metadata:
         return _disks(metadata['bluestore_bdev_devices'])
     # FileStore; `devices` has the disk of the journal, too.
-    return (_disk_of_node(metadata.get('backend_filestore_dev_node'))
-            or _disks(metadata.get('devices')))
+    return _disk_of_node(metadata.get('backend_filestore_dev_node')) or _disks(
+        metadata.get('devices')
+    )
 
 
 def _disk_of_node(node: str | None) -> frozenset[str]:
@@ -117,15 +138,25 @@ def _disk_of_node(node: str | None) -> frozenset[str]:
 
 def _parts(metadata: dict) -> dict[str, osd_requirements.Part] | None:
     if metadata.get('osd_objectstore') == 'filestore':
-        return {'journal': osd_requirements.Part(
-            disks=_disk_of_node(
-                metadata.get('backend_filestore_journal_dev_node')),
-            rotational=_flag(metadata.get('journal_rotational')))}
-    dedicated = {name: _flag(metadata.get(f'bluefs_dedicated_{name}'))
-                 for name in ('db', 'wal')}
+        return {
+            'journal': osd_requirements.Part(
+                disks=_disk_of_node(
+                    metadata.get('backend_filestore_journal_dev_node')
+                ),
+                rotational=_flag(metadata.get('journal_rotational')),
+            )
+        }
+    dedicated = {
+        name: _flag(metadata.get(f'bluefs_dedicated_{name}'))
+        for name in ('db', 'wal')
+    }
     if None in dedicated.values():
         return None
-    return {name: osd_requirements.Part(
-        disks=_disks(metadata.get(f'bluefs_{name}_devices')),
-        rotational=_flag(metadata.get(f'bluefs_{name}_rotational')))
-        for name, is_so in dedicated.items() if is_so}
+    return {
+        name: osd_requirements.Part(
+            disks=_disks(metadata.get(f'bluefs_{name}_devices')),
+            rotational=_flag(metadata.get(f'bluefs_{name}_rotational')),
+        )
+        for name, is_so in dedicated.items()
+        if is_so
+    }

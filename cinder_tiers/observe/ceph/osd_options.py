@@ -21,8 +21,10 @@ _LOCAL = {'cmdline', 'env', 'file'}
 _NO_OPTION = (errno.ENOENT, errno.EINVAL)
 
 
-def observe(session: ceph_session.Session, catalog: catalogs.Catalog,
-            ) -> dict[str, dict]:
+def observe(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+) -> dict[str, dict]:
     """Options of OSDs, as far as the catalog declares any.
 
     :returns: `class_options`, `host_options`, `told_options` and
@@ -34,26 +36,44 @@ def observe(session: ceph_session.Session, catalog: catalogs.Catalog,
     for tier in catalog.tiers_of(cluster.name):
         if tier.rbd and tier.rbd.osd_options:
             of_classes.setdefault(tier.rbd.device_class, set()).update(
-                tier.rbd.osd_options)
-    of_hosts = {host: set(options)
-                for host, options in cluster.host_osd_options.items()}
-    schemas = schemas_of(session, set().union(*of_classes.values(),
-                                              *of_hosts.values()))
+                tier.rbd.osd_options
+            )
+    of_hosts = {
+        host: set(options)
+        for host, options in cluster.host_osd_options.items()
+    }
+    schemas = schemas_of(
+        session, set().union(*of_classes.values(), *of_hosts.values())
+    )
 
-    def seen(mask: str, declared: dict[str, set[str]],
-             ) -> dict[str, state.OsdOptions]:
-        return {name: in_effect(session, mask, name, {
-            option: schemas[option] for option in options & schemas.keys()})
-            for name, options in declared.items()}
+    def seen(
+        mask: str,
+        declared: dict[str, set[str]],
+    ) -> dict[str, state.OsdOptions]:
+        return {
+            name: in_effect(
+                session,
+                mask,
+                name,
+                {
+                    option: schemas[option]
+                    for option in options & schemas.keys()
+                },
+            )
+            for name, options in declared.items()
+        }
 
-    return {'option_schemas': schemas,
-            'told_options': told_options(session) if schemas else {},
-            'class_options': seen(osd_options.CLASS, of_classes),
-            'host_options': seen(osd_options.HOST, of_hosts)}
+    return {
+        'option_schemas': schemas,
+        'told_options': told_options(session) if schemas else {},
+        'class_options': seen(osd_options.CLASS, of_classes),
+        'host_options': seen(osd_options.HOST, of_hosts),
+    }
 
 
-def told(session: ceph_session.Session, mask: str,
-         name: str) -> state.OsdOptions:
+def told(
+    session: ceph_session.Session, mask: str, name: str
+) -> state.OsdOptions:
     """The options that the monitors have for a device class or host.
 
     :param mask: class or host.
@@ -61,9 +81,11 @@ def told(session: ceph_session.Session, mask: str,
     :returns: their values in effect, not those of the monitors.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
-    names = {entry['name'] for entry in session.command('config dump')
-             if entry['section'] == 'osd'
-             and entry['mask'] == f'{mask}:{name}'}
+    names = {
+        entry['name']
+        for entry in session.command('config dump')
+        if entry['section'] == 'osd' and entry['mask'] == f'{mask}:{name}'
+    }
     return in_effect(session, mask, name, schemas_of(session, names))
 
 
@@ -80,8 +102,9 @@ def told_options(session: ceph_session.Session) -> dict[str, dict[str, str]]:
     return found
 
 
-def schemas_of(session: ceph_session.Session,
-               names: set[str]) -> dict[str, osd_options.Schema]:
+def schemas_of(
+    session: ceph_session.Session, names: set[str]
+) -> dict[str, osd_options.Schema]:
     """{option: schema} of the options that the cluster knows.
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
@@ -104,15 +127,23 @@ def parse_schema(told: dict) -> osd_options.Schema:
     if default in ('', None):
         default = told['default']
     return osd_options.Schema(
-        name=told['name'], kind=told['type'],
+        name=told['name'],
+        kind=told['type'],
         words=tuple(told.get('enum_values', ())),
-        default=_text(default), at_runtime=(
+        default=_text(default),
+        at_runtime=(
             told['can_update_at_runtime']
-            and told['name'] not in osd_options.READ_AT_START))
+            and told['name'] not in osd_options.READ_AT_START
+        ),
+    )
 
 
-def in_effect(session: ceph_session.Session, mask: str, name: str,
-              schemas: dict[str, osd_options.Schema]) -> state.OsdOptions:
+def in_effect(
+    session: ceph_session.Session,
+    mask: str,
+    name: str,
+    schemas: dict[str, osd_options.Schema],
+) -> state.OsdOptions:
     """Options as the running OSDs of a device class or host use them.
 
     :param mask: class or host.
@@ -135,29 +166,46 @@ def in_effect(session: ceph_session.Session, mask: str, name: str,
     if not diffs:
         raise errors.Unreachable(
             f'no OSD of {mask} {name} of Ceph cluster '
-            f'{session.cluster.name!r} answers; see "ceph osd tree"')
+            f'{session.cluster.name!r} answers; see "ceph osd tree"'
+        )
     queue = schemas_of(session, {_OP_QUEUE})[_OP_QUEUE].default
-    dumped = ([] if all(schema.at_runtime for schema in schemas.values())
-              else session.command('config dump'))
+    dumped = (
+        []
+        if all(schema.at_runtime for schema in schemas.values())
+        else session.command('config dump')
+    )
     values, reasons, after_restart = {}, {}, {}
     for option, schema in schemas.items():
         now = {osd_id: _value(schema, diff) for osd_id, diff in diffs.items()}
         reasons[option] = _reason(option, diffs, queue)
         if not schema.at_runtime:
-            later = {osd_id: _at_start(schema, diff, dumped, osd_id)
-                     for osd_id, diff in diffs.items()}
+            later = {
+                osd_id: _at_start(schema, diff, dumped, osd_id)
+                for osd_id, diff in diffs.items()
+            }
             if option in osd_options.READ_AT_START:
                 now = later
             if later != now:
                 after_restart[option] = osd_options.shown(later)
-            free = {osd_id: value for osd_id, value in now.items()
-                    if not _LOCAL & diffs[osd_id].get(option, {}).keys()}
-            reasons[option] = _reason_at_start(
-                schema, free, later, f'{mask}:{name}', dumped,
-            ) or reasons[option]
+            free = {
+                osd_id: value
+                for osd_id, value in now.items()
+                if not _LOCAL & diffs[osd_id].get(option, {}).keys()
+            }
+            reasons[option] = (
+                _reason_at_start(
+                    schema,
+                    free,
+                    later,
+                    f'{mask}:{name}',
+                    dumped,
+                )
+                or reasons[option]
+            )
         values[option] = osd_options.shown(now)
-    return state.OsdOptions(name=name, values=values, reasons=reasons,
-                            after_restart=after_restart)
+    return state.OsdOptions(
+        name=name, values=values, reasons=reasons, after_restart=after_restart
+    )
 
 
 def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
@@ -174,12 +222,14 @@ def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
 
 def _value(schema: osd_options.Schema, diff: dict) -> str:
     layers = diff.get(schema.name)
-    return _normal(schema,
-                   schema.default if layers is None else layers['final'])
+    return _normal(
+        schema, schema.default if layers is None else layers['final']
+    )
 
 
-def _at_start(schema: osd_options.Schema, diff: dict, dumped: list[dict],
-              osd_id: int) -> str:
+def _at_start(
+    schema: osd_options.Schema, diff: dict, dumped: list[dict], osd_id: int
+) -> str:
     """The value that an OSD will have when it is started again.
 
     The monitors do not know the class and the host of what asks them at its
@@ -192,17 +242,24 @@ def _at_start(schema: osd_options.Schema, diff: dict, dumped: list[dict],
     for layer in ('cmdline', 'env', 'file'):  # the strongest first
         if layer in layers:
             return _normal(schema, layers[layer])
-    stored = {entry['section']: entry['value'] for entry in dumped
-              if entry['name'] == schema.name and not entry['mask']}
+    stored = {
+        entry['section']: entry['value']
+        for entry in dumped
+        if entry['name'] == schema.name and not entry['mask']
+    }
     for section in (f'osd.{osd_id}', 'osd', 'global'):
         if section in stored:
             return _normal(schema, stored[section])
     return _normal(schema, schema.default)
 
 
-def _reason_at_start(schema: osd_options.Schema, now: dict[int, str],
-                     later: dict[int, str], mask: str, dumped: list[dict],
-                     ) -> str:
+def _reason_at_start(
+    schema: osd_options.Schema,
+    now: dict[int, str],
+    later: dict[int, str],
+    mask: str,
+    dumped: list[dict],
+) -> str:
     """Why OSDs do not use an option that counts from their start.
 
     :param now: {OSD id: value in use}, of those without a value of their
@@ -213,13 +270,17 @@ def _reason_at_start(schema: osd_options.Schema, now: dict[int, str],
     late = [osd_id for osd_id in now if later[osd_id] != now[osd_id]]
     if late:
         return osd_options.restart_reason(late)
-    told = {_normal(schema, entry['value']) for entry in dumped
-            if (entry['section'], entry['mask'], entry['name'])
-            == ('osd', mask, schema.name)}
+    told = {
+        _normal(schema, entry['value'])
+        for entry in dumped
+        if (entry['section'], entry['mask'], entry['name'])
+        == ('osd', mask, schema.name)
+    }
     return ''.join(
         osd_options.start_reason(schema.name, value, unmoved)
-        for value in told if (unmoved := [
-            osd_id for osd_id in now if now[osd_id] != value]))
+        for value in told
+        if (unmoved := [osd_id for osd_id in now if now[osd_id] != value])
+    )
 
 
 def _normal(schema: osd_options.Schema, value: object) -> str:
@@ -237,8 +298,11 @@ def _reason(name: str, diffs: dict[int, dict], default_queue: str) -> str:
     """
     seen = []
     for _, diff in sorted(diffs.items()):
-        layers = {layer: value for layer, value in diff.get(name, {}).items()
-                  if layer not in ('default', 'final')}
+        layers = {
+            layer: value
+            for layer, value in diff.get(name, {}).items()
+            if layer not in ('default', 'final')
+        }
         seen.append((len(layers), layers, diff))
     _, layers, diff = max(seen, key=lambda one: one[0])
     queue = _text(diff.get(_OP_QUEUE, {}).get('final', default_queue))

@@ -33,13 +33,19 @@ def observe(session: ceph_session.Session) -> usage.Usage:
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
-    return parse(df=session.command('df', detail='detail'),
-                 osd_df=session.command('osd df'),
-                 osd_dump=session.command('osd dump'))
+    return parse(
+        df=session.command('df', detail='detail'),
+        osd_df=session.command('osd df'),
+        osd_dump=session.command('osd dump'),
+    )
 
 
-def parse(*, df: collections.abc.Mapping, osd_df: collections.abc.Mapping,
-          osd_dump: collections.abc.Mapping) -> usage.Usage:
+def parse(
+    *,
+    df: collections.abc.Mapping,
+    osd_df: collections.abc.Mapping,
+    osd_dump: collections.abc.Mapping,
+) -> usage.Usage:
     """The answers of three commands as one value.
 
     :param df: of `df detail`.
@@ -47,17 +53,24 @@ def parse(*, df: collections.abc.Mapping, osd_df: collections.abc.Mapping,
     :param osd_dump: of `osd dump`.
     """
     return usage.Usage(
-        pools={pool['name']: usage.PoolUsage(
-            stored_bytes=pool['stats']['stored'],
-            objects=pool['stats']['objects'],
-            used_bytes=pool['stats']['bytes_used'],
-            max_avail_bytes=pool['stats']['max_avail'])
-            for pool in df['pools']},
-        osds={node['id']: usage.OsdUsage(
-            total_bytes=node['kb'] * 1024,
-            used_bytes=node['kb_used'] * 1024)
+        pools={
+            pool['name']: usage.PoolUsage(
+                stored_bytes=pool['stats']['stored'],
+                objects=pool['stats']['objects'],
+                used_bytes=pool['stats']['bytes_used'],
+                max_avail_bytes=pool['stats']['max_avail'],
+            )
+            for pool in df['pools']
+        },
+        osds={
+            node['id']: usage.OsdUsage(
+                total_bytes=node['kb'] * 1024,
+                used_bytes=node['kb_used'] * 1024,
+            )
             for node in (*osd_df['nodes'], *osd_df['stray'])
-            if node['type'] == 'osd'},
+            if node['type'] == 'osd'
+        },
         nearfull_ratio=round(osd_dump['nearfull_ratio'], _DIGITS),
         backfillfull_ratio=round(osd_dump['backfillfull_ratio'], _DIGITS),
-        full_ratio=round(osd_dump['full_ratio'], _DIGITS))
+        full_ratio=round(osd_dump['full_ratio'], _DIGITS),
+    )

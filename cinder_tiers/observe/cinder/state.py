@@ -22,15 +22,20 @@ from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.domain.state import type_succession as superseded_types
 
 #: What openstacksdk raises when a service is absent or refuses.
-API_ERRORS = (openstack.exceptions.SDKException,
-              keystoneauth1.exceptions.ClientException)
+API_ERRORS = (
+    openstack.exceptions.SDKException,
+    keystoneauth1.exceptions.ClientException,
+)
 #: In place of an id that Cinder's policy withholds.
 _HIDDEN = ''
 
 
-def observe(connection: openstack.connection.Connection, *,
-            named: collections.abc.Container[str] = (),
-            access_of_all: bool = False) -> state.CinderState:
+def observe(
+    connection: openstack.connection.Connection,
+    *,
+    named: collections.abc.Container[str] = (),
+    access_of_all: bool = False,
+) -> state.CinderState:
     """All volume types, private ones included, QoS specs and quotas.
 
     Two calls for each page of types, one for each page of QoS specs, and one
@@ -42,16 +47,19 @@ def observe(connection: openstack.connection.Connection, *,
         neither ours nor named are read, too.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    types = _volume_types(connection, named=named,
-                          access_of_all=access_of_all)
-    return state.CinderState(volume_types=types,
-                             qos_specs=_qos_specs(connection),
-                             quotas=_quotas(connection, types))
+    types = _volume_types(connection, named=named, access_of_all=access_of_all)
+    return state.CinderState(
+        volume_types=types,
+        qos_specs=_qos_specs(connection),
+        quotas=_quotas(connection, types),
+    )
 
 
-def with_use(connection: openstack.connection.Connection,
-             found: state.CinderState,
-             names: collections.abc.Iterable[str]) -> state.CinderState:
+def with_use(
+    connection: openstack.connection.Connection,
+    found: state.CinderState,
+    names: collections.abc.Iterable[str],
+) -> state.CinderState:
     """The same state, and of some volume types whether they have volumes.
 
     :param connection: of an administrator.
@@ -67,12 +75,15 @@ def with_use(connection: openstack.connection.Connection,
     for one in rows:
         if one.name in wanted & types.keys():
             types[one.name] = dataclasses.replace(
-                types[one.name], has_volumes=_has_volumes(connection, one))
+                types[one.name], has_volumes=_has_volumes(connection, one)
+            )
     return dataclasses.replace(found, volume_types=types)
 
 
-def read(connection: openstack.connection.Connection, key: actions.Key,
-         ) -> state.VolumeType | state.QosSpec | state.TypeQuota | None:
+def read(
+    connection: openstack.connection.Connection,
+    key: actions.Key,
+) -> state.VolumeType | state.QosSpec | state.TypeQuota | None:
     """One object as it is in effect.
 
     :param connection: of an administrator.
@@ -84,8 +95,9 @@ def read(connection: openstack.connection.Connection, key: actions.Key,
         return _qos_specs(connection, only=key.name).get(key.name)
     if key.kind is actions.Kind.TYPE_QUOTA:
         return _quotas(connection, [key.name])[key.name]
-    return _volume_types(connection, only=key.name,
-                         named=(key.name,)).get(key.name)
+    return _volume_types(connection, only=key.name, named=(key.name,)).get(
+        key.name
+    )
 
 
 @contextlib.contextmanager
@@ -96,38 +108,50 @@ def _asking(what: str) -> collections.abc.Iterator[None]:
     except API_ERRORS as error:
         raise errors.Unreachable(
             f'Cinder did not {what}: {error}; the user must be an '
-            f'administrator of block storage') from error
+            f'administrator of block storage'
+        ) from error
 
 
-def _volume_types(connection: openstack.connection.Connection, *,
-                  only: str | None = None,
-                  named: collections.abc.Container[str],
-                  access_of_all: bool = False,
-                  ) -> dict[str, state.VolumeType]:
+def _volume_types(
+    connection: openstack.connection.Connection,
+    *,
+    only: str | None = None,
+    named: collections.abc.Container[str],
+    access_of_all: bool = False,
+) -> dict[str, state.VolumeType]:
     # Listed even for one: a look-up by name would take a name for an id.
     with _asking('list volume types'):
         found = {
             one.name: one
             for one in connection.block_storage.types(is_public='None')
-            if only in (None, one.name)}
+            if only in (None, one.name)
+        }
     types = {name: parse_volume_type(one) for name, one in found.items()}
     for name, volume_type in types.items():
         if not volume_type.is_public and (
-                volume_type.is_ours or name in named or access_of_all):
+            volume_type.is_ours or name in named or access_of_all
+        ):
             with _asking(f'list who may use volume type {name}'):
                 rows = connection.block_storage.get_type_access(found[name])
             types[name] = dataclasses.replace(
                 volume_type,
-                projects=frozenset(row['project_id'] for row in rows))
+                projects=frozenset(row['project_id'] for row in rows),
+            )
     return types
 
 
-def _has_volumes(connection: openstack.connection.Connection,
-                 resource: object) -> bool:
+def _has_volumes(
+    connection: openstack.connection.Connection, resource: object
+) -> bool:
     with _asking(f'list volumes of volume type {resource.name}'):
-        answer = connection.block_storage.get('/volumes', params={
-            'all_tenants': 'True', 'volume_type_id': resource.id,
-            'limit': '1'})
+        answer = connection.block_storage.get(
+            '/volumes',
+            params={
+                'all_tenants': 'True',
+                'volume_type_id': resource.id,
+                'limit': '1',
+            },
+        )
         openstack.exceptions.raise_from_response(answer)
         return bool(answer.json()['volumes'])
 
@@ -135,9 +159,11 @@ def _has_volumes(connection: openstack.connection.Connection,
 def parse_volume_type(resource: object) -> state.VolumeType:
     """A volume type from the resource of openstacksdk, without projects."""
     return state.VolumeType(
-        name=resource.name, description=resource.description or '',
+        name=resource.name,
+        description=resource.description or '',
         is_public=bool(resource.is_public),
-        extra_specs=dict(resource.extra_specs or {}))
+        extra_specs=dict(resource.extra_specs or {}),
+    )
 
 
 class _TypeWithQos(volume_type_resource.Type):
@@ -147,37 +173,51 @@ class _TypeWithQos(volume_type_resource.Type):
     qos_specs_id = resources.Body('qos_specs_id', default=_HIDDEN)
 
 
-def _qos_specs(connection: openstack.connection.Connection, *,
-               only: str | None = None) -> dict[str, state.QosSpec]:
+def _qos_specs(
+    connection: openstack.connection.Connection, *, only: str | None = None
+) -> dict[str, state.QosSpec]:
     having: dict[str, set[str]] = collections.defaultdict(set)
     with _asking('list QoS specs'):
         specs = list(connection.block_storage.qos_specs())
         # One list of types, in place of a call for each QoS spec.
-        for one in _TypeWithQos.list(connection.block_storage,
-                                     is_public='None'):
+        for one in _TypeWithQos.list(
+            connection.block_storage, is_public='None'
+        ):
             # The others have it because the type of a tier had or has it.
             if superseded_types.owner_of(one.name) == one.name:
                 having[one.qos_specs_id].add(one.name)
     if _HIDDEN in having:
         raise errors.Unreachable(
             'Cinder does not show which QoS spec a volume type has; its '
-            'policy volume_extension:access_types_qos_specs_id must allow it')
+            'policy volume_extension:access_types_qos_specs_id must allow it'
+        )
     return {
         one.name: state.QosSpec(
-            name=one.name, consumer=one.consumer or '',
+            name=one.name,
+            consumer=one.consumer or '',
             specs=dict(one.specs or {}),
-            volume_types=frozenset(having[one.id]))
-        for one in specs if only in (None, one.name)}
+            volume_types=frozenset(having[one.id]),
+        )
+        for one in specs
+        if only in (None, one.name)
+    }
 
 
-def _quotas(connection: openstack.connection.Connection,
-            types: collections.abc.Iterable[str],
-            ) -> dict[str, state.TypeQuota]:
+def _quotas(
+    connection: openstack.connection.Connection,
+    types: collections.abc.Iterable[str],
+) -> dict[str, state.TypeQuota]:
     with _asking('show the default quotas'):
         answer = connection.block_storage.get('/os-quota-class-sets/default')
         openstack.exceptions.raise_from_response(answer)
         found = answer.json()['quota_class_set']
-    return {name: state.TypeQuota(name=name, **{
-        field: found.get(f'{resource}_{name}', state.UNLIMITED)
-        for field, resource in state.QUOTA_RESOURCES.items()})
-        for name in types}
+    return {
+        name: state.TypeQuota(
+            name=name,
+            **{
+                field: found.get(f'{resource}_{name}', state.UNLIMITED)
+                for field, resource in state.QUOTA_RESOURCES.items()
+            },
+        )
+        for name in types
+    }

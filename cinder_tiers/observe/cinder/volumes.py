@@ -27,9 +27,12 @@ PAGE = 1000
 _RBD_PREFIX = 'volume-'
 
 
-def volumes(connection: openstack.connection.Connection,
-            known: facts.Facts, *, page: int = PAGE,
-            ) -> collections.abc.Iterator[facts.KnownVolume]:
+def volumes(
+    connection: openstack.connection.Connection,
+    known: facts.Facts,
+    *,
+    page: int = PAGE,
+) -> collections.abc.Iterator[facts.KnownVolume]:
     """The volumes of all projects, newest first.
 
     :param connection: of an administrator; Cinder shows others their own.
@@ -38,10 +41,13 @@ def volumes(connection: openstack.connection.Connection,
     :raises errors.Unreachable: Cinder does not answer, or the last volume of
         a page was deleted before the next was asked for.
     """
-    with placement.asking('Cinder did not list all volumes; run the audit '
-                          'again if one was deleted meanwhile'):
+    with placement.asking(
+        'Cinder did not list all volumes; run the audit '
+        'again if one was deleted meanwhile'
+    ):
         for found in connection.block_storage.volumes(
-                details=True, all_projects=True, limit=page):
+            details=True, all_projects=True, limit=page
+        ):
             yield placement.parse_volume(found, known)
 
 
@@ -52,8 +58,9 @@ class Images:
     :param page: how many to ask for at a time.
     """
 
-    def __init__(self, connection: openstack.connection.Connection, *,
-                 page: int = PAGE) -> None:
+    def __init__(
+        self, connection: openstack.connection.Connection, *, page: int = PAGE
+    ) -> None:
         self._connection = connection
         self._page = page
         self._found: dict[str, facts.KnownImage] | audit.Unread | None = None
@@ -74,15 +81,19 @@ class Images:
     def _list(self) -> dict[str, facts.KnownImage]:
         with placement.asking('Glance did not list images'):
             # A list is of hidden images, or of the others.
-            return {one.id: placement.parse_image(one)
-                    for is_hidden in (False, True)
-                    for one in self._connection.image.images(
-                        visibility='all', is_hidden=is_hidden,
-                        limit=self._page)}
+            return {
+                one.id: placement.parse_image(one)
+                for is_hidden in (False, True)
+                for one in self._connection.image.images(
+                    visibility='all', is_hidden=is_hidden, limit=self._page
+                )
+            }
 
 
-def residency(catalog: catalogs.Catalog, clusters: survey.Sessions,
-              ) -> audit_volumes.Residency:
+def residency(
+    catalog: catalogs.Catalog,
+    clusters: survey.Sessions,
+) -> audit_volumes.Residency:
     """Which volumes are copy-on-write clones of images.
 
     :param catalog: for the tiers and their clusters' pool of images.
@@ -93,18 +104,27 @@ def residency(catalog: catalogs.Catalog, clusters: survey.Sessions,
     for cluster in catalog.clusters_in_use:
         session = clusters[cluster.name]
         if cluster.images_pool and not isinstance(session, audit.Unread):
-            session = survey.attempt(lambda session=session: clones.update(
-                _clones(session)))
+            session = survey.attempt(
+                lambda session=session: clones.update(_clones(session))
+            )
         if cluster.images_pool:
             of_cluster[cluster.name] = (
-                session.reason if isinstance(session, audit.Unread) else '')
-    return audit_volumes.Residency(clones=clones, unread={
-        tier.name: of_cluster[tier.rbd.cluster] for tier in catalog.tiers
-        if tier.rbd and tier.rbd.cluster in of_cluster}, pools={
-        tier.name: tier.rbd.pool for tier in catalog.tiers if tier.rbd})
+                session.reason if isinstance(session, audit.Unread) else ''
+            )
+    return audit_volumes.Residency(
+        clones=clones,
+        unread={
+            tier.name: of_cluster[tier.rbd.cluster]
+            for tier in catalog.tiers
+            if tier.rbd and tier.rbd.cluster in of_cluster
+        },
+        pools={tier.name: tier.rbd.pool for tier in catalog.tiers if tier.rbd},
+    )
 
 
 def _clones(session: ceph_session.Session) -> dict[str, str]:
     pool = session.cluster.images_pool
-    return {clone.removeprefix(_RBD_PREFIX): f'{pool}/{image}'
-            for image, clone in session.clones(pool)}
+    return {
+        clone.removeprefix(_RBD_PREFIX): f'{pool}/{image}'
+        for image, clone in session.clones(pool)
+    }

@@ -223,7 +223,7 @@ def _show(name: str) -> dict[str, str]:
         text = answer('apt-cache', '--no-all-versions', 'show', name)
     except commands.CommandFailed as error:
         raise GuestImageError(
-            f"apt does not know the package {name} (the guest is made from "
+            f'apt does not know the package {name} (the guest is made from '
             f"Debian's packages for amd64); run apt-get update\n{error}"
         ) from error
     return stanza_fields(text)

@@ -55,7 +55,7 @@ class LatencyHistogram:
     each here.
     """
 
-    __slots__ = ("_counts", "_latencies_ns")
+    __slots__ = ('_counts', '_latencies_ns')
 
     def __init__(self, *, bins: Iterable[tuple[int, int]]) -> None:
         """Take in buckets.
@@ -66,29 +66,37 @@ class LatencyHistogram:
             64 bits
         """
         pairs = list(bins)
-        self._keep([ns for ns, _count in pairs],
-                   [count for _ns, count in pairs])
+        self._keep(
+            [ns for ns, _count in pairs], [count for _ns, count in pairs]
+        )
 
-    def _keep(self, latencies_ns: Iterable[int], counts: Iterable[int]
-              ) -> None:
-        """Check and keep; no loops in Python, they would be most of a merge.
-        """
+    def _keep(
+        self, latencies_ns: Iterable[int], counts: Iterable[int]
+    ) -> None:
+        """Check and keep. A loop in Python would be most of a merge."""
         found = list(latencies_ns)
-        if sorted(found) != found or len(set(found)) != len(found) or (
-                found and found[0] < 0):
-            raise ValueError("expected buckets of at least 0 ns in ascending"
-                             " order, each once")
+        if (
+            sorted(found) != found
+            or len(set(found)) != len(found)
+            or (found and found[0] < 0)
+        ):
+            raise ValueError(
+                'expected buckets of at least 0 ns in ascending'
+                ' order, each once'
+            )
         # The numbers of buckets are few and shared by all histograms (see
         # fio_buckets), those of completions are not.
         self._latencies_ns = tuple(found)
         try:
-            self._counts = array("Q", counts)
+            self._counts = array('Q', counts)
         except OverflowError as error:
-            raise ValueError(f"expected counts of at least 0 and less than"
-                             f" 2^64: {error}") from error
+            raise ValueError(
+                f'expected counts of at least 0 and less than 2^64: {error}'
+            ) from error
         if found and not min(self._counts):
-            raise ValueError("a bucket holds 0 completions: expected at"
-                             " least 1")
+            raise ValueError(
+                'a bucket holds 0 completions: expected at least 1'
+            )
 
     @property
     def bins(self) -> tuple[tuple[int, int], ...]:
@@ -99,14 +107,16 @@ class LatencyHistogram:
         """Same buckets with the same counts."""
         if not isinstance(other, LatencyHistogram):
             return NotImplemented
-        return (self._latencies_ns == other._latencies_ns
-                and self._counts == other._counts)
+        return (
+            self._latencies_ns == other._latencies_ns
+            and self._counts == other._counts
+        )
 
     def __hash__(self) -> int:
         return hash(self.bins)
 
     def __repr__(self) -> str:
-        return f"LatencyHistogram(bins={self.bins})"
+        return f'LatencyHistogram(bins={self.bins})'
 
     @property
     def count(self) -> int:
@@ -131,23 +141,26 @@ class LatencyHistogram:
         """
         if not 0 < percent <= 100:
             raise ValueError(
-                f"percentile {percent} asked for: expected 0 < p <= 100")
+                f'percentile {percent} asked for: expected 0 < p <= 100'
+            )
         if not self._counts:
-            raise ValueError("an empty histogram has no percentiles")
+            raise ValueError('an empty histogram has no percentiles')
         # Rationals, since 0.999 * N in floating point can fall on the wrong
         # side of an integer; fio uses long double for the same reason.
         wanted = Fraction(percent) / 100 * self.count
         seen = 0
-        for latency_ns, count in zip(self._latencies_ns, self._counts,
-                                     strict=True):
+        for latency_ns, count in zip(
+            self._latencies_ns, self._counts, strict=True
+        ):
             seen += count
             if seen >= wanted:
                 return latency_ns
-        raise AssertionError("percent <= 100 is always reached")
+        raise AssertionError('percent <= 100 is always reached')
 
 
-def from_columns(latencies_ns: Iterable[int], counts: Iterable[int]
-                 ) -> LatencyHistogram:
+def from_columns(
+    latencies_ns: Iterable[int], counts: Iterable[int]
+) -> LatencyHistogram:
     """Make a histogram of buckets and, in the same order, their counts.
 
     :param latencies_ns: ascending, each once
@@ -183,8 +196,12 @@ def merge(histograms: Iterable[LatencyHistogram]) -> LatencyHistogram:
     for histogram in histograms:
         # No bucket is there twice, so that all of one histogram can be added
         # in one go; as a loop in Python this takes twice as long.
-        so_far = map(counts.get, histogram._latencies_ns,
-                     itertools.repeat(0))
-        counts.update(zip(histogram._latencies_ns, map(
-            operator.add, so_far, histogram._counts), strict=True))
+        so_far = map(counts.get, histogram._latencies_ns, itertools.repeat(0))
+        counts.update(
+            zip(
+                histogram._latencies_ns,
+                map(operator.add, so_far, histogram._counts),
+                strict=True,
+            )
+        )
     return from_counts(counts)

@@ -20,11 +20,11 @@ from rally_scenarios.bench.stats import steadiness
 
 STEP_MS = 1000
 # Seconds x directions x processes: a day of 16 processes that read and write.
-_MAX_VALUES = 3 * 10 ** 6
+_MAX_VALUES = 3 * 10**6
 # fio's last second, and clocks that are not quite the same.
 _STEPS_OVER_RUNTIME = 5
-_MARK = b"\n@series\n"
-_LINE = re.compile(rb"([0-9]{1,15}), *([0-9]{1,12}), *([012])")
+_MARK = b'\n@series\n'
+_LINE = re.compile(rb'([0-9]{1,15}), *([0-9]{1,12}), *([012])')
 
 
 class LogError(ValueError):
@@ -46,8 +46,10 @@ def _components(log: bytes) -> list[list[tuple[int, float]]]:
             continue
         match = _LINE.fullmatch(line.strip())
         if match is None:
-            raise LogError(f"found {line[:40]!r}, expected the time, IOPS and"
-                           f" direction of a second")
+            raise LogError(
+                f'found {line[:40]!r}, expected the time, IOPS and'
+                f' direction of a second'
+            )
         begin_ms, direction = int(match[1]) - STEP_MS, match[3]
         series = current.get(direction)
         if series is None or begin_ms <= series[-1][0]:
@@ -68,8 +70,9 @@ def _told_steps(components, first_ms: int) -> int:
     return steps
 
 
-def _whole(first_ms: int, steps: int, runtime_ms: int, end_ms: int | None
-           ) -> tuple[int, int]:
+def _whole(
+    first_ms: int, steps: int, runtime_ms: int, end_ms: int | None
+) -> tuple[int, int]:
     """(beginning, number of seconds) with those in which nothing was done.
 
     All but the last second must be there.  What is missing was after the last
@@ -84,8 +87,9 @@ def _whole(first_ms: int, steps: int, runtime_ms: int, end_ms: int | None
     return first_ms - (missing - after) * STEP_MS, steps + missing
 
 
-def parse(log: bytes, *, runtime_ms: int, end_ms: int | None = None
-          ) -> tuple[tuple[int, float], ...]:
+def parse(
+    log: bytes, *, runtime_ms: int, end_ms: int | None = None
+) -> tuple[tuple[int, float], ...]:
     """IOPS of each second, all directions and processes together.
 
     :param log: lines as fio writes them, or none
@@ -99,15 +103,23 @@ def parse(log: bytes, *, runtime_ms: int, end_ms: int | None = None
     if not components:
         return ()
     first_ms = min(series[0][0] for series in components)
-    first_ms, steps = _whole(first_ms, _told_steps(components, first_ms),
-                             runtime_ms, end_ms)
+    first_ms, steps = _whole(
+        first_ms, _told_steps(components, first_ms), runtime_ms, end_ms
+    )
     # Before anything is made of them: few lines can claim a long time.
     if steps > runtime_ms // STEP_MS + _STEPS_OVER_RUNTIME:
-        raise LogError(f"values over {steps} s, but fio ran {runtime_ms} ms")
+        raise LogError(f'values over {steps} s, but fio ran {runtime_ms} ms')
     if steps * len(components) > _MAX_VALUES:
-        raise LogError(f"{steps} s of {len(components)} series, expected at"
-                       f" most {_MAX_VALUES} values")
+        raise LogError(
+            f'{steps} s of {len(components)} series, expected at'
+            f' most {_MAX_VALUES} values'
+        )
     starts_ms = range(first_ms, first_ms + steps * STEP_MS, STEP_MS)
-    sums = zip(*(steadiness.resample(series, starts_ms, STEP_MS)
-                 for series in components), strict=True)
+    sums = zip(
+        *(
+            steadiness.resample(series, starts_ms, STEP_MS)
+            for series in components
+        ),
+        strict=True,
+    )
     return tuple(zip(starts_ms, map(math.fsum, sums), strict=True))

@@ -17,11 +17,11 @@ import math
 
 from rally_scenarios.bench.fio import histogram
 
-_MAX_TEXT_BYTES = 4 * 1024 ** 2
+_MAX_TEXT_BYTES = 4 * 1024**2
 # Of any number, and of a count of I/Os: no guest gets there (a day at ten
 # million IOPS), and sums over a thousand guests and repeats still fit 64 bits.
-_MAX_NUMBER = 10 ** 15
-_MAX_IOS = 10 ** 12
+_MAX_NUMBER = 10**15
+_MAX_IOS = 10**12
 
 
 class ResultError(ValueError):
@@ -59,41 +59,46 @@ def _field(mapping, key, kinds, where):
     A whole number may have thousands of digits, too many for a float.
     """
     if not isinstance(mapping, dict):
-        raise ResultError(f"{where}: found {type(mapping).__name__},"
-                          f" expected an object")
+        raise ResultError(
+            f'{where}: found {type(mapping).__name__}, expected an object'
+        )
     value = mapping.get(key)
     if isinstance(value, bool) or not isinstance(value, kinds):
         raise ResultError(
-            f"{where}.{key}: found {str(value)[:40]!r}, expected"
-            f" {' or '.join(kind.__name__ for kind in kinds)}")
+            f'{where}.{key}: found {str(value)[:40]!r}, expected'
+            f' {" or ".join(kind.__name__ for kind in kinds)}'
+        )
     if isinstance(value, int | float) and not 0 <= value <= _MAX_NUMBER:
-        raise ResultError(f"{where}.{key}: found {str(value)[:40]}, expected"
-                          f" a finite number of at least 0 and at most"
-                          f" {_MAX_NUMBER:.0e}")
+        raise ResultError(
+            f'{where}.{key}: found {str(value)[:40]}, expected'
+            f' a finite number of at least 0 and at most'
+            f' {_MAX_NUMBER:.0e}'
+        )
     return value
 
 
 def _bins(clat, where) -> histogram.LatencyHistogram:
-    bins = _field(clat, "bins", (dict,), where)
+    bins = _field(clat, 'bins', (dict,), where)
     known = histogram.fio_buckets()
     counts = list(bins.values())
     if set(map(type, counts)) - {int}:
         for key in bins:
-            _field(bins, key, (int,), f"{where}.bins")
+            _field(bins, key, (int,), f'{where}.bins')
     try:
         latencies_ns = [known[key] for key in bins]
         if 0 in counts or sorted(latencies_ns) != latencies_ns:
-            return histogram.from_counts(dict(
-                zip(latencies_ns, counts, strict=True)))
+            return histogram.from_counts(
+                dict(zip(latencies_ns, counts, strict=True))
+            )
         # As fio prints them.
         return histogram.from_columns(latencies_ns, counts)
     except KeyError as error:
         raise ResultError(
-            f"{where}.bins: found bucket {error.args[0][:40]!r}, expected"
+            f'{where}.bins: found bucket {error.args[0][:40]!r}, expected'
             f" whole nanoseconds, the mean of one of fio's buckets"
         ) from error
     except ValueError as error:
-        raise ResultError(f"{where}.bins: {error}") from error
+        raise ResultError(f'{where}.bins: {error}') from error
 
 
 def _direction(job, name, in_flight):
@@ -103,59 +108,78 @@ def _direction(job, name, in_flight):
     total_ios differ where there was a ramp, by I/Os that were in flight when
     fio reset its counters: at most iodepth for each process (seen: 1).
     """
-    where = f"jobs[0].{name}"
-    side = _field(job, name, (dict,), "jobs[0]")
-    total_ios = _field(side, "total_ios", (int,), where)
-    clat = _field(side, "clat_ns", (dict,), where)
-    samples = _field(clat, "N", (int,), f"{where}.clat_ns")
+    where = f'jobs[0].{name}'
+    side = _field(job, name, (dict,), 'jobs[0]')
+    total_ios = _field(side, 'total_ios', (int,), where)
+    clat = _field(side, 'clat_ns', (dict,), where)
+    samples = _field(clat, 'N', (int,), f'{where}.clat_ns')
     if not total_ios and not samples:
         return None
     if max(total_ios, samples) > _MAX_IOS:
-        raise ResultError(f"{where}: {max(total_ios, samples)} I/Os, expected"
-                          f" at most {_MAX_IOS:.0e}")
-    bins = _bins(clat, f"{where}.clat_ns")
+        raise ResultError(
+            f'{where}: {max(total_ios, samples)} I/Os, expected'
+            f' at most {_MAX_IOS:.0e}'
+        )
+    bins = _bins(clat, f'{where}.clat_ns')
     if bins.count != samples:
         raise ResultError(
-            f"{where}.clat_ns.bins add up to {bins.count}, expected the"
-            f" {samples} of clat_ns.N")
+            f'{where}.clat_ns.bins add up to {bins.count}, expected the'
+            f' {samples} of clat_ns.N'
+        )
     if abs(samples - total_ios) > in_flight:
         raise ResultError(
-            f"{where}: {samples} latencies for {total_ios} I/Os, expected a"
-            f" difference of at most {in_flight}, what may be in"
-            f" flight")
-    runtime_ms = _field(side, "runtime", (int,), where)
-    iops = float(_field(side, "iops", (int, float), where))
+            f'{where}: {samples} latencies for {total_ios} I/Os, expected a'
+            f' difference of at most {in_flight}, what may be in'
+            f' flight'
+        )
+    runtime_ms = _field(side, 'runtime', (int,), where)
+    iops = float(_field(side, 'iops', (int, float), where))
     # fio prints iops = total_ios / runtime; runtime has 1 ms, so 1 % is ample
     # for all but the shortest runs.
     if runtime_ms >= 1000 and not math.isclose(
-            iops * runtime_ms / 1000, total_ios, rel_tol=0.01, abs_tol=1):
+        iops * runtime_ms / 1000, total_ios, rel_tol=0.01, abs_tol=1
+    ):
         raise ResultError(
-            f"{where}: {iops:.1f} IOPS in {runtime_ms} ms, but total_ios is"
-            f" {total_ios}")
-    return (iops, _field(side, "bw_bytes", (int,), where), total_ios,
-            runtime_ms, bins)
+            f'{where}: {iops:.1f} IOPS in {runtime_ms} ms, but total_ios is'
+            f' {total_ios}'
+        )
+    return (
+        iops,
+        _field(side, 'bw_bytes', (int,), where),
+        total_ios,
+        runtime_ms,
+        bins,
+    )
 
 
 def _document(text: bytes):
     if len(text) > _MAX_TEXT_BYTES:
-        raise ResultError(f"{len(text)} bytes of fio output, expected at most"
-                          f" {_MAX_TEXT_BYTES}")
+        raise ResultError(
+            f'{len(text)} bytes of fio output, expected at most'
+            f' {_MAX_TEXT_BYTES}'
+        )
     try:
-        return json.loads(text.decode("ascii"))
+        return json.loads(text.decode('ascii'))
     except (ValueError, RecursionError) as error:
-        raise ResultError(f"fio output is not JSON: {error}") from error
+        raise ResultError(f'fio output is not JSON: {error}') from error
 
 
 def _in_flight(job) -> int:
     """I/Os that all processes of the job may have in flight."""
-    options = _field(job, "job options", (dict,), "jobs[0]")
+    options = _field(job, 'job options', (dict,), 'jobs[0]')
     product = 1
-    for name in ("iodepth", "numjobs"):
-        value = options.get(name, "1")
-        if not (isinstance(value, str) and value.isascii()
-                and value.isdigit() and len(value) <= 5):
-            raise ResultError(f"jobs[0].job options.{name}: found"
-                              f" {str(value)[:40]!r}, expected a number")
+    for name in ('iodepth', 'numjobs'):
+        value = options.get(name, '1')
+        if not (
+            isinstance(value, str)
+            and value.isascii()
+            and value.isdigit()
+            and len(value) <= 5
+        ):
+            raise ResultError(
+                f'jobs[0].job options.{name}: found'
+                f' {str(value)[:40]!r}, expected a number'
+            )
         product *= int(value)
     return product
 
@@ -170,31 +194,41 @@ def parse(text: bytes, *, jobname: str) -> FioResult:
         other
     """
     document = _document(text)
-    version = _field(document, "fio version", (str,), "fio output")
-    jobs = _field(document, "jobs", (list,), "fio output")
+    version = _field(document, 'fio version', (str,), 'fio output')
+    jobs = _field(document, 'jobs', (list,), 'fio output')
     if len(jobs) != 1:
-        raise ResultError(f"fio output has {len(jobs)} jobs, expected 1")
+        raise ResultError(f'fio output has {len(jobs)} jobs, expected 1')
     job = jobs[0]
-    found_name = _field(job, "jobname", (str,), "jobs[0]")
+    found_name = _field(job, 'jobname', (str,), 'jobs[0]')
     if found_name != jobname:
-        raise ResultError(f"fio ran job {found_name[:40]!r}, expected"
-                          f" {jobname!r}")
-    error = _field(job, "error", (int,), "jobs[0]")
+        raise ResultError(
+            f'fio ran job {found_name[:40]!r}, expected {jobname!r}'
+        )
+    error = _field(job, 'error', (int,), 'jobs[0]')
     if error:
-        raise ResultError(f"fio job {jobname!r} ended with error {error}")
+        raise ResultError(f'fio job {jobname!r} ended with error {error}')
     in_flight = _in_flight(job)
-    sides = [side for side in (_direction(job, name, in_flight)
-                               for name in ("read", "write"))
-             if side is not None]
+    sides = [
+        side
+        for side in (
+            _direction(job, name, in_flight) for name in ('read', 'write')
+        )
+        if side is not None
+    ]
     if not sides:
-        raise ResultError(f"fio job {jobname!r} did no I/O")
+        raise ResultError(f'fio job {jobname!r} did no I/O')
     iops, bw_bytes, total_ios, runtimes_ms, bins = zip(*sides, strict=True)
     if not any(side.count for side in bins):
-        raise ResultError(f"fio job {jobname!r} has no latency of an I/O")
+        raise ResultError(f'fio job {jobname!r} has no latency of an I/O')
     return FioResult(
-        jobname=found_name, fio_version=version[:40], iops=sum(iops),
-        bw_bytes=sum(bw_bytes), total_ios=sum(total_ios),
+        jobname=found_name,
+        fio_version=version[:40],
+        iops=sum(iops),
+        bw_bytes=sum(bw_bytes),
+        total_ios=sum(total_ios),
         runtime_ms=max(runtimes_ms),
-        timestamp_ms=_field(document, "timestamp_ms", (int,), "fio output")
-        if "timestamp_ms" in document else None,
-        clat=bins[0] if len(bins) == 1 else histogram.merge(bins))
+        timestamp_ms=_field(document, 'timestamp_ms', (int,), 'fio output')
+        if 'timestamp_ms' in document
+        else None,
+        clat=bins[0] if len(bins) == 1 else histogram.merge(bins),
+    )

@@ -14,18 +14,25 @@ from dataclasses import dataclass
 import re
 
 # fio HOWTO, "rw=str": the ones that neither trim nor need a second option.
-WORKLOADS = ("read", "write", "randread", "randwrite", "rw", "readwrite",
-             "randrw")
+WORKLOADS = (
+    'read',
+    'write',
+    'randread',
+    'randwrite',
+    'rw',
+    'readwrite',
+    'randrw',
+)
 
 # They become words of a shell script, file names and table cells.
-_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,39}")
-_SIZE = r"[1-9][0-9]{0,6}[km]?"
+_NAME = re.compile(r'[a-z0-9][a-z0-9.-]{0,39}')
+_SIZE = r'[1-9][0-9]{0,6}[km]?'
 _BLOCK_SIZE = re.compile(_SIZE, re.IGNORECASE)
-_BLOCK_RANGE = re.compile(f"({_SIZE})-({_SIZE})", re.IGNORECASE)
-_SHARE = f"{_SIZE}/[0-9]{{1,3}}"
-_BLOCK_SPLIT = re.compile(f"{_SHARE}(:{_SHARE}){{,15}}", re.IGNORECASE)
-_ENGINE = re.compile(r"[a-z0-9_]{1,32}")
-MIXES = ("rw", "readwrite", "randrw")
+_BLOCK_RANGE = re.compile(f'({_SIZE})-({_SIZE})', re.IGNORECASE)
+_SHARE = f'{_SIZE}/[0-9]{{1,3}}'
+_BLOCK_SPLIT = re.compile(f'{_SHARE}(:{_SHARE}){{,15}}', re.IGNORECASE)
+_ENGINE = re.compile(r'[a-z0-9_]{1,32}')
+MIXES = ('rw', 'readwrite', 'randrw')
 
 
 def block_bytes(text: str) -> int:
@@ -34,7 +41,7 @@ def block_bytes(text: str) -> int:
     >>> block_bytes("4k")
     4096
     """
-    factor = {"k": 1024, "m": 1024 ** 2}.get(text[-1].lower())
+    factor = {'k': 1024, 'm': 1024**2}.get(text[-1].lower())
     return int(text[:-1]) * factor if factor else int(text)
 
 
@@ -79,57 +86,83 @@ class Pattern:
 
         :raises ValueError: names every wrong field
         """
-        wrong = [*self._wrong_words(), *self._wrong_blocks(),
-                 *self._wrong_numbers()]
+        wrong = [
+            *self._wrong_words(),
+            *self._wrong_blocks(),
+            *self._wrong_numbers(),
+        ]
         if wrong:
-            raise ValueError(f"pattern {self.name!r}: " + "; ".join(wrong))
+            raise ValueError(f'pattern {self.name!r}: ' + '; '.join(wrong))
 
     def _wrong_words(self) -> Iterator[str]:
         if not _NAME.fullmatch(self.name):
-            yield (f"name {self.name!r}: expected up to 40 lower case"
-                   f" letters, digits, '.' and '-'")
+            yield (
+                f'name {self.name!r}: expected up to 40 lower case'
+                f" letters, digits, '.' and '-'"
+            )
         if self.rw not in WORKLOADS:
-            yield f"rw {self.rw!r}: expected one of {', '.join(WORKLOADS)}"
+            yield f'rw {self.rw!r}: expected one of {", ".join(WORKLOADS)}'
         if self.ioengine is not None and not _ENGINE.fullmatch(self.ioengine):
-            yield (f"ioengine {self.ioengine!r}: expected the name of an"
-                   f" engine of fio")
+            yield (
+                f'ioengine {self.ioengine!r}: expected the name of an'
+                f' engine of fio'
+            )
 
     def _wrong_blocks(self) -> Iterator[str]:
-        given = [each for each in (self.bs, self.bsrange, self.bssplit)
-                 if each is not None]
+        given = [
+            each
+            for each in (self.bs, self.bsrange, self.bssplit)
+            if each is not None
+        ]
         if len(given) != 1:
-            yield (f"{len(given)} of bs, bsrange and bssplit are given:"
-                   f" expected one")
+            yield (
+                f'{len(given)} of bs, bsrange and bssplit are given:'
+                f' expected one'
+            )
         if self.bs is not None and not _BLOCK_SIZE.fullmatch(self.bs):
-            yield (f"bs {self.bs!r}: expected bytes or a number with k or m,"
-                   f" such as 4k")
+            yield (
+                f'bs {self.bs!r}: expected bytes or a number with k or m,'
+                f' such as 4k'
+            )
         if self.bsrange is not None:
             match = _BLOCK_RANGE.fullmatch(self.bsrange)
             if not match or (block_bytes(match[1]) > block_bytes(match[2])):
-                yield (f"bsrange {self.bsrange!r}: expected two block sizes,"
-                       f" the smaller first, such as 4k-64k")
+                yield (
+                    f'bsrange {self.bsrange!r}: expected two block sizes,'
+                    f' the smaller first, such as 4k-64k'
+                )
         if self.bssplit is not None and not (
-                _BLOCK_SPLIT.fullmatch(self.bssplit)
-                and sum(self._shares_percent()) == 100):
-            yield (f"bssplit {self.bssplit!r}: expected block sizes with"
-                   f" shares of together 100, such as 4k/60:64k/40")
+            _BLOCK_SPLIT.fullmatch(self.bssplit)
+            and sum(self._shares_percent()) == 100
+        ):
+            yield (
+                f'bssplit {self.bssplit!r}: expected block sizes with'
+                f' shares of together 100, such as 4k/60:64k/40'
+            )
 
     def _wrong_numbers(self) -> Iterator[str]:
         for name, least, most in (
-                ("iodepth", 1, 1024), ("numjobs", 1, 256),
-                ("rwmixread_percent", 0, 100), ("rate_iops", 1, 10 ** 8),
-                ("rate_kib", 1, 10 ** 9), ("size_mib", 1, 10 ** 8),
-                ("startdelay_seconds", 0, 3600)):
+            ('iodepth', 1, 1024),
+            ('numjobs', 1, 256),
+            ('rwmixread_percent', 0, 100),
+            ('rate_iops', 1, 10**8),
+            ('rate_kib', 1, 10**9),
+            ('size_mib', 1, 10**8),
+            ('startdelay_seconds', 0, 3600),
+        ):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
-                yield f"{name} {value}: expected {least} to {most}"
+                yield f'{name} {value}: expected {least} to {most}'
         if self.rwmixread_percent is not None and self.rw not in MIXES:
-            yield (f"rwmixread_percent {self.rwmixread_percent} with rw"
-                   f" {self.rw}: expected one of {', '.join(MIXES)}")
+            yield (
+                f'rwmixread_percent {self.rwmixread_percent} with rw'
+                f' {self.rw}: expected one of {", ".join(MIXES)}'
+            )
 
     def _shares_percent(self) -> list[int]:
-        return [int(part.partition("/")[2])
-                for part in self.bssplit.split(":")]
+        return [
+            int(part.partition('/')[2]) for part in self.bssplit.split(':')
+        ]
 
     @property
     def bs_bytes(self) -> int:
@@ -137,9 +170,11 @@ class Pattern:
         if self.bs is not None:
             return block_bytes(self.bs)
         if self.bsrange is not None:
-            return block_bytes(self.bsrange.partition("-")[2])
-        return max(block_bytes(part.partition("/")[0])
-                   for part in self.bssplit.split(":"))
+            return block_bytes(self.bsrange.partition('-')[2])
+        return max(
+            block_bytes(part.partition('/')[0])
+            for part in self.bssplit.split(':')
+        )
 
     @property
     def in_flight_bytes(self) -> int:
@@ -162,7 +197,7 @@ class Profile:
     region_mib: int
     ramp_seconds: int
     runtime_seconds: int
-    ioengine: str = "libaio"
+    ioengine: str = 'libaio'
     fill_passes: int = 1
 
     def __post_init__(self) -> None:
@@ -172,28 +207,32 @@ class Profile:
         """
         wrong = []
         if self.region_mib < 1:
-            wrong.append(f"region_mib {self.region_mib}: expected at least 1")
+            wrong.append(f'region_mib {self.region_mib}: expected at least 1')
         if self.ramp_seconds < 0:
-            wrong.append(f"ramp_seconds {self.ramp_seconds}: expected at"
-                         f" least 0")
+            wrong.append(
+                f'ramp_seconds {self.ramp_seconds}: expected at least 0'
+            )
         if self.runtime_seconds < 1:
-            wrong.append(f"runtime_seconds {self.runtime_seconds}: expected"
-                         f" at least 1")
+            wrong.append(
+                f'runtime_seconds {self.runtime_seconds}: expected at least 1'
+            )
         if not _ENGINE.fullmatch(self.ioengine):
-            wrong.append(f"ioengine {self.ioengine!r}: expected the name of"
-                         f" an engine of fio")
+            wrong.append(
+                f'ioengine {self.ioengine!r}: expected the name of'
+                f' an engine of fio'
+            )
         if not 1 <= self.fill_passes <= 10:
-            wrong.append(f"fill_passes {self.fill_passes}: expected 1 to 10")
+            wrong.append(f'fill_passes {self.fill_passes}: expected 1 to 10')
         if wrong:
-            raise ValueError("; ".join(wrong))
+            raise ValueError('; '.join(wrong))
 
 
 def _shared_argv(ioengine: str) -> tuple[str, ...]:
     return (
-        "--output-format=json+",
-        f"--ioengine={ioengine}",
+        '--output-format=json+',
+        f'--ioengine={ioengine}',
         # The guest's page cache would answer instead of the tier.
-        "--direct=1",
+        '--direct=1',
     )
 
 
@@ -207,15 +246,15 @@ def fill_argv(profile: Profile) -> tuple[str, ...]:
     :returns: words after ``fio``, without ``--filename``
     """
     return _shared_argv(profile.ioengine) + (
-        f"--size={profile.region_mib}m",
-        "--name=prep",
-        "--rw=write",
-        "--bs=1m",
-        "--iodepth=4",
-        f"--loops={profile.fill_passes}",
+        f'--size={profile.region_mib}m',
+        '--name=prep',
+        '--rw=write',
+        '--bs=1m',
+        '--iodepth=4',
+        f'--loops={profile.fill_passes}',
         # Data that no layer can compress or recognise as zeros.
-        "--refill_buffers",
-        "--end_fsync=1",
+        '--refill_buffers',
+        '--end_fsync=1',
     )
 
 
@@ -224,21 +263,26 @@ def _size_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
     size_mib = pattern.size_mib or profile.region_mib
     if size_mib > profile.region_mib:
         raise ValueError(
-            f"pattern {pattern.name!r}: a size of {size_mib} MiB does not fit"
-            f" a region of {profile.region_mib} MiB")
-    part = size_mib * 1024 ** 2 // pattern.numjobs
+            f'pattern {pattern.name!r}: a size of {size_mib} MiB does not fit'
+            f' a region of {profile.region_mib} MiB'
+        )
+    part = size_mib * 1024**2 // pattern.numjobs
     part -= part % pattern.bs_bytes
     if not part:
         raise ValueError(
-            f"pattern {pattern.name!r}: a block of {pattern.bs_bytes} bytes"
-            f" for each of {pattern.numjobs} jobs does not fit a region of"
-            f" {size_mib} MiB")
+            f'pattern {pattern.name!r}: a block of {pattern.bs_bytes} bytes'
+            f' for each of {pattern.numjobs} jobs does not fit a region of'
+            f' {size_mib} MiB'
+        )
     if pattern.numjobs == 1:
-        return (f"--size={size_mib}m",)
-    return (f"--size={part}", f"--offset_increment={part}",
-            f"--numjobs={pattern.numjobs}",
-            # One result with one histogram, not one for each job.
-            "--group_reporting")
+        return (f'--size={size_mib}m',)
+    return (
+        f'--size={part}',
+        f'--offset_increment={part}',
+        f'--numjobs={pattern.numjobs}',
+        # One result with one histogram, not one for each job.
+        '--group_reporting',
+    )
 
 
 def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
@@ -249,25 +293,30 @@ def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
         size does not fit the region
     """
     optional = [
-        ("bs", pattern.bs), ("bsrange", pattern.bsrange),
-        ("bssplit", pattern.bssplit),
-        ("rwmixread", pattern.rwmixread_percent),
-        ("rate_iops", pattern.rate_iops),
-        ("rate", pattern.rate_kib and f"{pattern.rate_kib}k"),
-        ("startdelay", pattern.startdelay_seconds or None)]
+        ('bs', pattern.bs),
+        ('bsrange', pattern.bsrange),
+        ('bssplit', pattern.bssplit),
+        ('rwmixread', pattern.rwmixread_percent),
+        ('rate_iops', pattern.rate_iops),
+        ('rate', pattern.rate_kib and f'{pattern.rate_kib}k'),
+        ('startdelay', pattern.startdelay_seconds or None),
+    ]
     return _shared_argv(pattern.ioengine or profile.ioengine) + (
         # What comes before the name, fio tells as options of no job.
-        f"--name={pattern.name}",
+        f'--name={pattern.name}',
         *_size_argv(pattern, profile),
-        f"--rw={pattern.rw}",
-        *(f"--{name}={value}" for name, value in optional
-          if value is not None),
-        f"--iodepth={pattern.iodepth}",
-        "--time_based",
-        f"--ramp_time={profile.ramp_seconds}",
-        f"--runtime={profile.runtime_seconds}",
+        f'--rw={pattern.rw}',
+        *(
+            f'--{name}={value}'
+            for name, value in optional
+            if value is not None
+        ),
+        f'--iodepth={pattern.iodepth}',
+        '--time_based',
+        f'--ramp_time={profile.ramp_seconds}',
+        f'--runtime={profile.runtime_seconds}',
         # Else every guest writes the same blocks in the same order, and a
         # random pattern visits no block twice until all were visited.
-        "--randrepeat=0",
-        "--norandommap",
+        '--randrepeat=0',
+        '--norandommap',
     )

@@ -75,20 +75,29 @@ class _Claim:
     most_ms: int
 
 
-def _claims(outcome: verdict.GuestOutcome, heard: Mapping[Key, Hearing],
-            late_after_ms: int) -> Iterator[_Claim]:
+def _claims(
+    outcome: verdict.GuestOutcome,
+    heard: Mapping[Key, Hearing],
+    late_after_ms: int,
+) -> Iterator[_Claim]:
     """In order of time, of the slots of which a result is there."""
     for found in outcome.slots:
-        for name in ("START", "END"):
+        for name in ('START', 'END'):
             hearing = heard.get((name, found.slot.number))
             if None not in (found.measured, hearing) and (
-                    hearing.said_ms is not None):
+                hearing.said_ms is not None
+            ):
                 at_ms = hearing.said_ms - outcome.clock_shift_ms
                 yield _Claim(
-                    outcome=outcome, slot=found.slot, name=name, at_ms=at_ms,
-                    least_ms=None if hearing.after_ms is None else
-                    hearing.after_ms - at_ms - late_after_ms,
-                    most_ms=hearing.by_ms - at_ms + late_after_ms)
+                    outcome=outcome,
+                    slot=found.slot,
+                    name=name,
+                    at_ms=at_ms,
+                    least_ms=None
+                    if hearing.after_ms is None
+                    else hearing.after_ms - at_ms - late_after_ms,
+                    most_ms=hearing.by_ms - at_ms + late_after_ms,
+                )
 
 
 def _agreed(claims: Iterable[_Claim]) -> tuple[int, int] | None:
@@ -100,8 +109,7 @@ def _agreed(claims: Iterable[_Claim]) -> tuple[int, int] | None:
     for claim in claims:
         if claim.least_ms is not None and claim.least_ms <= claim.most_ms:
             # At the same place, beginnings come first.
-            edges += [(claim.least_ms - _PRINTING_MS, 0),
-                      (claim.most_ms, 1)]
+            edges += [(claim.least_ms - _PRINTING_MS, 0), (claim.most_ms, 1)]
     best, depth, span = 0, 0, None
     edges.sort()
     for number, (at_ms, is_end) in enumerate(edges):
@@ -127,15 +135,18 @@ def _objection(claims: Sequence[_Claim], agreed: tuple[int, int]) -> str:
     if ahead_ms > 0:
         return f"its clock is at least {ahead_ms} ms ahead of the others'"
     if any(each.least_ms is None for each in claims) or (
-            len(claims) == 1 and claim.outcome.damaged_lines):
-        return ""
-    printing_ms = (_PRINTING_MS if len(claims) < _SEVERAL_CLAIMS
-                   else _PRINTING_OF_SEVERAL_MS)
-    behind_ms = (min(each.least_ms for each in claims) - printing_ms
-                 - agreed[1])
+        len(claims) == 1 and claim.outcome.damaged_lines
+    ):
+        return ''
+    printing_ms = (
+        _PRINTING_MS
+        if len(claims) < _SEVERAL_CLAIMS
+        else _PRINTING_OF_SEVERAL_MS
+    )
+    behind_ms = min(each.least_ms for each in claims) - printing_ms - agreed[1]
     if behind_ms > 0:
         return f"its clock is at least {behind_ms} ms behind the others'"
-    return ""
+    return ''
 
 
 def _by_block(claims: Iterable[_Claim]) -> dict[int, tuple[int, int]]:
@@ -149,57 +160,74 @@ def _by_block(claims: Iterable[_Claim]) -> dict[int, tuple[int, int]]:
     return {block: span for block, span in found.items() if span is not None}
 
 
-def _objections(claims: Mapping[str, Sequence[_Claim]]
-                ) -> dict[tuple[str, int], str]:
+def _objections(
+    claims: Mapping[str, Sequence[_Claim]],
+) -> dict[tuple[str, int], str]:
     """{(guest, number of a slot): what is wrong with its clock}."""
     agreed = _by_block(claim for own in claims.values() for claim in own)
     found: dict[tuple[str, int], str] = {}
     for guest, own in claims.items():
         for number, claim in enumerate(own):
             span = agreed.get(claim.at_ms // _BLOCK_MS)
-            later = [each for each in own[number:number + _LATER_CLAIMS]
-                     if each.at_ms - claim.at_ms < _BLOCK_MS]
+            later = [
+                each
+                for each in own[number : number + _LATER_CLAIMS]
+                if each.at_ms - claim.at_ms < _BLOCK_MS
+            ]
             reason = span and _objection(later, span)
             if reason:
                 found.setdefault(
                     (guest, claim.slot.number),
-                    f"{reason} at its {claim.name} of"
-                    f" {claim.slot.pattern.name}, by when it was heard")
+                    f'{reason} at its {claim.name} of'
+                    f' {claim.slot.pattern.name}, by when it was heard',
+                )
     return found
 
 
 def _start_ms(outcomes: Sequence[verdict.GuestOutcome]) -> int | None:
     """T0 as most guests have it, the first one's if as many have another."""
-    told = [outcome.start_ms for outcome in outcomes
-            if outcome.start_ms is not None]
+    told = [
+        outcome.start_ms
+        for outcome in outcomes
+        if outcome.start_ms is not None
+    ]
     return max(told, key=told.count, default=None)
 
 
-def checked(outcomes: Sequence[verdict.GuestOutcome],
-            heard: Mapping[str, Mapping[Key, Hearing]], *,
-            late_after_ms: int) -> list[verdict.GuestOutcome]:
+def checked(
+    outcomes: Sequence[verdict.GuestOutcome],
+    heard: Mapping[str, Mapping[Key, Hearing]],
+    *,
+    late_after_ms: int,
+) -> list[verdict.GuestOutcome]:
     """Outcomes in which complete slots by a wrong clock are complete no more.
 
     :param outcomes: of all guests
     :param heard: {guest: {event: when it was heard}}; of START and END
     :param late_after_ms: how far a clock may be off beside what hearing takes
     """
-    claims = {outcome.guest: list(_claims(
-        outcome, heard.get(outcome.guest, {}), late_after_ms))
-        for outcome in outcomes}
+    claims = {
+        outcome.guest: list(
+            _claims(outcome, heard.get(outcome.guest, {}), late_after_ms)
+        )
+        for outcome in outcomes
+    }
     wrong = _objections(claims)
     start_ms = _start_ms(outcomes)
     found = []
     for outcome in outcomes:
         slots = []
         for slot in outcome.slots:
-            reason = wrong.get((outcome.guest, slot.slot.number), "")
+            reason = wrong.get((outcome.guest, slot.slot.number), '')
             if outcome.start_ms != start_ms:
-                reason = (f"it was told the start {outcome.start_ms} ms, most"
-                          f" guests {start_ms} ms")
+                reason = (
+                    f'it was told the start {outcome.start_ms} ms, most'
+                    f' guests {start_ms} ms'
+                )
             if reason and slot.verdict is verdict.Verdict.COMPLETE:
                 slot = dataclasses.replace(
-                    slot, verdict=verdict.Verdict.WRONG_CLOCK, reason=reason)
+                    slot, verdict=verdict.Verdict.WRONG_CLOCK, reason=reason
+                )
             slots.append(slot)
         found.append(dataclasses.replace(outcome, slots=tuple(slots)))
     return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rally_scenarios.bench.fio import pattern as fio_profile
 
-_RANDOM = ("randread", "randwrite", "randrw")
+_RANDOM = ('randread', 'randwrite', 'randrw')
 _MIX_READ_PERCENT = 50  # fio's own, where a mix does not say
 
 
@@ -39,29 +39,38 @@ class Disks:
 
         :raises ValueError: names every wrong field
         """
-        wrong = [f"{name} {value}: expected {expected}"
-                 for name, value, fits, expected in (
-                     ("disks", self.disks, self.disks >= 1, "at least 1"),
-                     ("iops_per_disk", self.iops_per_disk,
-                      self.iops_per_disk > 0, "more than 0"),
-                     ("replicas", self.replicas, self.replicas >= 1,
-                      "at least 1"),
-                     ("disk_writes_per_write", self.disk_writes_per_write,
-                      self.disk_writes_per_write >= 1, "at least 1"))
-                 if not fits]
+        wrong = [
+            f'{name} {value}: expected {expected}'
+            for name, value, fits, expected in (
+                ('disks', self.disks, self.disks >= 1, 'at least 1'),
+                (
+                    'iops_per_disk',
+                    self.iops_per_disk,
+                    self.iops_per_disk > 0,
+                    'more than 0',
+                ),
+                ('replicas', self.replicas, self.replicas >= 1, 'at least 1'),
+                (
+                    'disk_writes_per_write',
+                    self.disk_writes_per_write,
+                    self.disk_writes_per_write >= 1,
+                    'at least 1',
+                ),
+            )
+            if not fits
+        ]
         if wrong:
-            raise ValueError("; ".join(wrong))
+            raise ValueError('; '.join(wrong))
 
 
 def _read_share(pattern: fio_profile.Pattern) -> float:
     if pattern.rw in fio_profile.MIXES:
         percent = pattern.rwmixread_percent
         return (_MIX_READ_PERCENT if percent is None else percent) / 100
-    return float(pattern.rw == "randread")
+    return float(pattern.rw == 'randread')
 
 
-def estimate_iops(disks: Disks, pattern: fio_profile.Pattern
-                  ) -> float | None:
+def estimate_iops(disks: Disks, pattern: fio_profile.Pattern) -> float | None:
     """IOPS of all guests together that the disks allow.
 
     :returns: None for a sequential pattern
@@ -69,6 +78,7 @@ def estimate_iops(disks: Disks, pattern: fio_profile.Pattern
     if pattern.rw not in _RANDOM:
         return None
     reads = _read_share(pattern)
-    disk_ios = reads + (1 - reads) * (disks.replicas
-                                      * disks.disk_writes_per_write)
+    disk_ios = reads + (1 - reads) * (
+        disks.replicas * disks.disk_writes_per_write
+    )
     return disks.disks * disks.iops_per_disk / disk_ios

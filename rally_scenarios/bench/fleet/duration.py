@@ -26,8 +26,13 @@ SECONDS_PER_CLOCK = 1
 START_SECONDS = 12
 
 # Below these, limits would cut off what is only slow for once.
-_LEAST_SECONDS = {"volumes": 300, "boot": 300, "prepare": 180, "ready": 240,
-                  "end": 30}
+_LEAST_SECONDS = {
+    'volumes': 300,
+    'boot': 300,
+    'prepare': 180,
+    'ready': 240,
+    'end': 30,
+}
 _SLACK_SECONDS = 60
 
 
@@ -60,14 +65,27 @@ class Duration:
     @property
     def seconds(self) -> int:
         """All parts together."""
-        return (self.volumes + self.boot + self.prepare + self.wait
-                + self.measure + self.delete)
+        return (
+            self.volumes
+            + self.boot
+            + self.prepare
+            + self.wait
+            + self.measure
+            + self.delete
+        )
 
 
-def estimate(plan: schedule.Schedule, profile: fio_profile.Profile, *,
-             guests: int, tier_mib_per_second: int, by_clock: bool = False,
-             after_seconds: int | None = None, volumes_per_guest: int = 1,
-             fill: bool = True) -> Duration:
+def estimate(
+    plan: schedule.Schedule,
+    profile: fio_profile.Profile,
+    *,
+    guests: int,
+    tier_mib_per_second: int,
+    by_clock: bool = False,
+    after_seconds: int | None = None,
+    volumes_per_guest: int = 1,
+    fill: bool = True,
+) -> Duration:
     """Estimate how long a run takes.
 
     :param plan: of all tiers
@@ -88,11 +106,14 @@ def estimate(plan: schedule.Schedule, profile: fio_profile.Profile, *,
     if by_clock and after_seconds is None:
         after_seconds = 2 * (boot + prepare) + _SLACK_SECONDS
     return Duration(
-        volumes=guests * volumes_per_guest * SECONDS_PER_VOLUME, boot=boot,
-        prepare=prepare, after=after_seconds if by_clock else None,
-        measure=plan.seconds + (0 if by_clock else START_SECONDS
-                                + guests * SECONDS_PER_CLOCK),
-        delete=guests * SECONDS_PER_DELETION)
+        volumes=guests * volumes_per_guest * SECONDS_PER_VOLUME,
+        boot=boot,
+        prepare=prepare,
+        after=after_seconds if by_clock else None,
+        measure=plan.seconds
+        + (0 if by_clock else START_SECONDS + guests * SECONDS_PER_CLOCK),
+        delete=guests * SECONDS_PER_DELETION,
+    )
 
 
 def time_limits_seconds(expected: Duration) -> Mapping[str, int]:
@@ -104,17 +125,20 @@ def time_limits_seconds(expected: Duration) -> Mapping[str, int]:
         for all servers at the end, ``end`` for the last results
     """
     wanted = {
-        "volumes": 2 * max(expected.volumes, expected.delete),
-        "boot": expected.boot,
-        "prepare": 2 * expected.prepare,
+        'volumes': 2 * max(expected.volumes, expected.delete),
+        'boot': expected.boot,
+        'prepare': 2 * expected.prepare,
         # The leader may boot first and be ready long before the last.
-        "ready": 2 * (expected.boot + expected.prepare),
+        'ready': 2 * (expected.boot + expected.prepare),
         # One reading of all consoles takes longer the more guests there are.
-        "end": expected.delete // SECONDS_PER_DELETION,
+        'end': expected.delete // SECONDS_PER_DELETION,
     }
-    return {name: max(least, wanted[name] + (
-        0 if name == "end" else _SLACK_SECONDS))
-        for name, least in _LEAST_SECONDS.items()}
+    return {
+        name: max(
+            least, wanted[name] + (0 if name == 'end' else _SLACK_SECONDS)
+        )
+        for name, least in _LEAST_SECONDS.items()
+    }
 
 
 def in_words(seconds: int) -> str:
@@ -124,5 +148,5 @@ def in_words(seconds: int) -> str:
     ('7 min', '10.0 h')
     """
     if seconds < 7200:
-        return f"{-(-seconds // 60)} min"
-    return f"{seconds / 3600:.1f} h"
+        return f'{-(-seconds // 60)} min'
+    return f'{seconds / 3600:.1f} h'

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from rally_scenarios.bench.protocol import frames
 
 _KEPT = {
-    "chrony": "chrony keeps its clock",
-    "timedatectl": "timedatectl says that its clock is kept, not how well",
-    "kernel": "its kernel says that its clock is kept, not how well",
-    "nobody": "nobody keeps its clock",
+    'chrony': 'chrony keeps its clock',
+    'timedatectl': 'timedatectl says that its clock is kept, not how well',
+    'kernel': 'its kernel says that its clock is kept, not how well',
+    'nobody': 'nobody keeps its clock',
 }
-_UNKNOWN = "it could not find out who keeps its clock"
+_UNKNOWN = 'it could not find out who keeps its clock'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,20 +51,33 @@ def of(event: frames.Event | None) -> GuestClock:
     """
     shift_ms, error_ms, samples, start_ms = (
         event.integer(key) if event else None
-        for key in ("offset", "error", "samples", "start"))
+        for key in ('offset', 'error', 'samples', 'start')
+    )
     if None in (shift_ms, samples, start_ms) or min(samples, start_ms) < 0:
         return GuestClock(
-            shift_ms=None, offset_ms=None, samples=0, error_ms=None,
-            reason="it did not say that it saw the start")
-    if event.fields.get("by") != "clock":
+            shift_ms=None,
+            offset_ms=None,
+            samples=0,
+            error_ms=None,
+            reason='it did not say that it saw the start',
+        )
+    if event.fields.get('by') != 'clock':
         return GuestClock(
-            shift_ms=shift_ms, offset_ms=shift_ms, samples=samples,
+            shift_ms=shift_ms,
+            offset_ms=shift_ms,
+            samples=samples,
             error_ms=None if error_ms is None or error_ms < 0 else error_ms,
-            reason="", start_ms=start_ms)
-    parts_us = [event.integer(key) for key in ("reading", "bound")]
+            reason='',
+            start_ms=start_ms,
+        )
+    parts_us = [event.integer(key) for key in ('reading', 'bound')]
     known = all(part is not None and part >= 0 for part in parts_us)
-    kept = _KEPT.get(event.fields.get("sync", ""), _UNKNOWN)
+    kept = _KEPT.get(event.fields.get('sync', ''), _UNKNOWN)
     return GuestClock(
-        shift_ms=shift_ms, offset_ms=None, samples=0, start_ms=start_ms,
+        shift_ms=shift_ms,
+        offset_ms=None,
+        samples=0,
+        start_ms=start_ms,
         error_ms=sum(parts_us) / 1000 if known else None,
-        reason=f"the start was by wall time; {kept}")
+        reason=f'the start was by wall time; {kept}',
+    )

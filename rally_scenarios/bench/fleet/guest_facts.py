@@ -13,24 +13,25 @@ from rally_scenarios.bench.protocol import frames
 
 _MAX_CHARS = 64
 _MAX_CPUS = 4096
-_UNFIT = re.compile(r"[^A-Za-z0-9 ()@+,.:/_-]", re.ASCII)
+_UNFIT = re.compile(r'[^A-Za-z0-9 ()@+,.:/_-]', re.ASCII)
 # Each hypervisor gives its guests a clock of its own.
-_CLOCKS = (("kvm-clock", "kvm"), ("xen", "xen"), ("hyperv", "hyperv"))
+_CLOCKS = (('kvm-clock', 'kvm'), ('xen', 'xen'), ('hyperv', 'hyperv'))
 
 
 def _clean(text: str | None) -> str | None:
     """A text as it may be shown; None if nothing is left of it."""
-    words = _UNFIT.sub("?", (text or "")[:_MAX_CHARS]).split()
-    return " ".join(words) or None
+    words = _UNFIT.sub('?', (text or '')[:_MAX_CHARS]).split()
+    return ' '.join(words) or None
 
 
-def _hypervisor(model: str | None, clocks: str, vendor: str | None
-                ) -> str | None:
+def _hypervisor(
+    model: str | None, clocks: str, vendor: str | None
+) -> str | None:
     for mark, name in _CLOCKS:
         if mark in clocks:
             return name
-    if model and "qemu" in model.lower():
-        return "qemu"
+    if model and 'qemu' in model.lower():
+        return 'qemu'
     return vendor
 
 
@@ -40,26 +41,32 @@ def system(console: frames.GuestConsole) -> guest_system.GuestSystem | None:
     :param console: all that was heard of it
     :returns: None if it did not say
     """
-    event = console.event("FACTS")
+    event = console.event('FACTS')
     if event is None:
         return None
 
     def fact(key):
         # Words of a field are joined by this.
-        return _clean(event.fields.get(key, "").replace("_", " "))
-    cpus, model = event.integer("cpus"), _clean(event.text)
+        return _clean(event.fields.get(key, '').replace('_', ' '))
+
+    cpus, model = event.integer('cpus'), _clean(event.text)
     return guest_system.GuestSystem(
         cpu_model=model,
         cpus=cpus if cpus and 0 < cpus <= _MAX_CPUS else None,
-        hypervisor=_hypervisor(model, event.fields.get("clocks", ""),
-                               fact("vendor")),
-        distribution=fact("os"), disk_bus=fact("bus"),
-        write_cache=fact("cache"), io_scheduler=fact("scheduler"),
-        clock_source=_clean(event.fields.get("clock")))
+        hypervisor=_hypervisor(
+            model, event.fields.get('clocks', ''), fact('vendor')
+        ),
+        distribution=fact('os'),
+        disk_bus=fact('bus'),
+        write_cache=fact('cache'),
+        io_scheduler=fact('scheduler'),
+        clock_source=_clean(event.fields.get('clock')),
+    )
 
 
-def cpu_use(ended: frames.Event, known: guest_system.GuestSystem | None
-            ) -> guest_system.CpuUse | None:
+def cpu_use(
+    ended: frames.Event, known: guest_system.GuestSystem | None
+) -> guest_system.CpuUse | None:
     """What became of a guest's CPUs in a slot.
 
     :param ended: the guest's END of it
@@ -67,13 +74,18 @@ def cpu_use(ended: frames.Event, known: guest_system.GuestSystem | None
     :returns: None if it did not say, or says what cannot be
     """
     ticks, busy, steal, since_boot = (
-        ended.integer(key) for key in ("ticks", "busy", "steal", "stolen"))
+        ended.integer(key) for key in ('ticks', 'busy', 'steal', 'stolen')
+    )
     if None in (ticks, busy, steal, since_boot) or not (
-            min(busy, steal) >= 0 and busy + steal <= ticks and ticks > 0
-            and steal <= since_boot):
+        min(busy, steal) >= 0
+        and busy + steal <= ticks
+        and ticks > 0
+        and steal <= since_boot
+    ):
         return None
     # 0 since the boot is also what a kernel says that is not told.
     told = since_boot > 0 or (known is not None and known.tells_steal)
     return guest_system.CpuUse(
         busy_percent=round(100 * busy / ticks, 1),
-        steal_percent=round(100 * steal / ticks, 1) if told else None)
+        steal_percent=round(100 * steal / ticks, 1) if told else None,
+    )

@@ -38,7 +38,7 @@ class GuestSystem:
     @property
     def tells_steal(self) -> bool:
         """Whether its kernel knows the time that the host took from it."""
-        return self.hypervisor in ("kvm", "xen")
+        return self.hypervisor in ('kvm', 'xen')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ def in_one_text(values: Iterable[str | None]) -> str | None:
     found = sorted({value for value in values if value is not None})
     if not found:
         return None
-    silent = " and some do not say" if None in values else ""
+    silent = ' and some do not say' if None in values else ''
     if len(found) == 1:
-        return found[0] + (f",{silent}" if silent else "")
-    return f"differs: {', '.join(found)}" + (f",{silent}" if silent else "")
+        return found[0] + (f',{silent}' if silent else '')
+    return f'differs: {", ".join(found)}' + (f',{silent}' if silent else '')

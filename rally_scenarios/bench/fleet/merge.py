@@ -58,16 +58,19 @@ def start_remark(skew_ms: int, error_ms: float | None) -> str:
     :param error_ms: the true skew is longer by at most this; None: unknown
     """
     if error_ms is None:
-        return (f"started within {skew_ms} ms by clocks that nobody knows the"
-                f" error of")
+        return (
+            f'started within {skew_ms} ms by clocks that nobody knows the'
+            f' error of'
+        )
     most_ms = skew_ms + error_ms
     if most_ms <= START_SKEW_LIMIT_MS:
-        return ""
+        return ''
     if skew_ms > START_SKEW_LIMIT_MS:
-        return (f"started within {skew_ms} ms, expected"
-                f" {START_SKEW_LIMIT_MS}")
-    return (f"started within {skew_ms} ms, but the clocks leave room for"
-            f" {most_ms:g}")
+        return f'started within {skew_ms} ms, expected {START_SKEW_LIMIT_MS}'
+    return (
+        f'started within {skew_ms} ms, but the clocks leave room for'
+        f' {most_ms:g}'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,21 +117,26 @@ def merge(slots: Sequence[GuestSlot]) -> FleetSlot:
         different jobs
     """
     if not slots:
-        raise ValueError("no guest has a result for this slot")
+        raise ValueError('no guest has a result for this slot')
     names = [slot.guest for slot in slots]
     if len(set(names)) != len(names):
-        raise ValueError(f"a guest is there twice: {', '.join(sorted(names))}")
+        raise ValueError(f'a guest is there twice: {", ".join(sorted(names))}')
     jobs = {slot.result.jobname for slot in slots}
     if len(jobs) > 1:
-        raise ValueError(f"results of different jobs cannot be merged:"
-                         f" {', '.join(sorted(jobs))}")
+        raise ValueError(
+            f'results of different jobs cannot be merged:'
+            f' {", ".join(sorted(jobs))}'
+        )
     skew_ms, skew_error_ms = _start_skew(slots)
-    window_ms = (min(slot.ended_ms for slot in slots)
-                 - max(slot.started_ms for slot in slots))
+    window_ms = min(slot.ended_ms for slot in slots) - max(
+        slot.started_ms for slot in slots
+    )
     return FleetSlot(
         guests=len(slots),
         iops=sum(slot.result.iops for slot in slots),
         bw_bytes=sum(slot.result.bw_bytes for slot in slots),
         clat=histogram.merge(slot.result.clat for slot in slots),
-        start_skew_ms=skew_ms, start_skew_error_ms=skew_error_ms,
-        window_ms=max(0, window_ms))
+        start_skew_ms=skew_ms,
+        start_skew_error_ms=skew_error_ms,
+        window_ms=max(0, window_ms),
+    )

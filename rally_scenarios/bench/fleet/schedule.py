@@ -56,7 +56,7 @@ class Slot:
         """What the pattern was called before it got a name for the step."""
         if self.guests is None:
             return self.pattern.name
-        return self.pattern.name.removesuffix(f".g{self.guests}")
+        return self.pattern.name.removesuffix(f'.g{self.guests}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +84,21 @@ class Schedule:
 
         :param position: of the guest among those of its tier, from 0
         """
-        return tuple(slot for slot in self.of_tier(tier)
-                     if slot.guests is None or position < slot.guests)
+        return tuple(
+            slot
+            for slot in self.of_tier(tier)
+            if slot.guests is None or position < slot.guests
+        )
 
 
-def gap_seconds(pattern: fio_profile.Pattern, *, guests: int,
-                ramp_seconds: int, tier_mib_per_second: int,
-                least_seconds: int = GAP_SECONDS) -> int:
+def gap_seconds(
+    pattern: fio_profile.Pattern,
+    *,
+    guests: int,
+    ramp_seconds: int,
+    tier_mib_per_second: int,
+    least_seconds: int = GAP_SECONDS,
+) -> int:
     """How much longer a slot is than what fio is told to run.
 
     fio waits for what is in flight at its end, and counts from the first
@@ -104,16 +112,22 @@ def gap_seconds(pattern: fio_profile.Pattern, *, guests: int,
     :param least_seconds: with nothing large in flight
     """
     drain_seconds = max(
-        -(-guests * pattern.in_flight_bytes
-          // (tier_mib_per_second * 1024 ** 2)),
-        -(-guests * pattern.iodepth * pattern.numjobs // _TIER_IOPS))
+        -(
+            -guests
+            * pattern.in_flight_bytes
+            // (tier_mib_per_second * 1024**2)
+        ),
+        -(-guests * pattern.iodepth * pattern.numjobs // _TIER_IOPS),
+    )
     in_flight_seconds = drain_seconds + max(0, drain_seconds - ramp_seconds)
     return least_seconds + max(
-        0, in_flight_seconds - _OF_IT_FOR_IN_FLIGHT_SECONDS)
+        0, in_flight_seconds - _OF_IT_FOR_IN_FLIGHT_SECONDS
+    )
 
 
-def pattern_of_step(pattern: fio_profile.Pattern, guests: int
-                    ) -> fio_profile.Pattern:
+def pattern_of_step(
+    pattern: fio_profile.Pattern, guests: int
+) -> fio_profile.Pattern:
     """The pattern under the name that it has with so many guests.
 
     A name of its own, such as ``randwrite-4k.g12``: fio gives it back with
@@ -122,37 +136,48 @@ def pattern_of_step(pattern: fio_profile.Pattern, guests: int
     :param guests: at least 1
     :raises ValueError: the name would be too long
     """
-    return dataclasses.replace(pattern, name=f"{pattern.name}.g{guests}")
+    return dataclasses.replace(pattern, name=f'{pattern.name}.g{guests}')
 
 
-def _check(tiers: Sequence[str], patterns: Sequence[fio_profile.Pattern],
-           repeats: int, guest_steps: Sequence[int]) -> None:
+def _check(
+    tiers: Sequence[str],
+    patterns: Sequence[fio_profile.Pattern],
+    repeats: int,
+    guest_steps: Sequence[int],
+) -> None:
     """Refuse what is no matrix.
 
     :raises ValueError: as ``plan`` says
     """
-    for what, names in (("tier", list(tiers)),
-                        ("pattern", [p.name for p in patterns])):
+    for what, names in (
+        ('tier', list(tiers)),
+        ('pattern', [p.name for p in patterns]),
+    ):
         if not names:
-            raise ValueError(f"no {what} to measure: expected at least one")
+            raise ValueError(f'no {what} to measure: expected at least one')
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"{what} named twice: {', '.join(twice)}")
+            raise ValueError(f'{what} named twice: {", ".join(twice)}')
     if repeats < 1:
-        raise ValueError(f"{repeats} repeats: expected at least 1")
+        raise ValueError(f'{repeats} repeats: expected at least 1')
     rising = list(guest_steps) == sorted(set(guest_steps))
     if not rising or any(step < 1 for step in guest_steps):
         raise ValueError(
-            f"guest_steps {list(guest_steps)}: expected numbers of guests"
-            f" from 1, each more than the one before")
+            f'guest_steps {list(guest_steps)}: expected numbers of guests'
+            f' from 1, each more than the one before'
+        )
 
 
-def plan(tiers: Sequence[str], patterns: Sequence[fio_profile.Pattern],
-         profile: fio_profile.Profile, repeats: int = 1,
-         guest_steps: Sequence[int] = (),
-         guests_per_tier: int = 1,
-         tier_mib_per_second: int = TIER_MIB_PER_SECOND,
-         least_gap_seconds: int = GAP_SECONDS) -> Schedule:
+def plan(
+    tiers: Sequence[str],
+    patterns: Sequence[fio_profile.Pattern],
+    profile: fio_profile.Profile,
+    repeats: int = 1,
+    guest_steps: Sequence[int] = (),
+    guests_per_tier: int = 1,
+    tier_mib_per_second: int = TIER_MIB_PER_SECOND,
+    least_gap_seconds: int = GAP_SECONDS,
+) -> Schedule:
     """Lay out all patterns of the first tier, then of the next, and so on.
 
     When all have had their turn, the next repeat begins: what changes slowly,
@@ -175,20 +200,37 @@ def plan(tiers: Sequence[str], patterns: Sequence[fio_profile.Pattern],
     _check(tiers, patterns, repeats, guest_steps)
     in_turn = [(pattern, None) for pattern in patterns]
     if guest_steps:
-        in_turn = [(pattern_of_step(pattern, guests), guests)
-                   for pattern in patterns for guests in guest_steps]
+        in_turn = [
+            (pattern_of_step(pattern, guests), guests)
+            for pattern in patterns
+            for guests in guest_steps
+        ]
     slots: list[Slot] = []
     begin_seconds = 0
     for repeat, tier, (pattern, guests) in itertools.product(
-            range(1, repeats + 1), tiers, in_turn):
-        slots.append(Slot(
-            number=len(slots), tier=tier, pattern=pattern, repeat=repeat,
-            guests=guests, begin_seconds=begin_seconds,
-            seconds=(pattern.startdelay_seconds + profile.ramp_seconds
-                     + profile.runtime_seconds + gap_seconds(
-                         pattern, guests=guests or guests_per_tier,
-                         ramp_seconds=profile.ramp_seconds,
-                         tier_mib_per_second=tier_mib_per_second,
-                         least_seconds=least_gap_seconds))))
+        range(1, repeats + 1), tiers, in_turn
+    ):
+        slots.append(
+            Slot(
+                number=len(slots),
+                tier=tier,
+                pattern=pattern,
+                repeat=repeat,
+                guests=guests,
+                begin_seconds=begin_seconds,
+                seconds=(
+                    pattern.startdelay_seconds
+                    + profile.ramp_seconds
+                    + profile.runtime_seconds
+                    + gap_seconds(
+                        pattern,
+                        guests=guests or guests_per_tier,
+                        ramp_seconds=profile.ramp_seconds,
+                        tier_mib_per_second=tier_mib_per_second,
+                        least_seconds=least_gap_seconds,
+                    )
+                ),
+            )
+        )
         begin_seconds += slots[-1].seconds
     return Schedule(slots=tuple(slots), repeats=repeats)

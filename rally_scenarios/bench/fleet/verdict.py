@@ -25,14 +25,14 @@ from rally_scenarios.bench.protocol import frames
 class Verdict(enum.Enum):
     """What to say of a guest, or of a guest in one slot; worst first."""
 
-    LOST = "lost"                  # its console fell silent
-    BROKEN = "broken"              # could not prepare or take part
-    FIO_FAILED = "fio failed"
-    DAMAGED = "damaged result"
-    WRONG_CLOCK = "wrong clock"    # its times are not the other guests'
-    WRONG_TIER = "wrong tier"      # its volume does not lie where it should
-    LATE = "late"
-    COMPLETE = "complete"
+    LOST = 'lost'  # its console fell silent
+    BROKEN = 'broken'  # could not prepare or take part
+    FIO_FAILED = 'fio failed'
+    DAMAGED = 'damaged result'
+    WRONG_CLOCK = 'wrong clock'  # its times are not the other guests'
+    WRONG_TIER = 'wrong tier'  # its volume does not lie where it should
+    LATE = 'late'
+    COMPLETE = 'complete'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class SlotOutcome:
 
     slot: schedule.Slot
     verdict: Verdict
-    reason: str = ""
+    reason: str = ''
     measured: fleet.GuestSlot | None = None
 
 
@@ -82,7 +82,7 @@ class GuestOutcome:
     kernel: str | None = None
     target: str | None = None
     clock_error_ms: float | None = None
-    clock_reason: str = ""
+    clock_reason: str = ''
     system: guest_system.GuestSystem | None = None
     start_ms: int | None = None
     clock_shift_ms: int | None = None
@@ -96,17 +96,23 @@ class GuestOutcome:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Each reason once, in order of time; empty if all is complete."""
-        return tuple(dict.fromkeys(
-            outcome.reason for outcome in self.slots if outcome.reason))
+        return tuple(
+            dict.fromkeys(
+                outcome.reason for outcome in self.slots if outcome.reason
+            )
+        )
 
 
-_OVER = {"LATE": Verdict.LATE, "FAILED": Verdict.BROKEN,
-         "BROKEN": Verdict.BROKEN}
+_OVER = {
+    'LATE': Verdict.LATE,
+    'FAILED': Verdict.BROKEN,
+    'BROKEN': Verdict.BROKEN,
+}
 
 
 def has_ended(console: frames.GuestConsole) -> bool:
     """Whether the guest's script said its last word."""
-    return any(console.event(name) for name in ("DONE", "FAILED", "LATE"))
+    return any(console.event(name) for name in ('DONE', 'FAILED', 'LATE'))
 
 
 def is_heard_out(console: frames.GuestConsole) -> bool:
@@ -117,22 +123,25 @@ def is_heard_out(console: frames.GuestConsole) -> bool:
     """
     if not has_ended(console):
         return False
-    done = console.event("DONE")
-    copies = (done and done.integer("copies")) or 1
-    repeated = [event.integer("copy") or 0 for event in console.events
-                if event.name == "REPEATED"]
+    done = console.event('DONE')
+    copies = (done and done.integer('copies')) or 1
+    repeated = [
+        event.integer('copy') or 0
+        for event in console.events
+        if event.name == 'REPEATED'
+    ]
     return not console.missing or max(repeated, default=1) >= copies
 
 
 def _silence(console: frames.GuestConsole) -> tuple[Verdict, str]:
     """Why a guest did not take part: its own word, or the lack of it."""
-    for name in ("LATE", "BROKEN", "FAILED"):
+    for name in ('LATE', 'BROKEN', 'FAILED'):
         event = console.event(name)
         if event is not None:
             return _OVER[name], event.text or name.lower()
     if not console.events:
-        return Verdict.LOST, "nothing was heard of it"
-    return Verdict.LOST, f"last heard of at {console.events[-1].name}"
+        return Verdict.LOST, 'nothing was heard of it'
+    return Verdict.LOST, f'last heard of at {console.events[-1].name}'
 
 
 def _field_of(console, name, key):
@@ -141,8 +150,14 @@ def _field_of(console, name, key):
 
 
 def _event_of(console, name, number):
-    return next((event for event in console.events if event.name == name
-                 and event.integer("slot") == number), None)
+    return next(
+        (
+            event
+            for event in console.events
+            if event.name == name and event.integer('slot') == number
+        ),
+        None,
+    )
 
 
 # From the end of the last second to fio's exit; under emulation some 100 ms.
@@ -160,18 +175,22 @@ def _series(log, result, started_ms, ended_ms):
 
     :raises fio_log.LogError: they do not lie within the run
     """
-    series = fio_log.parse(log, runtime_ms=result.runtime_ms,
-                           end_ms=result.timestamp_ms)
+    series = fio_log.parse(
+        log, runtime_ms=result.runtime_ms, end_ms=result.timestamp_ms
+    )
     if not series or result.timestamp_ms is None:
         return ()
     shift_ms = ended_ms - result.timestamp_ms
     moved = tuple((at_ms + shift_ms, value) for at_ms, value in series)
     first_ms, last_ms = moved[0][0], moved[-1][0] + fio_log.STEP_MS
-    if (first_ms < started_ms - _SERIES_OUTSIDE_MS
-            or last_ms > ended_ms + _SERIES_OUTSIDE_MS):
+    if (
+        first_ms < started_ms - _SERIES_OUTSIDE_MS
+        or last_ms > ended_ms + _SERIES_OUTSIDE_MS
+    ):
         raise fio_log.LogError(
-            f"values of {first_ms} to {last_ms} ms, but fio ran from"
-            f" {started_ms} to {ended_ms} ms")
+            f'values of {first_ms} to {last_ms} ms, but fio ran from'
+            f' {started_ms} to {ended_ms} ms'
+        )
     return moved
 
 
@@ -181,20 +200,24 @@ def _times_ms(event, slot, clock) -> tuple[int, int, int]:
     :raises frames.DamagedResult: they are none that the script could have
         found: it plans by T0 and the schedule, and ends after it began
     """
-    times = [event.integer(key) for key in ("planned", "real", "end")]
+    times = [event.integer(key) for key in ('planned', 'real', 'end')]
     if None not in times:
         planned, real, end = (time - clock.shift_ms for time in times)
-        if (planned == clock.start_ms + slot.begin_seconds * 1000
-                and 0 <= real <= end):
+        if (
+            planned == clock.start_ms + slot.begin_seconds * 1000
+            and 0 <= real <= end
+        ):
             return planned, real, end
     raise frames.DamagedResult(
-        f"its times: found {event.fields} with the offset {clock.shift_ms},"
-        f" expected a start {slot.begin_seconds} s after {clock.start_ms} ms,"
-        f" and an end")
+        f'its times: found {event.fields} with the offset {clock.shift_ms},'
+        f' expected a start {slot.begin_seconds} s after {clock.start_ms} ms,'
+        f' and an end'
+    )
 
 
-def _measured(guest, times_ms, slot, clock, result, log, cpu
-              ) -> fleet.GuestSlot:
+def _measured(
+    guest, times_ms, slot, clock, result, log, cpu
+) -> fleet.GuestSlot:
     """What a guest did on the common clock.
 
     :raises frames.DamagedResult: fio says that it ran longer
@@ -203,66 +226,97 @@ def _measured(guest, times_ms, slot, clock, result, log, cpu
     planned_ms, started_ms, ended_ms = times_ms
     if result.runtime_ms > ended_ms - started_ms + _SERIES_OUTSIDE_MS:
         raise frames.DamagedResult(
-            f"fio says that it ran {result.runtime_ms} ms, but it was started"
-            f" and ended within {ended_ms - started_ms} ms")
+            f'fio says that it ran {result.runtime_ms} ms, but it was started'
+            f' and ended within {ended_ms - started_ms} ms'
+        )
     # What ends so late is in no window, and a long series costs memory.
-    overruns = ended_ms > planned_ms + (
-        slot.seconds + _OVERTIME_SECONDS) * 1000
+    overruns = (
+        ended_ms > planned_ms + (slot.seconds + _OVERTIME_SECONDS) * 1000
+    )
     return fleet.GuestSlot(
-        guest=guest, planned_ms=planned_ms, started_ms=started_ms,
-        ended_ms=ended_ms, result=result, clock_error_ms=clock.error_ms,
-        cpu=cpu, series=() if overruns else _series(
-            log, result, started_ms, ended_ms))
+        guest=guest,
+        planned_ms=planned_ms,
+        started_ms=started_ms,
+        ended_ms=ended_ms,
+        result=result,
+        clock_error_ms=clock.error_ms,
+        cpu=cpu,
+        series=() if overruns else _series(log, result, started_ms, ended_ms),
+    )
 
 
 def _lateness(measured, slot_ms, late_after_ms) -> str:
     """Why a result does not belong to its slot's window, or empty."""
     if abs(measured.start_error_ms) > late_after_ms:
-        return (f"started {measured.start_error_ms} ms after its time,"
-                f" expected at most {late_after_ms}")
+        return (
+            f'started {measured.start_error_ms} ms after its time,'
+            f' expected at most {late_after_ms}'
+        )
     overrun_ms = measured.ended_ms - measured.planned_ms - slot_ms
     if overrun_ms > 0:
-        return f"ended {overrun_ms} ms into the next slot"
-    return ""
+        return f'ended {overrun_ms} ms into the next slot'
+    return ''
 
 
 def _judge_slot(guest, console, slot, clock, late_after_ms) -> SlotOutcome:
-    failed = _event_of(console, "FIO-FAILED", slot.number)
+    failed = _event_of(console, 'FIO-FAILED', slot.number)
     if failed is not None:
         return SlotOutcome(
-            slot=slot, verdict=Verdict.FIO_FAILED,
-            reason=f"fio ended with {failed.integer('rc')} on"
-                   f" {slot.pattern.name}: {failed.text}")
-    ended = _event_of(console, "END", slot.number)
+            slot=slot,
+            verdict=Verdict.FIO_FAILED,
+            reason=f'fio ended with {failed.integer("rc")} on'
+            f' {slot.pattern.name}: {failed.text}',
+        )
+    ended = _event_of(console, 'END', slot.number)
     if ended is None or clock.shift_ms is None:
         verdict, reason = _silence(console)
-        if verdict is Verdict.LOST and console.event("DONE"):
+        if verdict is Verdict.LOST and console.event('DONE'):
             verdict = Verdict.DAMAGED
-            reason = "its times did not arrive, though it says it is done"
+            reason = 'its times did not arrive, though it says it is done'
         return SlotOutcome(slot=slot, verdict=verdict, reason=reason)
     try:
         times_ms = _times_ms(ended, slot, clock)
         output, log = fio_log.split(console.result(slot.number))
         result = fio_result.parse(output, jobname=slot.pattern.name)
         measured = _measured(
-            guest, times_ms, slot, clock, result, log,
-            guest_facts.cpu_use(ended, guest_facts.system(console)))
-    except (frames.DamagedResult, fio_result.ResultError, fio_log.LogError
-            ) as error:
-        return SlotOutcome(slot=slot, verdict=Verdict.DAMAGED,
-                           reason=f"result of {slot.pattern.name}: {error}")
+            guest,
+            times_ms,
+            slot,
+            clock,
+            result,
+            log,
+            guest_facts.cpu_use(ended, guest_facts.system(console)),
+        )
+    except (
+        frames.DamagedResult,
+        fio_result.ResultError,
+        fio_log.LogError,
+    ) as error:
+        return SlotOutcome(
+            slot=slot,
+            verdict=Verdict.DAMAGED,
+            reason=f'result of {slot.pattern.name}: {error}',
+        )
     lateness = _lateness(measured, slot.seconds * 1000, late_after_ms)
     if lateness:
-        return SlotOutcome(slot=slot, verdict=Verdict.LATE,
-                           measured=measured,
-                           reason=f"{slot.pattern.name} {lateness}")
-    return SlotOutcome(slot=slot, verdict=Verdict.COMPLETE,
-                       measured=measured)
+        return SlotOutcome(
+            slot=slot,
+            verdict=Verdict.LATE,
+            measured=measured,
+            reason=f'{slot.pattern.name} {lateness}',
+        )
+    return SlotOutcome(slot=slot, verdict=Verdict.COMPLETE, measured=measured)
 
 
-def judge(console: frames.GuestConsole, *, guest: str, tier: str,
-          plan: schedule.Schedule, late_after_ms: int,
-          position: int = 0) -> GuestOutcome:
+def judge(
+    console: frames.GuestConsole,
+    *,
+    guest: str,
+    tier: str,
+    plan: schedule.Schedule,
+    late_after_ms: int,
+    position: int = 0,
+) -> GuestOutcome:
     """Decide what became of one guest.
 
     :param console: all that was heard of it
@@ -270,31 +324,46 @@ def judge(console: frames.GuestConsole, *, guest: str, tier: str,
     :param late_after_ms: a start further from its time does not count
     :param position: of the guest among those of its tier, from 0
     """
-    clock = guest_clock.of(console.event("GO"))
-    slots = [_judge_slot(guest, console, slot, clock, late_after_ms)
-             for slot in plan.of_guest(tier, position)]
+    clock = guest_clock.of(console.event('GO'))
+    slots = [
+        _judge_slot(guest, console, slot, clock, late_after_ms)
+        for slot in plan.of_guest(tier, position)
+    ]
     return GuestOutcome(
-        guest=guest, tier=tier, damaged_lines=console.damaged_lines,
-        clock_offset_ms=clock.offset_ms, clock_samples=clock.samples,
-        clock_error_ms=clock.error_ms, clock_reason=clock.reason,
-        start_ms=clock.start_ms, clock_shift_ms=clock.shift_ms,
-        kernel=_field_of(console, "BOOT", "kernel"),
-        target=_field_of(console, "PREPARED", "target"),
+        guest=guest,
+        tier=tier,
+        damaged_lines=console.damaged_lines,
+        clock_offset_ms=clock.offset_ms,
+        clock_samples=clock.samples,
+        clock_error_ms=clock.error_ms,
+        clock_reason=clock.reason,
+        start_ms=clock.start_ms,
+        clock_shift_ms=clock.shift_ms,
+        kernel=_field_of(console, 'BOOT', 'kernel'),
+        target=_field_of(console, 'PREPARED', 'target'),
         system=guest_facts.system(console),
-        slots=tuple(dataclasses.replace(
-            found, reason=frames.harmless(found.reason)) for found in slots))
+        slots=tuple(
+            dataclasses.replace(found, reason=frames.harmless(found.reason))
+            for found in slots
+        ),
+    )
 
 
-def complete(outcomes: Sequence[GuestOutcome], slot: schedule.Slot
-             ) -> list[fleet.GuestSlot]:
+def complete(
+    outcomes: Sequence[GuestOutcome], slot: schedule.Slot
+) -> list[fleet.GuestSlot]:
     """What the guests did that are complete in a slot."""
-    return [found.measured for outcome in outcomes
-            for found in outcome.slots
-            if found.slot == slot and found.verdict is Verdict.COMPLETE]
+    return [
+        found.measured
+        for outcome in outcomes
+        for found in outcome.slots
+        if found.slot == slot and found.verdict is Verdict.COMPLETE
+    ]
 
 
-def merged(outcomes: Sequence[GuestOutcome], slot: schedule.Slot
-           ) -> fleet.FleetSlot | None:
+def merged(
+    outcomes: Sequence[GuestOutcome], slot: schedule.Slot
+) -> fleet.FleetSlot | None:
     """One slot's figures over the guests that are complete in it.
 
     :returns: None if no guest is

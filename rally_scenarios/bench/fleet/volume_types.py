@@ -26,22 +26,29 @@ def _most_have(types: Sequence[str | None]) -> tuple[str | None, ...]:
     return (most,) if 2 * types.count(most) > len(types) else ()
 
 
-def _objection(found: str | None, of_tier: Sequence[str | None],
-               expected: str | None) -> str:
+def _objection(
+    found: str | None, of_tier: Sequence[str | None], expected: str | None
+) -> str:
     """What is wrong with the type of a volume, or empty."""
     accepted = _most_have(of_tier) if expected is None else (expected,)
     if found in accepted:
-        return ""
-    others = ", ".join(sorted({each or "none" for each in of_tier}))
-    wanted = (f"{accepted[0] or 'none'}" if accepted else
-              f"one for all volumes of the tier, which have {others}")
-    return (f"its volume has the volume type {found or 'none'}, expected"
-            f" {wanted}")
+        return ''
+    others = ', '.join(sorted({each or 'none' for each in of_tier}))
+    wanted = (
+        f'{accepted[0] or "none"}'
+        if accepted
+        else f'one for all volumes of the tier, which have {others}'
+    )
+    return (
+        f'its volume has the volume type {found or "none"}, expected {wanted}'
+    )
 
 
-def checked(outcomes: Sequence[verdict.GuestOutcome],
-            found: Mapping[str, str | None], expected: Mapping[str, str]
-            ) -> list[verdict.GuestOutcome]:
+def checked(
+    outcomes: Sequence[verdict.GuestOutcome],
+    found: Mapping[str, str | None],
+    expected: Mapping[str, str],
+) -> list[verdict.GuestOutcome]:
     """Outcomes in which no figure is of a volume on the wrong tier.
 
     :param outcomes: of all guests
@@ -53,11 +60,24 @@ def checked(outcomes: Sequence[verdict.GuestOutcome],
     for outcome in outcomes:
         reason = _objection(
             found[outcome.guest],
-            [found[each.guest] for each in outcomes
-             if each.tier == outcome.tier], expected.get(outcome.tier))
-        result.append(dataclasses.replace(outcome, slots=tuple(
-            dataclasses.replace(slot, reason=reason,
-                                verdict=verdict.Verdict.WRONG_TIER)
-            if reason and slot.verdict in _REPLACED else slot
-            for slot in outcome.slots)))
+            [
+                found[each.guest]
+                for each in outcomes
+                if each.tier == outcome.tier
+            ],
+            expected.get(outcome.tier),
+        )
+        result.append(
+            dataclasses.replace(
+                outcome,
+                slots=tuple(
+                    dataclasses.replace(
+                        slot, reason=reason, verdict=verdict.Verdict.WRONG_TIER
+                    )
+                    if reason and slot.verdict in _REPLACED
+                    else slot
+                    for slot in outcome.slots
+                ),
+            )
+        )
     return result

@@ -18,11 +18,11 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
 
 VERSION = 1
-_CEPH_KEYS = ("conf", "user")
-_RAW_KEYS = ("device_class", "device", "may_be_overwritten", "cgroup")
-_KEYS = ("version", "ceph", "raw")
+_CEPH_KEYS = ('conf', 'user')
+_RAW_KEYS = ('device_class', 'device', 'may_be_overwritten', 'cgroup')
+_KEYS = ('version', 'ceph', 'raw')
 # Of a cephx user, without "client."
-_USER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_USER = re.compile(r'[A-Za-z0-9_.-]{1,64}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,8 @@ class Ceph:
     :ivar user: cephx user, without ``client.``
     """
 
-    conf: str = "/etc/ceph/ceph.conf"
-    user: str = "admin"
+    conf: str = '/etc/ceph/ceph.conf'
+    user: str = 'admin'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +71,14 @@ class Host:
 
         :param device_classes: of a pool's OSDs; several have no such disk
         """
-        return next((disk for disk in self.raw
-                     if device_classes == (disk.device_class,)), None)
+        return next(
+            (
+                disk
+                for disk in self.raw
+                if device_classes == (disk.device_class,)
+            ),
+            None,
+        )
 
 
 class _Reader:
@@ -82,53 +88,75 @@ class _Reader:
         self._file = file
         self.problems: list[errors.Problem] = []
 
-    def problem(self, key: str, found: object, expected: str,
-                remedy: str = "correct it") -> None:
-        self.problems.append(errors.Problem(
-            where=f"{self._file}: {key}", found=f"found {str(found)[:80]!r}",
-            expected=expected, remedy=remedy))
+    def problem(
+        self,
+        key: str,
+        found: object,
+        expected: str,
+        remedy: str = 'correct it',
+    ) -> None:
+        self.problems.append(
+            errors.Problem(
+                where=f'{self._file}: {key}',
+                found=f'found {str(found)[:80]!r}',
+                expected=expected,
+                remedy=remedy,
+            )
+        )
 
-    def mapping(self, value: object, keys: tuple[str, ...], place: str
-                ) -> Mapping:
+    def mapping(
+        self, value: object, keys: tuple[str, ...], place: str
+    ) -> Mapping:
         """The value; an empty one if it is no mapping of these keys."""
         if not isinstance(value, Mapping):
-            self.problem(place, value, "a mapping")
+            self.problem(place, value, 'a mapping')
             return {}
         for key in value:
             if key not in keys:
                 self.problem(
-                    f"{place}.{key}", "an unknown key",
-                    f"one of {', '.join(keys)}",
-                    f"{spelling.did_you_mean(str(key), keys)}correct or"
-                    f" remove it")
+                    f'{place}.{key}',
+                    'an unknown key',
+                    f'one of {", ".join(keys)}',
+                    f'{spelling.did_you_mean(str(key), keys)}correct or'
+                    f' remove it',
+                )
         return value
 
     def path(self, value: object, key: str) -> None:
-        if not (isinstance(value, str) and value.startswith("/")
-                and "\0" not in value):
-            self.problem(key, value, "an absolute path")
+        if not (
+            isinstance(value, str)
+            and value.startswith('/')
+            and '\0' not in value
+        ):
+            self.problem(key, value, 'an absolute path')
 
 
 def _raw(reader: _Reader, value: object) -> Iterator[RawDisk]:
     if not isinstance(value, list):
-        reader.problem("raw", value, "a list of disks")
+        reader.problem('raw', value, 'a list of disks')
         return
     for number, each in enumerate(value):
-        place = f"raw[{number}]"
+        place = f'raw[{number}]'
         entry = reader.mapping(each, _RAW_KEYS, place)
-        for key in ("device_class", "device"):
+        for key in ('device_class', 'device'):
             if entry and key not in entry:
-                reader.problem(f"{place}.{key}", "nothing", "text", "add it")
-        if "device" in entry:
-            reader.path(entry["device"], f"{place}.device")
-        if entry.get("cgroup") is not None:
-            reader.path(entry["cgroup"], f"{place}.cgroup")
-        if not isinstance(entry.get("device_class", ""), str):
-            reader.problem(f"{place}.device_class", entry["device_class"],
-                           "a device class of Ceph, such as hdd")
-        if not isinstance(entry.get("may_be_overwritten", False), bool):
-            reader.problem(f"{place}.may_be_overwritten",
-                           entry["may_be_overwritten"], "true or false")
+                reader.problem(f'{place}.{key}', 'nothing', 'text', 'add it')
+        if 'device' in entry:
+            reader.path(entry['device'], f'{place}.device')
+        if entry.get('cgroup') is not None:
+            reader.path(entry['cgroup'], f'{place}.cgroup')
+        if not isinstance(entry.get('device_class', ''), str):
+            reader.problem(
+                f'{place}.device_class',
+                entry['device_class'],
+                'a device class of Ceph, such as hdd',
+            )
+        if not isinstance(entry.get('may_be_overwritten', False), bool):
+            reader.problem(
+                f'{place}.may_be_overwritten',
+                entry['may_be_overwritten'],
+                'true or false',
+            )
         if not reader.problems and entry:
             yield RawDisk(**entry)
 
@@ -141,23 +169,33 @@ def host(document: object, file: str) -> Host:
     :raises cinder_tiers.domain.errors.ProblemsFound: all that is wrong
     """
     reader = _Reader(file)
-    top = reader.mapping(document, _KEYS, "the file")
-    if top and top.get("version") != VERSION:
-        reader.problem("version", top.get("version"), str(VERSION),
-                       f"write version: {VERSION}, and keys of that version")
-    ceph = reader.mapping(top.get("ceph", {}), _CEPH_KEYS, "ceph")
-    reader.path(ceph.get("conf", Ceph.conf), "ceph.conf")
-    user = ceph.get("user", Ceph.user)
+    top = reader.mapping(document, _KEYS, 'the file')
+    if top and top.get('version') != VERSION:
+        reader.problem(
+            'version',
+            top.get('version'),
+            str(VERSION),
+            f'write version: {VERSION}, and keys of that version',
+        )
+    ceph = reader.mapping(top.get('ceph', {}), _CEPH_KEYS, 'ceph')
+    reader.path(ceph.get('conf', Ceph.conf), 'ceph.conf')
+    user = ceph.get('user', Ceph.user)
     if not (isinstance(user, str) and _USER.fullmatch(user)) or (
-            user.startswith("client.")):
-        reader.problem("ceph.user", user,
-                       "a cephx user, without 'client.', such as admin")
-    disks = tuple(_raw(reader, top.get("raw", [])))
+        user.startswith('client.')
+    ):
+        reader.problem(
+            'ceph.user', user, "a cephx user, without 'client.', such as admin"
+        )
+    disks = tuple(_raw(reader, top.get('raw', [])))
     classes = [disk.device_class for disk in disks]
     for name in dict.fromkeys(classes):
         if classes.count(name) > 1:
-            reader.problem("raw", f"{classes.count(name)} disks of {name}",
-                           "one of each device class", "leave one of them")
+            reader.problem(
+                'raw',
+                f'{classes.count(name)} disks of {name}',
+                'one of each device class',
+                'leave one of them',
+            )
     if reader.problems:
         raise errors.ProblemsFound(reader.problems)
     return Host(ceph=Ceph(**ceph), raw=disks)

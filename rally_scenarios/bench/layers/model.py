@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from rally_scenarios.bench.fio import pattern as fio_profile
 
 # From below.
-LAYERS = ("raw", "osd", "rados", "librbd", "guest")
-WORKLOADS = ("read", "write", "randread", "randwrite")
-WRITES = ("write", "randwrite")
+LAYERS = ('raw', 'osd', 'rados', 'librbd', 'guest')
+WORKLOADS = ('read', 'write', 'randread', 'randwrite')
+WRITES = ('write', 'randwrite')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +51,19 @@ class Pool:
 
         :raises ValueError: they are those of no pool
         """
-        if not self.osds or self.size < 1 or not (
-                self.data_chunks is None
-                or 1 <= self.data_chunks <= self.size):
+        if (
+            not self.osds
+            or self.size < 1
+            or not (
+                self.data_chunks is None or 1 <= self.data_chunks <= self.size
+            )
+        ):
             raise ValueError(
-                f"pool {self.name!r}: {len(self.osds)} OSDs, size"
-                f" {self.size}, {self.data_chunks} data chunks: expected at"
-                f" least one OSD, a size of at least 1, and data chunks from"
-                f" 1 to the size, if any")
+                f'pool {self.name!r}: {len(self.osds)} OSDs, size'
+                f' {self.size}, {self.data_chunks} data chunks: expected at'
+                f' least one OSD, a size of at least 1, and data chunks from'
+                f' 1 to the size, if any'
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +82,7 @@ class Figures:
     bw_bytes: float
     p99_ns: int | None
     in_flight: int | None
-    remark: str = ""
+    remark: str = ''
 
     def rate(self, pattern: fio_profile.Pattern) -> float:
         """By which layers are compared, in I/Os per second.
@@ -86,7 +91,7 @@ class Figures:
         I/Os, tools count those that end in time, which may be one more or
         less.
         """
-        if pattern.rw.startswith("rand"):
+        if pattern.rw.startswith('rand'):
             return self.iops
         return self.bw_bytes / pattern.bs_bytes
 
@@ -104,7 +109,7 @@ class Measurement:
     layer: str
     pattern: fio_profile.Pattern
     figures: Figures | None
-    reason: str = ""
+    reason: str = ''
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,22 +149,28 @@ def patterns(given: Sequence[Mapping]) -> tuple[fio_profile.Pattern, ...]:
     :raises TypeError: a field is missing or unknown
     """
     found = tuple(fio_profile.Pattern(**each) for each in given)
-    wrong = [f"pattern {each.name!r}: rw {each.rw}, bs {each.bs}: expected"
-             f" one of {', '.join(WORKLOADS)} and one block size"
-             for each in found if each.rw not in WORKLOADS or not each.bs]
+    wrong = [
+        f'pattern {each.name!r}: rw {each.rw}, bs {each.bs}: expected'
+        f' one of {", ".join(WORKLOADS)} and one block size'
+        for each in found
+        if each.rw not in WORKLOADS or not each.bs
+    ]
     names = [each.name for each in found]
-    wrong += [f"pattern {name!r} is given {names.count(name)} times, expected"
-              f" once" for name in dict.fromkeys(names)
-              if names.count(name) > 1]
+    wrong += [
+        f'pattern {name!r} is given {names.count(name)} times, expected once'
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
     if not found:
-        wrong = ["no pattern is given, expected at least one"]
+        wrong = ['no pattern is given, expected at least one']
     if wrong:
-        raise ValueError("; ".join(wrong))
+        raise ValueError('; '.join(wrong))
     return found
 
 
-def worth_in_disks(layer: str, pattern: fio_profile.Pattern,
-                   pool: Pool | None) -> float | None:
+def worth_in_disks(
+    layer: str, pattern: fio_profile.Pattern, pool: Pool | None
+) -> float | None:
     """How many raw disks a layer should be as fast as.
 
     With 3 OSDs and 3 copies, RADOS writes like one disk and reads like three.
@@ -173,45 +184,60 @@ def worth_in_disks(layer: str, pattern: fio_profile.Pattern,
     :returns: None without a pool, and of small random I/O on an erasure coded
         one: chunks that are not written whole are read before
     """
-    if layer == "raw":
+    if layer == 'raw':
         return 1.0
     if pool is None:
         return None
     disks = len(pool.osds)
-    if layer == "osd":
+    if layer == 'osd':
         return float(disks)
     if pool.data_chunks is None:
         copies = float(pool.size)
-    elif pattern.rw.startswith("rand"):
+    elif pattern.rw.startswith('rand'):
         return None
     else:
         copies = pool.size / pool.data_chunks
     return disks / copies if pattern.rw in WRITES else float(disks)
 
 
-def _judge(measured: Measurement, below: Measurement | None,
-           raw: Measurement | None, pool: Pool | None) -> Judgement:
+def _judge(
+    measured: Measurement,
+    below: Measurement | None,
+    raw: Measurement | None,
+    pool: Pool | None,
+) -> Judgement:
     pattern = measured.pattern
     worth = worth_in_disks(measured.layer, pattern, pool)
-    allowed = (None if worth is None or raw is None
-               else raw.figures.rate(pattern) * worth)
+    allowed = (
+        None
+        if worth is None or raw is None
+        else raw.figures.rate(pattern) * worth
+    )
     if measured.figures is None or below is None:
         return Judgement(measured=measured, disks_allow_iops=allowed)
     worth_below = worth_in_disks(below.layer, pattern, pool)
     of_below = below.figures.rate(pattern)
     return Judgement(
-        measured=measured, below=below.layer, disks_allow_iops=allowed,
-        percent_of_below=(100 * measured.figures.rate(pattern) / of_below
-                          if of_below else None),
+        measured=measured,
+        below=below.layer,
+        disks_allow_iops=allowed,
+        percent_of_below=(
+            100 * measured.figures.rate(pattern) / of_below
+            if of_below
+            else None
+        ),
         # Both None or none: above a disk, all layers have the same worth.
         percent_by_theory=(
-            100.0 if worth == worth_below
-            else None if None in (worth, worth_below)
-            else 100 * worth / worth_below))
+            100.0
+            if worth == worth_below
+            else None
+            if None in (worth, worth_below)
+            else 100 * worth / worth_below
+        ),
+    )
 
 
-def judge(found: Sequence[Measurement], pool: Pool | None
-          ) -> list[Judgement]:
+def judge(found: Sequence[Measurement], pool: Pool | None) -> list[Judgement]:
     """Judge every layer by the next lower one that has a figure.
 
     :param found: in any order, each layer and pattern at most once
@@ -224,10 +250,11 @@ def judge(found: Sequence[Measurement], pool: Pool | None
         of_pattern: list[Judgement] = []
         below = raw = None
         for measured in sorted(
-                (each for each in found if each.pattern.name == name),
-                key=lambda each: LAYERS.index(each.layer)):
+            (each for each in found if each.pattern.name == name),
+            key=lambda each: LAYERS.index(each.layer),
+        ):
             has_figures = measured.figures is not None
-            if has_figures and measured.layer == "raw":
+            if has_figures and measured.layer == 'raw':
                 raw = measured
             of_pattern.append(_judge(measured, below, raw, pool))
             if has_figures:
@@ -237,10 +264,15 @@ def judge(found: Sequence[Measurement], pool: Pool | None
 
 
 def _with_the_loser(of_pattern: list[Judgement]) -> list[Judgement]:
-    shares = [each.percent_of_theory for each in of_pattern
-              if each.percent_of_theory is not None]
+    shares = [
+        each.percent_of_theory
+        for each in of_pattern
+        if each.percent_of_theory is not None
+    ]
     worst = min(shares, default=100.0)
     return [
-        dataclasses.replace(each, loses_most=worst < 100
-                            and each.percent_of_theory == worst)
-        for each in of_pattern]
+        dataclasses.replace(
+            each, loses_most=worst < 100 and each.percent_of_theory == worst
+        )
+        for each in of_pattern
+    ]

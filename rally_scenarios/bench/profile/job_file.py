@@ -25,8 +25,8 @@ from rally_scenarios.bench.profile import profile as named_profile
 MAX_BYTES = 64 * 1024
 # fio has defaults for some of these, but not those by which we measure: it
 # would go through the page cache, and end when the size is done.
-_REQUIRED = ("rw", "size", "runtime", "time_based", "direct")
-_SECTION = re.compile(r"\[([^\]]*)\]")
+_REQUIRED = ('rw', 'size', 'runtime', 'time_based', 'direct')
+_SECTION = re.compile(r'\[([^\]]*)\]')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +51,19 @@ class _Lines:
         self._globals: dict[str, _Setting] = {}
         self._current: dict[str, _Setting] | None = None
         for number, line in enumerate(text.splitlines(), start=1):
-            line = re.split("[;#]", line, maxsplit=1)[0].strip()
+            line = re.split('[;#]', line, maxsplit=1)[0].strip()
             if line:
                 self._read(number, line)
 
-    def problem(self, line: int, found: str, expected: str,
-                remedy: str) -> None:
-        problem = errors.Problem(where=f"{self._file}:{line}", found=found,
-                                 expected=expected, remedy=remedy)
+    def problem(
+        self, line: int, found: str, expected: str, remedy: str
+    ) -> None:
+        problem = errors.Problem(
+            where=f'{self._file}:{line}',
+            found=found,
+            expected=expected,
+            remedy=remedy,
+        )
         # What is wrong in [global] would be told again with every job.
         if problem not in self.problems:
             self.problems.append(problem)
@@ -67,86 +72,119 @@ class _Lines:
         section = _SECTION.fullmatch(line)
         if section:
             self._open(number, section[1])
-        elif line.split()[0] == "include":
-            self.problem(number, "include reads another file",
-                         "one file that says everything",
-                         "copy what it holds into this file")
+        elif line.split()[0] == 'include':
+            self.problem(
+                number,
+                'include reads another file',
+                'one file that says everything',
+                'copy what it holds into this file',
+            )
         elif self._current is None:
-            self.problem(number, f"{line[:40]!r} is in no section",
-                         "[global] or the name of a job in brackets",
-                         "put it into a section")
+            self.problem(
+                number,
+                f'{line[:40]!r} is in no section',
+                '[global] or the name of a job in brackets',
+                'put it into a section',
+            )
         else:
             self._set(number, line)
 
     def _open(self, number: int, name: str) -> None:
-        if name == "global":
+        if name == 'global':
             self._current = self._globals
             return
-        if name.startswith("global"):
+        if name.startswith('global'):
             # fio compares six characters only.
-            self.problem(number, f"fio takes [{name[:40]}] for [global]",
-                         "[global] or the name of a job", "rename it")
+            self.problem(
+                number,
+                f'fio takes [{name[:40]}] for [global]',
+                '[global] or the name of a job',
+                'rename it',
+            )
         self._current = dict(self._globals)
         self.jobs.append((number, name, self._current))
 
     def _set(self, number: int, line: str) -> None:
-        option, _equals, value = (part.strip()
-                                  for part in line.partition("="))
+        option, _equals, value = (part.strip() for part in line.partition('='))
         option = job_options.ALIASES.get(option, option)
         refusal = job_options.refusal(option)
         if refusal:
-            self.problem(number, f"{option[:40]} {refusal}",
-                         "options that say how a disk is used",
-                         "remove it")
-        elif re.search(r"\s=|=\s", line):
-            self.problem(number, f"{line[:60]!r} has a blank beside its =",
-                         "none, fio reads none", "remove it")
-        elif set(value) & set("$`()\""):
-            self.problem(number, f"{option} has the value {value[:60]!r}",
-                         "a plain value, no variable, sum or quotes",
-                         "write the value itself")
+            self.problem(
+                number,
+                f'{option[:40]} {refusal}',
+                'options that say how a disk is used',
+                'remove it',
+            )
+        elif re.search(r'\s=|=\s', line):
+            self.problem(
+                number,
+                f'{line[:60]!r} has a blank beside its =',
+                'none, fio reads none',
+                'remove it',
+            )
+        elif set(value) & set('$`()"'):
+            self.problem(
+                number,
+                f'{option} has the value {value[:60]!r}',
+                'a plain value, no variable, sum or quotes',
+                'write the value itself',
+            )
         else:
-            self._current[option] = _Setting(line=number, option=option,
-                                             value=value)
+            self._current[option] = _Setting(
+                line=number, option=option, value=value
+            )
 
 
-def _values(lines: _Lines, settings: dict[str, _Setting]
-            ) -> dict[str, object]:
+def _values(lines: _Lines, settings: dict[str, _Setting]) -> dict[str, object]:
     found = {}
     for setting in settings.values():
         try:
-            found[setting.option] = job_options.read(setting.option,
-                                                     setting.value)
+            found[setting.option] = job_options.read(
+                setting.option, setting.value
+            )
         except job_options.Unreadable as error:
-            lines.problem(setting.line,
-                          f"{setting.option} is {setting.value[:60]!r}",
-                          str(error), "correct it")
+            lines.problem(
+                setting.line,
+                f'{setting.option} is {setting.value[:60]!r}',
+                str(error),
+                'correct it',
+            )
     return found
 
 
-def _pattern(lines: _Lines, line: int, name: str, values: dict
-             ) -> fio_profile.Pattern | None:
-    numjobs = values.get("numjobs", 1)
-    mix = values.get("rwmixread")
-    if "rwmixwrite" in values:
-        mix = 100 - values["rwmixwrite"]
-    blocks = {key: values[key] for key in ("bs", "bssplit", "bsrange")
-              if key in values} or {"bs": "4k"}
+def _pattern(
+    lines: _Lines, line: int, name: str, values: dict
+) -> fio_profile.Pattern | None:
+    numjobs = values.get('numjobs', 1)
+    mix = values.get('rwmixread')
+    if 'rwmixwrite' in values:
+        mix = 100 - values['rwmixwrite']
+    blocks = {
+        key: values[key]
+        for key in ('bs', 'bssplit', 'bsrange')
+        if key in values
+    } or {'bs': '4k'}
     try:
         return fio_profile.Pattern(
-            name=name, rw=values["rw"], iodepth=values.get("iodepth", 1),
+            name=name,
+            rw=values['rw'],
+            iodepth=values.get('iodepth', 1),
             **blocks,
             # A mix in [global] says nothing about jobs that do not mix.
-            rwmixread_percent=mix if values["rw"] in fio_profile.MIXES
+            rwmixread_percent=mix
+            if values['rw'] in fio_profile.MIXES
             else None,
             # fio's defaults on Linux.
-            ioengine=values.get("ioengine", "psync"), numjobs=numjobs,
-            rate_iops=values.get("rate_iops"), rate_kib=values.get("rate"),
+            ioengine=values.get('ioengine', 'psync'),
+            numjobs=numjobs,
+            rate_iops=values.get('rate_iops'),
+            rate_kib=values.get('rate'),
             # fio's size is of one process, a pattern's of all.
-            size_mib=values["size"] * numjobs,
-            startdelay_seconds=values.get("startdelay", 0))
+            size_mib=values['size'] * numjobs,
+            startdelay_seconds=values.get('startdelay', 0),
+        )
     except ValueError as error:
-        lines.problem(line, str(error), "what fio can run", "correct it")
+        lines.problem(line, str(error), 'what fio can run', 'correct it')
         return None
 
 
@@ -156,45 +194,63 @@ def _patterns(lines: _Lines) -> Iterator[tuple[dict, object]]:
         values = _values(lines, settings)
         missing = [option for option in _REQUIRED if option not in settings]
         if missing:
-            lines.problem(line, f"job {name[:40]!r} has no"
-                          f" {', '.join(missing)}",
-                          f"{', '.join(_REQUIRED)} for every job", "add it")
-        if {"rwmixread", "rwmixwrite"} <= settings.keys():
-            lines.problem(line, f"job {name[:40]!r} has rwmixread and"
-                          f" rwmixwrite", "one of them", "remove one")
-        if position and not {"stonewall",
-                             "wait_for_previous"} & settings.keys():
-            lines.problem(line, f"job {name[:40]!r} has no stonewall: fio"
-                          f" would run it beside the job before it",
-                          "jobs that take turns, as patterns do",
-                          "add stonewall")
+            lines.problem(
+                line,
+                f'job {name[:40]!r} has no {", ".join(missing)}',
+                f'{", ".join(_REQUIRED)} for every job',
+                'add it',
+            )
+        if {'rwmixread', 'rwmixwrite'} <= settings.keys():
+            lines.problem(
+                line,
+                f'job {name[:40]!r} has rwmixread and rwmixwrite',
+                'one of them',
+                'remove one',
+            )
+        if (
+            position
+            and not {'stonewall', 'wait_for_previous'} & settings.keys()
+        ):
+            lines.problem(
+                line,
+                f'job {name[:40]!r} has no stonewall: fio'
+                f' would run it beside the job before it',
+                'jobs that take turns, as patterns do',
+                'add stonewall',
+            )
         if set(_REQUIRED) <= values.keys():
             yield values, _pattern(lines, line, name, values)
 
 
-def _method(lines: _Lines, jobs: list[tuple[dict, fio_profile.Pattern]]
-            ) -> fio_profile.Profile | None:
+def _method(
+    lines: _Lines, jobs: list[tuple[dict, fio_profile.Pattern]]
+) -> fio_profile.Profile | None:
     shared = {}
-    for option, default in (("runtime", None), ("ramp_time", 0)):
+    for option, default in (('runtime', None), ('ramp_time', 0)):
         times = sorted({values.get(option, default) for values, _ in jobs})
         if len(times) > 1:
-            lines.problem(1, f"{option} is {', '.join(map(str, times))} s in"
-                          f" different jobs",
-                          "the same for all jobs of a profile",
-                          "put it into [global], or make two files")
+            lines.problem(
+                1,
+                f'{option} is {", ".join(map(str, times))} s in'
+                f' different jobs',
+                'the same for all jobs of a profile',
+                'put it into [global], or make two files',
+            )
         shared[option] = times[0]
     try:
         return fio_profile.Profile(
             region_mib=max(pattern.size_mib for _, pattern in jobs),
-            runtime_seconds=shared["runtime"],
-            ramp_seconds=shared["ramp_time"])
+            runtime_seconds=shared['runtime'],
+            ramp_seconds=shared['ramp_time'],
+        )
     except ValueError as error:
-        lines.problem(1, str(error), "what fio can run", "correct it")
+        lines.problem(1, str(error), 'what fio can run', 'correct it')
         return None
 
 
-def profile(text: str, *, name: str, file: str, repeats: int = 1
-            ) -> named_profile.NamedProfile:
+def profile(
+    text: str, *, name: str, file: str, repeats: int = 1
+) -> named_profile.NamedProfile:
     """Read a job file: each of its jobs becomes a pattern.
 
     :param text: the file
@@ -205,21 +261,30 @@ def profile(text: str, *, name: str, file: str, repeats: int = 1
         as it is; all problems, each with its line
     """
     if len(text) > MAX_BYTES:
-        raise errors.ProblemsFound([errors.Problem(
-            where=file, found=f"{len(text)} characters",
-            expected=f"at most {MAX_BYTES}", remedy="make it shorter")])
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=file,
+                    found=f'{len(text)} characters',
+                    expected=f'at most {MAX_BYTES}',
+                    remedy='make it shorter',
+                )
+            ]
+        )
     lines = _Lines(text, file)
     jobs = list(_patterns(lines))
     if not lines.jobs:
-        lines.problem(1, "no job", "a section other than [global]",
-                      "add one")
+        lines.problem(1, 'no job', 'a section other than [global]', 'add one')
     method = _method(lines, jobs) if jobs and not lines.problems else None
     if method is not None and not lines.problems:
         try:
             return named_profile.NamedProfile(
-                name=name, method=method, repeats=repeats,
-                source=named_profile.Source(paper=file, where="the file"),
-                patterns=tuple(pattern for _values, pattern in jobs))
+                name=name,
+                method=method,
+                repeats=repeats,
+                source=named_profile.Source(paper=file, where='the file'),
+                patterns=tuple(pattern for _values, pattern in jobs),
+            )
         except ValueError as error:
-            lines.problem(1, str(error), "what fio can run", "correct it")
+            lines.problem(1, str(error), 'what fio can run', 'correct it')
     raise errors.ProblemsFound(lines.problems)

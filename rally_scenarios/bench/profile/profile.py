@@ -17,7 +17,7 @@ import enum
 from rally_scenarios.bench.fio import pattern as fio_profile
 
 # Engines that wait for each I/O: with them iodepth has no effect.
-SYNCHRONOUS_ENGINES = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap")
+SYNCHRONOUS_ENGINES = ('sync', 'psync', 'vsync', 'pvsync', 'pvsync2', 'mmap')
 
 # guest/frames.py takes 1000 events of a guest, two for each run.
 MAX_SLOTS = 400
@@ -26,9 +26,9 @@ MAX_SLOTS = 400
 class Size(enum.Enum):
     """How much of a profile is run."""
 
-    PAPER = "paper"  # exact numbers
-    LAB = "lab"      # a small cloud, minutes for a pattern
-    SMOKE = "smoke"  # does it work at all
+    PAPER = 'paper'  # exact numbers
+    LAB = 'lab'  # a small cloud, minutes for a pattern
+    SMOKE = 'smoke'  # does it work at all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +47,20 @@ class _Limits:
 # fio does not always tell the last one, and guests start apart.  Repeats: an
 # interval needs two at least.
 _LIMITS = {
-    Size.LAB: _Limits(region_mib=256, ramp_seconds=5, runtime_seconds=30,
-                      startdelay_seconds=1, repeats=3),
-    Size.SMOKE: _Limits(region_mib=64, ramp_seconds=4, runtime_seconds=8,
-                        startdelay_seconds=0, repeats=2),
+    Size.LAB: _Limits(
+        region_mib=256,
+        ramp_seconds=5,
+        runtime_seconds=30,
+        startdelay_seconds=1,
+        repeats=3,
+    ),
+    Size.SMOKE: _Limits(
+        region_mib=64,
+        ramp_seconds=4,
+        runtime_seconds=8,
+        startdelay_seconds=0,
+        repeats=2,
+    ),
 }
 
 
@@ -66,7 +76,7 @@ class Source:
 
     paper: str
     where: str
-    stands_for: str = ""
+    stands_for: str = ''
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,27 +115,31 @@ class NamedProfile:
         """
         wrong = list(self._wrong())
         if wrong:
-            raise ValueError("; ".join(wrong))
+            raise ValueError('; '.join(wrong))
 
     def _wrong(self) -> Iterator[str]:
         if not self.patterns:
-            yield "no patterns: expected at least one"
+            yield 'no patterns: expected at least one'
         if not 1 <= self.repeats <= 100:
-            yield f"repeats {self.repeats}: expected 1 to 100"
+            yield f'repeats {self.repeats}: expected 1 to 100'
         if len(self.patterns) * self.repeats > MAX_SLOTS:
-            yield (f"{len(self.patterns)} patterns x {self.repeats} repeats:"
-                   f" expected at most {MAX_SLOTS} runs, what is believed of"
-                   f" one guest")
+            yield (
+                f'{len(self.patterns)} patterns x {self.repeats} repeats:'
+                f' expected at most {MAX_SLOTS} runs, what is believed of'
+                f' one guest'
+            )
         names = [pattern.name for pattern in self.patterns]
         for name in sorted({n for n in names if names.count(n) > 1}):
-            yield f"pattern named twice: {name}"
+            yield f'pattern named twice: {name}'
         for pattern in self.patterns:
             engine = pattern.ioengine or self.method.ioengine
             if pattern.iodepth > 1 and engine in SYNCHRONOUS_ENGINES:
-                yield (f"pattern {pattern.name!r}: iodepth"
-                       f" {pattern.iodepth} with the engine {engine}, which"
-                       f" waits for each I/O: expected iodepth 1, or an"
-                       f" engine such as libaio")
+                yield (
+                    f'pattern {pattern.name!r}: iodepth'
+                    f' {pattern.iodepth} with the engine {engine}, which'
+                    f' waits for each I/O: expected iodepth 1, or an'
+                    f' engine such as libaio'
+                )
             try:
                 fio_profile.measure_argv(pattern, self.method)
             except ValueError as error:
@@ -134,7 +148,7 @@ class NamedProfile:
 
 def _fits(pattern: fio_profile.Pattern, region_mib: int) -> bool:
     """Whether what is in flight leaves room to choose another block."""
-    return 2 * pattern.in_flight_bytes <= region_mib * 1024 ** 2
+    return 2 * pattern.in_flight_bytes <= region_mib * 1024**2
 
 
 def _first_and_last_of_each_rw(patterns) -> list[fio_profile.Pattern]:
@@ -148,8 +162,12 @@ def _first_and_last_of_each_rw(patterns) -> list[fio_profile.Pattern]:
 def _cut_pattern(pattern, limits, region_mib) -> fio_profile.Pattern:
     size_mib = pattern.size_mib and min(pattern.size_mib, region_mib)
     return dataclasses.replace(
-        pattern, size_mib=size_mib, startdelay_seconds=min(
-            pattern.startdelay_seconds, limits.startdelay_seconds))
+        pattern,
+        size_mib=size_mib,
+        startdelay_seconds=min(
+            pattern.startdelay_seconds, limits.startdelay_seconds
+        ),
+    )
 
 
 def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
@@ -166,48 +184,69 @@ def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
     :raises ValueError: it is at another size, or nothing would be left
     """
     if profile.size is not Size.PAPER:
-        raise ValueError(f"profile {profile.name!r} is already at size"
-                         f" {profile.size.value}, expected paper")
+        raise ValueError(
+            f'profile {profile.name!r} is already at size'
+            f' {profile.size.value}, expected paper'
+        )
     if size is Size.PAPER:
         return profile
     limits = _LIMITS[size]
     least_bytes = min(p.in_flight_bytes for p in profile.patterns)
-    region_mib = max(limits.region_mib, -(-2 * least_bytes // 1024 ** 2))
+    region_mib = max(limits.region_mib, -(-2 * least_bytes // 1024**2))
     method = dataclasses.replace(
-        profile.method, region_mib=min(profile.method.region_mib, region_mib),
-        **{name: min(getattr(profile.method, name), getattr(limits, name))
-           for name in ("ramp_seconds", "runtime_seconds")})
-    kept = [pattern for pattern in profile.patterns
-            if _fits(pattern, method.region_mib)]
+        profile.method,
+        region_mib=min(profile.method.region_mib, region_mib),
+        **{
+            name: min(getattr(profile.method, name), getattr(limits, name))
+            for name in ('ramp_seconds', 'runtime_seconds')
+        },
+    )
+    kept = [
+        pattern
+        for pattern in profile.patterns
+        if _fits(pattern, method.region_mib)
+    ]
     if size is Size.SMOKE:
         kept = _first_and_last_of_each_rw(kept)
     if not kept:
         raise ValueError(
-            f"profile {profile.name!r} has no pattern that fits a region of"
-            f" {method.region_mib} MiB, size {size.value}: use size paper")
+            f'profile {profile.name!r} has no pattern that fits a region of'
+            f' {method.region_mib} MiB, size {size.value}: use size paper'
+        )
     return dataclasses.replace(
-        profile, size=size, method=method,
-        patterns=tuple(_cut_pattern(pattern, limits, method.region_mib)
-                       for pattern in kept),
+        profile,
+        size=size,
+        method=method,
+        patterns=tuple(
+            _cut_pattern(pattern, limits, method.region_mib)
+            for pattern in kept
+        ),
         repeats=min(profile.repeats, limits.repeats),
-        left_out=tuple(pattern.name for pattern in profile.patterns
-                       if pattern not in kept))
+        left_out=tuple(
+            pattern.name for pattern in profile.patterns if pattern not in kept
+        ),
+    )
 
 
-def changed(profile: NamedProfile, *, repeats: int | None = None,
-            **method: object) -> NamedProfile:
+def changed(
+    profile: NamedProfile, *, repeats: int | None = None, **method: object
+) -> NamedProfile:
     """The profile with values of a task in place of its own.
 
     :param repeats: None: the profile's
     :param method: fields of ``fio_profile.Profile`` that are to change
     :raises ValueError: the values are wrong, or the patterns do not fit them
     """
-    words = [f"{name} {getattr(profile.method, name)} -> {value}"
-             for name, value in method.items()
-             if value != getattr(profile.method, name)]
+    words = [
+        f'{name} {getattr(profile.method, name)} -> {value}'
+        for name, value in method.items()
+        if value != getattr(profile.method, name)
+    ]
     if repeats is not None and repeats != profile.repeats:
-        words.append(f"repeats {profile.repeats} -> {repeats}")
+        words.append(f'repeats {profile.repeats} -> {repeats}')
     return dataclasses.replace(
-        profile, method=dataclasses.replace(profile.method, **method),
+        profile,
+        method=dataclasses.replace(profile.method, **method),
         repeats=profile.repeats if repeats is None else repeats,
-        changed=(*profile.changed, *words))
+        changed=(*profile.changed, *words),
+    )

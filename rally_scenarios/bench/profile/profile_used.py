@@ -37,7 +37,13 @@ class ProfileUsed:
 def of(profile: named_profile.NamedProfile) -> ProfileUsed:
     """A profile as it is written."""
     return ProfileUsed(
-        name=profile.name, size=profile.size, source=profile.source,
-        method=profile.method, patterns=profile.patterns,
-        repeats=profile.repeats, assumptions=profile.assumptions,
-        left_out=profile.left_out, changed=profile.changed)
+        name=profile.name,
+        size=profile.size,
+        source=profile.source,
+        method=profile.method,
+        patterns=profile.patterns,
+        repeats=profile.repeats,
+        assumptions=profile.assumptions,
+        left_out=profile.left_out,
+        changed=profile.changed,
+    )

@@ -28,24 +28,30 @@ import hashlib
 import re
 import zlib
 
-_MARK = "@ctiers "
+_MARK = '@ctiers '
 _MAX_LINE_CHARS = 800
 _MAX_EVENTS = 1000
 _MAX_FRAMES_PER_SLOT = 400
-_MAX_UNPACKED_BYTES = 4 * 1024 ** 2
+_MAX_UNPACKED_BYTES = 4 * 1024**2
 # Of all results of a guest, packed: more than a thousand of the usual size.
-_MAX_KEPT_CHARS = 32 * 1024 ** 2
+_MAX_KEPT_CHARS = 32 * 1024**2
 
 _FRAME = re.compile(
-    r"@ctiers (?P<digest>[0-9a-f]{16}) "
-    r"(?P<text>(?P<run>[0-9a-f]+) (?P<guest>\w+) (?P<kind>event|data) "
-    r"(?P<number>[0-9]{1,6}) (?P<rest>.*))", re.ASCII)
+    r'@ctiers (?P<digest>[0-9a-f]{16}) '
+    r'(?P<text>(?P<run>[0-9a-f]+) (?P<guest>\w+) (?P<kind>event|data) '
+    r'(?P<number>[0-9]{1,6}) (?P<rest>.*))',
+    re.ASCII,
+)
 _DATA = re.compile(
-    r"(?P<seq>[0-9]{1,6})/(?P<total>[0-9]{1,6}) "
-    r"(?P<digest>[0-9a-f]{16}) (?P<base64>[A-Za-z0-9+/]+={0,2})", re.ASCII)
+    r'(?P<seq>[0-9]{1,6})/(?P<total>[0-9]{1,6}) '
+    r'(?P<digest>[0-9a-f]{16}) (?P<base64>[A-Za-z0-9+/]+={0,2})',
+    re.ASCII,
+)
 _EVENT = re.compile(
-    r"(?P<name>[A-Z-]{1,20})(?P<fields>(?: [a-z]+=[!-~]*)*)"
-    r"(?: : (?P<text>[ -~]*))?", re.ASCII)
+    r'(?P<name>[A-Z-]{1,20})(?P<fields>(?: [a-z]+=[!-~]*)*)'
+    r'(?: : (?P<text>[ -~]*))?',
+    re.ASCII,
+)
 
 
 class DamagedResult(ValueError):
@@ -66,11 +72,11 @@ class Event:
     number: int
     name: str
     fields: dict[str, str] = field(default_factory=dict)
-    text: str = ""
+    text: str = ''
 
     def integer(self, key: str) -> int | None:
         """A field as a number; None when it is missing or none."""
-        found = re.fullmatch(r"-?[0-9]{1,15}", self.fields.get(key, ""))
+        found = re.fullmatch(r'-?[0-9]{1,15}', self.fields.get(key, ''))
         return int(found.group()) if found else None
 
 
@@ -83,7 +89,7 @@ def harmless(text: str) -> str:
     :param text: anything
     :returns: printable characters but ``<``, others as ``?``
     """
-    return "".join(c if c.isprintable() and c != "<" else "?" for c in text)
+    return ''.join(c if c.isprintable() and c != '<' else '?' for c in text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +111,8 @@ class Missing:
     def count(self) -> int:
         """How many events and lines; a slot of unknown length counts 1."""
         return len(self.events) + sum(
-            len(lines) or 1 for lines in self.lines.values())
+            len(lines) or 1 for lines in self.lines.values()
+        )
 
 
 def short_digest(data: bytes) -> str:
@@ -119,12 +126,13 @@ def _unpack(packed: bytes) -> bytes:
     try:
         text = inflater.decompress(packed, _MAX_UNPACKED_BYTES)
     except zlib.error as error:
-        raise DamagedResult(f"not gzip data: {error}") from error
+        raise DamagedResult(f'not gzip data: {error}') from error
     if inflater.unconsumed_tail:
-        raise DamagedResult(f"unpacks to more than {_MAX_UNPACKED_BYTES}"
-                            f" bytes")
+        raise DamagedResult(
+            f'unpacks to more than {_MAX_UNPACKED_BYTES} bytes'
+        )
     if not inflater.eof or inflater.unused_data:
-        raise DamagedResult("gzip data is cut off or followed by more")
+        raise DamagedResult('gzip data is cut off or followed by more')
     return text
 
 
@@ -171,20 +179,31 @@ class GuestConsole:
         Not what is there and wrong, such as two results for one slot: no
         answer makes it right.
         """
-        ended = [event.integer("slot") for event in self.events
-                 if event.name == "END"]
-        lines = {slot: () for slot in ended
-                 if slot is not None and slot not in self._claims}
+        ended = [
+            event.integer('slot')
+            for event in self.events
+            if event.name == 'END'
+        ]
+        lines = {
+            slot: ()
+            for slot in ended
+            if slot is not None and slot not in self._claims
+        }
         for slot, claims in self._claims.items():
             if len(claims) == 1:
-                (total, _digest), = claims
+                ((total, _digest),) = claims
                 absent = self._absent(slot, total)
                 if absent:
                     lines[slot] = absent
         last = max(self._events, default=0)
-        return Missing(lines=lines, events=tuple(
-            number for number in range(1, min(last, _MAX_EVENTS))
-            if number not in self._events))
+        return Missing(
+            lines=lines,
+            events=tuple(
+                number
+                for number in range(1, min(last, _MAX_EVENTS))
+                if number not in self._events
+            ),
+        )
 
     def _absent(self, slot: int, total: int) -> tuple[int, ...]:
         parts = self._parts[slot]
@@ -195,11 +214,11 @@ class GuestConsole:
 
         :param text: any text; what is unusable is counted, not raised
         """
-        for line in text.split("\n"):
+        for line in text.split('\n'):
             start = line.rfind(_MARK)
             if start < 0:
                 continue
-            line = line[start:start + _MAX_LINE_CHARS].rstrip("\r")
+            line = line[start : start + _MAX_LINE_CHARS].rstrip('\r')
             if line in self._known or self._take(line):
                 continue
             # It may be in the making: then _take forgets it later.
@@ -214,38 +233,45 @@ class GuestConsole:
         """
         claims = self._claims.get(slot, set())
         if not claims:
-            raise DamagedResult("nothing of it arrived")
+            raise DamagedResult('nothing of it arrived')
         if len(claims) > 1:
-            raise DamagedResult(f"its lines tell of {len(claims)} different"
-                                f" results")
-        (total, digest), = claims
+            raise DamagedResult(
+                f'its lines tell of {len(claims)} different results'
+            )
+        ((total, digest),) = claims
         parts = self._parts[slot]
         missing = self._absent(slot, total)
         if missing:
             raise DamagedResult(
-                f"{len(missing)} of {total} lines are missing, the first is"
-                f" line {missing[0]}")
-        joined = "".join(parts[seq] for seq in range(1, total + 1))
+                f'{len(missing)} of {total} lines are missing, the first is'
+                f' line {missing[0]}'
+            )
+        joined = ''.join(parts[seq] for seq in range(1, total + 1))
         try:
             packed = base64.b64decode(joined, validate=True)
         except binascii.Error as error:
-            raise DamagedResult(f"not base64: {error}") from error
+            raise DamagedResult(f'not base64: {error}') from error
         if short_digest(packed) != digest:
             raise DamagedResult(
-                f"its digest is {short_digest(packed)}, expected {digest}")
+                f'its digest is {short_digest(packed)}, expected {digest}'
+            )
         return _unpack(packed)
 
     def _take(self, line: str) -> bool:
         """Take in one marked line; False when it is unusable."""
         frame = _FRAME.fullmatch(line)
-        if (frame is None or frame["run"] != self._run
-                or frame["guest"] != self._guest
-                or short_digest(frame["text"].encode("utf-8", "replace"))
-                != frame["digest"]):
+        if (
+            frame is None
+            or frame['run'] != self._run
+            or frame['guest'] != self._guest
+            or short_digest(frame['text'].encode('utf-8', 'replace'))
+            != frame['digest']
+        ):
             return False
-        take = self._take_event if frame["kind"] == "event" else (
-            self._take_data)
-        if not take(int(frame["number"]), frame["rest"]):
+        take = (
+            self._take_event if frame['kind'] == 'event' else (self._take_data)
+        )
+        if not take(int(frame['number']), frame['rest']):
             return False
         self._known.add(line)
         # An earlier reading may have ended in the middle of this line.
@@ -254,20 +280,27 @@ class GuestConsole:
 
     def _take_event(self, number: int, rest: str) -> bool:
         found = _EVENT.fullmatch(rest)
-        if (found is None or number in self._events
-                or len(self._events) >= _MAX_EVENTS):
+        if (
+            found is None
+            or number in self._events
+            or len(self._events) >= _MAX_EVENTS
+        ):
             return False
         self._events[number] = Event(
-            number=number, name=found["name"], text=found["text"] or "",
-            fields=dict(word.split("=", 1)
-                        for word in found["fields"].split()))
+            number=number,
+            name=found['name'],
+            text=found['text'] or '',
+            fields=dict(
+                word.split('=', 1) for word in found['fields'].split()
+            ),
+        )
         return True
 
     def _take_data(self, slot: int, rest: str) -> bool:
         found = _DATA.fullmatch(rest)
         if found is None:
             return False
-        seq, total = int(found["seq"]), int(found["total"])
+        seq, total = int(found['seq']), int(found['total'])
         if not 1 <= seq <= total <= _MAX_FRAMES_PER_SLOT:
             return False
         if slot not in self._parts and len(self._parts) >= _MAX_EVENTS:
@@ -277,9 +310,9 @@ class GuestConsole:
             return False
         parts = self._parts.setdefault(slot, {})
         claims = self._claims.setdefault(slot, set())
-        if parts.setdefault(seq, found["base64"]) != found["base64"]:
+        if parts.setdefault(seq, found['base64']) != found['base64']:
             # Two different texts for one line, both intact: no way to tell.
-            claims.add((-1, "a line arrived in two versions"))
+            claims.add((-1, 'a line arrived in two versions'))
         if len(claims) < 4:
-            claims.add((total, found["digest"]))
+            claims.add((total, found['digest']))
         return True

@@ -37,55 +37,70 @@ class Surroundings:
     """
 
     facts: Mapping[str, result_file.Fact] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     qos: Mapping[str, result_file.Fact] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     backends: Mapping[str, result_file.Fact] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     images: Mapping[str, ceph_record.CephImage] = dataclasses.field(
-        default_factory=dict)
+        default_factory=dict
+    )
     ceph: ceph_record.CephWatch | None = None
 
 
 NOBODY_ASKED = Surroundings()
 
 
-def _guest_figures(outcome: verdict.GuestOutcome,
-                   found: verdict.SlotOutcome) -> result_file.GuestFigures:
+def _guest_figures(
+    outcome: verdict.GuestOutcome, found: verdict.SlotOutcome
+) -> result_file.GuestFigures:
     measured = found.measured
     result = measured and measured.result
     return result_file.GuestFigures(
-        guest=outcome.guest, verdict=found.verdict.value,
+        guest=outcome.guest,
+        verdict=found.verdict.value,
         reason=found.reason,
         planned_ms=measured and measured.planned_ms,
         started_ms=measured and measured.started_ms,
         ended_ms=measured and measured.ended_ms,
-        iops=result and result.iops, bw_bytes=result and result.bw_bytes,
+        iops=result and result.iops,
+        bw_bytes=result and result.bw_bytes,
         total_ios=result and result.total_ios,
         p99_ns=result and result.clat.percentile_ns(99),
-        cpu=measured and measured.cpu)
+        cpu=measured and measured.cpu,
+    )
 
 
-def _merged(guests: Sequence[fleet.GuestSlot],
-            together: steadiness.FleetSeries | None
-            ) -> result_file.MergedFigures | None:
+def _merged(
+    guests: Sequence[fleet.GuestSlot], together: steadiness.FleetSeries | None
+) -> result_file.MergedFigures | None:
     if not guests:
         return None
     found = fleet.merge(guests)
     iops = [guest.result.iops for guest in guests]
     start_ms = max(guest.started_ms for guest in guests)
     return result_file.MergedFigures(
-        guests=found.guests, iops=found.iops, bw_bytes=found.bw_bytes,
+        guests=found.guests,
+        iops=found.iops,
+        bw_bytes=found.bw_bytes,
         clat=result_file.latencies(found.clat),
         start_skew_ms=found.start_skew_ms,
-        window=together.window if together else steadiness.Window(
-            start_ms=start_ms, end_ms=start_ms + found.window_ms),
+        window=together.window
+        if together
+        else steadiness.Window(
+            start_ms=start_ms, end_ms=start_ms + found.window_ms
+        ),
         fairness=statistics.fairness(iops) if any(iops) else None,
-        start_skew_error_ms=found.start_skew_error_ms)
+        start_skew_error_ms=found.start_skew_error_ms,
+    )
 
 
-def together(guests: Sequence[fleet.GuestSlot]
-             ) -> tuple[steadiness.FleetSeries | None, steadiness.Verdict]:
+def together(
+    guests: Sequence[fleet.GuestSlot],
+) -> tuple[steadiness.FleetSeries | None, steadiness.Verdict]:
     """Guests of a slot second by second, and whether they were steady.
 
     :param guests: those that are complete
@@ -94,101 +109,159 @@ def together(guests: Sequence[fleet.GuestSlot]
     silent = [guest.guest for guest in guests if not guest.series]
     if silent or not guests:
         return None, steadiness.unknown(
-            f"no values of each second from {', '.join(silent[:5])}"
-            if silent else "no guest is complete")
+            f'no values of each second from {", ".join(silent[:5])}'
+            if silent
+            else 'no guest is complete'
+        )
     found = steadiness.cut(
         {guest.guest: guest.series for guest in guests},
         # They are on the common clock already.
-        offsets_ms={guest.guest: 0 for guest in guests})
+        offsets_ms={guest.guest: 0 for guest in guests},
+    )
     return found, steadiness.judge(found.total)
 
 
-def _slot(slot: schedule.Slot, outcomes: Sequence[verdict.GuestOutcome]
-          ) -> result_file.SlotResult:
-    of_guests = [(outcome, found) for outcome in outcomes
-                 for found in outcome.slots if found.slot == slot]
+def _slot(
+    slot: schedule.Slot, outcomes: Sequence[verdict.GuestOutcome]
+) -> result_file.SlotResult:
+    of_guests = [
+        (outcome, found)
+        for outcome in outcomes
+        for found in outcome.slots
+        if found.slot == slot
+    ]
     complete = verdict.complete(outcomes, slot)
     series, steady = together(complete)
     return result_file.SlotResult(
-        number=slot.number, repeat=slot.repeat,
-        guests=tuple(_guest_figures(outcome, found)
-                     for outcome, found in of_guests),
-        merged=_merged(complete, series), steadiness=steady,
-        series=series.total if series else ())
+        number=slot.number,
+        repeat=slot.repeat,
+        guests=tuple(
+            _guest_figures(outcome, found) for outcome, found in of_guests
+        ),
+        merged=_merged(complete, series),
+        steadiness=steady,
+        series=series.total if series else (),
+    )
 
 
-def _pattern(name: str, slots: Sequence[result_file.SlotResult]
-             ) -> result_file.PatternResult:
-    complete = [slot.merged for slot in slots if slot.merged is not None
-                and slot.merged.guests == len(slot.guests)]
+def _pattern(
+    name: str, slots: Sequence[result_file.SlotResult]
+) -> result_file.PatternResult:
+    complete = [
+        slot.merged
+        for slot in slots
+        if slot.merged is not None and slot.merged.guests == len(slot.guests)
+    ]
 
     def estimate(values):
         return statistics.of_repeats(values) if complete else None
+
     return result_file.PatternResult(
-        pattern=name, slots=tuple(slots), complete_repeats=len(complete),
+        pattern=name,
+        slots=tuple(slots),
+        complete_repeats=len(complete),
         iops=estimate([each.iops for each in complete]),
         bw_bytes=estimate([each.bw_bytes for each in complete]),
-        p99_ns=estimate([each.clat.percentiles_ns["99"]
-                         for each in complete]),
-        clat=result_file.latencies(histogram.merge(
-            each.clat.histogram() for each in complete)) if complete
-        else None)
+        p99_ns=estimate([each.clat.percentiles_ns['99'] for each in complete]),
+        clat=result_file.latencies(
+            histogram.merge(each.clat.histogram() for each in complete)
+        )
+        if complete
+        else None,
+    )
 
 
-def _tier(tier: str, *, plan: schedule.Schedule,
-          outcomes: Sequence[verdict.GuestOutcome],
-          image: result_file.Fact, volume_types: result_file.Fact,
-          around: Surroundings) -> result_file.TierResult:
+def _tier(
+    tier: str,
+    *,
+    plan: schedule.Schedule,
+    outcomes: Sequence[verdict.GuestOutcome],
+    image: result_file.Fact,
+    volume_types: result_file.Fact,
+    around: Surroundings,
+) -> result_file.TierResult:
     patterns = dict.fromkeys(slot.pattern for slot in plan.of_tier(tier))
     return result_file.TierResult(
-        tier=tier, image=image, volume_types=volume_types,
-        qos=around.qos.get(tier), backends=around.backends.get(tier),
+        tier=tier,
+        image=image,
+        volume_types=volume_types,
+        qos=around.qos.get(tier),
+        backends=around.backends.get(tier),
         patterns=tuple(
-            _pattern(pattern.name, [
-                _slot(slot, outcomes) for slot in plan.of_tier(tier)
-                if slot.pattern == pattern]) for pattern in patterns))
+            _pattern(
+                pattern.name,
+                [
+                    _slot(slot, outcomes)
+                    for slot in plan.of_tier(tier)
+                    if slot.pattern == pattern
+                ],
+            )
+            for pattern in patterns
+        ),
+    )
 
 
-def _guest(outcome: verdict.GuestOutcome, host: str | None,
-           around: Surroundings) -> result_file.GuestResult:
+def _guest(
+    outcome: verdict.GuestOutcome, host: str | None, around: Surroundings
+) -> result_file.GuestResult:
     return result_file.GuestResult(
-        guest=outcome.guest, tier=outcome.tier,
-        verdict=outcome.verdict.value, reasons=outcome.reasons,
+        guest=outcome.guest,
+        tier=outcome.tier,
+        verdict=outcome.verdict.value,
+        reasons=outcome.reasons,
         clock_offset_ms=outcome.clock_offset_ms,
         clock_samples=outcome.clock_samples,
-        damaged_lines=outcome.damaged_lines, kernel=outcome.kernel,
-        target=outcome.target, clock_error_ms=outcome.clock_error_ms,
-        clock_reason=outcome.clock_reason, host=host, system=outcome.system,
-        image=around.images.get(outcome.guest))
+        damaged_lines=outcome.damaged_lines,
+        kernel=outcome.kernel,
+        target=outcome.target,
+        clock_error_ms=outcome.clock_error_ms,
+        clock_reason=outcome.clock_reason,
+        host=host,
+        system=outcome.system,
+        image=around.images.get(outcome.guest),
+    )
 
 
-def _clone_or_flat(asked: result_file.Fact, seen: result_file.Fact | None
-                   ) -> result_file.Fact:
+def _clone_or_flat(
+    asked: result_file.Fact, seen: result_file.Fact | None
+) -> result_file.Fact:
     """What volumes are: Ceph's word, and how they were asked for."""
     if seen is None or not asked.value or not seen.value:
         return asked if seen is None or asked.value else seen
-    return result_file.Fact(value=f"{seen.value} by Ceph; asked for:"
-                                  f" {asked.value}")
+    return result_file.Fact(
+        value=f'{seen.value} by Ceph; asked for: {asked.value}'
+    )
 
 
 def fio_fact(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
     """The versions of fio that results came from."""
-    versions = sorted({found.measured.result.fio_version
-                       for outcome in outcomes for found in outcome.slots
-                       if found.measured is not None})
+    versions = sorted(
+        {
+            found.measured.result.fio_version
+            for outcome in outcomes
+            for found in outcome.slots
+            if found.measured is not None
+        }
+    )
     if not versions:
-        return result_file.Fact(value=None, reason="no result arrived")
-    return result_file.Fact(value=", ".join(versions))
+        return result_file.Fact(value=None, reason='no result arrived')
+    return result_file.Fact(value=', '.join(versions))
 
 
-def of_run(*, run: str, ended_at: str, profile: named_profile.NamedProfile,
-           plan: schedule.Schedule, guests_per_tier: int,
-           outcomes: Sequence[verdict.GuestOutcome],
-           environment: Mapping[str, result_file.Fact],
-           images: Mapping[str, result_file.Fact],
-           volume_types: Mapping[str, result_file.Fact],
-           hosts: Mapping[str, str | None],
-           around: Surroundings = NOBODY_ASKED) -> result_file.RunResult:
+def of_run(
+    *,
+    run: str,
+    ended_at: str,
+    profile: named_profile.NamedProfile,
+    plan: schedule.Schedule,
+    guests_per_tier: int,
+    outcomes: Sequence[verdict.GuestOutcome],
+    environment: Mapping[str, result_file.Fact],
+    images: Mapping[str, result_file.Fact],
+    volume_types: Mapping[str, result_file.Fact],
+    hosts: Mapping[str, str | None],
+    around: Surroundings = NOBODY_ASKED,
+) -> result_file.RunResult:
     """Put together what is kept of a run.
 
     :param run: its nonce
@@ -204,19 +277,35 @@ def of_run(*, run: str, ended_at: str, profile: named_profile.NamedProfile,
     """
     tiers = dict.fromkeys(slot.tier for slot in plan.slots)
     found = result_file.RunResult(
-        version=result_file.VERSION, run=run, ended_at=ended_at,
-        environment={**environment, "fio": fio_fact(outcomes),
-                     **environment_facts.of_guests(outcomes),
-                     **around.facts, "clone_or_flat": _clone_or_flat(
-                         environment["clone_or_flat"],
-                         around.facts.get("clone_or_flat"))},
+        version=result_file.VERSION,
+        run=run,
+        ended_at=ended_at,
+        environment={
+            **environment,
+            'fio': fio_fact(outcomes),
+            **environment_facts.of_guests(outcomes),
+            **around.facts,
+            'clone_or_flat': _clone_or_flat(
+                environment['clone_or_flat'], around.facts.get('clone_or_flat')
+            ),
+        },
         profile=profile_used.of(profile),
         guests_per_tier=guests_per_tier,
-        tiers=tuple(_tier(tier, plan=plan, outcomes=outcomes,
-                          image=images[tier],
-                          volume_types=volume_types[tier], around=around)
-                    for tier in tiers),
-        guests=tuple(_guest(outcome, hosts[outcome.guest], around)
-                     for outcome in outcomes),
-        ceph=around.ceph)
+        tiers=tuple(
+            _tier(
+                tier,
+                plan=plan,
+                outcomes=outcomes,
+                image=images[tier],
+                volume_types=volume_types[tier],
+                around=around,
+            )
+            for tier in tiers
+        ),
+        guests=tuple(
+            _guest(outcome, hosts[outcome.guest], around)
+            for outcome in outcomes
+        ),
+        ceph=around.ceph,
+    )
     return dataclasses.replace(found, doubts=doubts.of(found))

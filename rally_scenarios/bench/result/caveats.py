@@ -26,14 +26,22 @@ STEAL_LIMIT_PERCENT = 5
 # that round down, and in the seconds in which fio starts and ends.
 BUSY_LIMIT_PERCENT = 90
 # Of the fact clone_or_flat, where it says how volumes were asked for.
-NOT_FILLED = "region not filled"
-BLANK = "blank data volume (flat)"
+NOT_FILLED = 'region not filled'
+BLANK = 'blank data volume (flat)'
 # Between the different values of one thing.
-SEVERAL = " | "
+SEVERAL = ' | '
 _MAX_NAMES = 5
 
-_MIXED = ("cpu_model", "cpus", "hypervisor", "distribution", "disk_bus",
-          "write_cache", "io_scheduler", "clock_source")
+_MIXED = (
+    'cpu_model',
+    'cpus',
+    'hypervisor',
+    'distribution',
+    'disk_bus',
+    'write_cache',
+    'io_scheduler',
+    'clock_source',
+)
 
 
 def _some(names: Iterable[str]) -> str:
@@ -44,50 +52,74 @@ def _some(names: Iterable[str]) -> str:
     """
     found = list(dict.fromkeys(names))
     more = len(found) - _MAX_NAMES
-    return ", ".join(found[:_MAX_NAMES]) + (
-        f" and {more} more" if more > 0 else "")
+    return ', '.join(found[:_MAX_NAMES]) + (
+        f' and {more} more' if more > 0 else ''
+    )
 
 
-def _patterns(run: result_file.RunResult) -> Iterator[
-        tuple[str, result_file.PatternResult]]:
+def _patterns(
+    run: result_file.RunResult,
+) -> Iterator[tuple[str, result_file.PatternResult]]:
     """(what it is called, each pattern of each tier)."""
     for tier in run.tiers:
         for pattern in tier.patterns:
-            yield f"{tier.tier} {pattern.pattern}", pattern
+            yield f'{tier.tier} {pattern.pattern}', pattern
 
 
 def _missing_guests(run):
     for name, pattern in _patterns(run):
-        bad = [(guest, slot) for slot in pattern.slots
-               for guest in slot.guests if guest.verdict != "complete"]
+        bad = [
+            (guest, slot)
+            for slot in pattern.slots
+            for guest in slot.guests
+            if guest.verdict != 'complete'
+        ]
         if bad:
             slots = {slot.number for _guest, slot in bad}
-            yield ("guests missing",
-                   f"{name}: in {len(slots)} of {len(pattern.slots)} repeats,"
-                   f" which are in no interval: " + _some(
-                       f"{guest.guest} ({guest.verdict})"
-                       for guest, _slot in bad))
+            yield (
+                'guests missing',
+                f'{name}: in {len(slots)} of {len(pattern.slots)} repeats,'
+                f' which are in no interval: '
+                + _some(
+                    f'{guest.guest} ({guest.verdict})' for guest, _slot in bad
+                ),
+            )
 
 
 def _skew(run):
     def may_be_ms(merged):
         error_ms = merged.start_skew_error_ms
-        return math.inf if error_ms is None else (
-            merged.start_skew_ms + error_ms)
+        return (
+            math.inf if error_ms is None else (merged.start_skew_ms + error_ms)
+        )
+
     for tier in run.tiers:
-        merged = [(slot.merged, pattern, slot) for pattern in tier.patterns
-                  for slot in pattern.slots if slot.merged]
-        found = [each for each in merged if fleet.start_remark(
-            each[0].start_skew_ms, each[0].start_skew_error_ms)]
+        merged = [
+            (slot.merged, pattern, slot)
+            for pattern in tier.patterns
+            for slot in pattern.slots
+            if slot.merged
+        ]
+        found = [
+            each
+            for each in merged
+            if fleet.start_remark(
+                each[0].start_skew_ms, each[0].start_skew_error_ms
+            )
+        ]
         if found:
             worst, pattern, slot = max(
-                found, key=lambda each: may_be_ms(each[0]))
-            remark = fleet.start_remark(worst.start_skew_ms,
-                                        worst.start_skew_error_ms)
-            yield ("start skew",
-                   f"{tier.tier}: in {len(found)} of {len(merged)} runs, worst"
-                   f" in {pattern.pattern}, repeat {slot.repeat}: guests"
-                   f" {remark}")
+                found, key=lambda each: may_be_ms(each[0])
+            )
+            remark = fleet.start_remark(
+                worst.start_skew_ms, worst.start_skew_error_ms
+            )
+            yield (
+                'start skew',
+                f'{tier.tier}: in {len(found)} of {len(merged)} runs, worst'
+                f' in {pattern.pattern}, repeat {slot.repeat}: guests'
+                f' {remark}',
+            )
 
 
 def _peaks(pattern, percent_of):
@@ -101,25 +133,32 @@ def _peaks(pattern, percent_of):
             percent = guest.cpu and percent_of(guest)
             if percent is not None:
                 found[guest.guest] = max(found.get(guest.guest, 0), percent)
-    return _some(f"{guest} ({percent:g} %)"
-                 for guest, percent in found.items())
+    return _some(
+        f'{guest} ({percent:g} %)' for guest, percent in found.items()
+    )
 
 
 def _steal(run):
     def percent_of(guest):
         steal = guest.cpu.steal_percent
         return steal if steal and steal > STEAL_LIMIT_PERCENT else None
+
     for name, pattern in _patterns(run):
         if peaks := _peaks(pattern, percent_of):
-            yield ("steal",
-                   f"{name}: hosts took more than {STEAL_LIMIT_PERCENT} % of"
-                   f" the CPU from {peaks}")
+            yield (
+                'steal',
+                f'{name}: hosts took more than {STEAL_LIMIT_PERCENT} % of'
+                f' the CPU from {peaks}',
+            )
 
 
 def _busy_cpus(run):
     jobs = {each.name: each.numjobs for each in run.profile.patterns}
-    cpus = {guest.guest: guest.system.cpus for guest in run.guests
-            if guest.system and guest.system.cpus}
+    cpus = {
+        guest.guest: guest.system.cpus
+        for guest in run.guests
+        if guest.system and guest.system.cpus
+    }
 
     def percent_of(wanted, guest):
         own = cpus.get(guest.guest)
@@ -127,131 +166,192 @@ def _busy_cpus(run):
         if own is None or busy < BUSY_LIMIT_PERCENT * min(wanted, own) / own:
             return None
         return busy
+
     for name, pattern in _patterns(run):
         # With steps of guests, a pattern's name ends in .gN.
         wanted = jobs.get(pattern.pattern) or jobs.get(
-            pattern.pattern.rpartition(".")[0], 1)
+            pattern.pattern.rpartition('.')[0], 1
+        )
         if peaks := _peaks(pattern, functools.partial(percent_of, wanted)):
-            yield ("guest CPU",
-                   f"{name}: its guests, not the tier, may be the limit; CPUs"
-                   f" were busy in {peaks}")
+            yield (
+                'guest CPU',
+                f'{name}: its guests, not the tier, may be the limit; CPUs'
+                f' were busy in {peaks}',
+            )
 
 
 def _spread(run):
     for name, pattern in _patterns(run):
         if pattern.iops is not None and pattern.iops.spread_is_wide:
-            yield ("spread",
-                   f"{name}: IOPS of the repeats spread by"
-                   f" {pattern.iops.spread_percent:.1f} %, more than"
-                   f" {statistics.SPREAD_LIMIT_PERCENT} %")
+            yield (
+                'spread',
+                f'{name}: IOPS of the repeats spread by'
+                f' {pattern.iops.spread_percent:.1f} %, more than'
+                f' {statistics.SPREAD_LIMIT_PERCENT} %',
+            )
 
 
 def _unsteady(run):
     for name, pattern in _patterns(run):
-        bad = [slot for slot in pattern.slots
-               if slot.steadiness.steady is False]
+        bad = [
+            slot for slot in pattern.slots if slot.steadiness.steady is False
+        ]
         if bad:
-            yield ("not steady",
-                   f"{name}: in {len(bad)} of {len(pattern.slots)} repeats,"
-                   f" such as repeat {bad[0].repeat}:"
-                   f" {bad[0].steadiness.reason}")
+            yield (
+                'not steady',
+                f'{name}: in {len(bad)} of {len(pattern.slots)} repeats,'
+                f' such as repeat {bad[0].repeat}:'
+                f' {bad[0].steadiness.reason}',
+            )
 
 
 def _mixed_guests(run):
-    seen = {name: {getattr(guest.system, name) for guest in run.guests
-                   if guest.system} - {None} for name in _MIXED}
-    seen["kernel"] = {guest.kernel for guest in run.guests} - {None}
+    seen = {
+        name: {
+            getattr(guest.system, name) for guest in run.guests if guest.system
+        }
+        - {None}
+        for name in _MIXED
+    }
+    seen['kernel'] = {guest.kernel for guest in run.guests} - {None}
     for name, values in seen.items():
         if len(values) > 1:
-            yield ("mixed guests",
-                   f"{name.replace('_', ' ')} is not the same in all guests:"
-                   f" {_some(sorted(map(str, values)))}")
-    fio = run.environment["fio"].value
-    if fio and ", " in fio:
-        yield "mixed guests", f"versions of fio differ: {fio}"
-    compute = run.environment["compute"].value
+            yield (
+                'mixed guests',
+                f'{name.replace("_", " ")} is not the same in all guests:'
+                f' {_some(sorted(map(str, values)))}',
+            )
+    fio = run.environment['fio'].value
+    if fio and ', ' in fio:
+        yield 'mixed guests', f'versions of fio differ: {fio}'
+    compute = run.environment['compute'].value
     if compute and SEVERAL in compute:
-        yield "mixed hosts", f"compute hosts differ: {compute}"
+        yield 'mixed hosts', f'compute hosts differ: {compute}'
 
 
 def _placement(run):
     for tier in run.tiers:
         for what, fact, between in (
-                ("volume types", tier.volume_types, ", "),
-                ("backends", tier.backends, SEVERAL),
-                ("QoS specs", tier.qos, SEVERAL)):
+            ('volume types', tier.volume_types, ', '),
+            ('backends', tier.backends, SEVERAL),
+            ('QoS specs', tier.qos, SEVERAL),
+        ):
             if fact and fact.value and between in fact.value:
-                yield ("placement", f"{tier.tier}: {what} of its volumes"
-                                    f" differ: {fact.value}")
-        pools = sorted({guest.image.data_pool or guest.image.pool
-                        for guest in run.guests
-                        if guest.tier == tier.tier and guest.image})
+                yield (
+                    'placement',
+                    f'{tier.tier}: {what} of its volumes differ: {fact.value}',
+                )
+        pools = sorted(
+            {
+                guest.image.data_pool or guest.image.pool
+                for guest in run.guests
+                if guest.tier == tier.tier and guest.image
+            }
+        )
         if len(pools) > 1:
-            yield ("placement", f"{tier.tier}: its volumes lie in several"
-                                f" pools: {', '.join(pools)}")
+            yield (
+                'placement',
+                f'{tier.tier}: its volumes lie in several'
+                f' pools: {", ".join(pools)}',
+            )
 
 
 def _never_written(run):
-    if NOT_FILLED in (run.environment["clone_or_flat"].value or ""):
-        yield ("not filled",
-               "the task leaves regions as they are: what was never written"
-               " is read from the image's parent, or from no disk at all")
+    if NOT_FILLED in (run.environment['clone_or_flat'].value or ''):
+        yield (
+            'not filled',
+            'the task leaves regions as they are: what was never written'
+            " is read from the image's parent, or from no disk at all",
+        )
         return
-    region_bytes = run.profile.method.region_mib * 1024 ** 2
+    region_bytes = run.profile.method.region_mib * 1024**2
     found = {}
     for guest in run.guests:
         image = guest.image
-        if image and image.own_objects is not None and (
-                image.own_objects * image.object_bytes < region_bytes):
+        if (
+            image
+            and image.own_objects is not None
+            and (image.own_objects * image.object_bytes < region_bytes)
+        ):
             found.setdefault(guest.tier, []).append(
-                f"{guest.guest} ({image.own_objects} objects of"
-                f" {image.objects})")
+                f'{guest.guest} ({image.own_objects} objects of'
+                f' {image.objects})'
+            )
     for tier, names in found.items():
-        yield ("not filled",
-               f"{tier}: volumes have less data than the"
-               f" {run.profile.method.region_mib} MiB that guests worked on;"
-               f" what was never written is read from the image's parent, or"
-               f" from no disk at all: {_some(names)}")
+        yield (
+            'not filled',
+            f'{tier}: volumes have less data than the'
+            f' {run.profile.method.region_mib} MiB that guests worked on;'
+            f" what was never written is read from the image's parent, or"
+            f' from no disk at all: {_some(names)}',
+        )
 
 
 def _contradiction(run):
-    asked = run.environment["clone_or_flat"].value or ""
-    clones = [f"{guest.guest} (of {guest.image.parent})"
-              for guest in run.guests if guest.image and guest.image.parent]
-    if clones and BLANK in asked and "clone of" not in asked:
-        yield ("clone or flat", f"volumes were asked for blank, but Ceph has"
-                                f" clones: {_some(clones)}")
+    asked = run.environment['clone_or_flat'].value or ''
+    clones = [
+        f'{guest.guest} (of {guest.image.parent})'
+        for guest in run.guests
+        if guest.image and guest.image.parent
+    ]
+    if clones and BLANK in asked and 'clone of' not in asked:
+        yield (
+            'clone or flat',
+            f'volumes were asked for blank, but Ceph has'
+            f' clones: {_some(clones)}',
+        )
 
 
 def _cluster(run):
     if run.ceph is None:
         return
     for text in ceph_record.changes(run.ceph):
-        yield "cluster changed", f"during this run: {text}"
-    for when, reading in (("before", run.ceph.before),
-                          ("after", run.ceph.after)):
+        yield 'cluster changed', f'during this run: {text}'
+    for when, reading in (
+        ('before', run.ceph.before),
+        ('after', run.ceph.after),
+    ):
         if reading is None:
             continue
         if reading.health != ceph_record.HEALTHY:
-            yield ("cluster health",
-                   f"{when} the measurement {reading.health}: " + _some(
-                       f"{code} ({text})"
-                       for code, text in sorted(reading.checks.items())))
+            yield (
+                'cluster health',
+                f'{when} the measurement {reading.health}: '
+                + _some(
+                    f'{code} ({text})'
+                    for code, text in sorted(reading.checks.items())
+                ),
+            )
         busy = ceph_record.busy_with(reading)
         if busy:
-            yield ("cluster busy", f"{when} the measurement, placement groups"
-                                   f" were not only active+clean: {busy}")
+            yield (
+                'cluster busy',
+                f'{when} the measurement, placement groups'
+                f' were not only active+clean: {busy}',
+            )
     last = run.ceph.after or run.ceph.before
     if last and len(last.release) > 1:
-        yield ("cluster mixed", f"daemons are of several releases:"
-                                f" {', '.join(last.release)}")
+        yield (
+            'cluster mixed',
+            f'daemons are of several releases: {", ".join(last.release)}',
+        )
     for text in run.ceph.unread:
-        yield "cluster unread", text
+        yield 'cluster unread', text
 
 
-_RULES = (_missing_guests, _cluster, _placement, _never_written,
-          _contradiction, _steal, _busy_cpus, _skew, _unsteady, _spread,
-          _mixed_guests)
+_RULES = (
+    _missing_guests,
+    _cluster,
+    _placement,
+    _never_written,
+    _contradiction,
+    _steal,
+    _busy_cpus,
+    _skew,
+    _unsteady,
+    _spread,
+    _mixed_guests,
+)
 
 
 def of(run: result_file.RunResult) -> tuple[doubt.Doubt, ...]:
@@ -259,5 +359,8 @@ def of(run: result_file.RunResult) -> tuple[doubt.Doubt, ...]:
 
     :param run: what it says of doubts itself is passed over
     """
-    return tuple(doubt.Doubt(about=about, text=text)
-                 for rule in _RULES for about, text in rule(run))
+    return tuple(
+        doubt.Doubt(about=about, text=text)
+        for rule in _RULES
+        for about, text in rule(run)
+    )

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-HEALTHY = "HEALTH_OK"
+HEALTHY = 'HEALTH_OK'
 # States of placement groups in which nothing but clients uses the disks.
-_QUIET = {"active", "clean"}
+_QUIET = {'active', 'clean'}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,21 +111,32 @@ class CephImage:
 def _differing(kind: str, before: Mapping, after: Mapping) -> Iterator[str]:
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
-            yield (f"{kind} {name}: {before.get(name, 'not set')} before,"
-                   f" {after.get(name, 'not set')} after")
+            yield (
+                f'{kind} {name}: {before.get(name, "not set")} before,'
+                f' {after.get(name, "not set")} after'
+            )
 
 
 def _pools_changed(before: CephReading, after: CephReading) -> Iterator[str]:
     for name in sorted(before.pools.keys() & after.pools.keys()):
         old, new = before.pools[name], after.pools[name]
-        for kind in ("osd_options", "rbd_options"):
-            yield from _differing(f"pool {name}: option",
-                                  getattr(old, kind), getattr(new, kind))
-        for field in ("size", "min_size", "pg_num", "crush_rule",
-                      "compression", "osds"):
+        for kind in ('osd_options', 'rbd_options'):
+            yield from _differing(
+                f'pool {name}: option', getattr(old, kind), getattr(new, kind)
+            )
+        for field in (
+            'size',
+            'min_size',
+            'pg_num',
+            'crush_rule',
+            'compression',
+            'osds',
+        ):
             if getattr(old, field) != getattr(new, field):
-                yield (f"pool {name}: {field} {getattr(old, field)} before,"
-                       f" {getattr(new, field)} after")
+                yield (
+                    f'pool {name}: {field} {getattr(old, field)} before,'
+                    f' {getattr(new, field)} after'
+                )
 
 
 def changes(watch: CephWatch) -> list[str]:
@@ -138,30 +149,44 @@ def changes(watch: CephWatch) -> list[str]:
         return []
     found = []
     if before.release != after.release:
-        found.append(f"release: {', '.join(before.release)} before,"
-                     f" {', '.join(after.release)} after")
-    found += [f"{code} appeared: {text}"
-              for code, text in sorted(after.checks.items())
-              if code not in before.checks]
-    found += [f"{code} went away" for code in sorted(before.checks)
-              if code not in after.checks]
-    for what, old, new in (("down", before.osds_down, after.osds_down),
-                           ("out", before.osds_out, after.osds_out)):
-        found += [f"osd.{osd} went {what}" for osd in sorted({*new} - {*old})]
-        found += [f"osd.{osd} is no longer {what}"
-                  for osd in sorted({*old} - {*new})]
-    found += [f"osd.{osd} was started again" for osd, epoch
-              in sorted(after.osd_boots.items())
-              if before.osd_boots.get(osd, epoch) != epoch
-              and int(osd) not in before.osds_down]
-    found += _differing("client option", before.client_options,
-                        after.client_options)
+        found.append(
+            f'release: {", ".join(before.release)} before,'
+            f' {", ".join(after.release)} after'
+        )
+    found += [
+        f'{code} appeared: {text}'
+        for code, text in sorted(after.checks.items())
+        if code not in before.checks
+    ]
+    found += [
+        f'{code} went away'
+        for code in sorted(before.checks)
+        if code not in after.checks
+    ]
+    for what, old, new in (
+        ('down', before.osds_down, after.osds_down),
+        ('out', before.osds_out, after.osds_out),
+    ):
+        found += [f'osd.{osd} went {what}' for osd in sorted({*new} - {*old})]
+        found += [
+            f'osd.{osd} is no longer {what}' for osd in sorted({*old} - {*new})
+        ]
+    found += [
+        f'osd.{osd} was started again'
+        for osd, epoch in sorted(after.osd_boots.items())
+        if before.osd_boots.get(osd, epoch) != epoch
+        and int(osd) not in before.osds_down
+    ]
+    found += _differing(
+        'client option', before.client_options, after.client_options
+    )
     return found + list(_pools_changed(before, after))
 
 
 def busy_with(reading: CephReading) -> str:
     """What placement groups did beside serving clients; empty if nothing."""
-    return ", ".join(
-        f"{count} {state}" for state, count
-        in sorted(reading.pg_states.items())
-        if set(state.split("+")) - _QUIET)
+    return ', '.join(
+        f'{count} {state}'
+        for state, count in sorted(reading.pg_states.items())
+        if set(state.split('+')) - _QUIET
+    )

@@ -11,38 +11,55 @@ from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.result import result as result_file
 
-_OF_SYSTEM = {"cpu_model": "cpu_model", "hypervisor": "hypervisor",
-              "distribution": "distribution", "disk_bus": "disk_bus",
-              "write_cache": "write_cache", "io_scheduler": "io_scheduler"}
+_OF_SYSTEM = {
+    'cpu_model': 'cpu_model',
+    'hypervisor': 'hypervisor',
+    'distribution': 'distribution',
+    'disk_bus': 'disk_bus',
+    'write_cache': 'write_cache',
+    'io_scheduler': 'io_scheduler',
+}
 
 
 def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
-    told = [found.measured.cpu for outcome in outcomes
-            for found in outcome.slots
-            if found.measured is not None and found.measured.cpu is not None]
-    steal = [each.steal_percent for each in told
-             if each.steal_percent is not None]
+    told = [
+        found.measured.cpu
+        for outcome in outcomes
+        for found in outcome.slots
+        if found.measured is not None and found.measured.cpu is not None
+    ]
+    steal = [
+        each.steal_percent for each in told if each.steal_percent is not None
+    ]
     if steal:
-        return result_file.Fact(value=f"{min(steal):g} to {max(steal):g}")
+        return result_file.Fact(value=f'{min(steal):g} to {max(steal):g}')
     return result_file.Fact(
-        value=None, reason="the hypervisor does not tell the guests" if told
-        else "no guest told what its CPUs did")
+        value=None,
+        reason='the hypervisor does not tell the guests'
+        if told
+        else 'no guest told what its CPUs did',
+    )
 
 
-def of_guests(outcomes: Sequence[verdict.GuestOutcome]
-              ) -> dict[str, result_file.Fact]:
+def of_guests(
+    outcomes: Sequence[verdict.GuestOutcome],
+) -> dict[str, result_file.Fact]:
     """Facts of ``result_file.ENVIRONMENT`` that guests know.
 
     :param outcomes: of all guests, good and bad
     """
-    systems = [outcome.system or guest_system.GuestSystem()
-               for outcome in outcomes]
-    found = {name: [getattr(system, field) for system in systems]
-             for name, field in _OF_SYSTEM.items()}
-    found["kernel"] = [outcome.kernel for outcome in outcomes]
+    systems = [
+        outcome.system or guest_system.GuestSystem() for outcome in outcomes
+    ]
+    found = {
+        name: [getattr(system, field) for system in systems]
+        for name, field in _OF_SYSTEM.items()
+    }
+    found['kernel'] = [outcome.kernel for outcome in outcomes]
     facts = {}
     for name, values in found.items():
         text = guest_system.in_one_text(values)
         facts[name] = result_file.Fact(
-            value=text, reason="" if text else "no guest could see it")
-    return {**facts, "steal_percent": _steal(outcomes)}
+            value=text, reason='' if text else 'no guest could see it'
+        )
+    return {**facts, 'steal_percent': _steal(outcomes)}

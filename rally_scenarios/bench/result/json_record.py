@@ -23,15 +23,17 @@ import re
 import types
 import typing
 
-_IVAR = re.compile(r"^:ivar (\w+): ", re.MULTILINE)
-_PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean"}
+_IVAR = re.compile(r'^:ivar (\w+): ', re.MULTILINE)
+_PLAIN = {int: 'integer', float: 'number', str: 'string', bool: 'boolean'}
 
 
 def plain(value: object) -> object:
     """A record as dictionaries, lists, text, numbers, True, False, None."""
     if dataclasses.is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name))
-                for field in dataclasses.fields(value)}
+        return {
+            field.name: plain(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+        }
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -47,16 +49,17 @@ def since(version: int, default: object = None) -> object:
     :param version: the first one that has it
     :param default: what it is in older documents
     """
-    return dataclasses.field(default=default,
-                             metadata={"since": version})
+    return dataclasses.field(default=default, metadata={'since': version})
 
 
 def _optional(hint: object) -> tuple[object, bool]:
     """(the hint without None, whether None is allowed)."""
     if isinstance(hint, types.UnionType) or (
-            typing.get_origin(hint) is typing.Union):
-        rest = [each for each in typing.get_args(hint)
-                if each is not type(None)]
+        typing.get_origin(hint) is typing.Union
+    ):
+        rest = [
+            each for each in typing.get_args(hint) if each is not type(None)
+        ]
         if len(rest) == 1:
             return rest[0], True
     return hint, False
@@ -70,8 +73,10 @@ class _Reader:
         self._version = version
 
     def _refuse(self, value: object, expected: str, place: str) -> None:
-        self.wrong.append(f"{place or 'the document'}: found"
-                          f" {str(value)[:60]!r}, expected {expected}")
+        self.wrong.append(
+            f'{place or "the document"}: found'
+            f' {str(value)[:60]!r}, expected {expected}'
+        )
 
     def read(self, hint: object, value: object, place: str) -> object:
         hint, may_be_none = _optional(hint)
@@ -85,62 +90,79 @@ class _Reader:
             names = [each.value for each in hint]
             if value in names:
                 return hint(value)
-            return self._refuse(value, f"one of {', '.join(names)}", place)
+            return self._refuse(value, f'one of {", ".join(names)}', place)
         if typing.get_origin(hint) is tuple:
             return self._tuple(typing.get_args(hint), value, place)
         return self._mapping(typing.get_args(hint)[1], value, place)
 
     def _simple(self, kind, value, place):
         accepted = (int, float) if kind is float else kind
-        if not isinstance(value, accepted) or (
-                isinstance(value, bool) and kind is not bool) or (
-                isinstance(value, float) and not math.isfinite(value)):
-            return self._refuse(value, f"a finite {_PLAIN[kind]}"
-                                if kind in (int, float)
-                                else f"a {_PLAIN[kind]}", place)
+        if (
+            not isinstance(value, accepted)
+            or (isinstance(value, bool) and kind is not bool)
+            or (isinstance(value, float) and not math.isfinite(value))
+        ):
+            return self._refuse(
+                value,
+                f'a finite {_PLAIN[kind]}'
+                if kind in (int, float)
+                else f'a {_PLAIN[kind]}',
+                place,
+            )
         return value
 
     def _record(self, kind, value, place):
         if not isinstance(value, dict):
-            return self._refuse(value, "an object", place)
+            return self._refuse(value, 'an object', place)
         hints = typing.get_type_hints(kind)
         names = [field.name for field in dataclasses.fields(kind)]
-        newer = {field.name for field in dataclasses.fields(kind)
-                 if self._version is not None
-                 and field.metadata.get("since", 0) > self._version}
-        dot = place and f"{place}."
+        newer = {
+            field.name
+            for field in dataclasses.fields(kind)
+            if self._version is not None
+            and field.metadata.get('since', 0) > self._version
+        }
+        dot = place and f'{place}.'
         before = len(self.wrong)
         for name in sorted(value.keys() - set(names)):
-            self._refuse(name, f"one of {', '.join(names)}", f"{dot}{name}")
+            self._refuse(name, f'one of {", ".join(names)}', f'{dot}{name}')
         for name in names:
             if name not in value and name not in newer:
-                self.wrong.append(f"{dot}{name}: it is missing")
-        fields = {name: self.read(hints[name], value[name], f"{dot}{name}")
-                  for name in names if name in value}
+                self.wrong.append(f'{dot}{name}: it is missing')
+        fields = {
+            name: self.read(hints[name], value[name], f'{dot}{name}')
+            for name in names
+            if name in value
+        }
         if len(self.wrong) > before:
             return None
         try:
             return kind(**fields)
         except ValueError as error:
-            self.wrong.append(f"{place or 'the document'}: {error}")
+            self.wrong.append(f'{place or "the document"}: {error}')
             return None
 
     def _tuple(self, arguments, value, place):
         if not isinstance(value, list):
-            return self._refuse(value, "a list", place)
+            return self._refuse(value, 'a list', place)
         if arguments[-1] is Ellipsis:
             arguments = arguments[:1] * len(value)
         if len(arguments) != len(value):
-            return self._refuse(value, f"{len(arguments)} elements", place)
-        return tuple(self.read(hint, each, f"{place}[{number}]")
-                     for number, (hint, each)
-                     in enumerate(zip(arguments, value, strict=True)))
+            return self._refuse(value, f'{len(arguments)} elements', place)
+        return tuple(
+            self.read(hint, each, f'{place}[{number}]')
+            for number, (hint, each) in enumerate(
+                zip(arguments, value, strict=True)
+            )
+        )
 
     def _mapping(self, hint, value, place):
         if not isinstance(value, dict):
-            return self._refuse(value, "an object", place)
-        return {key: self.read(hint, each, f"{place}[{key!r}]")
-                for key, each in value.items()}
+            return self._refuse(value, 'an object', place)
+        return {
+            key: self.read(hint, each, f'{place}[{key!r}]')
+            for key, each in value.items()
+        }
 
 
 def read(kind: type, value: object, version: int | None = None) -> object:
@@ -153,41 +175,49 @@ def read(kind: type, value: object, version: int | None = None) -> object:
     :raises ValueError: it is none; a line for everything that is wrong
     """
     reader = _Reader(version)
-    found = reader.read(kind, value, "")
+    found = reader.read(kind, value, '')
     if reader.wrong:
-        raise ValueError("\n".join(reader.wrong))
+        raise ValueError('\n'.join(reader.wrong))
     return found
 
 
 def _descriptions(kind: type) -> dict[str, str]:
     """What the docstring says of each field."""
-    parts = _IVAR.split(inspect.getdoc(kind) or "")
-    return {name: " ".join(text.split("\n\n")[0].split())
-            for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+    parts = _IVAR.split(inspect.getdoc(kind) or '')
+    return {
+        name: ' '.join(text.split('\n\n')[0].split())
+        for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
 
 
 def _schema(hint: object, found: dict[str, dict]) -> dict[str, object]:
     hint, may_be_none = _optional(hint)
     if may_be_none:
-        return {"anyOf": [_schema(hint, found), {"type": "null"}]}
+        return {'anyOf': [_schema(hint, found), {'type': 'null'}]}
     if dataclasses.is_dataclass(hint):
         if hint.__name__ not in found:
             found[hint.__name__] = {}
             found[hint.__name__].update(_object(hint, found))
-        return {"$ref": f"#/$defs/{hint.__name__}"}
+        return {'$ref': f'#/$defs/{hint.__name__}'}
     if hint in _PLAIN:
-        return {"type": _PLAIN[hint]}
+        return {'type': _PLAIN[hint]}
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return {"enum": [each.value for each in hint]}
+        return {'enum': [each.value for each in hint]}
     arguments = typing.get_args(hint)
     if typing.get_origin(hint) is not tuple:
-        return {"type": "object",
-                "additionalProperties": _schema(arguments[1], found)}
+        return {
+            'type': 'object',
+            'additionalProperties': _schema(arguments[1], found),
+        }
     if arguments[-1] is Ellipsis:
-        return {"type": "array", "items": _schema(arguments[0], found)}
-    return {"type": "array", "items": False,
-            "minItems": len(arguments), "maxItems": len(arguments),
-            "prefixItems": [_schema(each, found) for each in arguments]}
+        return {'type': 'array', 'items': _schema(arguments[0], found)}
+    return {
+        'type': 'array',
+        'items': False,
+        'minItems': len(arguments),
+        'maxItems': len(arguments),
+        'prefixItems': [_schema(each, found) for each in arguments],
+    }
 
 
 def _object(kind: type, found: dict[str, dict]) -> dict[str, object]:
@@ -195,12 +225,18 @@ def _object(kind: type, found: dict[str, dict]) -> dict[str, object]:
     names = [field.name for field in dataclasses.fields(kind)]
     texts = _descriptions(kind)
     return {
-        "type": "object",
-        "description": (inspect.getdoc(kind) or "").split("\n")[0],
-        "properties": {
-            name: {**({"description": texts[name]} if name in texts else {}),
-                   **_schema(hints[name], found)} for name in names},
-        "required": names, "additionalProperties": False}
+        'type': 'object',
+        'description': (inspect.getdoc(kind) or '').split('\n')[0],
+        'properties': {
+            name: {
+                **({'description': texts[name]} if name in texts else {}),
+                **_schema(hints[name], found),
+            }
+            for name in names
+        },
+        'required': names,
+        'additionalProperties': False,
+    }
 
 
 def schema(kind: type) -> dict[str, object]:
@@ -212,5 +248,8 @@ def schema(kind: type) -> dict[str, object]:
     """
     found: dict[str, dict] = {}
     top = _object(kind, found)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema",
-            **top, "$defs": dict(sorted(found.items()))}
+    return {
+        '$schema': 'https://json-schema.org/draft/2020-12/schema',
+        **top,
+        '$defs': dict(sorted(found.items())),
+    }

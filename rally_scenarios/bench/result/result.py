@@ -29,11 +29,28 @@ from rally_scenarios.bench.stats import steadiness
 VERSION = 2
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
-ENVIRONMENT = ("cinder_tiers", "rally", "rally_openstack", "fio", "ceph",
-               "disk_bus", "cache_mode", "write_cache", "io_scheduler",
-               "clone_or_flat", "cpu_model", "hypervisor", "distribution",
-               "kernel", "steal_percent", "ceph_options", "qos", "cinder",
-               "nova", "compute")
+ENVIRONMENT = (
+    'cinder_tiers',
+    'rally',
+    'rally_openstack',
+    'fio',
+    'ceph',
+    'disk_bus',
+    'cache_mode',
+    'write_cache',
+    'io_scheduler',
+    'clone_or_flat',
+    'cpu_model',
+    'hypervisor',
+    'distribution',
+    'kernel',
+    'steal_percent',
+    'ceph_options',
+    'qos',
+    'cinder',
+    'nova',
+    'compute',
+)
 
 
 class ResultFileError(ValueError):
@@ -49,7 +66,7 @@ class Fact:
     """
 
     value: str | None
-    reason: str = ""
+    reason: str = ''
 
     def __post_init__(self) -> None:
         """Check that there is a value or a reason.
@@ -57,7 +74,7 @@ class Fact:
         :raises ValueError: there is neither, or both
         """
         if (self.value is None) != bool(self.reason):
-            raise ValueError("a fact has a value, or a reason why not")
+            raise ValueError('a fact has a value, or a reason why not')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +259,7 @@ class GuestResult:
     kernel: str | None
     target: str | None
     clock_error_ms: float | None = record.since(2)
-    clock_reason: str = record.since(2, "")
+    clock_reason: str = record.since(2, '')
     host: str | None = record.since(2)
     system: guest_system.GuestSystem | None = record.since(2)
     image: ceph_record.CephImage | None = record.since(2)
@@ -282,10 +299,10 @@ class RunResult:
         :raises ValueError: names what is wrong
         """
         if self.version != VERSION:
-            raise ValueError(f"version {self.version}, expected {VERSION}")
+            raise ValueError(f'version {self.version}, expected {VERSION}')
         missing = sorted(set(ENVIRONMENT) - self.environment.keys())
         if missing:
-            raise ValueError(f"environment lacks {', '.join(missing)}")
+            raise ValueError(f'environment lacks {", ".join(missing)}')
 
 
 def latencies(clat: histogram.LatencyHistogram) -> Latencies:
@@ -295,23 +312,27 @@ def latencies(clat: histogram.LatencyHistogram) -> Latencies:
     :raises ValueError: it is empty
     """
     return Latencies(
-        percentiles_ns={f"{p:g}": clat.percentile_ns(p)
-                        for p in PERCENTILES},
-        bins=clat.bins)
+        percentiles_ns={f'{p:g}': clat.percentile_ns(p) for p in PERCENTILES},
+        bins=clat.bins,
+    )
 
 
 def schema() -> dict[str, object]:
     """The JSON schema of the version that is written."""
     found = record.schema(RunResult)
-    found["title"] = f"cinder-tiers result, version {VERSION}"
-    found["properties"]["version"]["const"] = VERSION
+    found['title'] = f'cinder-tiers result, version {VERSION}'
+    found['properties']['version']['const'] = VERSION
     return found
 
 
 def write(result: RunResult) -> str:
     """The text of the file."""
-    return json.dumps(record.plain(result), allow_nan=False,
-                      separators=(",", ":")) + "\n"
+    return (
+        json.dumps(
+            record.plain(result), allow_nan=False, separators=(',', ':')
+        )
+        + '\n'
+    )
 
 
 def read(text: str | bytes) -> RunResult:
@@ -324,16 +345,18 @@ def read(text: str | bytes) -> RunResult:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ResultFileError(f"not JSON: {error}") from error
-    if not isinstance(value, dict) or "version" not in value:
-        raise ResultFileError("no result file: expected an object with a"
-                              " version")
-    version = value["version"]
+        raise ResultFileError(f'not JSON: {error}') from error
+    if not isinstance(value, dict) or 'version' not in value:
+        raise ResultFileError(
+            'no result file: expected an object with a version'
+        )
+    version = value['version']
     if type(version) is not int or not 1 <= version <= VERSION:
         raise ResultFileError(
-            f"version {str(version)[:20]!r}: this code reads versions 1 to"
-            f" {VERSION}; a file of a newer cinder-tiers needs that"
-            f" cinder-tiers, or a newer one")
+            f'version {str(version)[:20]!r}: this code reads versions 1 to'
+            f' {VERSION}; a file of a newer cinder-tiers needs that'
+            f' cinder-tiers, or a newer one'
+        )
     try:
         found = record.read(RunResult, _raised(value, version), version)
         for tier in found.tiers:
@@ -346,12 +369,14 @@ def read(text: str | bytes) -> RunResult:
 
 def _raised(value: Mapping[str, object], version: int) -> dict[str, object]:
     """A document of an older version, with the facts that it did not know."""
-    environment = value.get("environment")
+    environment = value.get('environment')
     if version < VERSION and isinstance(environment, dict):
-        unknown = {"value": None, "reason": f"a file of version {version} does"
-                                            f" not say"}
+        unknown = {
+            'value': None,
+            'reason': f'a file of version {version} does not say',
+        }
         environment = {**dict.fromkeys(ENVIRONMENT, unknown), **environment}
-    return {**value, "version": VERSION, "environment": environment}
+    return {**value, 'version': VERSION, 'environment': environment}
 
 
 def _check(pattern: PatternResult) -> None:
@@ -359,8 +384,11 @@ def _check(pattern: PatternResult) -> None:
 
     :raises ValueError: they are not
     """
-    for clat in (pattern.clat, *(slot.merged and slot.merged.clat
-                                 for slot in pattern.slots)):
+    for clat in (
+        pattern.clat,
+        *(slot.merged and slot.merged.clat for slot in pattern.slots),
+    ):
         if clat is not None and latencies(clat.histogram()) != clat:
-            raise ValueError(f"{pattern.pattern}: its percentiles are not"
-                             f" those of its bins")
+            raise ValueError(
+                f'{pattern.pattern}: its percentiles are not those of its bins'
+            )

@@ -16,8 +16,9 @@ from cinder_tiers.domain import errors
 _VERSION = 1
 
 
-def problems(expected: Mapping[str, object], *, where: str
-             ) -> Iterator[errors.Problem]:
+def problems(
+    expected: Mapping[str, object], *, where: str
+) -> Iterator[errors.Problem]:
     """All that is wrong with expectations of tiers.
 
     :param expected: {tier: what should be its expectations}
@@ -25,14 +26,18 @@ def problems(expected: Mapping[str, object], *, where: str
     """
     for tier, of_tier in expected.items():
         for fault in expectations.faults(of_tier):
-            place = ".".join((str(tier), *fault.path))
+            place = '.'.join((str(tier), *fault.path))
             yield errors.Problem(
-                where=f"{where}: {place}", found=fault.found,
-                expected=fault.expected, remedy=fault.remedy)
+                where=f'{where}: {place}',
+                found=fault.found,
+                expected=fault.expected,
+                remedy=fault.remedy,
+            )
 
 
-def of_catalog(document: object, *, file: str
-               ) -> dict[str, expectations.Expectations]:
+def of_catalog(
+    document: object, *, file: str
+) -> dict[str, expectations.Expectations]:
     """What a catalog expects of its tiers.
 
     :param document: what the file holds, as plain values
@@ -41,15 +46,24 @@ def of_catalog(document: object, *, file: str
     :raises cinder_tiers.domain.errors.ProblemsFound: it is no catalog, or an
         expectation is wrong; all problems
     """
-    tiers = document.get("tiers") if isinstance(document, Mapping) else None
-    if not isinstance(tiers, Mapping) or document.get("version") != _VERSION:
-        raise errors.ProblemsFound([errors.Problem(
-            where=file, found="no catalog of tiers",
-            expected=f"a mapping with version: {_VERSION} and tiers",
-            remedy="see what \"openstack tier validate\" says of it")])
-    found = {str(name): tier["expect"] for name, tier in tiers.items()
-             if isinstance(tier, Mapping) and "expect" in tier}
-    wrong = list(problems(found, where=f"{file}: tiers"))
+    tiers = document.get('tiers') if isinstance(document, Mapping) else None
+    if not isinstance(tiers, Mapping) or document.get('version') != _VERSION:
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=file,
+                    found='no catalog of tiers',
+                    expected=f'a mapping with version: {_VERSION} and tiers',
+                    remedy='see what "openstack tier validate" says of it',
+                )
+            ]
+        )
+    found = {
+        str(name): tier['expect']
+        for name, tier in tiers.items()
+        if isinstance(tier, Mapping) and 'expect' in tier
+    }
+    wrong = list(problems(found, where=f'{file}: tiers'))
     if wrong:
         raise errors.ProblemsFound(wrong)
     return found

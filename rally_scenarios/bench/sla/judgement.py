@@ -24,19 +24,22 @@ from rally_scenarios.bench.result import result as result_file
 from rally_scenarios.bench.stats import intervals as statistics
 
 # Verdicts of guests (result_file.GuestResult.verdict) that count as a loss.
-LOSSES = {"lost": ("lost",), "late": ("late", "wrong clock"),
-          "failed": ("broken", "fio failed", "damaged result", "wrong tier")}
+LOSSES = {
+    'lost': ('lost',),
+    'late': ('late', 'wrong clock'),
+    'failed': ('broken', 'fio failed', 'damaged result', 'wrong tier'),
+}
 _GUESTS_NAMED = 5
 
 
 class Outcome(enum.Enum):
     """What can be said of one thing that was asked for."""
 
-    HELD = "held"
-    BROKEN = "broken"
-    CANNOT_TELL = "cannot tell"
-    NOT_MEASURED = "not measured"
-    NOT_RUN = "not run"      # and nobody said that it had to be
+    HELD = 'held'
+    BROKEN = 'broken'
+    CANNOT_TELL = 'cannot tell'
+    NOT_MEASURED = 'not measured'
+    NOT_RUN = 'not run'  # and nobody said that it had to be
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +58,11 @@ class Finding:
         :param unsure_passes: whether "cannot tell" is
         """
         return self.outcome in (Outcome.HELD, Outcome.NOT_RUN) or (
-            unsure_passes and self.outcome is Outcome.CANNOT_TELL)
+            unsure_passes and self.outcome is Outcome.CANNOT_TELL
+        )
 
     def __str__(self) -> str:
-        return f"{self.text}: {self.outcome.value}"
+        return f'{self.text}: {self.outcome.value}'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,18 +85,23 @@ class Order:
         :raises ValueError: there is not
         """
         if len(set(self.tiers)) != len(self.tiers) or len(self.tiers) < 2:
-            raise ValueError(f"tiers {', '.join(self.tiers)}: expected two"
-                             f" or more, each once")
-        if self.by in ("guest_iops", "fairness") or self.limit is None:
-            raise ValueError(f"by {self.by[:60]!r}: expected iops,"
-                             f" mib_per_s, mean_ms, or a percentile such as"
-                             f" p99_ms")
+            raise ValueError(
+                f'tiers {", ".join(self.tiers)}: expected two'
+                f' or more, each once'
+            )
+        if self.by in ('guest_iops', 'fairness') or self.limit is None:
+            raise ValueError(
+                f'by {self.by[:60]!r}: expected iops,'
+                f' mib_per_s, mean_ms, or a percentile such as'
+                f' p99_ms'
+            )
 
     @property
     def limit(self) -> expectations.Limit | None:
         """What is compared, as a limit of it."""
-        return expectations.find(f"{self.by}_min") or expectations.find(
-            f"{self.by}_max")
+        return expectations.find(f'{self.by}_min') or expectations.find(
+            f'{self.by}_max'
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,84 +116,107 @@ class Terms:
     """
 
     required: Mapping[str, expectations.Expectations] = field(
-        default_factory=dict)
+        default_factory=dict
+    )
     promised: Mapping[str, expectations.Expectations] | None = None
     order: tuple[Order, ...] = ()
     placement: Mapping[str, str] = field(default_factory=dict)
     losses: Mapping[str, int] = field(default_factory=dict)
 
 
-def judge(result: result_file.RunResult, terms: Terms
-          ) -> tuple[Finding, ...]:
+def judge(result: result_file.RunResult, terms: Terms) -> tuple[Finding, ...]:
     """Hold a run against what was asked of it.
 
     :returns: a finding for each limit, each two neighbours of an order, each
         tier's place and each kind of loss
     """
-    return (*_losses(result, terms.losses),
-            *_placement(result, terms.placement),
-            *_expected(result, terms.required, Outcome.NOT_MEASURED),
-            *_promised(result, terms.promised),
-            *(finding for order in terms.order
-              for finding in _order(result, order)))
+    return (
+        *_losses(result, terms.losses),
+        *_placement(result, terms.placement),
+        *_expected(result, terms.required, Outcome.NOT_MEASURED),
+        *_promised(result, terms.promised),
+        *(
+            finding
+            for order in terms.order
+            for finding in _order(result, order)
+        ),
+    )
 
 
-def _losses(result: result_file.RunResult, most: Mapping[str, int]
-            ) -> Iterator[Finding]:
+def _losses(
+    result: result_file.RunResult, most: Mapping[str, int]
+) -> Iterator[Finding]:
     for kind, limit in most.items():
-        found = [guest for guest in result.guests
-                 if guest.verdict in LOSSES[kind]]
-        named = [f"{guest.guest} of {guest.tier}, {guest.verdict}:"
-                 f" {'; '.join(guest.reasons)}"
-                 for guest in found[:_GUESTS_NAMED]]
+        found = [
+            guest for guest in result.guests if guest.verdict in LOSSES[kind]
+        ]
+        named = [
+            f'{guest.guest} of {guest.tier}, {guest.verdict}:'
+            f' {"; ".join(guest.reasons)}'
+            for guest in found[:_GUESTS_NAMED]
+        ]
         if len(found) > _GUESTS_NAMED:
-            named.append(f"and {len(found) - _GUESTS_NAMED} more")
+            named.append(f'and {len(found) - _GUESTS_NAMED} more')
         yield Finding(
             outcome=Outcome.HELD if len(found) <= limit else Outcome.BROKEN,
-            text=f"guests that are {kind}: {len(found)}"
-                 f"{' (' + ', '.join(named) + ')' if named else ''},"
-                 f" at most {limit}")
+            text=f'guests that are {kind}: {len(found)}'
+            f'{" (" + ", ".join(named) + ")" if named else ""},'
+            f' at most {limit}',
+        )
 
 
-def _placement(result: result_file.RunResult, wanted: Mapping[str, str]
-               ) -> Iterator[Finding]:
+def _placement(
+    result: result_file.RunResult, wanted: Mapping[str, str]
+) -> Iterator[Finding]:
     known = {tier.tier: tier.volume_types for tier in result.tiers}
     for tier, expected in wanted.items():
         if tier not in known or known[tier].value is None:
-            reason = (known[tier].reason if tier in known
-                      else _not_in_run(known))
-            yield Finding(outcome=Outcome.NOT_MEASURED,
-                          text=f"{tier}: volume type {expected}: {reason}")
+            reason = (
+                known[tier].reason if tier in known else _not_in_run(known)
+            )
+            yield Finding(
+                outcome=Outcome.NOT_MEASURED,
+                text=f'{tier}: volume type {expected}: {reason}',
+            )
             continue
         found = known[tier].value
         yield Finding(
             outcome=(Outcome.HELD if found == expected else Outcome.BROKEN),
-            text=f"{tier}: its boot volumes have the volume type {found},"
-                 f" expected {expected}")
+            text=f'{tier}: its boot volumes have the volume type {found},'
+            f' expected {expected}',
+        )
 
 
-def _promised(result: result_file.RunResult,
-              promised: Mapping[str, expectations.Expectations] | None
-              ) -> list[Finding]:
+def _promised(
+    result: result_file.RunResult,
+    promised: Mapping[str, expectations.Expectations] | None,
+) -> list[Finding]:
     if promised is None:
         return []
     found = list(_expected(result, promised, Outcome.NOT_RUN))
     if all(one.outcome is Outcome.NOT_RUN for one in found):
-        names = [f"{tier} {pattern}" for tier, expected in promised.items()
-                 for pattern in expected]
-        return [Finding(
-            outcome=Outcome.NOT_MEASURED,
-            text=f"no promise of the catalog was tried: it has them for"
-                 f" {', '.join(names) or 'nothing'}")]
+        names = [
+            f'{tier} {pattern}'
+            for tier, expected in promised.items()
+            for pattern in expected
+        ]
+        return [
+            Finding(
+                outcome=Outcome.NOT_MEASURED,
+                text=f'no promise of the catalog was tried: it has them for'
+                f' {", ".join(names) or "nothing"}',
+            )
+        ]
     return found
 
 
 def _not_in_run(names: Mapping[str, object]) -> str:
-    return f"the run had only {', '.join(names) or 'none'}"
+    return f'the run had only {", ".join(names) or "none"}'
 
 
-def _slots(result: result_file.RunResult, tier: str, pattern: str
-           ) -> tuple[result_file.SlotResult, ...] | str:
+def _slots(
+    result: result_file.RunResult, tier: str, pattern: str
+) -> tuple[result_file.SlotResult, ...] | str:
     """All repeats, or why there are none."""
     tiers = {each.tier: each for each in result.tiers}
     if tier not in tiers:
@@ -195,14 +227,19 @@ def _slots(result: result_file.RunResult, tier: str, pattern: str
     return patterns[pattern].slots
 
 
-def _complete(slots: Sequence[result_file.SlotResult]
-              ) -> list[result_file.SlotResult]:
-    return [slot for slot in slots if slot.merged is not None
-            and slot.merged.guests == len(slot.guests)]
+def _complete(
+    slots: Sequence[result_file.SlotResult],
+) -> list[result_file.SlotResult]:
+    return [
+        slot
+        for slot in slots
+        if slot.merged is not None and slot.merged.guests == len(slot.guests)
+    ]
 
 
-def _figures(slots: Sequence[result_file.SlotResult],
-             limit: expectations.Limit) -> list[float]:
+def _figures(
+    slots: Sequence[result_file.SlotResult], limit: expectations.Limit
+) -> list[float]:
     """The limited quantity of each repeat in which all guests are complete.
 
     Empty if one of these has no such figure.
@@ -212,58 +249,80 @@ def _figures(slots: Sequence[result_file.SlotResult],
     return known if len(known) == len(found) else []
 
 
-def _figure(slot: result_file.SlotResult, limit: expectations.Limit
-            ) -> float | None:
+def _figure(
+    slot: result_file.SlotResult, limit: expectations.Limit
+) -> float | None:
     merged = slot.merged
     if limit.percent is not None:
         return merged.clat.histogram().percentile_ns(limit.percent) / 1e6
-    if limit.quantity == "guest_iops":
+    if limit.quantity == 'guest_iops':
         choose = min if limit.is_least else max
         return choose(guest.iops for guest in slot.guests)
-    if limit.quantity == "mean_ms":
+    if limit.quantity == 'mean_ms':
         bins = merged.clat.bins
-        return (math.fsum(ns * count for ns, count in bins)
-                / sum(count for _ns, count in bins) / 1e6)
-    return {"iops": merged.iops, "fairness": merged.fairness,
-            "mib_per_s": merged.bw_bytes / 1024 ** 2}[limit.quantity]
+        return (
+            math.fsum(ns * count for ns, count in bins)
+            / sum(count for _ns, count in bins)
+            / 1e6
+        )
+    return {
+        'iops': merged.iops,
+        'fairness': merged.fairness,
+        'mib_per_s': merged.bw_bytes / 1024**2,
+    }[limit.quantity]
 
 
-def _outcome(found: statistics.Estimate, limit: expectations.Limit,
-             bound: float) -> Outcome:
+def _outcome(
+    found: statistics.Estimate, limit: expectations.Limit, bound: float
+) -> Outcome:
     def kept(value):
         return value >= bound if limit.is_least else value <= bound
-    ends = ({kept(found.mean)} if found.low is None
-            else {kept(found.low), kept(found.high)})
+
+    ends = (
+        {kept(found.mean)}
+        if found.low is None
+        else {kept(found.low), kept(found.high)}
+    )
     if len(ends) > 1:
         return Outcome.CANNOT_TELL
     return Outcome.HELD if ends == {True} else Outcome.BROKEN
 
 
 def _amount(value: float, limit: expectations.Limit) -> str:
-    return f"{value:.6g} {limit.unit}".rstrip()
+    return f'{value:.6g} {limit.unit}'.rstrip()
 
 
 def _title(limit: expectations.Limit) -> str:
     """How texts call what is limited."""
-    plain = {"iops": "all guests", "mib_per_s": "all guests",
-             "guest_iops": "the guest that got"
-                           f" {'least' if limit.is_least else 'most'}",
-             "mean_ms": "mean latency", "fairness": "fairness (Jain)"}
-    return plain.get(limit.quantity) or limit.quantity.removesuffix("_ms")
+    plain = {
+        'iops': 'all guests',
+        'mib_per_s': 'all guests',
+        'guest_iops': 'the guest that got'
+        f' {"least" if limit.is_least else "most"}',
+        'mean_ms': 'mean latency',
+        'fairness': 'fairness (Jain)',
+    }
+    return plain.get(limit.quantity) or limit.quantity.removesuffix('_ms')
 
 
 def _interval(found: statistics.Estimate, repeats: int) -> str:
-    rest = ("" if found.values == repeats else
-            f", {repeats - found.values} more without all guests")
+    rest = (
+        ''
+        if found.values == repeats
+        else f', {repeats - found.values} more without all guests'
+    )
     if found.low is None:
-        return f"one repeat, no interval{rest}"
-    return (f"95 % from {found.low:.6g} to {found.high:.6g}, {found.method}"
-            f"{rest}")
+        return f'one repeat, no interval{rest}'
+    return (
+        f'95 % from {found.low:.6g} to {found.high:.6g}, {found.method}{rest}'
+    )
 
 
-def _expected(result: result_file.RunResult,
-              wanted: Mapping[str, expectations.Expectations],
-              if_not_run: Outcome) -> Iterator[Finding]:
+def _expected(
+    result: result_file.RunResult,
+    wanted: Mapping[str, expectations.Expectations],
+    if_not_run: Outcome,
+) -> Iterator[Finding]:
     """A finding for each limit.
 
     :param if_not_run: what to say of tiers and patterns that did not run
@@ -275,77 +334,94 @@ def _expected(result: result_file.RunResult,
                 if isinstance(slots, str):
                     yield Finding(
                         outcome=if_not_run,
-                        text=f"{tier} {pattern}: {name} {bound:g}: {slots}")
+                        text=f'{tier} {pattern}: {name} {bound:g}: {slots}',
+                    )
                 else:
-                    yield _of_limit(f"{tier} {pattern}", slots, name, bound)
+                    yield _of_limit(f'{tier} {pattern}', slots, name, bound)
 
 
-def _of_limit(place: str, slots: Sequence[result_file.SlotResult],
-              name: str, bound: float) -> Finding:
+def _of_limit(
+    place: str,
+    slots: Sequence[result_file.SlotResult],
+    name: str,
+    bound: float,
+) -> Finding:
     """Hold a figure against its limit.
 
     :raises ValueError: there is no limit of that name
     """
     limit = expectations.find(name)
     if limit is None:
-        raise ValueError(f"{place}: unknown limit {name!r}")
-    side = "at least" if limit.is_least else "at most"
-    asked = f"{side} {_amount(bound, limit)}"
+        raise ValueError(f'{place}: unknown limit {name!r}')
+    side = 'at least' if limit.is_least else 'at most'
+    asked = f'{side} {_amount(bound, limit)}'
     figures = _figures(slots, limit)
     if not figures:
         complete = len(_complete(slots))
-        idle = ", and in one of them nobody did an I/O" if complete else ""
+        idle = ', and in one of them nobody did an I/O' if complete else ''
         return Finding(
             outcome=Outcome.NOT_MEASURED,
-            text=f"{place}: {_title(limit)}: no figure, {complete} of"
-                 f" {len(slots)} repeats have all guests{idle}, {asked}")
+            text=f'{place}: {_title(limit)}: no figure, {complete} of'
+            f' {len(slots)} repeats have all guests{idle}, {asked}',
+        )
     found = statistics.of_repeats(figures)
     return Finding(
         outcome=_outcome(found, limit, bound),
-        text=f"{place}: {_title(limit)} {_amount(found.mean, limit)}"
-             f" ({_interval(found, len(slots))}), {asked}")
+        text=f'{place}: {_title(limit)} {_amount(found.mean, limit)}'
+        f' ({_interval(found, len(slots))}), {asked}',
+    )
 
 
-def _order(result: result_file.RunResult, order: Order
-           ) -> Iterator[Finding]:
+def _order(result: result_file.RunResult, order: Order) -> Iterator[Finding]:
     """A finding for each two neighbours."""
     limit = order.limit
-    found = {tier: _slots(result, tier, order.pattern)
-             for tier in order.tiers}
+    found = {tier: _slots(result, tier, order.pattern) for tier in order.tiers}
     for pair in zip(order.tiers, order.tiers[1:], strict=False):
-        text = f"{order.pattern}: {pair[0]} before {pair[1]} by {order.by}"
-        missing = [f"{tier}: {found[tier]}" for tier in pair
-                   if isinstance(found[tier], str)]
-        figures = [] if missing else [_figures(found[tier], limit)
-                                      for tier in pair]
-        missing = missing or [f"{tier} has no repeat of all guests"
-                              for tier, values
-                              in zip(pair, figures, strict=True)
-                              if not values]
+        text = f'{order.pattern}: {pair[0]} before {pair[1]} by {order.by}'
+        missing = [
+            f'{tier}: {found[tier]}'
+            for tier in pair
+            if isinstance(found[tier], str)
+        ]
+        figures = (
+            [] if missing else [_figures(found[tier], limit) for tier in pair]
+        )
+        missing = missing or [
+            f'{tier} has no repeat of all guests'
+            for tier, values in zip(pair, figures, strict=True)
+            if not values
+        ]
         if missing:
-            yield Finding(outcome=Outcome.NOT_MEASURED,
-                          text=f"{text}: {', '.join(missing)}")
+            yield Finding(
+                outcome=Outcome.NOT_MEASURED,
+                text=f'{text}: {", ".join(missing)}',
+            )
             continue
         yield _of_pair(text, figures, limit)
 
 
-def _of_pair(text: str, figures: Sequence[Sequence[float]],
-             limit: expectations.Limit) -> Finding:
+def _of_pair(
+    text: str, figures: Sequence[Sequence[float]], limit: expectations.Limit
+) -> Finding:
     """Whether the first is better than the second."""
     better, worse = figures
-    found = statistics.compare(worse, better,
-                               higher_is_better=limit.is_least)
+    found = statistics.compare(worse, better, higher_is_better=limit.is_least)
     means = [sum(values) / len(values) for values in figures]
-    outcome = {statistics.Finding.BETTER: Outcome.HELD,
-               statistics.Finding.WORSE: Outcome.BROKEN,
-               statistics.Finding.CANNOT_TELL: Outcome.CANNOT_TELL}[
-                   found.finding]
+    outcome = {
+        statistics.Finding.BETTER: Outcome.HELD,
+        statistics.Finding.WORSE: Outcome.BROKEN,
+        statistics.Finding.CANNOT_TELL: Outcome.CANNOT_TELL,
+    }[found.finding]
     reason = found.reason
     if found.low is None and found.difference:
-        reason = "one repeat, no interval"
-        outcome = (Outcome.HELD if (found.difference > 0) == limit.is_least
-                   else Outcome.BROKEN)
+        reason = 'one repeat, no interval'
+        outcome = (
+            Outcome.HELD
+            if (found.difference > 0) == limit.is_least
+            else Outcome.BROKEN
+        )
     return Finding(
         outcome=outcome,
-        text=f"{text}: {_amount(means[0], limit)} and"
-             f" {_amount(means[1], limit)} ({reason})")
+        text=f'{text}: {_amount(means[0], limit)} and'
+        f' {_amount(means[1], limit)} ({reason})',
+    )

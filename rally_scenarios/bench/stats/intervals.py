@@ -64,17 +64,19 @@ class Estimate:
     @property
     def spread_is_wide(self) -> bool:
         """Whether observations differ by more than SPREAD_LIMIT_PERCENT."""
-        return (self.spread_percent is not None
-                and self.spread_percent > SPREAD_LIMIT_PERCENT)
+        return (
+            self.spread_percent is not None
+            and self.spread_percent > SPREAD_LIMIT_PERCENT
+        )
 
 
 def _checked(values: Sequence[float], least: int = 1) -> list[float]:
     found = [float(value) for value in values]
     if len(found) < least:
-        raise ValueError(f"{len(found)} values: expected at least {least}")
+        raise ValueError(f'{len(found)} values: expected at least {least}')
     wrong = [value for value in found if not math.isfinite(value)]
     if wrong:
-        raise ValueError(f"values {wrong[:5]}: expected finite numbers")
+        raise ValueError(f'values {wrong[:5]}: expected finite numbers')
     return found
 
 
@@ -93,17 +95,28 @@ def of_repeats(values: Sequence[float]) -> Estimate:
     found = _checked(values)
     mean = statistics.fmean(found)
     if len(found) == 1:
-        return Estimate(mean=mean, values=1, low=None, high=None,
-                        spread_percent=None,
-                        method="no interval: one repeat says nothing of the"
-                               " next")
+        return Estimate(
+            mean=mean,
+            values=1,
+            low=None,
+            high=None,
+            spread_percent=None,
+            method='no interval: one repeat says nothing of the next',
+        )
     deviation = statistics.stdev(found)
-    half = (student_t.half_width(CONFIDENCE, len(found) - 1)
-            * deviation / math.sqrt(len(found)))
+    half = (
+        student_t.half_width(CONFIDENCE, len(found) - 1)
+        * deviation
+        / math.sqrt(len(found))
+    )
     return Estimate(
-        mean=mean, values=len(found), low=mean - half, high=mean + half,
+        mean=mean,
+        values=len(found),
+        low=mean - half,
+        high=mean + half,
         spread_percent=_spread_percent(mean, deviation),
-        method=f"Student's t over {len(found)} repeats")
+        method=f"Student's t over {len(found)} repeats",
+    )
 
 
 def memory_samples(series: Sequence[float]) -> float:
@@ -124,8 +137,11 @@ def memory_samples(series: Sequence[float]) -> float:
         return 1.0
 
     def correlation(lag):
-        return math.fsum(a * b for a, b in zip(
-            apart, apart[lag:], strict=False)) / power
+        return (
+            math.fsum(a * b for a, b in zip(apart, apart[lag:], strict=False))
+            / power
+        )
+
     total = -1.0
     for lag in range(0, len(found) - 1, 2):
         pair = correlation(lag) + correlation(lag + 1)
@@ -149,29 +165,40 @@ def of_long_run(series: Sequence[float]) -> Estimate:
     if length < _BATCH_OVER_MEMORY * memory:
         needed = math.ceil(_BATCHES * _BATCH_OVER_MEMORY * memory)
         return Estimate(
-            mean=statistics.fmean(found), values=1, low=None, high=None,
-            spread_percent=None, memory_samples=memory,
-            method=f"no interval: the run remembers {memory:.1f} samples and"
-                   f" has {len(found)}, expected at least {needed}")
+            mean=statistics.fmean(found),
+            values=1,
+            low=None,
+            high=None,
+            spread_percent=None,
+            memory_samples=memory,
+            method=f'no interval: the run remembers {memory:.1f} samples and'
+            f' has {len(found)}, expected at least {needed}',
+        )
     # What does not fill a batch is left out at the beginning.
     first = len(found) - _BATCHES * length
-    means = [statistics.fmean(found[at:at + length])
-             for at in range(first, len(found), length)]
+    means = [
+        statistics.fmean(found[at : at + length])
+        for at in range(first, len(found), length)
+    ]
     over_batches = of_repeats(means)
     return Estimate(
-        mean=over_batches.mean, values=_BATCHES, low=over_batches.low,
-        high=over_batches.high, memory_samples=memory,
+        mean=over_batches.mean,
+        values=_BATCHES,
+        low=over_batches.low,
+        high=over_batches.high,
+        memory_samples=memory,
         spread_percent=over_batches.spread_percent,
         method=f"Student's t over the means of {_BATCHES} batches of"
-               f" {length} samples")
+        f' {length} samples',
+    )
 
 
 class Finding(enum.Enum):
     """What a comparison says of the second of two."""
 
-    BETTER = "better"
-    WORSE = "worse"
-    CANNOT_TELL = "cannot tell"
+    BETTER = 'better'
+    WORSE = 'worse'
+    CANNOT_TELL = 'cannot tell'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,19 +223,21 @@ class Comparison:
 
 def _welch(first: list[float], second: list[float]) -> tuple[float, float]:
     """(standard error of the difference, degrees of freedom)."""
-    parts = [statistics.variance(each) / len(each)
-             for each in (first, second)]
+    parts = [statistics.variance(each) / len(each) for each in (first, second)]
     total = sum(parts)
     if not total:
         return 0.0, 1.0
     # Shares of the total, since squares of small variances would underflow.
-    freedom = 1 / sum((part / total) ** 2 / (len(each) - 1) for part, each
-                      in zip(parts, (first, second), strict=True))
+    freedom = 1 / sum(
+        (part / total) ** 2 / (len(each) - 1)
+        for part, each in zip(parts, (first, second), strict=True)
+    )
     return math.sqrt(total), max(1.0, freedom)
 
 
-def compare(first: Sequence[float], second: Sequence[float], *,
-            higher_is_better: bool) -> Comparison:
+def compare(
+    first: Sequence[float], second: Sequence[float], *, higher_is_better: bool
+) -> Comparison:
     """Say whether the second is better, worse, or cannot be told apart.
 
     Welch's t interval of the difference of the means: the two may have
@@ -227,23 +256,32 @@ def compare(first: Sequence[float], second: Sequence[float], *,
     percent = 100 * difference / abs(mean) if mean else None
     if min(len(first), len(second)) < 2:
         return Comparison(
-            finding=Finding.CANNOT_TELL, difference=difference, low=None,
-            high=None, difference_percent=percent,
-            reason=f"{len(first)} and {len(second)} repeats: expected at"
-                   f" least 2 of each")
+            finding=Finding.CANNOT_TELL,
+            difference=difference,
+            low=None,
+            high=None,
+            difference_percent=percent,
+            reason=f'{len(first)} and {len(second)} repeats: expected at'
+            f' least 2 of each',
+        )
     error, freedom = _welch(first, second)
     half = error and student_t.half_width(CONFIDENCE, freedom) * error
     low, high = difference - half, difference + half
     finding = Finding.CANNOT_TELL
     if low > 0 or high < 0:
-        finding = (Finding.BETTER if (low > 0) == higher_is_better
-                   else Finding.WORSE)
+        finding = (
+            Finding.BETTER if (low > 0) == higher_is_better else Finding.WORSE
+        )
     return Comparison(
-        finding=finding, difference=difference, low=low, high=high,
+        finding=finding,
+        difference=difference,
+        low=low,
+        high=high,
         difference_percent=percent,
-        reason=f"the difference is between {low:.6g} and {high:.6g} with 95 %"
-               f" confidence (Welch's t, {len(first)} and {len(second)}"
-               f" repeats)")
+        reason=f'the difference is between {low:.6g} and {high:.6g} with 95 %'
+        f" confidence (Welch's t, {len(first)} and {len(second)}"
+        f' repeats)',
+    )
 
 
 def fairness(values: Sequence[float]) -> float:
@@ -254,8 +292,9 @@ def fairness(values: Sequence[float]) -> float:
     """
     found = _checked(values)
     if min(found) < 0 or not any(found):
-        raise ValueError("expected values of at least 0, one of them more")
+        raise ValueError('expected values of at least 0, one of them more')
     scale = max(found)
     shares = [value / scale for value in found]
     return sum(shares) ** 2 / (
-        len(shares) * math.fsum(share * share for share in shares))
+        len(shares) * math.fsum(share * share for share in shares)
+    )

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import math
 import statistics
 
-RULE = "SNIA PTS: excursion 20 %, slope 10 %, 5 rounds"
+RULE = 'SNIA PTS: excursion 20 %, slope 10 %, 5 rounds'
 ROUNDS = 5
 EXCURSION_LIMIT = 0.20
 SLOPE_LIMIT = 0.10
@@ -74,8 +74,9 @@ def unknown(reason: str) -> Verdict:
 
     :param reason: why not, in words
     """
-    return Verdict(steady=None, average=None, excursion=None, slope=None,
-                   reason=reason)
+    return Verdict(
+        steady=None, average=None, excursion=None, slope=None, reason=reason
+    )
 
 
 def rise(values: Sequence[float]) -> float:
@@ -88,9 +89,9 @@ def rise(values: Sequence[float]) -> float:
     """
     middle = (len(values) - 1) / 2
     average = statistics.fmean(values)
-    slope = (math.fsum((x - middle) * (value - average)
-                       for x, value in enumerate(values))
-             / math.fsum((x - middle) ** 2 for x in range(len(values))))
+    slope = math.fsum(
+        (x - middle) * (value - average) for x, value in enumerate(values)
+    ) / math.fsum((x - middle) ** 2 for x in range(len(values)))
     return slope * (len(values) - 1)
 
 
@@ -102,10 +103,12 @@ def rounds(values: Sequence[float], number: int = ROUNDS) -> list[float]:
     """
     length = len(values) // number
     if not length:
-        raise ValueError(f"{len(values)} values for {number} rounds")
+        raise ValueError(f'{len(values)} values for {number} rounds')
     first = len(values) - number * length
-    return [statistics.fmean(values[at:at + length])
-            for at in range(first, len(values), length)]
+    return [
+        statistics.fmean(values[at : at + length])
+        for at in range(first, len(values), length)
+    ]
 
 
 def judge(series: Series) -> Verdict:
@@ -119,36 +122,44 @@ def judge(series: Series) -> Verdict:
     """
     _check(series)
     if len(series) < ROUNDS:
-        return unknown(f"{len(series)} values, expected at least {ROUNDS}")
+        return unknown(f'{len(series)} values, expected at least {ROUNDS}')
     means = rounds([value for _ms, value in series])
     average = statistics.fmean(means)
     if not average:
-        return unknown("nothing was done: all values are 0")
+        return unknown('nothing was done: all values are 0')
     excursion = (max(means) - min(means)) / average
     slope = rise(means) / average
     failed = []
     if excursion > EXCURSION_LIMIT:
-        failed.append("excursion")
+        failed.append('excursion')
     if abs(slope) > SLOPE_LIMIT:
-        failed.append("slope")
-    finding = f"not steady by {' and '.join(failed)}" if failed else "steady"
+        failed.append('slope')
+    finding = f'not steady by {" and ".join(failed)}' if failed else 'steady'
     return Verdict(
-        steady=not failed, average=average, excursion=excursion, slope=slope,
-        reason=f"{finding}: excursion {100 * excursion:.1f} % (limit"
-               f" {100 * EXCURSION_LIMIT:.0f} %), slope {100 * slope:+.1f} %"
-               f" (limit {100 * SLOPE_LIMIT:.0f} %) over {len(means)} rounds"
-               f" of {len(series) // ROUNDS} values")
+        steady=not failed,
+        average=average,
+        excursion=excursion,
+        slope=slope,
+        reason=f'{finding}: excursion {100 * excursion:.1f} % (limit'
+        f' {100 * EXCURSION_LIMIT:.0f} %), slope {100 * slope:+.1f} %'
+        f' (limit {100 * SLOPE_LIMIT:.0f} %) over {len(means)} rounds'
+        f' of {len(series) // ROUNDS} values',
+    )
 
 
 def _check(series: Series) -> None:
     previous = None
     for at_ms, value in series:
         if previous is not None and at_ms <= previous:
-            raise ValueError(f"{at_ms} ms after {previous} ms: expected a"
-                             f" series in order of time")
+            raise ValueError(
+                f'{at_ms} ms after {previous} ms: expected a'
+                f' series in order of time'
+            )
         if not (math.isfinite(value) and value >= 0):
-            raise ValueError(f"value {value} at {at_ms} ms: expected a finite"
-                             f" number of at least 0")
+            raise ValueError(
+                f'value {value} at {at_ms} ms: expected a finite'
+                f' number of at least 0'
+            )
         previous = at_ms
 
 
@@ -160,10 +171,12 @@ def common_window(spans: Mapping[str, Window]) -> Window:
     :raises ValueError: there is no guest
     """
     if not spans:
-        raise ValueError("no guest has a span: expected at least one")
+        raise ValueError('no guest has a span: expected at least one')
     start_ms = max(span.start_ms for span in spans.values())
-    return Window(start_ms=start_ms, end_ms=max(
-        start_ms, min(span.end_ms for span in spans.values())))
+    return Window(
+        start_ms=start_ms,
+        end_ms=max(start_ms, min(span.end_ms for span in spans.values())),
+    )
 
 
 def on_common_clock(series: Series, *, offset_ms: int) -> list:
@@ -188,8 +201,9 @@ class FleetSeries:
     by_guest: Mapping[str, float]
 
 
-def resample(series: Series, starts_ms: Sequence[int], step_ms: int
-             ) -> list[float]:
+def resample(
+    series: Series, starts_ms: Sequence[int], step_ms: int
+) -> list[float]:
     """Means over steps of the common clock of values that hold for one step.
 
     A value at t holds from t to t + step, so that two of them overlap a step
@@ -208,15 +222,19 @@ def resample(series: Series, starts_ms: Sequence[int], step_ms: int
         amount, at = 0.0, first
         while at < len(series) and series[at][0] < start + step_ms:
             begin = series[at][0]
-            share = (min(begin, start) + step_ms - max(begin, start))
+            share = min(begin, start) + step_ms - max(begin, start)
             amount += series[at][1] * share / step_ms
             at += 1
         found.append(amount)
     return found
 
 
-def cut(series: Mapping[str, Series], *, offsets_ms: Mapping[str, int],
-        step_ms: int = 1000) -> FleetSeries:
+def cut(
+    series: Mapping[str, Series],
+    *,
+    offsets_ms: Mapping[str, int],
+    step_ms: int = 1000,
+) -> FleetSeries:
     """Cut all guests' series to their common window and add them up.
 
     :param series: {guest: [(ms on its own clock, value that holds for the
@@ -230,21 +248,37 @@ def cut(series: Mapping[str, Series], *, offsets_ms: Mapping[str, int],
     silent = sorted(guest for guest, found in series.items() if not found)
     lost = sorted(series.keys() - offsets_ms.keys())
     if silent or lost:
-        raise ValueError(f"guests without values: {', '.join(silent) or '-'};"
-                         f" without a clock offset: {', '.join(lost) or '-'}")
+        raise ValueError(
+            f'guests without values: {", ".join(silent) or "-"};'
+            f' without a clock offset: {", ".join(lost) or "-"}'
+        )
     common = {}
     for guest, found in series.items():
         _check(found)
         common[guest] = on_common_clock(found, offset_ms=offsets_ms[guest])
-    window = common_window({
-        guest: Window(start_ms=found[0][0], end_ms=found[-1][0] + step_ms)
-        for guest, found in common.items()})
+    window = common_window(
+        {
+            guest: Window(start_ms=found[0][0], end_ms=found[-1][0] + step_ms)
+            for guest, found in common.items()
+        }
+    )
     starts_ms = range(window.start_ms, window.end_ms - step_ms + 1, step_ms)
-    values = {guest: resample(found, starts_ms, step_ms)
-              for guest, found in common.items()}
+    values = {
+        guest: resample(found, starts_ms, step_ms)
+        for guest, found in common.items()
+    }
     return FleetSeries(
         window=window,
-        total=tuple(zip(starts_ms, map(math.fsum, zip(
-            *values.values(), strict=True)), strict=True)),
-        by_guest={guest: statistics.fmean(found)
-                  for guest, found in values.items() if found})
+        total=tuple(
+            zip(
+                starts_ms,
+                map(math.fsum, zip(*values.values(), strict=True)),
+                strict=True,
+            )
+        ),
+        by_guest={
+            guest: statistics.fmean(found)
+            for guest, found in values.items()
+            if found
+        },
+    )

@@ -18,9 +18,10 @@ def _continued_fraction(a: float, b: float, x: float) -> float:
     c, d = 1.0, 1 / max(1 - (a + b) * x / (a + 1), _TINY)
     value = d
     for m in range(1, 400):
-        for factor in (m * (b - m) / ((a + 2 * m - 1) * (a + 2 * m)),
-                       -(a + m) * (a + b + m) / (
-                           (a + 2 * m) * (a + 2 * m + 1))):
+        for factor in (
+            m * (b - m) / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
             d = 1 + factor * x * d
             d = 1 / (d if abs(d) > _TINY else _TINY)
             c = 1 + factor * x / c
@@ -37,8 +38,13 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):
         return 1 - _incomplete_beta(b, a, 1 - x)
-    log_front = (math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-                 + a * math.log(x) + b * math.log1p(-x))
+    log_front = (
+        math.lgamma(a + b)
+        - math.lgamma(a)
+        - math.lgamma(b)
+        + a * math.log(x)
+        + b * math.log1p(-x)
+    )
     return math.exp(log_front) * _continued_fraction(a, b, x) / a
 
 
@@ -53,10 +59,14 @@ def outside(t: float, degrees_of_freedom: float) -> float:
     :raises ValueError: there are no degrees of freedom
     """
     if not degrees_of_freedom > 0:
-        raise ValueError(f"{degrees_of_freedom} degrees of freedom: expected"
-                         f" more than 0")
-    return _incomplete_beta(degrees_of_freedom / 2, 0.5,
-                            degrees_of_freedom / (degrees_of_freedom + t * t))
+        raise ValueError(
+            f'{degrees_of_freedom} degrees of freedom: expected more than 0'
+        )
+    return _incomplete_beta(
+        degrees_of_freedom / 2,
+        0.5,
+        degrees_of_freedom / (degrees_of_freedom + t * t),
+    )
 
 
 def half_width(confidence: float, degrees_of_freedom: float) -> float:
@@ -71,8 +81,9 @@ def half_width(confidence: float, degrees_of_freedom: float) -> float:
     """
     if not 0 < confidence < 1 or not degrees_of_freedom >= 1:
         raise ValueError(
-            f"confidence {confidence} with {degrees_of_freedom} degrees of"
-            f" freedom: expected between 0 and 1, and at least 1")
+            f'confidence {confidence} with {degrees_of_freedom} degrees of'
+            f' freedom: expected between 0 and 1, and at least 1'
+        )
     low, high = 0.0, 1.0
     while outside(high, degrees_of_freedom) > 1 - confidence:
         low, high = high, 2 * high

@@ -19,15 +19,31 @@ from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
 from rally_scenarios.bench.result import ceph as ceph_record
 
-_VERSION = re.compile(r"ceph version (\S+) \(\w+\) (\w+)")
+_VERSION = re.compile(r'ceph version (\S+) \(\w+\) (\w+)')
 # Options of OSDs that have to do with I/O, and of these, where things are.
-_OF_IO = ("bdev_", "bluefs_", "bluestore_", "debug_", "filestore_",
-          "journal_", "ms_", "objecter_", "osd_", "rocksdb_")
-_NOT_OF_IO = ("ms_bind_", "osd_crush_", "osd_data", "osd_journal",
-              "osd_pool_default_", "osd_uuid")
-_CACHE_OPTIONS = {"rbd_cache", "rbd_cache_policy"}
+_OF_IO = (
+    'bdev_',
+    'bluefs_',
+    'bluestore_',
+    'debug_',
+    'filestore_',
+    'journal_',
+    'ms_',
+    'objecter_',
+    'osd_',
+    'rocksdb_',
+)
+_NOT_OF_IO = (
+    'ms_bind_',
+    'osd_crush_',
+    'osd_data',
+    'osd_journal',
+    'osd_pool_default_',
+    'osd_uuid',
+)
+_CACHE_OPTIONS = {'rbd_cache', 'rbd_cache_policy'}
 # librbd writes the time of the last change here.
-_NO_CLIENT_OPTION = "rbd_config_pool_override_update_timestamp"
+_NO_CLIENT_OPTION = 'rbd_config_pool_override_update_timestamp'
 _MAX_VALUE_CHARS = 200
 
 
@@ -37,7 +53,7 @@ def cluster(conf: str, user: str) -> catalog.Cluster:
     :param conf: path of its ceph.conf
     :param user: cephx user, without ``client.``
     """
-    return catalog.Cluster(name="ceph", conf=conf, user=user)
+    return catalog.Cluster(name='ceph', conf=conf, user=user)
 
 
 def releases(versions: Mapping) -> tuple[str, ...]:
@@ -47,14 +63,16 @@ def releases(versions: Mapping) -> tuple[str, ...]:
     """
     kinds: dict[str, list[str]] = {}
     for kind, counts in versions.items():
-        for text in counts if kind != "overall" else ():
+        for text in counts if kind != 'overall' else ():
             match = _VERSION.match(text)
-            kinds.setdefault(" ".join(match.groups()) if match
-                             else text[:40], []).append(kind)
+            kinds.setdefault(
+                ' '.join(match.groups()) if match else text[:40], []
+            ).append(kind)
     if len(kinds) == 1:
         return tuple(kinds)
-    return tuple(f"{release} ({', '.join(kinds[release])})"
-                 for release in sorted(kinds))
+    return tuple(
+        f'{release} ({", ".join(kinds[release])})' for release in sorted(kinds)
+    )
 
 
 def options_in_use(diffs: Mapping[int, Mapping]) -> dict[str, str]:
@@ -63,27 +81,42 @@ def options_in_use(diffs: Mapping[int, Mapping]) -> dict[str, str]:
     :param diffs: {OSD: of ``ceph tell osd.N config diff``}
     :returns: {option: value}; where OSDs differ, the value of each
     """
-    names = {name for diff in diffs.values() for name, layers in diff.items()
-             if name.startswith(_OF_IO) and not name.startswith(_NOT_OF_IO)
-             and str(layers["final"]) != str(layers.get("default"))}
+    names = {
+        name
+        for diff in diffs.values()
+        for name, layers in diff.items()
+        if name.startswith(_OF_IO)
+        and not name.startswith(_NOT_OF_IO)
+        and str(layers['final']) != str(layers.get('default'))
+    }
     found = {}
     for name in sorted(names):
-        values = {osd: str(diff[name]["final"]) if name in diff
-                  else "default" for osd, diff in diffs.items()}
+        values = {
+            osd: str(diff[name]['final']) if name in diff else 'default'
+            for osd, diff in diffs.items()
+        }
         found[name] = osd_options.shown(values)[:_MAX_VALUE_CHARS]
     return found
 
 
 def _client_options(session: ceph_session.Session) -> dict[str, str]:
-    found = {name: schema.default for name, schema in ceph_osds.schemas_of(
-        session, _CACHE_OPTIONS).items()}
-    for entry in session.command("config dump"):
-        name, who = entry["name"], entry["section"]
-        if name.startswith("rbd_") and name != _NO_CLIENT_OPTION and (
-                who == "global" or who.partition(".")[0] == "client"):
-            of_all = who in ("global", "client") and not entry["mask"]
-            found[name if of_all else f"{name} of {who} {entry['mask']}"
-                  .rstrip()] = entry["value"]
+    found = {
+        name: schema.default
+        for name, schema in ceph_osds.schemas_of(
+            session, _CACHE_OPTIONS
+        ).items()
+    }
+    for entry in session.command('config dump'):
+        name, who = entry['name'], entry['section']
+        if (
+            name.startswith('rbd_')
+            and name != _NO_CLIENT_OPTION
+            and (who == 'global' or who.partition('.')[0] == 'client')
+        ):
+            of_all = who in ('global', 'client') and not entry['mask']
+            found[
+                name if of_all else f'{name} of {who} {entry["mask"]}'.rstrip()
+            ] = entry['value']
     return found
 
 
@@ -91,69 +124,95 @@ def _is_below(osd: state.Osd, rule: state.CrushRule | None) -> bool:
     """Whether a rule may choose an OSD; of a rule of several parts, yes."""
     if rule is None or rule.root is None:
         return True
-    return osd.location.get("root") == rule.root and (
-        rule.device_class in (None, osd.device_class))
+    return osd.location.get('root') == rule.root and (
+        rule.device_class in (None, osd.device_class)
+    )
 
 
-def _pools(session: ceph_session.Session, names: Collection[str],
-           up: Collection[int]) -> dict[str, ceph_record.CephPool]:
+def _pools(
+    session: ceph_session.Session, names: Collection[str], up: Collection[int]
+) -> dict[str, ceph_record.CephPool]:
     rules = ceph.crush_rules(session)
-    osds = ceph.parse_osds(session.command("osd tree"))
+    osds = ceph.parse_osds(session.command('osd tree'))
     of_pools = {}
     for name, pool in ceph.pools(session, with_rbd_options=names).items():
         if name in names:
             rule = rules.get(pool.crush_rule)
-            of_pools[name] = (pool, rule, [
-                osd.osd_id for osd in osds if _is_below(osd, rule)])
-    asked = {osd for _pool, _rule, ids in of_pools.values()
-             for osd in ids if osd in up}
-    diffs = {osd: session.tell(osd, "config diff")["diff"]
-             for osd in sorted(asked)}
-    return {name: _pool(pool, rule, ids, diffs)
-            for name, (pool, rule, ids) in of_pools.items()}
+            of_pools[name] = (
+                pool,
+                rule,
+                [osd.osd_id for osd in osds if _is_below(osd, rule)],
+            )
+    asked = {
+        osd
+        for _pool, _rule, ids in of_pools.values()
+        for osd in ids
+        if osd in up
+    }
+    diffs = {
+        osd: session.tell(osd, 'config diff')['diff'] for osd in sorted(asked)
+    }
+    return {
+        name: _pool(pool, rule, ids, diffs)
+        for name, (pool, rule, ids) in of_pools.items()
+    }
 
 
 def _pool(pool, rule, osd_ids, diffs) -> ceph_record.CephPool:
-    mode, algorithm = (pool.options.get(f"compression_{what}",
-                                        pool_options.UNSET)
-                       for what in ("mode", "algorithm"))
+    mode, algorithm = (
+        pool.options.get(f'compression_{what}', pool_options.UNSET)
+        for what in ('mode', 'algorithm')
+    )
     return ceph_record.CephPool(
-        kind=pool.kind, size=pool.size, min_size=pool.min_size,
-        pg_num=pool.pg_num, crush_rule=pool.crush_rule,
+        kind=pool.kind,
+        size=pool.size,
+        min_size=pool.min_size,
+        pg_num=pool.pg_num,
+        crush_rule=pool.crush_rule,
         device_class=rule and rule.device_class,
-        compression=f"mode {mode}, algorithm {algorithm}",
-        rbd_options=dict(pool.rbd_options), osds=len(osd_ids),
+        compression=f'mode {mode}, algorithm {algorithm}',
+        rbd_options=dict(pool.rbd_options),
+        osds=len(osd_ids),
         osd_options=options_in_use(
-            {osd: diffs[osd] for osd in osd_ids if osd in diffs}))
+            {osd: diffs[osd] for osd in osd_ids if osd in diffs}
+        ),
+    )
 
 
-def reading(session: ceph_session.Session, pools: Collection[str]
-            ) -> ceph_record.CephReading:
+def reading(
+    session: ceph_session.Session, pools: Collection[str]
+) -> ceph_record.CephReading:
     """The cluster as it is now.
 
     :param pools: that hold volumes of the run; others are not looked at
     :raises cinder_tiers.domain.errors.TiersError: Ceph does not answer, or
         refuses
     """
-    status = session.command("status")
-    osds = session.command("osd dump")["osds"]
-    up = [osd["osd"] for osd in osds if osd["up"]]
+    status = session.command('status')
+    osds = session.command('osd dump')['osds']
+    up = [osd['osd'] for osd in osds if osd['up']]
     return ceph_record.CephReading(
-        release=releases(session.command("versions")),
-        health=status["health"]["status"],
-        checks={code: check["summary"]["message"] for code, check
-                in sorted(status["health"]["checks"].items())},
-        osds_down=tuple(osd["osd"] for osd in osds if not osd["up"]),
-        osds_out=tuple(osd["osd"] for osd in osds if not osd["in"]),
-        osd_boots={str(osd["osd"]): osd["up_from"] for osd in osds},
-        pg_states={one["state_name"]: one["count"]
-                   for one in status["pgmap"]["pgs_by_state"]},
+        release=releases(session.command('versions')),
+        health=status['health']['status'],
+        checks={
+            code: check['summary']['message']
+            for code, check in sorted(status['health']['checks'].items())
+        },
+        osds_down=tuple(osd['osd'] for osd in osds if not osd['up']),
+        osds_out=tuple(osd['osd'] for osd in osds if not osd['in']),
+        osd_boots={str(osd['osd']): osd['up_from'] for osd in osds},
+        pg_states={
+            one['state_name']: one['count']
+            for one in status['pgmap']['pgs_by_state']
+        },
         client_options=_client_options(session),
-        pools=_pools(session, pools, up))
+        pools=_pools(session, pools, up),
+    )
 
 
-def find_images(session: ceph_session.Session, volumes: Collection[str]
-                ) -> dict[str, tuple[str, str]]:
+def find_images(
+    session: ceph_session.Session, volumes: Collection[str]
+) -> dict[str, tuple[str, str]]:
     """Where the RBD images of volumes lie.
 
     :param volumes: ids of Cinder
@@ -162,20 +221,22 @@ def find_images(session: ceph_session.Session, volumes: Collection[str]
         refuses
     """
     found = {}
-    for dumped in session.command("osd pool ls", detail="detail"):
+    for dumped in session.command('osd pool ls', detail='detail'):
         # A cache answers for the pool behind it.
-        if "rbd" not in dumped["application_metadata"] or (
-                dumped["tier_of"] >= 0):
+        if 'rbd' not in dumped['application_metadata'] or (
+            dumped['tier_of'] >= 0
+        ):
             continue
-        for name in session.images(dumped["pool_name"]):
+        for name in session.images(dumped['pool_name']):
             # Cinder's volume_name_template, whatever is in front of the id.
             if name[-36:] in volumes:
-                found[name[-36:]] = (dumped["pool_name"], name)
+                found[name[-36:]] = (dumped['pool_name'], name)
     return found
 
 
-def image(session: ceph_session.Session, pool: str, name: str
-          ) -> ceph_record.CephImage:
+def image(
+    session: ceph_session.Session, pool: str, name: str
+) -> ceph_record.CephImage:
     """An RBD image as it is now.
 
     :raises cinder_tiers.domain.errors.TiersError: Ceph does not answer, or
@@ -185,5 +246,8 @@ def image(session: ceph_session.Session, pool: str, name: str
     return ceph_record.CephImage(
         pool=pool,
         data_pool=found.data_pool if found.data_pool != pool else None,
-        parent=found.parent, objects=found.objects,
-        own_objects=found.own_objects, object_bytes=found.object_bytes)
+        parent=found.parent,
+        objects=found.objects,
+        own_objects=found.own_objects,
+        object_bytes=found.object_bytes,
+    )

@@ -20,14 +20,16 @@ from novaclient import exceptions as nova_exceptions
 from rally_scenarios.bench.result import caveats as doubts
 from rally_scenarios.bench.result import result as result_file
 
-_ERRORS = (cinder_exceptions.ClientException, nova_exceptions.ClientException,
-           keystone_exceptions.ClientException)
-_HOST = "os-vol-host-attr:host"
-_HYPERVISOR = "OS-EXT-SRV-ATTR:hypervisor_hostname"
+_ERRORS = (
+    cinder_exceptions.ClientException,
+    nova_exceptions.ClientException,
+    keystone_exceptions.ClientException,
+)
+_HOST = 'os-vol-host-attr:host'
+_HYPERVISOR = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
 
 
-def _fact(read: Callable[[], str | None], otherwise: str
-          ) -> result_file.Fact:
+def _fact(read: Callable[[], str | None], otherwise: str) -> result_file.Fact:
     """What a function reads, or why it could not.
 
     :param otherwise: the reason if there is nothing to read
@@ -35,10 +37,12 @@ def _fact(read: Callable[[], str | None], otherwise: str
     try:
         value = read()
     except _ERRORS as error:
-        return result_file.Fact(value=None, reason=str(error)
-                                or type(error).__name__)
-    return result_file.Fact(value=value or None,
-                            reason="" if value else otherwise)
+        return result_file.Fact(
+            value=None, reason=str(error) or type(error).__name__
+        )
+    return result_file.Fact(
+        value=value or None, reason='' if value else otherwise
+    )
 
 
 def _all(texts: Iterable[str]) -> str:
@@ -50,23 +54,28 @@ def qos_text(spec: Any) -> str:
 
     :param spec: of cinderclient
     """
-    limits = ", ".join(f"{key} {value}"
-                       for key, value in sorted(spec.specs.items()))
-    return f"{spec.name}, {spec.consumer}: {limits or 'no limit'}"
+    limits = ', '.join(
+        f'{key} {value}' for key, value in sorted(spec.specs.items())
+    )
+    return f'{spec.name}, {spec.consumer}: {limits or "no limit"}'
 
 
 def _qos(cinder: Any, type_names: Iterable[str | None]) -> str:
     """The QoS specs of volume types; a type without any has none."""
     specs = {spec.id: spec for spec in cinder.qos_specs.list()}
-    of_types = {each.name: specs.get(each.qos_specs_id)
-                for each in cinder.volume_types.list(is_public=None)}
-    return _all("none" if of_types.get(name) is None
-                else qos_text(of_types[name]) for name in type_names)
+    of_types = {
+        each.name: specs.get(each.qos_specs_id)
+        for each in cinder.volume_types.list(is_public=None)
+    }
+    return _all(
+        'none' if of_types.get(name) is None else qos_text(of_types[name])
+        for name in type_names
+    )
 
 
-def of_tiers(cinder: Any, volumes: Mapping[str, Sequence[str]]
-             ) -> tuple[dict[str, result_file.Fact],
-                        dict[str, result_file.Fact]]:
+def of_tiers(
+    cinder: Any, volumes: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, result_file.Fact], dict[str, result_file.Fact]]:
     """QoS specs and backends of tiers.
 
     :param cinder: cinderclient of the administrator
@@ -76,16 +85,22 @@ def of_tiers(cinder: Any, volumes: Mapping[str, Sequence[str]]
     """
     qos, backends = {}, {}
     for tier, ids in volumes.items():
+
         def seen(ids=ids):
             return [cinder.volumes.get(each) for each in ids]
+
         backends[tier] = _fact(
-            lambda seen=seen: _all(filter(None, (
-                getattr(each, _HOST, None) for each in seen()))),
-            "Cinder does not say where its volumes are")
+            lambda seen=seen: _all(
+                filter(None, (getattr(each, _HOST, None) for each in seen()))
+            ),
+            'Cinder does not say where its volumes are',
+        )
         qos[tier] = _fact(
-            lambda seen=seen: _qos(cinder, {each.volume_type
-                                            for each in seen()}),
-            "it has no volume")
+            lambda seen=seen: _qos(
+                cinder, {each.volume_type for each in seen()}
+            ),
+            'it has no volume',
+        )
     return qos, backends
 
 
@@ -98,31 +113,42 @@ def hypervisor_text(kind: str, version: int) -> str:
     :param version: libvirt's drivers make one number of three
     """
     if version < 1000000:
-        return f"{kind} {version}"
-    return (f"{kind} {version // 1000000}.{version // 1000 % 1000}"
-            f".{version % 1000}")
+        return f'{kind} {version}'
+    return (
+        f'{kind} {version // 1000000}.{version // 1000 % 1000}'
+        f'.{version % 1000}'
+    )
 
 
 def _compute(nova: Any, server_ids: Sequence[str]) -> str:
     """What the compute hosts of servers are, and how many of each kind."""
-    hosts = {getattr(nova.servers.get(each), _HYPERVISOR, None)
-             for each in server_ids}
+    hosts = {
+        getattr(nova.servers.get(each), _HYPERVISOR, None)
+        for each in server_ids
+    }
     kinds = collections.Counter(
         hypervisor_text(each.hypervisor_type, each.hypervisor_version)
         for each in nova.hypervisors.list()
-        if each.hypervisor_hostname in hosts)
-    return _all(f"{kind} on {count} host{'s' if count > 1 else ''}"
-                for kind, count in kinds.items())
+        if each.hypervisor_hostname in hosts
+    )
+    return _all(
+        f'{kind} on {count} host{"s" if count > 1 else ""}'
+        for kind, count in kinds.items()
+    )
 
 
 def _current(versions: Iterable[Any]) -> str:
     # novaclient has None where a proxy in front of Nova refuses the page.
-    return _all(f"API {each.version}" for each in versions
-                if each is not None and each.status == "CURRENT")
+    return _all(
+        f'API {each.version}'
+        for each in versions
+        if each is not None and each.status == 'CURRENT'
+    )
 
 
-def of_cloud(cinder: Any, nova: Any, server_ids: Sequence[str]
-             ) -> dict[str, result_file.Fact]:
+def of_cloud(
+    cinder: Any, nova: Any, server_ids: Sequence[str]
+) -> dict[str, result_file.Fact]:
     """Facts of the environment.
 
     :param cinder: cinderclient of the administrator
@@ -130,10 +156,16 @@ def of_cloud(cinder: Any, nova: Any, server_ids: Sequence[str]
     :param server_ids: of all guests
     """
     return {
-        "cinder": _fact(
+        'cinder': _fact(
             lambda: _current(cinder.services.server_api_version()),
-            "it does not tell its version"),
-        "nova": _fact(lambda: _current([nova.versions.get_current()]),
-                      "it does not tell its version"),
-        "compute": _fact(lambda: _compute(nova, server_ids),
-                         "Nova does not say where servers are")}
+            'it does not tell its version',
+        ),
+        'nova': _fact(
+            lambda: _current([nova.versions.get_current()]),
+            'it does not tell its version',
+        ),
+        'compute': _fact(
+            lambda: _compute(nova, server_ids),
+            'Nova does not say where servers are',
+        ),
+    }

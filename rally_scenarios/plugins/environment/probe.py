@@ -25,7 +25,7 @@ from rally_scenarios.plugins import servers as cloud_guests
 
 LOG = logging.getLogger(__name__)
 
-DEFAULT_USER = "admin"
+DEFAULT_USER = 'admin'
 
 
 class Cluster:
@@ -57,7 +57,8 @@ class Cluster:
         except errors.TiersError as error:
             raise cloud_guests.FleetError(
                 f"the cluster of the argument 'ceph' cannot be read: {error};"
-                f" or leave the argument out") from error
+                f' or leave the argument out'
+            ) from error
 
     def _look(self, when: str, look: Callable) -> object:
         """What a function of a session finds; None if it cannot be read."""
@@ -66,8 +67,8 @@ class Cluster:
                 return look(session)
         except errors.TiersError as error:
             # What was measured is worth more than this.
-            self._unread.append(f"{when} the measurement: {error}")
-            LOG.warning("Ceph, %s the measurement: %s", when, error)
+            self._unread.append(f'{when} the measurement: {error}')
+            LOG.warning('Ceph, %s the measurement: %s', when, error)
             return None
 
     def look_before(self, volumes: Mapping[str, str]) -> None:
@@ -75,12 +76,15 @@ class Cluster:
 
         :param volumes: {guest: id of the volume that it works on}
         """
+
         def look(session):
             self._places = ceph_readings.find_images(
-                session, set(volumes.values()))
+                session, set(volumes.values())
+            )
             self._look_at_images(session, volumes)
             return ceph_readings.reading(session, self._pools())
-        self._before = self._look("before", look)
+
+        self._before = self._look('before', look)
 
     def look_after(self, volumes: Mapping[str, str]) -> ceph_record.CephWatch:
         """Look again.
@@ -88,40 +92,55 @@ class Cluster:
         :param volumes: as before
         :returns: both readings
         """
+
         def look(session):
             self._look_at_images(session, volumes)
             return ceph_readings.reading(session, self._pools())
-        after = self._look("after", look)
+
+        after = self._look('after', look)
         if after is None:
             # They were counted before guests filled them.
             self.images = {
                 guest: dataclasses.replace(image, own_objects=None)
-                for guest, image in self.images.items()}
-        return ceph_record.CephWatch(before=self._before, after=after,
-                                     unread=tuple(self._unread))
+                for guest, image in self.images.items()
+            }
+        return ceph_record.CephWatch(
+            before=self._before, after=after, unread=tuple(self._unread)
+        )
 
     def _look_at_images(self, session, volumes):
         self.images = {
             guest: ceph_readings.image(session, *self._places[volume])
-            for guest, volume in volumes.items() if volume in self._places}
+            for guest, volume in volumes.items()
+            if volume in self._places
+        }
 
     def _pools(self):
-        return {pool for image in self.images.values()
-                for pool in (image.pool, image.data_pool) if pool}
+        return {
+            pool
+            for image in self.images.values()
+            for pool in (image.pool, image.data_pool)
+            if pool
+        }
 
 
-def of_images(images: Sequence[ceph_record.CephImage | None]
-              ) -> result_file.Fact:
+def of_images(
+    images: Sequence[ceph_record.CephImage | None],
+) -> result_file.Fact:
     """Whether volumes are clones, as Ceph has it.
 
     :param images: of each guest; None: it is not in the cluster
     """
     text = guest_system.in_one_text(
-        None if image is None else "clone" if image.parent else "flat"
-        for image in images)
+        None if image is None else 'clone' if image.parent else 'flat'
+        for image in images
+    )
     return result_file.Fact(
-        value=text, reason="" if text else "the volumes are not in the"
-                                           " cluster that the task names")
+        value=text,
+        reason=''
+        if text
+        else 'the volumes are not in the cluster that the task names',
+    )
 
 
 def of_ceph(watch: ceph_record.CephWatch) -> dict[str, result_file.Fact]:
@@ -131,26 +150,41 @@ def of_ceph(watch: ceph_record.CephWatch) -> dict[str, result_file.Fact]:
     """
     found = watch.after or watch.before
     if found is None:
-        unread = result_file.Fact(value=None, reason="; ".join(watch.unread))
-        return {"ceph": unread, "ceph_options": unread}
-    options = "; ".join(
-        f"{name}: " + (", ".join(
-            f"{option} {value}" for option, value in
-            {**pool.osd_options, **pool.rbd_options}.items()) or "defaults")
-        for name, pool in sorted(found.pools.items()))
+        unread = result_file.Fact(value=None, reason='; '.join(watch.unread))
+        return {'ceph': unread, 'ceph_options': unread}
+    options = '; '.join(
+        f'{name}: '
+        + (
+            ', '.join(
+                f'{option} {value}'
+                for option, value in {
+                    **pool.osd_options,
+                    **pool.rbd_options,
+                }.items()
+            )
+            or 'defaults'
+        )
+        for name, pool in sorted(found.pools.items())
+    )
     return {
-        "ceph": result_file.Fact(
-            value=f"{', '.join(found.release)}, {found.health}"),
-        "ceph_options": result_file.Fact(
-            value=options or None, reason="" if options else
-            "no volume lies in the cluster that the task names")}
+        'ceph': result_file.Fact(
+            value=f'{", ".join(found.release)}, {found.health}'
+        ),
+        'ceph_options': result_file.Fact(
+            value=options or None,
+            reason=''
+            if options
+            else 'no volume lies in the cluster that the task names',
+        ),
+    }
 
 
 class Lookout:
     """Eyes for the surroundings of one run."""
 
-    def __init__(self, *, admin: Callable | None, ceph: Mapping | None
-                 ) -> None:
+    def __init__(
+        self, *, admin: Callable | None, ceph: Mapping | None
+    ) -> None:
         """Begin with nothing seen.
 
         :param admin: gives the administrator's clients by the name of their
@@ -159,17 +193,19 @@ class Lookout:
         :raises cloud_guests.FleetError: the cluster cannot be read
         """
         # Now, as an administrator who cannot log in must not cost a result.
-        self._cinder = admin and admin("cinder")
-        self._nova = admin and admin("nova", cloud_guests.NOVA_MICROVERSION)
+        self._cinder = admin and admin('cinder')
+        self._nova = admin and admin('nova', cloud_guests.NOVA_MICROVERSION)
         self._cluster = ceph and Cluster(
-            ceph["conf"], ceph.get("user", DEFAULT_USER))
+            ceph['conf'], ceph.get('user', DEFAULT_USER)
+        )
         self._guests: Sequence[cloud_guests.Guest] = ()
         self._volumes: Mapping[str, str] = {}
         if self._cluster:
             self._cluster.check()
 
-    def look_before(self, guests: Sequence[cloud_guests.Guest],
-                    volumes: Mapping[str, str]) -> None:
+    def look_before(
+        self, guests: Sequence[cloud_guests.Guest], volumes: Mapping[str, str]
+    ) -> None:
         """Look at Ceph before guests measure.
 
         :param guests: all of the run
@@ -181,15 +217,25 @@ class Lookout:
 
     def look_after(self) -> run_result.Surroundings:
         """Look again, and ask OpenStack, while all is still there."""
-        known = self._of_openstack() if self._cinder else (
-            run_result.NOBODY_ASKED)
+        known = (
+            self._of_openstack() if self._cinder else (run_result.NOBODY_ASKED)
+        )
         if not self._cluster:
             return known
         watch = self._cluster.look_after(self._volumes)
         images = self._cluster.images
-        return dataclasses.replace(known, images=images, ceph=watch, facts={
-            **known.facts, **of_ceph(watch), "clone_or_flat": of_images(
-                [images.get(guest.name) for guest in self._guests])})
+        return dataclasses.replace(
+            known,
+            images=images,
+            ceph=watch,
+            facts={
+                **known.facts,
+                **of_ceph(watch),
+                'clone_or_flat': of_images(
+                    [images.get(guest.name) for guest in self._guests]
+                ),
+            },
+        )
 
     def _of_openstack(self) -> run_result.Surroundings:
         tiers: dict[str, list[str]] = {}
@@ -197,10 +243,14 @@ class Lookout:
             tiers.setdefault(guest.tier, []).append(self._volumes[guest.name])
         qos, backends = cloud_readings.of_tiers(self._cinder, tiers)
         facts = cloud_readings.of_cloud(
-            self._cinder, self._nova,
-            [guest.server_id for guest in self._guests])
-        facts["qos"] = result_file.Fact(value="; ".join(
-            f"{tier}: {fact.value or fact.reason}"
-            for tier, fact in qos.items()))
-        return run_result.Surroundings(facts=facts, qos=qos,
-                                       backends=backends)
+            self._cinder,
+            self._nova,
+            [guest.server_id for guest in self._guests],
+        )
+        facts['qos'] = result_file.Fact(
+            value='; '.join(
+                f'{tier}: {fact.value or fact.reason}'
+                for tier, fact in qos.items()
+            )
+        )
+        return run_result.Surroundings(facts=facts, qos=qos, backends=backends)

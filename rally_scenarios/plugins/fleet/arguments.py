@@ -15,7 +15,7 @@ from rally_scenarios.bench.fio import pattern as fio_profile
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 
 AtLeastOne = Annotated[int, task_scenario.Field(ge=1)]
-Size = Literal["paper", "lab", "smoke"] | None
+Size = Literal['paper', 'lab', 'smoke'] | None
 ZeroOrMore = Annotated[int, task_scenario.Field(ge=0)]
 
 
@@ -26,7 +26,8 @@ class DisksArgs(typing_extensions.TypedDict, closed=True):
     iops_per_disk: Annotated[float, task_scenario.Field(gt=0)]
     replicas: AtLeastOne
     disk_writes_per_write: typing_extensions.NotRequired[
-        Annotated[float, task_scenario.Field(ge=1)]]
+        Annotated[float, task_scenario.Field(ge=1)]
+    ]
 
 
 class FleetArgs(typing_extensions.TypedDict, closed=True):
@@ -40,7 +41,8 @@ class FleetArgs(typing_extensions.TypedDict, closed=True):
     tier: Annotated[str, task_scenario.Field(min_length=1)]
     image: Annotated[str, task_scenario.Field(min_length=1)]
     expected_volume_type: typing_extensions.NotRequired[
-        Annotated[str, task_scenario.Field(min_length=1)]]
+        Annotated[str, task_scenario.Field(min_length=1)]
+    ]
     disks: typing_extensions.NotRequired[DisksArgs]
     volume_type: typing_extensions.NotRequired[fleet_shape.Name]
 
@@ -71,7 +73,8 @@ class CephArgs(typing_extensions.TypedDict, closed=True):
 
     conf: Annotated[str, task_scenario.Field(min_length=1)]
     user: typing_extensions.NotRequired[
-        Annotated[str, task_scenario.Field(min_length=1)]]
+        Annotated[str, task_scenario.Field(min_length=1)]
+    ]
 
 
 class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):

@@ -12,9 +12,16 @@ from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.report import tables as report
 from rally_scenarios.plugins import servers as cloud_guests
 
-FLEET_TABLE_TITLE = "CinderTiers: what the guests of each tier are"
-FLEET_TABLE_COLUMNS = ("tier", "guests", "fio works on", "volume types",
-                       "before", "compute hosts", "common clock")
+FLEET_TABLE_TITLE = 'CinderTiers: what the guests of each tier are'
+FLEET_TABLE_COLUMNS = (
+    'tier',
+    'guests',
+    'fio works on',
+    'volume types',
+    'before',
+    'compute hosts',
+    'common clock',
+)
 
 
 def _hosts(guests: Sequence[cloud_guests.Guest]) -> int | str:
@@ -23,28 +30,40 @@ def _hosts(guests: Sequence[cloud_guests.Guest]) -> int | str:
     return report.NO_NUMBER if None in found else len(found)
 
 
-def _clock(shape: fleet_shape.Shape,
-           outcomes: Sequence[verdict.GuestOutcome]) -> str:
+def _clock(
+    shape: fleet_shape.Shape, outcomes: Sequence[verdict.GuestOutcome]
+) -> str:
     """What the guests' times are counted by, and how far it may be off."""
     if not shape.by_clock:
         return "the leader's, over the start volume"
-    complete = [outcome for outcome in outcomes
-                if outcome.verdict is verdict.Verdict.COMPLETE]
+    complete = [
+        outcome
+        for outcome in outcomes
+        if outcome.verdict is verdict.Verdict.COMPLETE
+    ]
     if not complete:
-        return "wall time; no guest is complete"
-    unknown = [outcome for outcome in complete
-               if outcome.clock_error_ms is None]
+        return 'wall time; no guest is complete'
+    unknown = [
+        outcome for outcome in complete if outcome.clock_error_ms is None
+    ]
     if unknown:
-        return (f"wall time, of {len(unknown)} of {len(complete)} guests off"
-                f" by nobody knows how much: {unknown[0].guest}:"
-                f" {unknown[0].clock_reason}")
-    return ("wall time, off by at most"
-            f" {max(each.clock_error_ms for each in complete):.1f} ms")
+        return (
+            f'wall time, of {len(unknown)} of {len(complete)} guests off'
+            f' by nobody knows how much: {unknown[0].guest}:'
+            f' {unknown[0].clock_reason}'
+        )
+    return (
+        'wall time, off by at most'
+        f' {max(each.clock_error_ms for each in complete):.1f} ms'
+    )
 
 
-def output(shape: fleet_shape.Shape, guests: Sequence[cloud_guests.Guest],
-           outcomes: Sequence[verdict.GuestOutcome],
-           volume_types: Mapping[str, result_file.Fact]) -> dict:
+def output(
+    shape: fleet_shape.Shape,
+    guests: Sequence[cloud_guests.Guest],
+    outcomes: Sequence[verdict.GuestOutcome],
+    volume_types: Mapping[str, result_file.Fact],
+) -> dict:
     """A table for ``add_output(complete=)``.
 
     :param guests: all servers of the fleet
@@ -54,13 +73,23 @@ def output(shape: fleet_shape.Shape, guests: Sequence[cloud_guests.Guest],
     rows = []
     for tier in shape.tiers:
         of_tier = [guest for guest in guests if guest.tier == tier]
-        rows.append([
-            tier, len(of_tier), shape.made_from(tier),
-            volume_types[tier].value or volume_types[tier].reason,
-            shape.filled, _hosts(of_tier),
-            _clock(shape, [outcome for outcome in outcomes
-                           if outcome.tier == tier])])
-    return {"title": FLEET_TABLE_TITLE, "chart_plugin": "Table",
-            "description": "Start skews are what the common clock makes of"
-                           " them",
-            "data": {"cols": list(FLEET_TABLE_COLUMNS), "rows": rows}}
+        rows.append(
+            [
+                tier,
+                len(of_tier),
+                shape.made_from(tier),
+                volume_types[tier].value or volume_types[tier].reason,
+                shape.filled,
+                _hosts(of_tier),
+                _clock(
+                    shape,
+                    [outcome for outcome in outcomes if outcome.tier == tier],
+                ),
+            ]
+        )
+    return {
+        'title': FLEET_TABLE_TITLE,
+        'chart_plugin': 'Table',
+        'description': 'Start skews are what the common clock makes of them',
+        'data': {'cols': list(FLEET_TABLE_COLUMNS), 'rows': rows},
+    }

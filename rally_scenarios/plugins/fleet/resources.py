@@ -34,11 +34,17 @@ class FleetResources:
         for none; empty until they are made
     """
 
-    def __init__(self, *, cinder: Any, nova: Any, new_name: Callable[[], str],
-                 shape: fleet_shape.Shape, image_ids: Mapping[str, str],
-                 tiers: Sequence[str],
-                 server_options: Mapping[str, Any] = cloud_guests.NO_NETWORK
-                 ) -> None:
+    def __init__(
+        self,
+        *,
+        cinder: Any,
+        nova: Any,
+        new_name: Callable[[], str],
+        shape: fleet_shape.Shape,
+        image_ids: Mapping[str, str],
+        tiers: Sequence[str],
+        server_options: Mapping[str, Any] = cloud_guests.NO_NETWORK,
+    ) -> None:
         """Begin with nothing made.
 
         :param cinder: cinderclient
@@ -56,7 +62,7 @@ class FleetResources:
         self._shape = shape
         self._image_ids = image_ids
         self._tiers = tuple(tiers)
-        self.start_volume = ""
+        self.start_volume = ''
         self.types_of_guests: list[str | None] = []
         self._volumes: list[str] = []
         # One for each guest.
@@ -68,23 +74,31 @@ class FleetResources:
 
     def images(self) -> dict[str, result_file.Fact]:
         """{tier: the image that its volumes are made from}."""
-        return {tier: result_file.Fact(
-            value=f"{name} ({self._image_ids[name]})")
-            for tier, name in self._shape.image_of_tier.items()}
+        return {
+            tier: result_file.Fact(value=f'{name} ({self._image_ids[name]})')
+            for tier, name in self._shape.image_of_tier.items()
+        }
 
     def _create_volume(self, size_gib: int, **options: str) -> str:
-        self._volumes.append(self._cinder.volumes.create(
-            size_gib, name=self._new_name(), **options).id)
+        self._volumes.append(
+            self._cinder.volumes.create(
+                size_gib, name=self._new_name(), **options
+            ).id
+        )
         return self._volumes[-1]
 
     def measured(self) -> dict[str, str]:
         """{guest: id of the volume that fio works on}."""
-        return {orders.guest_name(number): volume for number, volume
-                in enumerate(self._data_volumes or self._boot_volumes)}
+        return {
+            orders.guest_name(number): volume
+            for number, volume in enumerate(
+                self._data_volumes or self._boot_volumes
+            )
+        }
 
-    def create_volumes(self, *, start_volume_type: str | None,
-                       timeout_seconds: float
-                       ) -> dict[str, result_file.Fact]:
+    def create_volumes(
+        self, *, start_volume_type: str | None, timeout_seconds: float
+    ) -> dict[str, result_file.Fact]:
         """Make the start volume, then those of each guest.
 
         :param start_volume_type: None: no start volume is needed
@@ -94,29 +108,50 @@ class FleetResources:
         """
         if start_volume_type is not None:
             self.start_volume = self._create_volume(
-                1, volume_type=start_volume_type)
+                1, volume_type=start_volume_type
+            )
         for tier in self._tiers:
             volumes = self._shape.tiers[tier]
-            self._boot_volumes.append(self._create_volume(
-                self._shape.boot_gib,
-                imageRef=self._image_ids[volumes.boot_image]))
+            self._boot_volumes.append(
+                self._create_volume(
+                    self._shape.boot_gib,
+                    imageRef=self._image_ids[volumes.boot_image],
+                )
+            )
             if self._shape.has_data:
-                self._data_volumes.append(self._create_volume(
-                    self._shape.data_gib,
-                    **({"volume_type": volumes.blank_type}
-                       if volumes.blank_type is not None else
-                       {"imageRef": self._image_ids[volumes.image]})))
-        cloud_guests.wait_for_volumes(self._cinder, self._volumes,
-                                      timeout_seconds)
-        LOG.info("%d volumes are available", len(self._volumes))
+                self._data_volumes.append(
+                    self._create_volume(
+                        self._shape.data_gib,
+                        **(
+                            {'volume_type': volumes.blank_type}
+                            if volumes.blank_type is not None
+                            else {'imageRef': self._image_ids[volumes.image]}
+                        ),
+                    )
+                )
+        cloud_guests.wait_for_volumes(
+            self._cinder, self._volumes, timeout_seconds
+        )
+        LOG.info('%d volumes are available', len(self._volumes))
         found = self.types_of_guests = cloud_guests.volume_types(
-            self._cinder, self._data_volumes or self._boot_volumes)
-        return {tier: result_files.volume_types_fact(
-            name for of_tier, name in zip(self._tiers, found, strict=True)
-            if of_tier == tier) for tier in self._tiers}
+            self._cinder, self._data_volumes or self._boot_volumes
+        )
+        return {
+            tier: result_files.volume_types_fact(
+                name
+                for of_tier, name in zip(self._tiers, found, strict=True)
+                if of_tier == tier
+            )
+            for tier in self._tiers
+        }
 
-    def boot(self, fleet_orders: orders.FleetOrders, *, flavor_id: str,
-             timeout_seconds: float) -> list[cloud_guests.Guest]:
+    def boot(
+        self,
+        fleet_orders: orders.FleetOrders,
+        *,
+        flavor_id: str,
+        timeout_seconds: float,
+    ) -> list[cloud_guests.Guest]:
         """Boot all guests: one after another if they share a start volume.
 
         :raises cloud_guests.FleetError: one ended in an error, or it took
@@ -124,43 +159,72 @@ class FleetResources:
         """
         if self._shape.spread:
             self._create_groups()
-        positions = [self._tiers[:number].count(tier)
-                     for number, tier in enumerate(self._tiers)]
+        positions = [
+            self._tiers[:number].count(tier)
+            for number, tier in enumerate(self._tiers)
+        ]
         for number, tier in enumerate(self._tiers):
-            data = self._data_volumes[number:number + 1]
+            data = self._data_volumes[number : number + 1]
             start = [self.start_volume] if self.start_volume else []
-            self._servers.append(self._create_server(
-                tier, flavor_id=flavor_id,
-                volume_ids=[self._boot_volumes[number], *start, *data],
-                user_data=orders.script(
-                    fleet_orders, number=number, tier=tier,
-                    position=positions[number], data_serial="".join(data),
-                    environment=orders.GuestEnvironment())))
-            LOG.info("Guest %s of tier %s is server %s",
-                     orders.guest_name(number), tier, self._servers[-1])
+            self._servers.append(
+                self._create_server(
+                    tier,
+                    flavor_id=flavor_id,
+                    volume_ids=[self._boot_volumes[number], *start, *data],
+                    user_data=orders.script(
+                        fleet_orders,
+                        number=number,
+                        tier=tier,
+                        position=positions[number],
+                        data_serial=''.join(data),
+                        environment=orders.GuestEnvironment(),
+                    ),
+                )
+            )
+            LOG.info(
+                'Guest %s of tier %s is server %s',
+                orders.guest_name(number),
+                tier,
+                self._servers[-1],
+            )
             if start:
                 cloud_guests.wait_for_attachment(
-                    self._nova, self._cinder, server_id=self._servers[-1],
+                    self._nova,
+                    self._cinder,
+                    server_id=self._servers[-1],
                     start_volume_id=self.start_volume,
-                    timeout_seconds=timeout_seconds)
-        cloud_guests.wait_for_servers(self._nova, self._servers,
-                                      timeout_seconds)
+                    timeout_seconds=timeout_seconds,
+                )
+        cloud_guests.wait_for_servers(
+            self._nova, self._servers, timeout_seconds
+        )
         hosts = cloud_guests.hosts(self._nova, self._servers)
-        return [cloud_guests.Guest(
-            name=orders.guest_name(number), tier=tier, server_id=server_id,
-            position=positions[number], host=hosts[number])
-            for number, (tier, server_id)
-            in enumerate(zip(self._tiers, self._servers, strict=True))]
+        return [
+            cloud_guests.Guest(
+                name=orders.guest_name(number),
+                tier=tier,
+                server_id=server_id,
+                position=positions[number],
+                host=hosts[number],
+            )
+            for number, (tier, server_id) in enumerate(
+                zip(self._tiers, self._servers, strict=True)
+            )
+        ]
 
     def _create_groups(self) -> None:
         """A group for each tier: tiers take turns, so each is to be spread."""
         for tier in dict.fromkeys(self._tiers):
             try:
-                self._groups.append(cloud_guests.create_server_group(
-                    self._nova, self._new_name()))
+                self._groups.append(
+                    cloud_guests.create_server_group(
+                        self._nova, self._new_name()
+                    )
+                )
             except cloud_guests.FleetError as error:
-                LOG.warning("Guests of tier %s may share hosts: %s", tier,
-                            error)
+                LOG.warning(
+                    'Guests of tier %s may share hosts: %s', tier, error
+                )
                 continue
             self._group_of_tier[tier] = self._groups[-1]
 
@@ -169,14 +233,19 @@ class FleetResources:
         group_id = self._group_of_tier.get(tier)
         try:
             return cloud_guests.create_server(
-                self._nova, group_id=group_id, **request)
+                self._nova, group_id=group_id, **request
+            )
         except nova_exceptions.Forbidden as error:
             if group_id is None:
                 raise
             # Most likely the quota of server group members, 10 by default.
-            LOG.warning("Further guests of tier %s may share hosts: Nova"
-                        " refuses one in server group %s: %s", tier, group_id,
-                        error)
+            LOG.warning(
+                'Further guests of tier %s may share hosts: Nova'
+                ' refuses one in server group %s: %s',
+                tier,
+                group_id,
+                error,
+            )
             del self._group_of_tier[tier]
             return cloud_guests.create_server(self._nova, **request)
 
@@ -187,12 +256,27 @@ class FleetResources:
         iteration failed.
         """
         try:
-            cloud_guests.delete(self._nova.servers, self._servers,
-                                nova_exceptions.NotFound, timeout_seconds)
-            cloud_guests.delete(self._nova.server_groups, self._groups,
-                                nova_exceptions.NotFound, timeout_seconds)
-            cloud_guests.delete(self._cinder.volumes, self._volumes,
-                                cinder_exceptions.NotFound, timeout_seconds)
-        except (cloud_guests.FleetError, nova_exceptions.ClientException,
-                cinder_exceptions.ClientException) as error:
+            cloud_guests.delete(
+                self._nova.servers,
+                self._servers,
+                nova_exceptions.NotFound,
+                timeout_seconds,
+            )
+            cloud_guests.delete(
+                self._nova.server_groups,
+                self._groups,
+                nova_exceptions.NotFound,
+                timeout_seconds,
+            )
+            cloud_guests.delete(
+                self._cinder.volumes,
+                self._volumes,
+                cinder_exceptions.NotFound,
+                timeout_seconds,
+            )
+        except (
+            cloud_guests.FleetError,
+            nova_exceptions.ClientException,
+            cinder_exceptions.ClientException,
+        ) as error:
             LOG.warning("Left to Rally's cleanup: %s", error)

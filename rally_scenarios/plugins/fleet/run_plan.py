@@ -47,28 +47,31 @@ class Plan:
         """One line on what is to come and how long it may take."""
         parts = self.expected
         return (
-            f"{self.guests} guests, {len(self.slots.slots)} runs of fio one"
-            f" after another; expected to take about"
-            f" {duration.in_words(parts.seconds)}: volumes {parts.volumes} s,"
-            f" boot {parts.boot} s, prepare {parts.prepare} s,"
-            + (f" wait {parts.wait} s for the start," if parts.after else "")
-            + f" measure {parts.measure} s, delete {parts.delete} s")
+            f'{self.guests} guests, {len(self.slots.slots)} runs of fio one'
+            f' after another; expected to take about'
+            f' {duration.in_words(parts.seconds)}: volumes {parts.volumes} s,'
+            f' boot {parts.boot} s, prepare {parts.prepare} s,'
+            + (f' wait {parts.wait} s for the start,' if parts.after else '')
+            + f' measure {parts.measure} s, delete {parts.delete} s'
+        )
 
 
-def _guests_per_tier(arguments: Mapping[str, object],
-                     guest_steps: Sequence[int]) -> int:
+def _guests_per_tier(
+    arguments: Mapping[str, object], guest_steps: Sequence[int]
+) -> int:
     """The size of each tier's fleet.
 
     :raises ValueError: it is not that of the last step
     """
-    given = arguments.get("guests_per_tier")
+    given = arguments.get('guests_per_tier')
     if not guest_steps:
         return given or GUESTS_PER_TIER
     if given not in (None, guest_steps[-1]):
         raise ValueError(
-            f"guests_per_tier {given} with guest_steps {list(guest_steps)}:"
-            f" expected {guest_steps[-1]}, the last step, or leave"
-            f" guests_per_tier out")
+            f'guests_per_tier {given} with guest_steps {list(guest_steps)}:'
+            f' expected {guest_steps[-1]}, the last step, or leave'
+            f' guests_per_tier out'
+        )
     return guest_steps[-1]
 
 
@@ -82,67 +85,97 @@ def planned(arguments: Mapping[str, object]) -> Plan:
     :raises ValueError: the values do not fit each other
     """
     chosen = profiles.chosen(arguments)
-    guest_steps = arguments.get("guest_steps") or ()
+    guest_steps = arguments.get('guest_steps') or ()
     guests_per_tier = _guests_per_tier(arguments, guest_steps)
-    tier_mib_per_second = (arguments.get("tier_mib_per_second")
-                           or schedule.TIER_MIB_PER_SECOND)
-    tiers = [fleet["tier"] for fleet in arguments["fleets"]]
+    tier_mib_per_second = (
+        arguments.get('tier_mib_per_second') or schedule.TIER_MIB_PER_SECOND
+    )
+    tiers = [fleet['tier'] for fleet in arguments['fleets']]
     slots = schedule.plan(
-        tiers, chosen.patterns, chosen.method, chosen.repeats, guest_steps,
-        guests_per_tier, tier_mib_per_second,
-        arguments.get("gap_seconds") or schedule.GAP_SECONDS)
+        tiers,
+        chosen.patterns,
+        chosen.method,
+        chosen.repeats,
+        guest_steps,
+        guests_per_tier,
+        tier_mib_per_second,
+        arguments.get('gap_seconds') or schedule.GAP_SECONDS,
+    )
     for tier in tiers:
         found = len(slots.of_tier(tier))
         if found > named_profile.MAX_SLOTS:
             raise ValueError(
-                f"tier {tier!r}: {found} runs of a guest, expected at most"
-                f" {named_profile.MAX_SLOTS}: ask for fewer patterns, repeats"
-                f" or guest_steps")
+                f'tier {tier!r}: {found} runs of a guest, expected at most'
+                f' {named_profile.MAX_SLOTS}: ask for fewer patterns, repeats'
+                f' or guest_steps'
+            )
     guests = guests_per_tier * len(tiers)
     shape = _shape(arguments, chosen.method.region_mib)
     return Plan(
-        chosen=chosen, slots=slots, guests_per_tier=guests_per_tier,
-        guests=guests, shape=shape, expected=duration.estimate(
-            slots, chosen.method, guests=guests, by_clock=shape.by_clock,
-            after_seconds=shape.after_seconds, fill=shape.fill,
+        chosen=chosen,
+        slots=slots,
+        guests_per_tier=guests_per_tier,
+        guests=guests,
+        shape=shape,
+        expected=duration.estimate(
+            slots,
+            chosen.method,
+            guests=guests,
+            by_clock=shape.by_clock,
+            after_seconds=shape.after_seconds,
+            fill=shape.fill,
             volumes_per_guest=shape.volumes_per_guest,
-            tier_mib_per_second=tier_mib_per_second))
+            tier_mib_per_second=tier_mib_per_second,
+        ),
+    )
 
 
-def _shape(arguments: Mapping[str, object], region_mib: int
-           ) -> fleet_shape.Shape:
+def _shape(
+    arguments: Mapping[str, object], region_mib: int
+) -> fleet_shape.Shape:
     """The shape of the fleet.
 
     :raises ValueError: the values do not fit each other
     """
     shape = fleet_shape.of_arguments(
-        arguments["fleets"], **{name: arguments.get(name) for name in (
-            "start", "volume", "volume_size_gib", "spread")})
-    if shape.by_clock and arguments.get("start_volume_type"):
+        arguments['fleets'],
+        **{
+            name: arguments.get(name)
+            for name in ('start', 'volume', 'volume_size_gib', 'spread')
+        },
+    )
+    if shape.by_clock and arguments.get('start_volume_type'):
         raise ValueError(
-            f"start_volume_type {arguments['start_volume_type']!r} with a"
-            f" start by clock, which needs no start volume: expected only one"
-            f" of them")
+            f'start_volume_type {arguments["start_volume_type"]!r} with a'
+            f' start by clock, which needs no start volume: expected only one'
+            f' of them'
+        )
     if shape.has_data and region_mib > shape.data_gib * 1024:
         raise ValueError(
-            f"region_mib {region_mib} on data volumes of {shape.data_gib} GiB:"
-            f" expected at most {shape.data_gib * 1024}")
+            f'region_mib {region_mib} on data volumes of {shape.data_gib} GiB:'
+            f' expected at most {shape.data_gib * 1024}'
+        )
     return shape
 
 
-def disks_of_tiers(fleets: Sequence[Mapping]
-                   ) -> dict[str, disk_estimate.Disks]:
+def disks_of_tiers(
+    fleets: Sequence[Mapping],
+) -> dict[str, disk_estimate.Disks]:
     """{tier: its disks}, of the tiers whose disks the task gives.
 
     :param fleets: the argument of the scenario
     :raises ValueError: numbers that no disks have
     """
-    return {fleet["tier"]: disk_estimate.Disks(**fleet["disks"])
-            for fleet in fleets if fleet.get("disks")}
+    return {
+        fleet['tier']: disk_estimate.Disks(**fleet['disks'])
+        for fleet in fleets
+        if fleet.get('disks')
+    }
 
 
-def limits_seconds(plan: Plan, given: Mapping[str, int] | None
-                   ) -> dict[str, int]:
+def limits_seconds(
+    plan: Plan, given: Mapping[str, int] | None
+) -> dict[str, int]:
     """How long to wait for each part of the run.
 
     :param given: the argument timeouts_seconds, which has the last word
@@ -150,8 +183,14 @@ def limits_seconds(plan: Plan, given: Mapping[str, int] | None
     return {**duration.time_limits_seconds(plan.expected), **(given or {})}
 
 
-def orders_of(plan: Plan, limits: Mapping[str, int], *, run: str,
-              start_serial: str, now: int) -> orders.FleetOrders:
+def orders_of(
+    plan: Plan,
+    limits: Mapping[str, int],
+    *,
+    run: str,
+    start_serial: str,
+    now: int,
+) -> orders.FleetOrders:
     """What all guests of a run are told.
 
     :param limits: as ``limits_seconds`` gave them
@@ -163,13 +202,19 @@ def orders_of(plan: Plan, limits: Mapping[str, int], *, run: str,
     after = plan.expected.after
     launching = plan.slots.slots[0].guests or plan.guests_per_tier
     return orders.FleetOrders(
-        run=run, guests=plan.guests, schedule=plan.slots,
-        profile=plan.chosen.method, fill=plan.shape.fill,
-        start_serial=start_serial if after is None else "",
-        clock=None if after is None else orders.ClockStart(
-            at=now + after, ordered_at=now),
-        prep_seconds=limits["prepare"], ready_seconds=limits["ready"],
-        lead_seconds=orders.lead_seconds(launching))
+        run=run,
+        guests=plan.guests,
+        schedule=plan.slots,
+        profile=plan.chosen.method,
+        fill=plan.shape.fill,
+        start_serial=start_serial if after is None else '',
+        clock=None
+        if after is None
+        else orders.ClockStart(at=now + after, ordered_at=now),
+        prep_seconds=limits['prepare'],
+        ready_seconds=limits['ready'],
+        lead_seconds=orders.lead_seconds(launching),
+    )
 
 
 def check_orders(plan: Plan) -> None:
@@ -177,16 +222,25 @@ def check_orders(plan: Plan) -> None:
 
     :raises ValueError: the user data of a tier's guests would be too long
     """
-    fleet_orders = orders_of(plan, limits_seconds(plan, None), run="0" * 16,
-                             start_serial="0" * 36, now=1)
+    fleet_orders = orders_of(
+        plan,
+        limits_seconds(plan, None),
+        run='0' * 16,
+        start_serial='0' * 36,
+        now=1,
+    )
     for tier in dict.fromkeys(slot.tier for slot in plan.slots.slots):
         # The first guest of a tier has all of its slots.
-        orders.script(fleet_orders, number=0, tier=tier,
-                      data_serial="0" * 36 if plan.shape.has_data else "",
-                      environment=orders.GuestEnvironment())
+        orders.script(
+            fleet_orders,
+            number=0,
+            tier=tier,
+            data_serial='0' * 36 if plan.shape.has_data else '',
+            environment=orders.GuestEnvironment(),
+        )
 
 
-@validation.configure(name="cinder_tiers_plan")
+@validation.configure(name='cinder_tiers_plan')
 class PlanValidator(validation.Validator):
     """Refuses a task whose schedule or orders cannot be made."""
 
@@ -198,11 +252,16 @@ class PlanValidator(validation.Validator):
         :param plugin_cls: not used
         :param plugin_cfg: not used
         """
-        arguments = (config or {}).get("args") or {}
+        arguments = (config or {}).get('args') or {}
         try:
             check_orders(planned(arguments))
-            disks_of_tiers(arguments["fleets"])
-            guest_access.check(arguments.get("transport"))
-        except (errors.ProblemsFound, ValueError, TypeError, KeyError,
-                AttributeError) as error:
+            disks_of_tiers(arguments['fleets'])
+            guest_access.check(arguments.get('transport'))
+        except (
+            errors.ProblemsFound,
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+        ) as error:
             self.fail(str(error))

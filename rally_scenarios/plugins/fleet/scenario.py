@@ -52,15 +52,24 @@ ZeroOrNone = fleet_args.ZeroOrMore | None
 PauseSeconds = Annotated[float, task_scenario.Field(ge=0)]
 
 
-@types.convert(flavor={"type": "nova_flavor"})
-@validation.add("required_services", services=[
-    consts.Service.CINDER, consts.Service.GLANCE, consts.Service.NOVA])
-@validation.add("required_platform", platform="openstack", users=True)
-@validation.add("cinder_tiers_profile")
+@types.convert(flavor={'type': 'nova_flavor'})
+@validation.add(
+    'required_services',
+    services=[
+        consts.Service.CINDER,
+        consts.Service.GLANCE,
+        consts.Service.NOVA,
+    ],
+)
+@validation.add('required_platform', platform='openstack', users=True)
+@validation.add('cinder_tiers_profile')
 @validation.add(tier_sla.NAMES_VALIDATOR)
-@validation.add("cinder_tiers_plan")
-@scenario.configure(name="CinderTiers.fleet_fio", platform="openstack",
-                    context={"cleanup@openstack": ["cinder", "nova"]})
+@validation.add('cinder_tiers_plan')
+@scenario.configure(
+    name='CinderTiers.fleet_fio',
+    platform='openstack',
+    context={'cleanup@openstack': ['cinder', 'nova']},
+)
 class FleetFio(scenario.OpenStackScenario):
     """Measure tiers with fio inside guests that boot from them.
 
@@ -81,23 +90,35 @@ class FleetFio(scenario.OpenStackScenario):
         super().__init__(*args, **kwargs)
         self._clock = clock
 
-    def run(self, fleets: list[fleet_args.FleetArgs], flavor,
-            patterns: list[fleet_args.PatternArgs] | None = None,
-            profile: str | None = None, job_file: str | None = None,
-            profile_size: fleet_args.Size = None, ioengine: str | None = None,
-            guests_per_tier: OneOrNone = None, late_after_ms: AtLeastOne = 500,
-            guest_steps: list[AtLeastOne] | None = None,
-            volume_size_gib: AtLeastOne = 1, gap_seconds: OneOrNone = None,
-            region_mib: OneOrNone = None, start_volume_type: str | None = None,
-            ramp_seconds: ZeroOrNone = None, runtime_seconds: OneOrNone = None,
-            tier_mib_per_second: OneOrNone = None, repeats: OneOrNone = None,
-            start: fleet_shape.StartArgs | None = None,
-            ceph: fleet_args.CephArgs | None = None,
-            listen_every_seconds: PauseSeconds = 2, spread: bool = True,
-            volume: fleet_shape.VolumeArgs | None = None,
-            result_folder: str = result_files.DEFAULT_FOLDER,
-            timeouts_seconds: fleet_args.TimeoutArgs | None = None,
-            transport: guest_access.TransportArgs | None = None):
+    def run(
+        self,
+        fleets: list[fleet_args.FleetArgs],
+        flavor,
+        patterns: list[fleet_args.PatternArgs] | None = None,
+        profile: str | None = None,
+        job_file: str | None = None,
+        profile_size: fleet_args.Size = None,
+        ioengine: str | None = None,
+        guests_per_tier: OneOrNone = None,
+        late_after_ms: AtLeastOne = 500,
+        guest_steps: list[AtLeastOne] | None = None,
+        volume_size_gib: AtLeastOne = 1,
+        gap_seconds: OneOrNone = None,
+        region_mib: OneOrNone = None,
+        start_volume_type: str | None = None,
+        ramp_seconds: ZeroOrNone = None,
+        runtime_seconds: OneOrNone = None,
+        tier_mib_per_second: OneOrNone = None,
+        repeats: OneOrNone = None,
+        start: fleet_shape.StartArgs | None = None,
+        ceph: fleet_args.CephArgs | None = None,
+        listen_every_seconds: PauseSeconds = 2,
+        spread: bool = True,
+        volume: fleet_shape.VolumeArgs | None = None,
+        result_folder: str = result_files.DEFAULT_FOLDER,
+        timeouts_seconds: fleet_args.TimeoutArgs | None = None,
+        transport: guest_access.TransportArgs | None = None,
+    ):
         """Boot all guests once, then let each tier run each pattern in turn.
 
         :param fleets: see FleetArgs
@@ -128,20 +149,43 @@ class FleetFio(scenario.OpenStackScenario):
         :param transport: see TransportArgs; the console by default
         """
         self._run_tiers(
-            planning.planned(locals()), fleets, flavor, start_volume_type,
-            result_files.prepare(result_folder), late_after_ms, ceph,
-            listen_every_seconds, timeouts_seconds, self._access(transport))
+            planning.planned(locals()),
+            fleets,
+            flavor,
+            start_volume_type,
+            result_files.prepare(result_folder),
+            late_after_ms,
+            ceph,
+            listen_every_seconds,
+            timeouts_seconds,
+            self._access(transport),
+        )
 
     def _access(self, transport):
         return guest_access.GuestAccess(
-            transport, context=self.context, nova=self._nova,
+            transport,
+            context=self.context,
+            nova=self._nova,
             neutron=neutron.NeutronService(
                 clients=self._clients,
                 name_generator=self.generate_random_name,
-                atomic_inst=self.atomic_actions()))
+                atomic_inst=self.atomic_actions(),
+            ),
+        )
 
-    def _run_tiers(self, planned, fleets, flavor_id, start_type, folder,
-                   late_after_ms, ceph, pause_seconds, timeouts, access):
+    def _run_tiers(
+        self,
+        planned,
+        fleets,
+        flavor_id,
+        start_type,
+        folder,
+        late_after_ms,
+        ceph,
+        pause_seconds,
+        timeouts,
+        access,
+    ):
         """Find the images, run a fleet of all tiers, keep what it found.
 
         :param planned: a ``planning.Plan``
@@ -149,50 +193,83 @@ class FleetFio(scenario.OpenStackScenario):
         :param folder: where the result file is written
         :param access: a ``guest_access.GuestAccess``
         """
-        LOG.info("%s", planned.told())
+        LOG.info('%s', planned.told())
         lookout = surroundings.Lookout(
-            admin=self.admin_clients if self.context.get("admin") else None,
-            ceph=ceph)
+            admin=self.admin_clients if self.context.get('admin') else None,
+            ceph=ceph,
+        )
         start_type = self._start_type(planned, start_type)
         limits = planning.limits_seconds(planned, timeouts)
         shape = planned.shape
-        cloud_guests.check_volume_types(self.clients("cinder"),
-                                        shape.blank_types)
+        cloud_guests.check_volume_types(
+            self.clients('cinder'), shape.blank_types
+        )
         resources = fleet_resources.FleetResources(
-            cinder=self.clients("cinder"), nova=self._nova, shape=shape,
+            cinder=self.clients('cinder'),
+            nova=self._nova,
+            shape=shape,
             new_name=self.generate_random_name,
             image_ids=cloud_guests.find_images(
-                self.clients("glance"), shape.images),
-            tiers=[fleet["tier"] for fleet in fleets
-                   for _ in range(planned.guests_per_tier)],
-            server_options=access.server_options)
+                self.clients('glance'), shape.images
+            ),
+            tiers=[
+                fleet['tier']
+                for fleet in fleets
+                for _ in range(planned.guests_per_tier)
+            ],
+            server_options=access.server_options,
+        )
         outcomes = self._run_fleet(
-            planned, resources, flavor_id, start_type, late_after_ms,
-            pause_seconds, limits, access, lookout, folder)
-        self._compare(planned.slots, outcomes,
-                      planning.disks_of_tiers(fleets))
+            planned,
+            resources,
+            flavor_id,
+            start_type,
+            late_after_ms,
+            pause_seconds,
+            limits,
+            access,
+            lookout,
+            folder,
+        )
+        self._compare(planned.slots, outcomes, planning.disks_of_tiers(fleets))
         self._fail_unless_complete(outcomes)
 
     def _summed_up(self, planned, resources, **of_run):
         """What is kept of the run; see ``guest.run_result.of_run``."""
         return run_result.of_run(
-            ended_at=result_files.now(), environment={
+            ended_at=result_files.now(),
+            environment={
                 **result_files.environment(),
-                "clone_or_flat": result_file.Fact(
-                    value=planned.shape.clone_or_flat)},
-            profile=planned.chosen, plan=planned.slots,
+                'clone_or_flat': result_file.Fact(
+                    value=planned.shape.clone_or_flat
+                ),
+            },
+            profile=planned.chosen,
+            plan=planned.slots,
             guests_per_tier=planned.guests_per_tier,
-            images=resources.images(), **of_run)
+            images=resources.images(),
+            **of_run,
+        )
 
     def _keep(self, folder, result):
         """Write the result file."""
         path = result_files.write(folder, result)
         self.add_output(complete=result_reference.output(path, result.run))
-        LOG.info("The result is in %s", path)
+        LOG.info('The result is in %s', path)
 
-    def _run_fleet(self, planned, resources, flavor_id, start_type,
-                   late_after_ms, pause_seconds, timeouts, access, lookout,
-                   folder):
+    def _run_fleet(
+        self,
+        planned,
+        resources,
+        flavor_id,
+        start_type,
+        late_after_ms,
+        pause_seconds,
+        timeouts,
+        access,
+        lookout,
+        folder,
+    ):
         """Make the fleet, measure, hand over, and delete it in any case.
 
         :param resources: nothing is made yet
@@ -202,101 +279,161 @@ class FleetFio(scenario.OpenStackScenario):
         :returns: outcomes of all guests
         """
         try:
-            with atomic.ActionTimer(self, "cinder_tiers.create_volumes"):
+            with atomic.ActionTimer(self, 'cinder_tiers.create_volumes'):
                 volume_types = resources.create_volumes(
                     start_volume_type=start_type,
-                    timeout_seconds=timeouts["volumes"])
-            fleet_orders = dataclasses.replace(planning.orders_of(
-                planned, timeouts, run=uuid.uuid4().hex[:16],
-                start_serial=resources.start_volume, now=int(time.time())),
-                **access.delivery(guests=planned.guests,
-                                  pause_seconds=pause_seconds))
-            with atomic.ActionTimer(self, "cinder_tiers.boot_guests"):
-                guests = resources.boot(fleet_orders, flavor_id=flavor_id,
-                                        timeout_seconds=timeouts["boot"])
+                    timeout_seconds=timeouts['volumes'],
+                )
+            fleet_orders = dataclasses.replace(
+                planning.orders_of(
+                    planned,
+                    timeouts,
+                    run=uuid.uuid4().hex[:16],
+                    start_serial=resources.start_volume,
+                    now=int(time.time()),
+                ),
+                **access.delivery(
+                    guests=planned.guests, pause_seconds=pause_seconds
+                ),
+            )
+            with atomic.ActionTimer(self, 'cinder_tiers.boot_guests'):
+                guests = resources.boot(
+                    fleet_orders,
+                    flavor_id=flavor_id,
+                    timeout_seconds=timeouts['boot'],
+                )
             lookout.look_before(guests, resources.measured())
             outcomes, texts = self._measure(
-                fleet_orders, guests, late_after_ms, pause_seconds, timeouts,
-                access.transport(guests))
+                fleet_orders,
+                guests,
+                late_after_ms,
+                pause_seconds,
+                timeouts,
+                access.transport(guests),
+            )
             outcomes = placing.checked(
-                outcomes, dict(zip((guest.name for guest in guests),
-                                   resources.types_of_guests, strict=True)),
-                planned.shape.expected_types)
+                outcomes,
+                dict(
+                    zip(
+                        (guest.name for guest in guests),
+                        resources.types_of_guests,
+                        strict=True,
+                    )
+                ),
+                planned.shape.expected_types,
+            )
             result = self._summed_up(
-                planned, resources, run=fleet_orders.run, outcomes=outcomes,
-                volume_types=volume_types, around=lookout.look_after(),
-                hosts={guest.name: guest.host for guest in guests})
+                planned,
+                resources,
+                run=fleet_orders.run,
+                outcomes=outcomes,
+                volume_types=volume_types,
+                around=lookout.look_after(),
+                hosts={guest.name: guest.host for guest in guests},
+            )
             self._hand_over(planned.slots, outcomes, texts, result.doubts)
-            self.add_output(complete=fleet_report.output(
-                planned.shape, guests, outcomes, volume_types))
+            self.add_output(
+                complete=fleet_report.output(
+                    planned.shape, guests, outcomes, volume_types
+                )
+            )
             self._keep(folder, result)
         finally:
-            with atomic.ActionTimer(self, "cinder_tiers.delete"):
+            with atomic.ActionTimer(self, 'cinder_tiers.delete'):
                 access.delete()
-                resources.delete(timeouts["volumes"])
+                resources.delete(timeouts['volumes'])
         return outcomes
 
     @property
     def _nova(self):
-        return self.clients("nova", version=cloud_guests.NOVA_MICROVERSION)
+        return self.clients('nova', version=cloud_guests.NOVA_MICROVERSION)
 
     def _start_type(self, planned, named: str | None) -> str | None:
         """Type of the start volume; None if there is to be none."""
         if planned.shape.by_clock:
             return None
-        made = self.context.get(start_signal.NAME, {}).get("volume_type")
+        made = self.context.get(start_signal.NAME, {}).get('volume_type')
         if not (named or made):
             raise cloud_guests.FleetError(
-                f"no volume type for the start volume: add the context"
-                f" {start_signal.NAME}, or name a type with multi-attach in"
-                f" the argument start_volume_type")
+                f'no volume type for the start volume: add the context'
+                f' {start_signal.NAME}, or name a type with multi-attach in'
+                f' the argument start_volume_type'
+            )
         return named or made
 
-    def _measure(self, fleet_orders, guests, late_after_ms, pause_seconds,
-                 timeouts, transport):
+    def _measure(
+        self,
+        fleet_orders,
+        guests,
+        late_after_ms,
+        pause_seconds,
+        timeouts,
+        transport,
+    ):
         """Listen until all is said.
 
         :returns: outcomes of all guests, {name: console} of those that are
             not complete
         """
-        ears = listening.Listener(nova=self._nova, run=fleet_orders.run,
-                                  guests=guests, pause_seconds=pause_seconds,
-                                  transport=transport, clock=self._clock)
+        ears = listening.Listener(
+            nova=self._nova,
+            run=fleet_orders.run,
+            guests=guests,
+            pause_seconds=pause_seconds,
+            transport=transport,
+            clock=self._clock,
+        )
         with contextlib.closing(ears):
             self._listen(ears, fleet_orders, timeouts)
-        outcomes = common_clock.checked([verdict.judge(
-            ears.heard(guest), guest=guest.name, tier=guest.tier,
-            position=guest.position, plan=fleet_orders.schedule,
-            late_after_ms=late_after_ms) for guest in guests],
-            ears.hearings, late_after_ms=late_after_ms)
+        outcomes = common_clock.checked(
+            [
+                verdict.judge(
+                    ears.heard(guest),
+                    guest=guest.name,
+                    tier=guest.tier,
+                    position=guest.position,
+                    plan=fleet_orders.schedule,
+                    late_after_ms=late_after_ms,
+                )
+                for guest in guests
+            ],
+            ears.hearings,
+            late_after_ms=late_after_ms,
+        )
         return outcomes, {
             guest.name: ears.evidence(guest)
             for guest, outcome in zip(guests, outcomes, strict=True)
-            if outcome.verdict is not verdict.Verdict.COMPLETE}
+            if outcome.verdict is not verdict.Verdict.COMPLETE
+        }
 
     def _listen(self, ears, fleet_orders, timeouts):
         if fleet_orders.clock is None:
             self._listen_to_leader(ears, fleet_orders, timeouts)
             return
-        with atomic.ActionTimer(self, "cinder_tiers.measure"):
+        with atomic.ActionTimer(self, 'cinder_tiers.measure'):
             ears.listen_to_end(
                 max(0, fleet_orders.clock.at - time.time())
-                + fleet_orders.schedule.seconds + fleet_orders.copy_seconds
-                + timeouts["end"])
+                + fleet_orders.schedule.seconds
+                + fleet_orders.copy_seconds
+                + timeouts['end']
+            )
 
     def _listen_to_leader(self, ears, fleet_orders, timeouts):
         """First until a guest leads, then to all, if one does."""
-        with atomic.ActionTimer(self, "cinder_tiers.prepare_guests"):
+        with atomic.ActionTimer(self, 'cinder_tiers.prepare_guests'):
             leads = ears.listen_for_start(
-                timeouts["ready"] + timeouts["prepare"])
+                timeouts['ready'] + timeouts['prepare']
+            )
         if not leads:
-            LOG.warning("No guest gave a start; not waiting for figures")
+            LOG.warning('No guest gave a start; not waiting for figures')
             return
-        with atomic.ActionTimer(self, "cinder_tiers.measure"):
+        with atomic.ActionTimer(self, 'cinder_tiers.measure'):
             ears.listen_to_end(
                 fleet_orders.start_seconds
-                + fleet_orders.schedule.seconds + fleet_orders.copy_seconds
-                + timeouts["end"])
+                + fleet_orders.schedule.seconds
+                + fleet_orders.copy_seconds
+                + timeouts['end']
+            )
 
     def _hand_over(self, plan, outcomes, texts, doubts):
         self.add_output(complete=report.doubt_output(doubts))
@@ -308,18 +445,24 @@ class FleetFio(scenario.OpenStackScenario):
         if texts:
             self.add_output(complete=report.console_output(texts))
         for guest, text in texts.items():
-            LOG.warning("Guest %s is not complete; its console ends:\n%s",
-                        guest, "\n".join(report.last_lines(text)))
+            LOG.warning(
+                'Guest %s is not complete; its console ends:\n%s',
+                guest,
+                '\n'.join(report.last_lines(text)),
+            )
 
     def _compare(self, plan, outcomes, disks):
         for output in matrix_report.outputs(plan, outcomes, disks):
             self.add_output(complete=output)
 
     def _fail_unless_complete(self, outcomes):
-        bad = [f"{o.guest} ({o.tier}): {o.verdict.value}:"
-               f" {'; '.join(o.reasons)}" for o in outcomes
-               if o.verdict is not verdict.Verdict.COMPLETE]
+        bad = [
+            f'{o.guest} ({o.tier}): {o.verdict.value}: {"; ".join(o.reasons)}'
+            for o in outcomes
+            if o.verdict is not verdict.Verdict.COMPLETE
+        ]
         if bad:
             raise cloud_guests.FleetError(
-                f"{len(bad)} of {len(outcomes)} guests are not complete: "
-                + " | ".join(bad))
+                f'{len(bad)} of {len(outcomes)} guests are not complete: '
+                + ' | '.join(bad)
+            )

@@ -31,7 +31,7 @@ class StartArgs(typing_extensions.TypedDict, closed=True):
     after_seconds: from when servers are asked for to a start by wall time.
     """
 
-    by: Literal["volume", "clock"]
+    by: Literal['volume', 'clock']
     after_seconds: typing_extensions.NotRequired[AtLeastOne]
 
 
@@ -45,8 +45,8 @@ class VolumeArgs(typing_extensions.TypedDict, closed=True):
     fill: write the region before it is measured, True by default.
     """
 
-    kind: Literal["boot", "data"]
-    source: typing_extensions.NotRequired[Literal["image", "blank"]]
+    kind: Literal['boot', 'data']
+    source: typing_extensions.NotRequired[Literal['image', 'blank']]
     boot_image: typing_extensions.NotRequired[Name]
     size_gib: typing_extensions.NotRequired[AtLeastOne]
     fill: typing_extensions.NotRequired[bool]
@@ -105,8 +105,12 @@ class Shape:
         """Names of all images that are needed."""
         return sorted(
             {each.boot_image for each in self.tiers.values()}
-            | {each.image for each in self.tiers.values()
-               if each.blank_type is None})
+            | {
+                each.image
+                for each in self.tiers.values()
+                if each.blank_type is None
+            }
+        )
 
     @property
     def image_of_tier(self) -> dict[str, str]:
@@ -114,14 +118,21 @@ class Shape:
 
         If what fio works on is made of none, the one that guests boot from.
         """
-        return {tier: each.image if each.blank_type is None
-                else each.boot_image for tier, each in self.tiers.items()}
+        return {
+            tier: each.image if each.blank_type is None else each.boot_image
+            for tier, each in self.tiers.items()
+        }
 
     @property
     def blank_types(self) -> list[str]:
         """Names of the volume types that are named."""
-        return sorted({each.blank_type for each in self.tiers.values()
-                       if each.blank_type is not None})
+        return sorted(
+            {
+                each.blank_type
+                for each in self.tiers.values()
+                if each.blank_type is not None
+            }
+        )
 
     def made_from(self, tier: str) -> str:
         """What the volume is on which fio works, in words.
@@ -131,20 +142,25 @@ class Shape:
         volumes = self.tiers[tier]
         if volumes.blank_type is not None:
             return doubts.BLANK
-        kind = "data" if self.has_data else "boot"
-        return (f"{kind} volume, clone of image {volumes.image} where the"
-                f" backend clones")
+        kind = 'data' if self.has_data else 'boot'
+        return (
+            f'{kind} volume, clone of image {volumes.image} where the'
+            f' backend clones'
+        )
 
     @property
     def filled(self) -> str:
         """Whether what fio reads was written before, in words."""
-        return "region filled" if self.fill else doubts.NOT_FILLED
+        return 'region filled' if self.fill else doubts.NOT_FILLED
 
     @property
     def expected_types(self) -> dict[str, str]:
         """{tier: its volume type}, of the tiers of which the task says it."""
-        return {tier: each.expected_type for tier, each in self.tiers.items()
-                if each.expected_type is not None}
+        return {
+            tier: each.expected_type
+            for tier, each in self.tiers.items()
+            if each.expected_type is not None
+        }
 
     @property
     def clone_or_flat(self) -> str:
@@ -153,9 +169,11 @@ class Shape:
         for tier in self.tiers:
             alike.setdefault(self.made_from(tier), []).append(tier)
         if len(alike) == 1:
-            return f"{next(iter(alike))}, {self.filled}"
-        return "; ".join(f"{', '.join(tiers)}: {text}, {self.filled}"
-                         for text, tiers in alike.items())
+            return f'{next(iter(alike))}, {self.filled}'
+        return '; '.join(
+            f'{", ".join(tiers)}: {text}, {self.filled}'
+            for text, tiers in alike.items()
+        )
 
 
 def _tier(fleet: Mapping[str, Any], volume: Mapping[str, Any]) -> TierVolumes:
@@ -163,47 +181,63 @@ def _tier(fleet: Mapping[str, Any], volume: Mapping[str, Any]) -> TierVolumes:
 
     :raises ValueError: a type is named that would not be used
     """
-    blank = volume.get("source") == "blank"
-    if "volume_type" in fleet and not blank:
+    blank = volume.get('source') == 'blank'
+    if 'volume_type' in fleet and not blank:
         raise ValueError(
-            f"tier {fleet['tier']!r}: volume_type {fleet['volume_type']!r}"
-            f" is of blank data volumes; what is made from an image goes"
-            f" where the image leads")
+            f'tier {fleet["tier"]!r}: volume_type {fleet["volume_type"]!r}'
+            f' is of blank data volumes; what is made from an image goes'
+            f' where the image leads'
+        )
     # Without a type, a blank volume lands on the fall-back tier.
-    blank_type = fleet.get("volume_type", fleet["tier"]) if blank else None
+    blank_type = fleet.get('volume_type', fleet['tier']) if blank else None
     return TierVolumes(
-        tier=fleet["tier"], image=fleet["image"],
-        boot_image=volume.get("boot_image", fleet["image"]),
+        tier=fleet['tier'],
+        image=fleet['image'],
+        boot_image=volume.get('boot_image', fleet['image']),
         blank_type=blank_type,
-        expected_type=fleet.get("expected_volume_type", blank_type))
+        expected_type=fleet.get('expected_volume_type', blank_type),
+    )
 
 
-def of_arguments(fleets: Sequence[Mapping[str, Any]], *,
-                 start: Mapping[str, Any] | None,
-                 volume: Mapping[str, Any] | None, volume_size_gib: int | None,
-                 spread: bool | None) -> Shape:
+def of_arguments(
+    fleets: Sequence[Mapping[str, Any]],
+    *,
+    start: Mapping[str, Any] | None,
+    volume: Mapping[str, Any] | None,
+    volume_size_gib: int | None,
+    spread: bool | None,
+) -> Shape:
     """The shape that a task asks for.
 
     :param fleets: the argument of the scenario, as are the others; None says
         nothing
     :raises ValueError: the values do not fit each other
     """
-    start, volume = start or {"by": "volume"}, volume or {"kind": "boot"}
-    by_clock, has_data = start["by"] == "clock", volume["kind"] == "data"
-    if not by_clock and "after_seconds" in start:
-        raise ValueError("start: after_seconds is of a start by clock; guests"
-                         " that share a volume start when all are ready")
-    if has_data and "source" not in volume:
-        raise ValueError("volume: a data volume needs a source, image or"
-                         " blank")
-    of_data = sorted(set(volume) & {"source", "boot_image", "size_gib"})
+    start, volume = start or {'by': 'volume'}, volume or {'kind': 'boot'}
+    by_clock, has_data = start['by'] == 'clock', volume['kind'] == 'data'
+    if not by_clock and 'after_seconds' in start:
+        raise ValueError(
+            'start: after_seconds is of a start by clock; guests'
+            ' that share a volume start when all are ready'
+        )
+    if has_data and 'source' not in volume:
+        raise ValueError(
+            'volume: a data volume needs a source, image or blank'
+        )
+    of_data = sorted(set(volume) & {'source', 'boot_image', 'size_gib'})
     if of_data and not has_data:
-        raise ValueError(f"volume: {', '.join(of_data)} is of data volumes,"
-                         f" and kind is {volume['kind']}")
+        raise ValueError(
+            f'volume: {", ".join(of_data)} is of data volumes,'
+            f' and kind is {volume["kind"]}'
+        )
     boot_gib = volume_size_gib or 1
     return Shape(
-        by_clock=by_clock, after_seconds=start.get("after_seconds"),
-        has_data=has_data, data_gib=volume.get("size_gib", boot_gib),
-        boot_gib=boot_gib, fill=volume.get("fill", True),
+        by_clock=by_clock,
+        after_seconds=start.get('after_seconds'),
+        has_data=has_data,
+        data_gib=volume.get('size_gib', boot_gib),
+        boot_gib=boot_gib,
+        fill=volume.get('fill', True),
         spread=spread is not False,
-        tiers={fleet["tier"]: _tier(fleet, volume) for fleet in fleets})
+        tiers={fleet['tier']: _tier(fleet, volume) for fleet in fleets},
+    )

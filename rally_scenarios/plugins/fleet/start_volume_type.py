@@ -17,11 +17,11 @@ from rally_openstack.task import context
 
 LOG = logging.getLogger(__name__)
 
-NAME = "cinder_tiers_start_signal"
+NAME = 'cinder_tiers_start_signal'
 
 
-@validation.add("required_platform", platform="openstack", admin=True)
-@context.configure(name=NAME, platform="openstack", order=415)
+@validation.add('required_platform', platform='openstack', admin=True)
+@context.configure(name=NAME, platform='openstack', order=415)
 class StartSignal(context.OpenStackContext):
     """Make a volume type whose volumes attach to many servers.
 
@@ -31,37 +31,41 @@ class StartSignal(context.OpenStackContext):
     """
 
     CONFIG_SCHEMA = {
-        "type": "object",
-        "$schema": consts.JSON_SCHEMA,
-        "properties": {
-            "extra_specs": {
-                "type": "object",
-                "description": "More extra specs of the volume type, such as"
-                               " volume_backend_name.",
-                "additionalProperties": {"type": "string"},
+        'type': 'object',
+        '$schema': consts.JSON_SCHEMA,
+        'properties': {
+            'extra_specs': {
+                'type': 'object',
+                'description': 'More extra specs of the volume type, such as'
+                ' volume_backend_name.',
+                'additionalProperties': {'type': 'string'},
             },
         },
-        "additionalProperties": False,
+        'additionalProperties': False,
     }
 
-    DEFAULT_CONFIG = {"extra_specs": {}}
+    DEFAULT_CONFIG = {'extra_specs': {}}
 
     def setup(self):
         """Create the type and leave its name for the scenario."""
         cinder = osclients.Clients(
-            self.context["admin"]["credential"]).cinder()
+            self.context['admin']['credential']
+        ).cinder()
         volume_type = cinder.volume_types.create(
             self.generate_random_name(),
-            description="Shared start disk of a CinderTiers fleet")
-        volume_type.set_keys({**self.config["extra_specs"],
-                              "multiattach": "<is> True"})
-        self.context[NAME] = {"volume_type": volume_type.name}
-        LOG.info("Made volume type %s for start volumes", volume_type.name)
+            description='Shared start disk of a CinderTiers fleet',
+        )
+        volume_type.set_keys(
+            {**self.config['extra_specs'], 'multiattach': '<is> True'}
+        )
+        self.context[NAME] = {'volume_type': volume_type.name}
+        LOG.info('Made volume type %s for start volumes', volume_type.name)
 
     def cleanup(self):
         """Delete the type, found by its name."""
         resource_manager.cleanup(
-            names=["cinder.volume_types"],
-            admin=self.context["admin"],
+            names=['cinder.volume_types'],
+            admin=self.context['admin'],
             superclass=self.__class__,
-            task_id=self.get_owner_id())
+            task_id=self.get_owner_id(),
+        )

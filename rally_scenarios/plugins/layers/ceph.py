@@ -25,22 +25,22 @@ from rally_scenarios.plugins.layers import process as host_process
 
 LOG = logging.getLogger(__name__)
 
-PREFIX = "cinder-tiers-layers-"
-_NOTE = "layers-unfinished-"
+PREFIX = 'cinder-tiers-layers-'
+_NOTE = 'layers-unfinished-'
 _ASK_SECONDS = 60
 # A minute of small writes on flash is a million objects.
 _REMOVE_SECONDS = 3600
 # obj_bencher.cc: how names of objects of rados bench begin.
-_BENCH_OBJECTS = "benchmark_data"
+_BENCH_OBJECTS = 'benchmark_data'
 
 
 def _identity(ceph: layers_host.Ceph) -> tuple[str, ...]:
-    return ("--conf", ceph.conf, "--name", f"client.{ceph.user}")
+    return ('--conf', ceph.conf, '--name', f'client.{ceph.user}')
 
 
 def ceph_argv(ceph: layers_host.Ceph, *words: str) -> list[str]:
     """A command of ``ceph`` that answers with JSON."""
-    return ["ceph", *_identity(ceph), "--format", "json", *words]
+    return ['ceph', *_identity(ceph), '--format', 'json', *words]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,26 +66,34 @@ class Place:
         :raises ValueError: the name is not that of a run
         """
         if not self.name.startswith(PREFIX):
-            raise ValueError(f"name {self.name!r}: expected {PREFIX}...")
+            raise ValueError(f'name {self.name!r}: expected {PREFIX}...')
 
     def rados(self, *words: str) -> list[str]:
         """A command of ``rados`` in the namespace of the run."""
-        return ["rados", *_identity(self.ceph), "--pool", self.pool,
-                "--namespace", self.name, *words]
+        return [
+            'rados',
+            *_identity(self.ceph),
+            '--pool',
+            self.pool,
+            '--namespace',
+            self.name,
+            *words,
+        ]
 
     def rbd(self, *words: str) -> list[str]:
         """A command of ``rbd``."""
-        return ["rbd", *_identity(self.ceph), *words]
+        return ['rbd', *_identity(self.ceph), *words]
 
     @property
     def image(self) -> str:
         """The image, with its pool."""
-        return f"{self.image_pool}/{self.name}"
+        return f'{self.image_pool}/{self.name}'
 
 
 def _asked(ceph: layers_host.Ceph, *words: str) -> bytes:
-    return host_process.run(ceph_argv(ceph, *words),
-                            timeout_seconds=_ASK_SECONDS)
+    return host_process.run(
+        ceph_argv(ceph, *words), timeout_seconds=_ASK_SECONDS
+    )
 
 
 def find_pool(ceph: layers_host.Ceph, name: str) -> layers.Pool:
@@ -94,13 +102,16 @@ def find_pool(ceph: layers_host.Ceph, name: str) -> layers.Pool:
     :raises host_process.LayerError: there is none, or Ceph does not say
     """
     try:
-        pools = _asked(ceph, "osd", "pool", "ls", "detail")
+        pools = _asked(ceph, 'osd', 'pool', 'ls', 'detail')
         profile = ceph_answers.erasure_code_profile(pools, name)
         return ceph_answers.pool(
-            name, pools=pools, tree=_asked(ceph, "osd", "tree"),
-            groups=_asked(ceph, "pg", "ls-by-pool", name),
-            profile=profile and _asked(
-                ceph, "osd", "erasure-code-profile", "get", profile))
+            name,
+            pools=pools,
+            tree=_asked(ceph, 'osd', 'tree'),
+            groups=_asked(ceph, 'pg', 'ls-by-pool', name),
+            profile=profile
+            and _asked(ceph, 'osd', 'erasure-code-profile', 'get', profile),
+        )
     except ceph_answers.AnswerError as error:
         raise host_process.LayerError(str(error)) from error
 
@@ -111,13 +122,22 @@ def make_image(place: Place, size_mib: int) -> None:
     :param size_mib: its size
     :raises host_process.LayerError: it cannot be made
     """
-    data = ([] if place.pool == place.image_pool
-            else ["--data-pool", place.pool])
+    data = (
+        [] if place.pool == place.image_pool else ['--data-pool', place.pool]
+    )
     for words in (
-            ["create", place.image, "--size", f"{size_mib}M",
-             "--image-feature", "layering", *data],
-            # What is measured lies below; guests have a cache mode of theirs.
-            ["config", "image", "set", place.image, "rbd_cache", "false"]):
+        [
+            'create',
+            place.image,
+            '--size',
+            f'{size_mib}M',
+            '--image-feature',
+            'layering',
+            *data,
+        ],
+        # What is measured lies below; guests have a cache mode of theirs.
+        ['config', 'image', 'set', place.image, 'rbd_cache', 'false'],
+    ):
         host_process.run(place.rbd(*words), timeout_seconds=_ASK_SECONDS)
 
 
@@ -128,17 +148,25 @@ def remove_objects(place: Place, run_names: Sequence[str]) -> None:
     :raises host_process.LayerError: it cannot be removed
     """
     for name in run_names:
-        host_process.run(place.rados("cleanup", "--run-name", name),
-                         timeout_seconds=_REMOVE_SECONDS)
+        host_process.run(
+            place.rados('cleanup', '--run-name', name),
+            timeout_seconds=_REMOVE_SECONDS,
+        )
 
 
 def _remove_image(place: Place) -> None:
-    images = host_process.run(
-        place.rbd("ls", place.image_pool),
-        timeout_seconds=_ASK_SECONDS).decode().split("\n")
+    images = (
+        host_process.run(
+            place.rbd('ls', place.image_pool), timeout_seconds=_ASK_SECONDS
+        )
+        .decode()
+        .split('\n')
+    )
     if place.name in images:
-        host_process.run(place.rbd("rm", "--no-progress", place.image),
-                         timeout_seconds=_REMOVE_SECONDS)
+        host_process.run(
+            place.rbd('rm', '--no-progress', place.image),
+            timeout_seconds=_REMOVE_SECONDS,
+        )
 
 
 def remove_all(place: Place) -> None:
@@ -150,22 +178,25 @@ def remove_all(place: Place) -> None:
     :raises host_process.LayerError: it cannot be removed
     """
     _remove_image(place)
-    listed = place.rados("ls")
+    listed = place.rados('ls')
     left = host_process.run(listed, timeout_seconds=_REMOVE_SECONDS)
     if left.strip():
-        host_process.run(place.rados("cleanup", "--prefix", _BENCH_OBJECTS),
-                         timeout_seconds=_REMOVE_SECONDS)
+        host_process.run(
+            place.rados('cleanup', '--prefix', _BENCH_OBJECTS),
+            timeout_seconds=_REMOVE_SECONDS,
+        )
         # Notes of rados bench on its runs.
         left = host_process.run(listed, timeout_seconds=_REMOVE_SECONDS)
         notes = left.decode().split()
         if notes:
-            host_process.run(place.rados("rm", *notes),
-                             timeout_seconds=_REMOVE_SECONDS)
+            host_process.run(
+                place.rados('rm', *notes), timeout_seconds=_REMOVE_SECONDS
+            )
 
 
 def _noted(file: pathlib.Path) -> Place:
     content = json.loads(file.read_text())
-    return Place(ceph=layers_host.Ceph(**content.pop("ceph")), **content)
+    return Place(ceph=layers_host.Ceph(**content.pop('ceph')), **content)
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
@@ -177,7 +208,7 @@ def remove_unfinished(folder: pathlib.Path) -> None:
     :raises host_process.LayerError: a note cannot be understood, or what it
         names cannot be removed; says which
     """
-    for file in sorted(folder.glob(f"{_NOTE}*.json")):
+    for file in sorted(folder.glob(f'{_NOTE}*.json')):
         with file.open() as opened:
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,22 +219,26 @@ def remove_unfinished(folder: pathlib.Path) -> None:
                 continue
             try:
                 place = _noted(file)
-            except (ValueError, TypeError, KeyError,
-                    AttributeError) as error:
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise host_process.LayerError(
-                    f"{file}: cannot be understood: {error}; expected a note"
-                    f" of an unfinished run. Look for images and namespaces"
-                    f" {PREFIX}* in the pools, and remove the file"
+                    f'{file}: cannot be understood: {error}; expected a note'
+                    f' of an unfinished run. Look for images and namespaces'
+                    f' {PREFIX}* in the pools, and remove the file'
                 ) from error
-            LOG.warning("A run was cut off: removing image %s and objects in"
-                        " namespace %s of pool %s", place.image, place.name,
-                        place.pool)
+            LOG.warning(
+                'A run was cut off: removing image %s and objects in'
+                ' namespace %s of pool %s',
+                place.image,
+                place.name,
+                place.pool,
+            )
             try:
                 remove_all(place)
             except host_process.LayerError as error:
                 raise host_process.LayerError(
-                    f"{file}: what this unfinished run has left cannot be"
-                    f" removed: {error}") from error
+                    f'{file}: what this unfinished run has left cannot be'
+                    f' removed: {error}'
+                ) from error
             file.unlink()
 
 
@@ -218,12 +253,18 @@ def noted(place: Place, folder: pathlib.Path) -> Iterator[set[str]]:
     :raises host_process.LayerError: not all can be removed; the note stays,
         for the next run
     """
-    file = folder / f"{_NOTE}{place.name.removeprefix(PREFIX)}.json"
-    with file.open("x") as opened:
+    file = folder / f'{_NOTE}{place.name.removeprefix(PREFIX)}.json'
+    with file.open('x') as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
-        json.dump({"ceph": vars(place.ceph), "pool": place.pool,
-                   "name": place.name, "image_pool": place.image_pool},
-                  opened)
+        json.dump(
+            {
+                'ceph': vars(place.ceph),
+                'pool': place.pool,
+                'name': place.name,
+                'image_pool': place.image_pool,
+            },
+            opened,
+        )
         opened.flush()
         os.fsync(opened.fileno())
         unremoved: set[str] = set()

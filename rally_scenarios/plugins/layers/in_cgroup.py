@@ -21,9 +21,9 @@ def main(arguments: list[str]) -> None:
     """
     folder, *program = arguments
     # In any version of cgroups, a process moves by its number's being written.
-    pathlib.Path(folder, "cgroup.procs").write_text(f"{os.getpid()}\n")
+    pathlib.Path(folder, 'cgroup.procs').write_text(f'{os.getpid()}\n')
     os.execvp(program[0], program)  # noqa: S606
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     main(sys.argv[1:])

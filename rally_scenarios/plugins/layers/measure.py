@@ -24,7 +24,7 @@ from rally_scenarios.plugins.layers import process as host_process
 from rally_scenarios.plugins.layers import raw_disk as raw_device
 
 _SLACK_SECONDS = 120
-_OSD_BENCH_OBJECT_BYTES = 4 * 1024 ** 2
+_OSD_BENCH_OBJECT_BYTES = 4 * 1024**2
 # It fills them anew each time.
 _OSD_BENCH_OBJECTS = 64
 
@@ -56,8 +56,11 @@ class Bench:
     @property
     def measure_timeout_seconds(self) -> int:
         """How long a measurement may take."""
-        return (self.method.ramp_seconds + self.method.runtime_seconds
-                + _SLACK_SECONDS)
+        return (
+            self.method.ramp_seconds
+            + self.method.runtime_seconds
+            + _SLACK_SECONDS
+        )
 
     @property
     def fill_timeout_seconds(self) -> int:
@@ -65,30 +68,47 @@ class Bench:
         return self.method.region_mib + _SLACK_SECONDS
 
 
-def _fio(bench: Bench, pattern: fio_profile.Pattern, where: Sequence[str],
-         engine: str, environment: Mapping[str, str] | None = None,
-         cgroup: str | None = None) -> layers.Figures:
+def _fio(
+    bench: Bench,
+    pattern: fio_profile.Pattern,
+    where: Sequence[str],
+    engine: str,
+    environment: Mapping[str, str] | None = None,
+    cgroup: str | None = None,
+) -> layers.Figures:
     with_engine = dataclasses.replace(pattern, ioengine=engine)
     text = host_process.run(
-        ["fio", *fio_profile.measure_argv(with_engine, bench.method), *where],
+        ['fio', *fio_profile.measure_argv(with_engine, bench.method), *where],
         timeout_seconds=bench.measure_timeout_seconds,
-        environment=environment, cgroup=cgroup)
+        environment=environment,
+        cgroup=cgroup,
+    )
     try:
         found = fio_result.parse(text, jobname=pattern.name)
     except fio_result.ResultError as error:
         raise host_process.LayerError(str(error)) from error
     return layers.Figures(
-        iops=found.iops, bw_bytes=found.bw_bytes,
-        p99_ns=found.clat.percentile_ns(99), in_flight=pattern.iodepth)
+        iops=found.iops,
+        bw_bytes=found.bw_bytes,
+        p99_ns=found.clat.percentile_ns(99),
+        in_flight=pattern.iodepth,
+    )
 
 
-def _fill(bench: Bench, where: Sequence[str], engine: str,
-          environment: Mapping[str, str] | None = None,
-          cgroup: str | None = None) -> None:
+def _fill(
+    bench: Bench,
+    where: Sequence[str],
+    engine: str,
+    environment: Mapping[str, str] | None = None,
+    cgroup: str | None = None,
+) -> None:
     method = dataclasses.replace(bench.method, ioengine=engine)
-    host_process.run(["fio", *fio_profile.fill_argv(method), *where],
-                     timeout_seconds=bench.fill_timeout_seconds,
-                     environment=environment, cgroup=cgroup)
+    host_process.run(
+        ['fio', *fio_profile.fill_argv(method), *where],
+        timeout_seconds=bench.fill_timeout_seconds,
+        environment=environment,
+        cgroup=cgroup,
+    )
 
 
 def check_raw(bench: Bench) -> None:
@@ -96,7 +116,7 @@ def check_raw(bench: Bench) -> None:
 
     :raises host_process.LayerError: it cannot, or must not
     """
-    raw_device.check_readable(bench.raw, bench.method.region_mib * 1024 ** 2)
+    raw_device.check_readable(bench.raw, bench.method.region_mib * 1024**2)
     if bench.raw.may_be_overwritten:
         with raw_device.claimed(bench.raw):
             pass
@@ -111,34 +131,49 @@ def raw(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
     :raises host_process.LayerError: it cannot be measured
     """
     disk = bench.raw
-    where = [f"--filename={disk.device}"]
+    where = [f'--filename={disk.device}']
     if not disk.may_be_overwritten:
         if pattern.rw in layers.WRITES:
             raise NotMeasured(
-                f"the host file does not say that {disk.device} may be"
-                f" overwritten")
-        return _fio(bench, pattern, [*where, "--readonly"], "libaio",
-                    cgroup=disk.cgroup)
+                f'the host file does not say that {disk.device} may be'
+                f' overwritten'
+            )
+        return _fio(
+            bench,
+            pattern,
+            [*where, '--readonly'],
+            'libaio',
+            cgroup=disk.cgroup,
+        )
     with raw_device.claimed(disk):
         if pattern.rw not in layers.WRITES:
-            _fill(bench, where, "libaio", cgroup=disk.cgroup)
-        return _fio(bench, pattern, where, "libaio", cgroup=disk.cgroup)
+            _fill(bench, where, 'libaio', cgroup=disk.cgroup)
+        return _fio(bench, pattern, where, 'libaio', cgroup=disk.cgroup)
 
 
-def _osd_bench_argv(bench: Bench, pattern: fio_profile.Pattern, osd: int
-                    ) -> list[str]:
+def _osd_bench_argv(
+    bench: Bench, pattern: fio_profile.Pattern, osd: int
+) -> list[str]:
     block = pattern.bs_bytes
     total = ceph_answers.osd_bench_total_bytes(
-        block, bench.method.runtime_seconds)
+        block, bench.method.runtime_seconds
+    )
     # Small writes go to random places of objects that are there, as those of
     # an image do; large ones are whole objects.
-    objects = bench.method.region_mib * 1024 ** 2 // _OSD_BENCH_OBJECT_BYTES
-    places = (str(_OSD_BENCH_OBJECT_BYTES),
-              str(max(1, min(_OSD_BENCH_OBJECTS, objects))))
+    objects = bench.method.region_mib * 1024**2 // _OSD_BENCH_OBJECT_BYTES
+    places = (
+        str(_OSD_BENCH_OBJECT_BYTES),
+        str(max(1, min(_OSD_BENCH_OBJECTS, objects))),
+    )
     return layers_ceph.ceph_argv(
-        bench.place.ceph, "tell", f"osd.{osd}", "bench", str(total),
+        bench.place.ceph,
+        'tell',
+        f'osd.{osd}',
+        'bench',
+        str(total),
         str(block),
-        *(places if block < ceph_answers.OSD_BENCH_LARGE_BYTES else ()))
+        *(places if block < ceph_answers.OSD_BENCH_LARGE_BYTES else ()),
+    )
 
 
 def osd(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
@@ -148,86 +183,135 @@ def osd(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
     :raises host_process.LayerError: it cannot be measured
     """
     if pattern.rw not in layers.WRITES:
-        raise NotMeasured("OSD bench only writes")
-    commands = [_osd_bench_argv(bench, pattern, number)
-                for number in bench.pool.osds]
+        raise NotMeasured('OSD bench only writes')
+    commands = [
+        _osd_bench_argv(bench, pattern, number) for number in bench.pool.osds
+    ]
     found: dict[int, list[ceph_answers.Rate]] = {}
     # No ramp: it fills objects first, which wears off a journal's effect.
     ends = time.monotonic() + bench.method.runtime_seconds
     while not found or time.monotonic() < ends:
         texts = host_process.run_together(
-            commands, timeout_seconds=bench.measure_timeout_seconds)
+            commands, timeout_seconds=bench.measure_timeout_seconds
+        )
         try:
             rates = [ceph_answers.osd_bench(text) for text in texts]
         except ceph_answers.AnswerError as error:
             raise host_process.LayerError(str(error)) from error
         for number, rate in zip(bench.pool.osds, rates, strict=True):
             found.setdefault(number, []).append(rate)
-    each = {number: ceph_answers.one_after_another(rates)
-            for number, rates in found.items()}
+    each = {
+        number: ceph_answers.one_after_another(rates)
+        for number, rates in found.items()
+    }
     return layers.Figures(
         iops=sum(rate.iops for rate in each.values()),
         bw_bytes=sum(rate.bw_bytes for rate in each.values()),
-        p99_ns=None, in_flight=None, remark=", ".join(
-            f"osd.{number} {rate.iops:.3g} IOPS"
-            for number, rate in each.items()))
+        p99_ns=None,
+        in_flight=None,
+        remark=', '.join(
+            f'osd.{number} {rate.iops:.3g} IOPS'
+            for number, rate in each.items()
+        ),
+    )
 
 
-def _rados_bench(bench: Bench, pattern: fio_profile.Pattern, kind: str,
-                 seconds: int, names: Sequence[str], *options: str
-                 ) -> list[ceph_answers.Rate]:
+def _rados_bench(
+    bench: Bench,
+    pattern: fio_profile.Pattern,
+    kind: str,
+    seconds: int,
+    names: Sequence[str],
+    *options: str,
+) -> list[ceph_answers.Rate]:
     each = pattern.iodepth // bench.processes
     texts = host_process.run_together(
-        [bench.place.rados("bench", str(seconds), kind, "-t", str(each),
-                           "--run-name", name, "--format", "json", *options)
-         for name in names], timeout_seconds=seconds + _SLACK_SECONDS)
+        [
+            bench.place.rados(
+                'bench',
+                str(seconds),
+                kind,
+                '-t',
+                str(each),
+                '--run-name',
+                name,
+                '--format',
+                'json',
+                *options,
+            )
+            for name in names
+        ],
+        timeout_seconds=seconds + _SLACK_SECONDS,
+    )
     try:
-        return [ceph_answers.rados_bench(
-            text, ramp_seconds=bench.method.ramp_seconds) for text in texts]
+        return [
+            ceph_answers.rados_bench(
+                text, ramp_seconds=bench.method.ramp_seconds
+            )
+            for text in texts
+        ]
     except ceph_answers.AnswerError as error:
         raise host_process.LayerError(str(error)) from error
 
 
-def rados(bench: Bench, pattern: fio_profile.Pattern, unremoved: set[str]
-          ) -> layers.Figures:
+def rados(
+    bench: Bench, pattern: fio_profile.Pattern, unremoved: set[str]
+) -> layers.Figures:
     """RADOS bench: each operation writes or reads one object of block size.
 
     :param unremoved: has names of its runs whose objects are there
     :raises host_process.LayerError: it cannot be measured
     """
     method = bench.method
-    names = [f"{pattern.name}-{number}" for number in range(bench.processes)]
-    blocks = ["-b", str(pattern.bs_bytes), "--no-cleanup"]
+    names = [f'{pattern.name}-{number}' for number in range(bench.processes)]
+    blocks = ['-b', str(pattern.bs_bytes), '--no-cleanup']
     seconds = method.ramp_seconds + method.runtime_seconds
     unremoved.update(names)
     objects = None
     if pattern.rw in layers.WRITES:
-        rates = _rados_bench(bench, pattern, "write", seconds, names, *blocks)
+        rates = _rados_bench(bench, pattern, 'write', seconds, names, *blocks)
     else:
-        most = method.region_mib * 1024 ** 2 // pattern.bs_bytes
-        objects = sum(rate.in_all for rate in _rados_bench(
-            bench, pattern, "write", seconds, names, *blocks,
-            "--max-objects", str(max(1, most // bench.processes))))
+        most = method.region_mib * 1024**2 // pattern.bs_bytes
+        objects = sum(
+            rate.in_all
+            for rate in _rados_bench(
+                bench,
+                pattern,
+                'write',
+                seconds,
+                names,
+                *blocks,
+                '--max-objects',
+                str(max(1, most // bench.processes)),
+            )
+        )
         _drop_caches(bench)
         rates = _rados_bench(
-            bench, pattern, "seq" if pattern.rw == "read" else "rand",
-            seconds, names)
+            bench,
+            pattern,
+            'seq' if pattern.rw == 'read' else 'rand',
+            seconds,
+            names,
+        )
     layers_ceph.remove_objects(bench.place, names)
     unremoved.difference_update(names)
     return layers.Figures(
         iops=sum(rate.iops for rate in rates),
-        bw_bytes=sum(rate.bw_bytes for rate in rates), p99_ns=None,
+        bw_bytes=sum(rate.bw_bytes for rate in rates),
+        p99_ns=None,
         in_flight=pattern.iodepth,
-        remark="; ".join(_rados_remarks(rates, objects)))
+        remark='; '.join(_rados_remarks(rates, objects)),
+    )
 
 
-def _rados_remarks(rates: Sequence[ceph_answers.Rate], objects: int | None
-                   ) -> Iterator[str]:
+def _rados_remarks(
+    rates: Sequence[ceph_answers.Rate], objects: int | None
+) -> Iterator[str]:
     if not all(rate.has_ramp for rate in rates):
-        yield "ended before the ramp did, all of it is counted"
+        yield 'ended before the ramp did, all of it is counted'
     reads = sum(rate.in_all for rate in rates)
     if objects is not None and reads > objects:
-        yield f"{reads} reads of {objects} objects: caches helped"
+        yield f'{reads} reads of {objects} objects: caches helped'
 
 
 def librbd(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
@@ -237,8 +321,9 @@ def librbd(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
     """
     if pattern.rw not in layers.WRITES:
         _drop_caches(bench)
-    return _fio(bench, pattern, _rbd_words(bench), "rbd",
-                environment=_conf(bench))
+    return _fio(
+        bench, pattern, _rbd_words(bench), 'rbd', environment=_conf(bench)
+    )
 
 
 def prepare_image(bench: Bench) -> None:
@@ -247,44 +332,55 @@ def prepare_image(bench: Bench) -> None:
     :raises host_process.LayerError: it cannot be made or written
     """
     layers_ceph.make_image(bench.place, bench.method.region_mib)
-    _fill(bench, _rbd_words(bench), "rbd", environment=_conf(bench))
+    _fill(bench, _rbd_words(bench), 'rbd', environment=_conf(bench))
 
 
 def _conf(bench: Bench) -> dict[str, str]:
     # fio's engine has no option for it.
-    return {"CEPH_CONF": bench.place.ceph.conf}
+    return {'CEPH_CONF': bench.place.ceph.conf}
 
 
 def _rbd_words(bench: Bench) -> list[str]:
-    return [f"--clientname={bench.place.ceph.user}",
-            f"--pool={bench.place.image_pool}",
-            f"--rbdname={bench.place.name}"]
+    return [
+        f'--clientname={bench.place.ceph.user}',
+        f'--pool={bench.place.image_pool}',
+        f'--rbdname={bench.place.name}',
+    ]
 
 
 def _drop_caches(bench: Bench) -> None:
     if bench.drop_caches:
         host_process.run_together(
-            [layers_ceph.ceph_argv(bench.place.ceph, "tell", f"osd.{number}",
-                                   "cache", "drop")
-             for number in bench.pool.osds],
-            timeout_seconds=_SLACK_SECONDS)
+            [
+                layers_ceph.ceph_argv(
+                    bench.place.ceph, 'tell', f'osd.{number}', 'cache', 'drop'
+                )
+                for number in bench.pool.osds
+            ],
+            timeout_seconds=_SLACK_SECONDS,
+        )
 
 
-def measured(layer: str, pattern: fio_profile.Pattern,
-             measure: Callable[[], layers.Figures], failures: list[str]
-             ) -> layers.Measurement:
+def measured(
+    layer: str,
+    pattern: fio_profile.Pattern,
+    measure: Callable[[], layers.Figures],
+    failures: list[str],
+) -> layers.Measurement:
     """What came of a measurement.
 
     :param measure: does it
     :param failures: gets a line if it failed
     """
     try:
-        return layers.Measurement(layer=layer, pattern=pattern,
-                                  figures=measure())
+        return layers.Measurement(
+            layer=layer, pattern=pattern, figures=measure()
+        )
     except NotMeasured as why:
         reason = str(why)
     except host_process.LayerError as error:
         reason = str(error)
-        failures.append(f"{layer}, {pattern.name}: {reason}")
-    return layers.Measurement(layer=layer, pattern=pattern, figures=None,
-                              reason=reason)
+        failures.append(f'{layer}, {pattern.name}: {reason}')
+    return layers.Measurement(
+        layer=layer, pattern=pattern, figures=None, reason=reason
+    )

@@ -25,8 +25,13 @@ from rally import exceptions
 from rally_scenarios.plugins.layers import in_cgroup
 
 # Program: the package that has it, in Debian and its relatives.
-PACKAGES = {"fio": "fio", "ceph": "ceph-common", "rados": "ceph-common",
-            "rbd": "ceph-common", "wipefs": "util-linux"}
+PACKAGES = {
+    'fio': 'fio',
+    'ceph': 'ceph-common',
+    'rados': 'ceph-common',
+    'rbd': 'ceph-common',
+    'wipefs': 'util-linux',
+}
 _GRACE_SECONDS = 5
 _POLL_SECONDS = 0.05
 
@@ -43,10 +48,12 @@ def missing(programs: Iterable[str], path: str | None = None) -> list[str]:
     :param programs: keys of ``PACKAGES``
     :param path: where to look, as in PATH; PATH itself if None
     """
-    return [f"program {name} is not installed on the host of Rally: install"
-            f" its package {PACKAGES[name]}"
-            for name in sorted(set(programs))
-            if shutil.which(name, path=path) is None]
+    return [
+        f'program {name} is not installed on the host of Rally: install'
+        f' its package {PACKAGES[name]}'
+        for name in sorted(set(programs))
+        if shutil.which(name, path=path) is None
+    ]
 
 
 def without_rbd_engine(timeout_seconds: float = 30) -> list[str]:
@@ -55,19 +62,25 @@ def without_rbd_engine(timeout_seconds: float = 30) -> list[str]:
     :param timeout_seconds: for fio to answer
     """
     try:
-        run(["fio", "--enghelp=rbd"], timeout_seconds=timeout_seconds)
+        run(['fio', '--enghelp=rbd'], timeout_seconds=timeout_seconds)
     except LayerError as error:
-        return [f"the fio of this host has no engine rbd: install one that"
-                f" has it (Debian's package fio, or the package"
-                f" fio-engine-rbd of other distributions): {error}"]
+        return [
+            f'the fio of this host has no engine rbd: install one that'
+            f" has it (Debian's package fio, or the package"
+            f' fio-engine-rbd of other distributions): {error}'
+        ]
     return []
 
 
 def _words(argv: Sequence[str], cgroup: str | None) -> list[str]:
     if cgroup is None:
         return list(argv)
-    return [sys.executable, str(pathlib.Path(in_cgroup.__file__)), cgroup,
-            *argv]
+    return [
+        sys.executable,
+        str(pathlib.Path(in_cgroup.__file__)),
+        cgroup,
+        *argv,
+    ]
 
 
 def _group_is_there(pid: int) -> bool:
@@ -87,47 +100,56 @@ def _end(processes: Iterable[subprocess.Popen]) -> None:
                 os.killpg(process.pid, number)
         deadline = time.monotonic() + _GRACE_SECONDS
         while left and time.monotonic() < deadline:
-            left = [process for process in left if process.poll() is None
-                    or _group_is_there(process.pid)]
+            left = [
+                process
+                for process in left
+                if process.poll() is None or _group_is_there(process.pid)
+            ]
             if left:
                 time.sleep(_POLL_SECONDS)
 
 
 def _told(argv: Sequence[str]) -> str:
-    return " ".join(argv)[:200]
+    return ' '.join(argv)[:200]
 
 
 def _last_words(stream: IO[bytes]) -> str:
     stream.seek(0)
-    lines = stream.read().decode(errors="replace").split("\n")
-    text = " / ".join(line.strip() for line in lines if line.strip())
-    return "".join(c if c.isprintable() else "?" for c in text[-400:])
+    lines = stream.read().decode(errors='replace').split('\n')
+    text = ' / '.join(line.strip() for line in lines if line.strip())
+    return ''.join(c if c.isprintable() else '?' for c in text[-400:])
 
 
-def _outputs(started: Sequence[tuple], deadline: float,
-             timeout_seconds: float) -> list[bytes]:
+def _outputs(
+    started: Sequence[tuple], deadline: float, timeout_seconds: float
+) -> list[bytes]:
     """Wait for all, then read what they wrote."""
     for argv, process, _output, _errors in started:
         try:
             process.wait(max(0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired as error:
-            raise LayerError(f"{_told(argv)}: no end after"
-                             f" {timeout_seconds:g} s") from error
+            raise LayerError(
+                f'{_told(argv)}: no end after {timeout_seconds:g} s'
+            ) from error
     found = []
     for argv, process, output, errors in started:
         if process.returncode:
             raise LayerError(
-                f"{_told(argv)}: ended with {process.returncode}:"
-                f" {_last_words(errors) or _last_words(output)}")
+                f'{_told(argv)}: ended with {process.returncode}:'
+                f' {_last_words(errors) or _last_words(output)}'
+            )
         output.seek(0)
         found.append(output.read())
     return found
 
 
-def run_together(commands: Sequence[Sequence[str]], *,
-                 timeout_seconds: float,
-                 environment: Mapping[str, str] | None = None,
-                 cgroup: str | None = None) -> list[bytes]:
+def run_together(
+    commands: Sequence[Sequence[str]],
+    *,
+    timeout_seconds: float,
+    environment: Mapping[str, str] | None = None,
+    cgroup: str | None = None,
+) -> list[bytes]:
     """Run programs side by side to their ends.
 
     :param commands: words of each, the program first
@@ -144,23 +166,33 @@ def run_together(commands: Sequence[Sequence[str]], *,
         files.callback(lambda: _end(each[1] for each in started))
         for argv in commands:
             # Files: full pipes of one would stop it until another ends.
-            output, errors = (files.enter_context(tempfile.TemporaryFile())
-                              for _ in range(2))
+            output, errors = (
+                files.enter_context(tempfile.TemporaryFile()) for _ in range(2)
+            )
             try:
                 process = subprocess.Popen(
-                    _words(argv, cgroup), stdin=subprocess.DEVNULL,
-                    stdout=output, stderr=errors, start_new_session=True,
-                    env={**os.environ, **(environment or {})})
+                    _words(argv, cgroup),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    start_new_session=True,
+                    env={**os.environ, **(environment or {})},
+                )
             except OSError as error:
-                raise LayerError(f"{_told(argv)}: cannot start it:"
-                                 f" {error}") from error
+                raise LayerError(
+                    f'{_told(argv)}: cannot start it: {error}'
+                ) from error
             started.append((argv, process, output, errors))
         return _outputs(started, deadline, timeout_seconds)
 
 
-def run(argv: Sequence[str], *, timeout_seconds: float,
-        environment: Mapping[str, str] | None = None,
-        cgroup: str | None = None) -> bytes:
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_seconds: float,
+    environment: Mapping[str, str] | None = None,
+    cgroup: str | None = None,
+) -> bytes:
     """Run one program to its end; see ``run_together``.
 
     :param argv: the program and its arguments
@@ -171,6 +203,10 @@ def run(argv: Sequence[str], *, timeout_seconds: float,
     :raises LayerError: it cannot be started, ends with an error, or takes too
         long; it is not running then
     """
-    output, = run_together([argv], timeout_seconds=timeout_seconds,
-                           environment=environment, cgroup=cgroup)
+    (output,) = run_together(
+        [argv],
+        timeout_seconds=timeout_seconds,
+        environment=environment,
+        cgroup=cgroup,
+    )
     return output

@@ -19,12 +19,12 @@ import stat
 from rally_scenarios.bench.layers import host_file as layers_host
 from rally_scenarios.plugins.layers import process as host_process
 
-_SYSFS = pathlib.Path("/sys/dev/block")
-_MOUNTS = pathlib.Path("/proc/self/mountinfo")
-_SWAPS = pathlib.Path("/proc/swaps")
+_SYSFS = pathlib.Path('/sys/dev/block')
+_MOUNTS = pathlib.Path('/proc/self/mountinfo')
+_SWAPS = pathlib.Path('/proc/swaps')
 # ceph src/os/bluestore/BlueStore.cc, the beginning of a label; for a wipefs
 # that does not know it.
-_BLUESTORE = b"bluestore block device"
+_BLUESTORE = b'bluestore block device'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +49,20 @@ class Facts:
 
 def reasons_against_writing(facts: Facts) -> list[str]:
     """Why a device must not be overwritten, whatever anybody says."""
-    return [reason for found, reason in (
-        (facts.partitions, f"has partitions: {', '.join(facts.partitions)}"),
-        (facts.holders, f"is part of {', '.join(facts.holders)}"),
-        (facts.mounted_at, f"is mounted at {', '.join(facts.mounted_at)}"),
-        (facts.is_swap, "is used as swap"),
-        (facts.signatures, f"holds data: {', '.join(facts.signatures)}"))
-        if found]
+    return [
+        reason
+        for found, reason in (
+            (
+                facts.partitions,
+                f'has partitions: {", ".join(facts.partitions)}',
+            ),
+            (facts.holders, f'is part of {", ".join(facts.holders)}'),
+            (facts.mounted_at, f'is mounted at {", ".join(facts.mounted_at)}'),
+            (facts.is_swap, 'is used as swap'),
+            (facts.signatures, f'holds data: {", ".join(facts.signatures)}'),
+        )
+        if found
+    ]
 
 
 def _number(device: str) -> str:
@@ -67,34 +74,43 @@ def _number(device: str) -> str:
         status = os.stat(device)
     except OSError as error:
         raise host_process.LayerError(
-            f"{device}: {error.strerror}; expected a block device; correct"
-            f" 'device' in the host file") from error
+            f'{device}: {error.strerror}; expected a block device; correct'
+            f" 'device' in the host file"
+        ) from error
     if not stat.S_ISBLK(status.st_mode):
         raise host_process.LayerError(
-            f"{device}: is no block device; correct 'device' in the host"
-            f" file")
-    return f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+            f"{device}: is no block device; correct 'device' in the host file"
+        )
+    return f'{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}'
 
 
 def _signatures(device: str) -> tuple[str, ...]:
-    text = host_process.run(["wipefs", "--no-act", "--json", device],
-                            timeout_seconds=60)
+    text = host_process.run(
+        ['wipefs', '--no-act', '--json', device], timeout_seconds=60
+    )
     try:
-        found = {str(each["type"]) for each in json.loads(text)["signatures"]
-                 } if text.strip() else set()
+        found = (
+            {str(each['type']) for each in json.loads(text)['signatures']}
+            if text.strip()
+            else set()
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise host_process.LayerError(
-            f"wipefs {device}: found {text[:80]!r}, expected a list of"
-            f" signatures in JSON") from error
-    with open(device, "rb") as opened:
+            f'wipefs {device}: found {text[:80]!r}, expected a list of'
+            f' signatures in JSON'
+        ) from error
+    with open(device, 'rb') as opened:
         if opened.read(len(_BLUESTORE)) == _BLUESTORE:
-            found.add("ceph_bluestore")
+            found.add('ceph_bluestore')
     return tuple(sorted(found))
 
 
-def observe(device: str, sysfs: pathlib.Path = _SYSFS,
-            mounts: pathlib.Path = _MOUNTS, swaps: pathlib.Path = _SWAPS
-            ) -> Facts:
+def observe(
+    device: str,
+    sysfs: pathlib.Path = _SYSFS,
+    mounts: pathlib.Path = _MOUNTS,
+    swaps: pathlib.Path = _SWAPS,
+) -> Facts:
     """What is found of a device; nothing is changed.
 
     :param sysfs: the kernel's folder of block devices by number
@@ -108,16 +124,20 @@ def observe(device: str, sysfs: pathlib.Path = _SYSFS,
     name = folder.resolve().name
     mounted = (line.split() for line in mounts.read_text().splitlines())
     return Facts(
-        size_bytes=512 * int((folder / "size").read_text()),
-        partitions=tuple(sorted(
-            each.parent.name for each in folder.glob("*/partition"))),
-        holders=tuple(sorted(
-            each.name for each in (folder / "holders").glob("*"))),
-        mounted_at=tuple(words[4] for words in mounted
-                         if words[2] == number),
-        is_swap=any(os.path.basename(line.split()[0]) == name for line
-                    in swaps.read_text().splitlines()[1:]),
-        signatures=_signatures(device))
+        size_bytes=512 * int((folder / 'size').read_text()),
+        partitions=tuple(
+            sorted(each.parent.name for each in folder.glob('*/partition'))
+        ),
+        holders=tuple(
+            sorted(each.name for each in (folder / 'holders').glob('*'))
+        ),
+        mounted_at=tuple(words[4] for words in mounted if words[2] == number),
+        is_swap=any(
+            os.path.basename(line.split()[0]) == name
+            for line in swaps.read_text().splitlines()[1:]
+        ),
+        signatures=_signatures(device),
+    )
 
 
 def check_readable(disk: layers_host.RawDisk, region_bytes: int) -> None:
@@ -128,19 +148,22 @@ def check_readable(disk: layers_host.RawDisk, region_bytes: int) -> None:
     """
     number = _number(disk.device)
     try:
-        with open(disk.device, "rb"):
-            size = 512 * int((_SYSFS / number / "size").read_text())
+        with open(disk.device, 'rb'):
+            size = 512 * int((_SYSFS / number / 'size').read_text())
     except OSError as error:
         raise host_process.LayerError(
-            f"{disk.device}: {error.strerror}; to measure it, run Rally as a"
-            f" user who may read it") from error
+            f'{disk.device}: {error.strerror}; to measure it, run Rally as a'
+            f' user who may read it'
+        ) from error
     if size < region_bytes:
         raise host_process.LayerError(
-            f"{disk.device}: has {size} bytes, expected at least"
-            f" {region_bytes}; lower region_mib")
-    if disk.cgroup and not pathlib.Path(disk.cgroup, "cgroup.procs").exists():
+            f'{disk.device}: has {size} bytes, expected at least'
+            f' {region_bytes}; lower region_mib'
+        )
+    if disk.cgroup and not pathlib.Path(disk.cgroup, 'cgroup.procs').exists():
         raise host_process.LayerError(
-            f"{disk.cgroup}: is no cgroup; correct 'cgroup' in the host file")
+            f"{disk.cgroup}: is no cgroup; correct 'cgroup' in the host file"
+        )
 
 
 @contextlib.contextmanager
@@ -152,22 +175,24 @@ def claimed(disk: layers_host.RawDisk) -> Iterator[None]:
     if not disk.may_be_overwritten:
         raise host_process.LayerError(
             f"{disk.device}: the host file does not say 'may_be_overwritten:"
-            f" true' of it")
+            f" true' of it"
+        )
     try:
         # open(2): of a block device, exclusive means not used by the system.
         held = os.open(disk.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
     except OSError as error:
-        found = ("is in use" if error.errno == errno.EBUSY
-                 else error.strerror)
+        found = 'is in use' if error.errno == errno.EBUSY else error.strerror
         raise host_process.LayerError(
-            f"{disk.device}: {found}; it is not overwritten") from error
+            f'{disk.device}: {found}; it is not overwritten'
+        ) from error
     try:
         reasons = reasons_against_writing(observe(disk.device))
         if reasons:
             raise host_process.LayerError(
-                f"{disk.device}: {'; '.join(reasons)}; it is not overwritten."
-                f" Name another device in the host file, or clean this one"
-                f" yourself")
+                f'{disk.device}: {"; ".join(reasons)}; it is not overwritten.'
+                f' Name another device in the host file, or clean this one'
+                f' yourself'
+            )
         yield
     finally:
         os.close(held)

@@ -17,11 +17,20 @@ from rally_scenarios.bench.result import json_record as record
 from rally_scenarios.plugins.report import tables as report
 
 FILE_VERSION = 1
-TITLE = "CinderTiers: what each layer does"
-COLUMNS = ("layer", "pattern", "in flight", "IOPS", "MiB/s", "p99 ms",
-           "% of the layer below", "% it allows", "disks allow IOPS",
-           "verdict")
-CHART_TITLE = "Layers: IOPS, % of what the disks allow"
+TITLE = 'CinderTiers: what each layer does'
+COLUMNS = (
+    'layer',
+    'pattern',
+    'in flight',
+    'IOPS',
+    'MiB/s',
+    'p99 ms',
+    '% of the layer below',
+    '% it allows',
+    'disks allow IOPS',
+    'verdict',
+)
+CHART_TITLE = 'Layers: IOPS, % of what the disks allow'
 
 
 def _number(value: float | None, digits: int = 1):
@@ -30,16 +39,18 @@ def _number(value: float | None, digits: int = 1):
 
 def _verdict(judged: layers.Judgement) -> str:
     if judged.measured.figures is None:
-        return f"not measured: {judged.measured.reason}"
+        return f'not measured: {judged.measured.reason}'
     words = []
     if judged.percent_of_theory is not None:
-        words.append(f"{judged.percent_of_theory:.0f} % of what layer"
-                     f" {judged.below} allows")
+        words.append(
+            f'{judged.percent_of_theory:.0f} % of what layer'
+            f' {judged.below} allows'
+        )
     if judged.loses_most:
-        words.append("loses most")
+        words.append('loses most')
     if judged.measured.figures.remark:
         words.append(judged.measured.figures.remark)
-    return "; ".join(words) or "the lowest layer"
+    return '; '.join(words) or 'the lowest layer'
 
 
 def _row(judged: layers.Judgement) -> list:
@@ -48,20 +59,35 @@ def _row(judged: layers.Judgement) -> list:
     if figures is None:
         row += [report.NO_NUMBER] * 4
     else:
-        row += [_number(figures.in_flight), _number(figures.iops),
-                _number(figures.bw_bytes / 1024 ** 2, 2),
-                _number(figures.p99_ns and figures.p99_ns / 1e6, 3)]
-    return [*row, _number(judged.percent_of_below),
-            _number(judged.percent_by_theory),
-            _number(judged.disks_allow_iops), _verdict(judged)]
+        row += [
+            _number(figures.in_flight),
+            _number(figures.iops),
+            _number(figures.bw_bytes / 1024**2, 2),
+            _number(figures.p99_ns and figures.p99_ns / 1e6, 3),
+        ]
+    return [
+        *row,
+        _number(judged.percent_of_below),
+        _number(judged.percent_by_theory),
+        _number(judged.disks_allow_iops),
+        _verdict(judged),
+    ]
 
 
 def _line(judged: Sequence[layers.Judgement]) -> list[list[float]]:
-    return [[1 + layers.LAYERS.index(each.measured.layer),
-             round(100 * each.measured.figures.rate(each.measured.pattern)
-                   / each.disks_allow_iops, 1)]
-            for each in judged
-            if each.measured.figures and each.disks_allow_iops]
+    return [
+        [
+            1 + layers.LAYERS.index(each.measured.layer),
+            round(
+                100
+                * each.measured.figures.rate(each.measured.pattern)
+                / each.disks_allow_iops,
+                1,
+            ),
+        ]
+        for each in judged
+        if each.measured.figures and each.disks_allow_iops
+    ]
 
 
 def outputs(tier: str, judged: Sequence[layers.Judgement]) -> list[dict]:
@@ -71,32 +97,59 @@ def outputs(tier: str, judged: Sequence[layers.Judgement]) -> list[dict]:
     :param judged: all layers and patterns
     """
     names = dict.fromkeys(each.measured.pattern.name for each in judged)
-    lines = [[name, _line([each for each in judged
-                           if each.measured.pattern.name == name])]
-             for name in names]
+    lines = [
+        [
+            name,
+            _line(
+                [each for each in judged if each.measured.pattern.name == name]
+            ),
+        ]
+        for name in names
+    ]
     lines = [line for line in lines if line[1]]
-    found = [{
-        "title": TITLE, "chart_plugin": "Table",
-        "description": f"Tier {tier}, from its disks up. % it allows: what a"
-                       f" layer should do of the layer below, by the number"
-                       f" of disks and copies. Far more than 100 % of that:"
-                       f" not the disks answered, but a journal or a cache",
-        "data": {"cols": list(COLUMNS),
-                 "rows": [_row(each) for each in judged]}}]
+    found = [
+        {
+            'title': TITLE,
+            'chart_plugin': 'Table',
+            'description': f'Tier {tier}, from its disks up. % it allows: '
+            'what a'
+            f' layer should do of the layer below, by the number'
+            f' of disks and copies. Far more than 100 % of that:'
+            f' not the disks answered, but a journal or a cache',
+            'data': {
+                'cols': list(COLUMNS),
+                'rows': [_row(each) for each in judged],
+            },
+        }
+    ]
     if lines:
-        found.append({
-            "title": CHART_TITLE, "chart_plugin": "Lines",
-            "description": "; ".join(
-                f"{number} {name}" for number, name
-                in enumerate(layers.LAYERS, start=1)),
-            "data": lines, "label": "%", "axis_label": "layer"})
+        found.append(
+            {
+                'title': CHART_TITLE,
+                'chart_plugin': 'Lines',
+                'description': '; '.join(
+                    f'{number} {name}'
+                    for number, name in enumerate(layers.LAYERS, start=1)
+                ),
+                'data': lines,
+                'label': '%',
+                'axis_label': 'layer',
+            }
+        )
     return found
 
 
-def write(folder: pathlib.Path, *, run: str, ended_at: str, tier: str,
-          pool: layers.Pool | None, method: fio_profile.Profile,
-          judged: Sequence[layers.Judgement], guests_result: str | None
-          ) -> pathlib.Path:
+def write(
+    folder: pathlib.Path,
+    *,
+    run: str,
+    ended_at: str,
+    tier: str,
+    pool: layers.Pool | None,
+    method: fio_profile.Profile,
+    judged: Sequence[layers.Judgement],
+    guests_result: str | None,
+) -> pathlib.Path:
     """Write the file.
 
     :param run: nonce of the run
@@ -105,15 +158,29 @@ def write(folder: pathlib.Path, *, run: str, ended_at: str, tier: str,
     :returns: its path
     :raises OSError: it cannot be written
     """
-    stamp = ended_at[:19].replace(":", "").replace("-", "")
-    path = folder / f"layers-{stamp}-{run}.json"
-    unfinished = path.with_suffix(".part")
-    unfinished.write_text(json.dumps(
-        {"version": FILE_VERSION, "run": run, "ended_at": ended_at,
-         "tier": tier, "pool": record.plain(pool),
-         "method": record.plain(method),
-         "layers": [{**record.plain(each),
-                     "percent_of_theory": each.percent_of_theory}
-                    for each in judged],
-         "guests_result": guests_result}, indent=1) + "\n")
+    stamp = ended_at[:19].replace(':', '').replace('-', '')
+    path = folder / f'layers-{stamp}-{run}.json'
+    unfinished = path.with_suffix('.part')
+    unfinished.write_text(
+        json.dumps(
+            {
+                'version': FILE_VERSION,
+                'run': run,
+                'ended_at': ended_at,
+                'tier': tier,
+                'pool': record.plain(pool),
+                'method': record.plain(method),
+                'layers': [
+                    {
+                        **record.plain(each),
+                        'percent_of_theory': each.percent_of_theory,
+                    }
+                    for each in judged
+                ],
+                'guests_result': guests_result,
+            },
+            indent=1,
+        )
+        + '\n'
+    )
     return unfinished.replace(path)

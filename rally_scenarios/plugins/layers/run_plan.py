@@ -23,19 +23,29 @@ from rally_scenarios.bench.layers import model as layers
 from rally_scenarios.plugins.fleet import run_plan as planning
 from rally_scenarios.plugins.layers import process as host_process
 
-HOST_VARIABLE = "CINDER_TIERS_LAYERS_HOST"
-DEFAULT_HOST = "~/.rally/cinder-tiers/layers-host.yaml"
-_PROGRAMS = {"raw": ("fio", "wipefs"), "osd": ("ceph",),
-             "rados": ("ceph", "rados", "rbd"),
-             "librbd": ("ceph", "rados", "rbd", "fio"), "guest": ()}
+HOST_VARIABLE = 'CINDER_TIERS_LAYERS_HOST'
+DEFAULT_HOST = '~/.rally/cinder-tiers/layers-host.yaml'
+_PROGRAMS = {
+    'raw': ('fio', 'wipefs'),
+    'osd': ('ceph',),
+    'rados': ('ceph', 'rados', 'rbd'),
+    'librbd': ('ceph', 'rados', 'rbd', 'fio'),
+    'guest': (),
+}
 # osd_bench_max_block_size of Ceph.
-_OSD_BENCH_BLOCK_BYTES = 64 * 1024 ** 2
+_OSD_BENCH_BLOCK_BYTES = 64 * 1024**2
 _COMMAND_SECONDS = 3
 _SETTLE_SECONDS = 5
-_METHOD = {"region_mib": 64, "ramp_seconds": 5, "runtime_seconds": 10}
-_FLEET_ARGUMENTS = ("flavor", "volume_size_gib", "start_volume_type",
-                    "result_folder", "listen_every_seconds",
-                    "tier_mib_per_second", "timeouts_seconds")
+_METHOD = {'region_mib': 64, 'ramp_seconds': 5, 'runtime_seconds': 10}
+_FLEET_ARGUMENTS = (
+    'flavor',
+    'volume_size_gib',
+    'start_volume_type',
+    'result_folder',
+    'listen_every_seconds',
+    'tier_mib_per_second',
+    'timeouts_seconds',
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +68,19 @@ class Plan:
     @property
     def below_guests(self) -> tuple[str, ...]:
         """Those of its layers that this host measures."""
-        return tuple(each for each in self.chosen if each != "guest")
+        return tuple(each for each in self.chosen if each != 'guest')
 
 
-def _problem(where: str, found: str, expected: str, remedy: str
-             ) -> errors.ProblemsFound:
-    return errors.ProblemsFound([errors.Problem(
-        where=where, found=found, expected=expected, remedy=remedy)])
+def _problem(
+    where: str, found: str, expected: str, remedy: str
+) -> errors.ProblemsFound:
+    return errors.ProblemsFound(
+        [
+            errors.Problem(
+                where=where, found=found, expected=expected, remedy=remedy
+            )
+        ]
+    )
 
 
 def _host(named: str | None, chosen: tuple[str, ...]) -> layers_host.Host:
@@ -76,39 +92,54 @@ def _host(named: str | None, chosen: tuple[str, ...]) -> layers_host.Host:
     asked = named or os.environ.get(HOST_VARIABLE)
     path = pathlib.Path(asked or DEFAULT_HOST).expanduser()
     try:
-        document = yaml.safe_load(path.read_text("utf-8"))
+        document = yaml.safe_load(path.read_text('utf-8'))
     except FileNotFoundError as error:
-        if not asked and "raw" not in chosen:
+        if not asked and 'raw' not in chosen:
             return layers_host.Host()
-        needs = ("a file that says which disk may be measured raw"
-                 if "raw" in chosen else "the host file that was named")
+        needs = (
+            'a file that says which disk may be measured raw'
+            if 'raw' in chosen
+            else 'the host file that was named'
+        )
         raise _problem(
-            f"host file {path}", "is not there", needs,
+            f'host file {path}',
+            'is not there',
+            needs,
             f"write it, name another in the argument 'host' or in"
-            f" {HOST_VARIABLE}, or leave the layers"
+            f' {HOST_VARIABLE}, or leave the layers'
             f" {', '.join(set(chosen) - {'guest'})} out of 'layers'"
-            if asked else
-            f"write it, name another in the argument 'host' or in"
-            f" {HOST_VARIABLE}, or leave raw out of 'layers'") from error
+            if asked
+            else f"write it, name another in the argument 'host' or in"
+            f" {HOST_VARIABLE}, or leave raw out of 'layers'",
+        ) from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise _problem(f"host file {path}", f"cannot read it: {error}",
-                       "YAML", "correct it, or name another in the argument"
-                       " 'host'") from error
+        raise _problem(
+            f'host file {path}',
+            f'cannot read it: {error}',
+            'YAML',
+            "correct it, or name another in the argument 'host'",
+        ) from error
     return layers_host.host(document, str(path))
 
 
 def _wrong_numbers(plan: Plan, guests: int) -> Iterator[str]:
     for pattern in plan.patterns:
-        for layer, count, name in (("rados", plan.processes, "processes"),
-                                   ("guest", guests, "guests")):
+        for layer, count, name in (
+            ('rados', plan.processes, 'processes'),
+            ('guest', guests, 'guests'),
+        ):
             if layer in plan.chosen and pattern.iodepth % count:
-                yield (f"pattern {pattern.name!r}: iodepth"
-                       f" {pattern.iodepth} cannot be shared by {count}"
-                       f" {name}, expected a multiple")
-        if "osd" in plan.chosen and pattern.bs_bytes > _OSD_BENCH_BLOCK_BYTES:
-            yield (f"pattern {pattern.name!r}: bs {pattern.bs}: OSD bench"
-                   f" takes 64m at most; lower it, or leave osd out of"
-                   f" 'layers'")
+                yield (
+                    f'pattern {pattern.name!r}: iodepth'
+                    f' {pattern.iodepth} cannot be shared by {count}'
+                    f' {name}, expected a multiple'
+                )
+        if 'osd' in plan.chosen and pattern.bs_bytes > _OSD_BENCH_BLOCK_BYTES:
+            yield (
+                f'pattern {pattern.name!r}: bs {pattern.bs}: OSD bench'
+                f' takes 64m at most; lower it, or leave osd out of'
+                f" 'layers'"
+            )
         fio_profile.measure_argv(pattern, plan.method)
 
 
@@ -122,43 +153,64 @@ def planned(arguments: Mapping[str, object]) -> Plan:
     :raises ValueError: the values do not fit each other
     :raises TypeError: a pattern has an unknown field
     """
-    asked = arguments.get("layers") or layers.LAYERS
+    asked = arguments.get('layers') or layers.LAYERS
     chosen = tuple(each for each in layers.LAYERS if each in asked)
     plan = Plan(
-        chosen=chosen, patterns=layers.patterns(arguments["patterns"]),
-        method=fio_profile.Profile(**{
-            name: arguments[name] if arguments.get(name) is not None
-            else default for name, default in _METHOD.items()}),
-        host=_host(arguments.get("host"), chosen)
-        if chosen != ("guest",) else layers_host.Host(),
-        processes=arguments.get("processes") or 1)
-    wrong = list(_wrong_numbers(plan, arguments.get("guests") or 1))
-    if "guest" in chosen:
-        wrong += [f"layer guest: no {name} is given; give the argument"
-                  f" {name!r}, or leave guest out of 'layers'"
-                  for name in ("image", "flavor") if not arguments.get(name)]
+        chosen=chosen,
+        patterns=layers.patterns(arguments['patterns']),
+        method=fio_profile.Profile(
+            **{
+                name: arguments[name]
+                if arguments.get(name) is not None
+                else default
+                for name, default in _METHOD.items()
+            }
+        ),
+        host=_host(arguments.get('host'), chosen)
+        if chosen != ('guest',)
+        else layers_host.Host(),
+        processes=arguments.get('processes') or 1,
+    )
+    wrong = list(_wrong_numbers(plan, arguments.get('guests') or 1))
+    if 'guest' in chosen:
+        wrong += [
+            f'layer guest: no {name} is given; give the argument'
+            f" {name!r}, or leave guest out of 'layers'"
+            for name in ('image', 'flavor')
+            if not arguments.get(name)
+        ]
     if wrong:
-        raise ValueError("; ".join(wrong))
+        raise ValueError('; '.join(wrong))
     return plan
 
 
-def of_fleet(plan: Plan, arguments: Mapping[str, object]
-             ) -> dict[str, object]:
+def of_fleet(plan: Plan, arguments: Mapping[str, object]) -> dict[str, object]:
     """Arguments for a fleet that runs the same patterns.
 
     What is in flight is shared by the guests.
     """
-    guests = arguments.get("guests") or 1
+    guests = arguments.get('guests') or 1
     return {
-        "fleets": [{"tier": arguments["tier"], "image": arguments["image"]}],
-        "patterns": [
-            {"name": each.name, "rw": each.rw, "bs": each.bs,
-             "iodepth": each.iodepth // guests} for each in plan.patterns],
-        "guests_per_tier": guests, "region_mib": plan.method.region_mib,
-        "ramp_seconds": plan.method.ramp_seconds,
-        "runtime_seconds": plan.method.runtime_seconds,
-        **{name: arguments[name] for name in _FLEET_ARGUMENTS
-           if arguments.get(name) is not None}}
+        'fleets': [{'tier': arguments['tier'], 'image': arguments['image']}],
+        'patterns': [
+            {
+                'name': each.name,
+                'rw': each.rw,
+                'bs': each.bs,
+                'iodepth': each.iodepth // guests,
+            }
+            for each in plan.patterns
+        ],
+        'guests_per_tier': guests,
+        'region_mib': plan.method.region_mib,
+        'ramp_seconds': plan.method.ramp_seconds,
+        'runtime_seconds': plan.method.runtime_seconds,
+        **{
+            name: arguments[name]
+            for name in _FLEET_ARGUMENTS
+            if arguments.get(name) is not None
+        },
+    }
 
 
 def expected_seconds(plan: Plan, arguments: Mapping[str, object]) -> int:
@@ -169,23 +221,26 @@ def expected_seconds(plan: Plan, arguments: Mapping[str, object]) -> int:
 
     :param arguments: of the scenario
     """
-    method, settle = plan.method, arguments.get("settle_seconds")
+    method, settle = plan.method, arguments.get('settle_seconds')
     run = method.ramp_seconds + method.runtime_seconds
-    fill = method.region_mib // (arguments.get("tier_mib_per_second")
-                                 or schedule.TIER_MIB_PER_SECOND)
+    fill = method.region_mib // (
+        arguments.get('tier_mib_per_second') or schedule.TIER_MIB_PER_SECOND
+    )
     reads = sum(each.rw not in layers.WRITES for each in plan.patterns)
     runs = len(plan.patterns) * len(plan.below_guests)
-    seconds = runs * (run + _COMMAND_SECONDS + round(
-        _SETTLE_SECONDS if settle is None else settle))
-    if "osd" in plan.chosen:  # no reads, but objects to be filled before
+    seconds = runs * (
+        run
+        + _COMMAND_SECONDS
+        + round(_SETTLE_SECONDS if settle is None else settle)
+    )
+    if 'osd' in plan.chosen:  # no reads, but objects to be filled before
         seconds += (len(plan.patterns) - reads) * fill - reads * run
-    if "rados" in plan.chosen:  # reads need what writes leave
+    if 'rados' in plan.chosen:  # reads need what writes leave
         seconds += reads * run
-    if "librbd" in plan.chosen:
+    if 'librbd' in plan.chosen:
         seconds += fill
-    if "guest" in plan.chosen:
-        seconds += planning.planned(
-            of_fleet(plan, arguments)).expected.seconds
+    if 'guest' in plan.chosen:
+        seconds += planning.planned(of_fleet(plan, arguments)).expected.seconds
     return max(0, seconds)
 
 
@@ -196,18 +251,19 @@ def check_host(plan: Plan) -> None:
     """
     programs = [name for layer in plan.chosen for name in _PROGRAMS[layer]]
     wrong = host_process.missing(programs)
-    if "librbd" in plan.chosen and not host_process.missing(["fio"]):
+    if 'librbd' in plan.chosen and not host_process.missing(['fio']):
         wrong += host_process.without_rbd_engine()
     if plan.below_guests and not pathlib.Path(plan.host.ceph.conf).exists():
         wrong.append(
-            f"layers {', '.join(plan.below_guests)}: {plan.host.ceph.conf} is"
+            f'layers {", ".join(plan.below_guests)}: {plan.host.ceph.conf} is'
             f" not there: name Ceph's configuration in the host file, or"
-            f" leave them out of 'layers'")
+            f" leave them out of 'layers'"
+        )
     if wrong:
-        raise ValueError("; ".join(wrong))
+        raise ValueError('; '.join(wrong))
 
 
-@validation.configure(name="cinder_tiers_layers")
+@validation.configure(name='cinder_tiers_layers')
 class LayersValidator(validation.Validator):
     """Refuses a task whose layers cannot be measured from this host."""
 
@@ -219,13 +275,19 @@ class LayersValidator(validation.Validator):
         :param plugin_cls: not used
         :param plugin_cfg: not used
         """
-        arguments = (config or {}).get("args") or {}
+        arguments = (config or {}).get('args') or {}
         try:
             plan = planned(arguments)
-            if "guest" in plan.chosen:
-                planning.check_orders(planning.planned(
-                    of_fleet(plan, arguments)))
+            if 'guest' in plan.chosen:
+                planning.check_orders(
+                    planning.planned(of_fleet(plan, arguments))
+                )
             check_host(plan)
-        except (errors.ProblemsFound, ValueError, TypeError, KeyError,
-                AttributeError) as error:
+        except (
+            errors.ProblemsFound,
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+        ) as error:
             self.fail(str(error))

@@ -15,8 +15,8 @@ import pathlib
 from rally_scenarios.bench.result import result as result_file
 from rally_scenarios.plugins import servers as cloud_guests
 
-TITLE = "CinderTiers: the result file"
-COLUMNS = ("run", "file on the host of Rally", "SHA-256")
+TITLE = 'CinderTiers: the result file'
+COLUMNS = ('run', 'file on the host of Rally', 'SHA-256')
 
 
 def output(path: pathlib.Path, run: str) -> dict:
@@ -26,11 +26,16 @@ def output(path: pathlib.Path, run: str) -> dict:
     :param run: nonce of the run
     :raises OSError: it cannot be read
     """
-    return {"title": TITLE, "chart_plugin": "Table",
-            "description": "All figures, not rounded, with intervals and"
-                           " histograms",
-            "data": {"cols": list(COLUMNS),
-                     "rows": [[run, str(path), _checksum(path.read_bytes())]]}}
+    return {
+        'title': TITLE,
+        'chart_plugin': 'Table',
+        'description': 'All figures, not rounded, with intervals and'
+        ' histograms',
+        'data': {
+            'cols': list(COLUMNS),
+            'rows': [[run, str(path), _checksum(path.read_bytes())]],
+        },
+    }
 
 
 def _checksum(content: bytes) -> str:
@@ -42,8 +47,15 @@ def named_file(outputs: Iterable[Mapping]) -> str | None:
 
     :param outputs: complete outputs of the iteration
     """
-    return next((row[1] for each in outputs if each["title"] == TITLE
-                 for row in each["data"]["rows"]), None)
+    return next(
+        (
+            row[1]
+            for each in outputs
+            if each['title'] == TITLE
+            for row in each['data']['rows']
+        ),
+        None,
+    )
 
 
 def result(outputs: Iterable[Mapping]) -> result_file.RunResult:
@@ -53,22 +65,30 @@ def result(outputs: Iterable[Mapping]) -> result_file.RunResult:
     :raises cloud_guests.FleetError: none is named, or the file is gone, is
         another one, or cannot be understood
     """
-    rows = [row for each in outputs if each["title"] == TITLE
-            for row in each["data"]["rows"]]
+    rows = [
+        row
+        for each in outputs
+        if each['title'] == TITLE
+        for row in each['data']['rows']
+    ]
     if len(rows) != 1:
         raise cloud_guests.FleetError(
-            f"its output names {len(rows)} result files, expected one")
+            f'its output names {len(rows)} result files, expected one'
+        )
     _run, path, checksum = rows[0]
     try:
         content = pathlib.Path(path).read_bytes()
         if _checksum(content) != checksum:
             raise cloud_guests.FleetError(
-                f"result file {path} is not the one that the run wrote: its"
-                f" SHA-256 is {_checksum(content)}, expected {checksum}")
+                f'result file {path} is not the one that the run wrote: its'
+                f' SHA-256 is {_checksum(content)}, expected {checksum}'
+            )
         return result_file.read(content)
     except OSError as error:
         raise cloud_guests.FleetError(
-            f"cannot read the result file {path}: {error}") from error
+            f'cannot read the result file {path}: {error}'
+        ) from error
     except result_file.ResultFileError as error:
         raise cloud_guests.FleetError(
-            f"result file {path}: {error}") from error
+            f'result file {path}: {error}'
+        ) from error

@@ -15,39 +15,42 @@ import tempfile
 from rally_scenarios.bench.result import result as result_file
 from rally_scenarios.plugins import servers as cloud_guests
 
-DEFAULT_FOLDER = "~/.rally/cinder-tiers"
+DEFAULT_FOLDER = '~/.rally/cinder-tiers'
 _NO_CEPH = "the task names no cluster in its argument 'ceph'"
-_NO_ADMIN = "the environment of Rally has no administrator"
+_NO_ADMIN = 'the environment of Rally has no administrator'
 _NOT_ASKED = {
-    "ceph": _NO_CEPH,
-    "cache_mode": "it is an option of the compute host; what it makes guests"
-                  " believe is write_cache",
-    "clone_or_flat": _NO_CEPH,
-    "ceph_options": _NO_CEPH,
-    "qos": _NO_ADMIN,
-    "cinder": _NO_ADMIN,
-    "nova": _NO_ADMIN,
-    "compute": _NO_ADMIN,
+    'ceph': _NO_CEPH,
+    'cache_mode': 'it is an option of the compute host; what it makes guests'
+    ' believe is write_cache',
+    'clone_or_flat': _NO_CEPH,
+    'ceph_options': _NO_CEPH,
+    'qos': _NO_ADMIN,
+    'cinder': _NO_ADMIN,
+    'nova': _NO_ADMIN,
+    'compute': _NO_ADMIN,
 }
 
 
 def _version(distribution: str) -> result_file.Fact:
     try:
-        return result_file.Fact(
-            value=importlib.metadata.version(distribution))
+        return result_file.Fact(value=importlib.metadata.version(distribution))
     except importlib.metadata.PackageNotFoundError:
         return result_file.Fact(
-            value=None, reason=f"{distribution} is not installed as a package")
+            value=None, reason=f'{distribution} is not installed as a package'
+        )
 
 
 def environment() -> dict[str, result_file.Fact]:
     """What is known of the environment without asking guests or services."""
     return {
-        **{name: result_file.Fact(value=None, reason=reason)
-           for name, reason in _NOT_ASKED.items()},
-        "cinder_tiers": _version("cinder-tiers"),
-        "rally": _version("rally"),
-        "rally_openstack": _version("rally-openstack")}
+        **{
+            name: result_file.Fact(value=None, reason=reason)
+            for name, reason in _NOT_ASKED.items()
+        },
+        'cinder_tiers': _version('cinder-tiers'),
+        'rally': _version('rally'),
+        'rally_openstack': _version('rally-openstack'),
+    }
 
 
 def volume_types_fact(names: Iterable[str | None]) -> result_file.Fact:
@@ -55,16 +58,17 @@ def volume_types_fact(names: Iterable[str | None]) -> result_file.Fact:
 
     :param names: of each volume; None where Cinder names no type
     """
-    found = sorted({name or "none" for name in names})
-    if found == ["none"]:
-        return result_file.Fact(value=None,
-                                reason="Cinder names no type of the volumes")
-    return result_file.Fact(value=", ".join(found))
+    found = sorted({name or 'none' for name in names})
+    if found == ['none']:
+        return result_file.Fact(
+            value=None, reason='Cinder names no type of the volumes'
+        )
+    return result_file.Fact(value=', '.join(found))
 
 
 def now() -> str:
     """The time of Rally's host, ISO 8601, UTC, to the second."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec='seconds')
 
 
 def prepare(folder: str) -> pathlib.Path:
@@ -80,23 +84,24 @@ def prepare(folder: str) -> pathlib.Path:
             return path
     except OSError as error:
         raise cloud_guests.FleetError(
-            f"result_folder {folder!r}: cannot write there: {error}; name a"
-            f" folder that who runs Rally may write to") from error
+            f'result_folder {folder!r}: cannot write there: {error}; name a'
+            f' folder that who runs Rally may write to'
+        ) from error
 
 
-def write(folder: pathlib.Path, result: result_file.RunResult
-          ) -> pathlib.Path:
+def write(folder: pathlib.Path, result: result_file.RunResult) -> pathlib.Path:
     """Write one file, whole or not at all.
 
     :param folder: as ``prepare`` gave it
     :returns: its path; its name has time and nonce of the run
     :raises cloud_guests.FleetError: it cannot be written
     """
-    stamp = result.ended_at[:19].replace(":", "").replace("-", "")
-    path = folder / f"{stamp}-{result.run}.json"
+    stamp = result.ended_at[:19].replace(':', '').replace('-', '')
+    path = folder / f'{stamp}-{result.run}.json'
     try:
         with tempfile.NamedTemporaryFile(
-                "w", dir=folder, encoding="ascii", delete=False) as file:
+            'w', dir=folder, encoding='ascii', delete=False
+        ) as file:
             file.write(result_file.write(result))
             file.flush()
             os.fsync(file.fileno())
@@ -104,5 +109,6 @@ def write(folder: pathlib.Path, result: result_file.RunResult
         pathlib.Path(file.name).replace(path)
     except OSError as error:
         raise cloud_guests.FleetError(
-            f"cannot write the result to {path}: {error}") from error
+            f'cannot write the result to {path}: {error}'
+        ) from error
     return path

@@ -42,18 +42,22 @@ class TransportArgs(typing_extensions.TypedDict, closed=True):
     floating_network: of the addresses that guests get, if they need one (ssh).
     """
 
-    kind: Literal["console", "ssh"]
+    kind: Literal['console', 'ssh']
     copies: typing_extensions.NotRequired[
-        Annotated[int, task_scenario.Field(ge=1)]]
+        Annotated[int, task_scenario.Field(ge=1)]
+    ]
     user: typing_extensions.NotRequired[str]
     port: typing_extensions.NotRequired[
-        Annotated[int, task_scenario.Field(ge=1, le=65535)]]
+        Annotated[int, task_scenario.Field(ge=1, le=65535)]
+    ]
     network: typing_extensions.NotRequired[str]
     floating_network: typing_extensions.NotRequired[str]
 
 
-_KEYS_OF = {"console": {"copies"},
-            "ssh": {"user", "port", "network", "floating_network"}}
+_KEYS_OF = {
+    'console': {'copies'},
+    'ssh': {'user', 'port', 'network', 'floating_network'},
+}
 
 
 def check(given: Mapping[str, Any] | None) -> None:
@@ -64,21 +68,30 @@ def check(given: Mapping[str, Any] | None) -> None:
     """
     if given is None:
         return
-    foreign = sorted(set(given) - {"kind"} - _KEYS_OF[given["kind"]])
+    foreign = sorted(set(given) - {'kind'} - _KEYS_OF[given['kind']])
     if foreign:
         raise ValueError(
-            f"transport {given['kind']!r} with {', '.join(foreign)}: expected"
-            f" at most {', '.join(sorted(_KEYS_OF[given['kind']]))}")
-    if given["kind"] == "ssh" and not given.get("user"):
-        raise ValueError("transport 'ssh' without 'user': name whom the"
-                         " image lets in with a key pair, such as debian")
+            f'transport {given["kind"]!r} with {", ".join(foreign)}: expected'
+            f' at most {", ".join(sorted(_KEYS_OF[given["kind"]]))}'
+        )
+    if given['kind'] == 'ssh' and not given.get('user'):
+        raise ValueError(
+            "transport 'ssh' without 'user': name whom the"
+            ' image lets in with a key pair, such as debian'
+        )
 
 
 class GuestAccess:
     """The way to the guests of one run."""
 
-    def __init__(self, given: Mapping[str, Any] | None, *,
-                 context: Mapping[str, Any], nova: Any, neutron: Any) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, Any] | None,
+        *,
+        context: Mapping[str, Any],
+        nova: Any,
+        neutron: Any,
+    ) -> None:
         """Find what Rally's contexts made.
 
         :param given: the argument transport; None: the console
@@ -90,7 +103,7 @@ class GuestAccess:
         :raises ValueError: see ``check``
         """
         check(given)
-        self._given = given or {"kind": "console"}
+        self._given = given or {'kind': 'console'}
         self._nova = nova
         self._neutron = neutron
         self._addresses: list[str] = []
@@ -100,37 +113,41 @@ class GuestAccess:
 
     @property
     def _by_ssh(self) -> bool:
-        return self._given["kind"] == "ssh"
+        return self._given['kind'] == 'ssh'
 
     def _use_contexts(self, context: Mapping[str, Any]) -> None:
-        user = context.get("user", {})
-        networks = context.get("tenant", {}).get("networks", [])
-        wanted = self._given.get("network")
-        usable = [network for network in networks
-                  if wanted in (None, network["name"], network["id"])]
+        user = context.get('user', {})
+        networks = context.get('tenant', {}).get('networks', [])
+        wanted = self._given.get('network')
+        usable = [
+            network
+            for network in networks
+            if wanted in (None, network['name'], network['id'])
+        ]
         missing = []
-        if "keypair" not in user:
-            missing.append("no key pair: add the context keypair")
+        if 'keypair' not in user:
+            missing.append('no key pair: add the context keypair')
         if not usable:
-            names = ", ".join(network["name"] for network in networks)
+            names = ', '.join(network['name'] for network in networks)
             missing.append(
                 f"no network {wanted or ''}: expected one of the project's,"
-                f" which are: {names or 'none'}; add the context network, or"
-                f" existing_network")
+                f' which are: {names or "none"}; add the context network, or'
+                f' existing_network'
+            )
         if missing:
             raise cloud_guests.FleetError(
-                f"transport 'ssh': {'; '.join(missing)}")
-        self._key = ssh_transport.private_key(user["keypair"]["private"])
-        self._network = usable[0]["name"]
+                f"transport 'ssh': {'; '.join(missing)}"
+            )
+        self._key = ssh_transport.private_key(user['keypair']['private'])
+        self._network = usable[0]['name']
         self.server_options = {
-            "nics": [{"net-id": usable[0]["id"]}],
-            "key_name": user["keypair"]["name"]}
-        if user.get("secgroup"):
-            self.server_options["security_groups"] = [
-                user["secgroup"]["name"]]
+            'nics': [{'net-id': usable[0]['id']}],
+            'key_name': user['keypair']['name'],
+        }
+        if user.get('secgroup'):
+            self.server_options['security_groups'] = [user['secgroup']['name']]
 
-    def delivery(self, *, guests: int, pause_seconds: float
-                 ) -> dict[str, Any]:
+    def delivery(self, *, guests: int, pause_seconds: float) -> dict[str, Any]:
         """What the orders are to say of it, see ``orders.FleetOrders``.
 
         :param guests: how many are read in turn
@@ -139,14 +156,18 @@ class GuestAccess:
         if self._by_ssh:
             # It can be asked again; and a console that only has events holds
             # those of a whole matrix.
-            return {"copies": 1, "results_on_console": False}
+            return {'copies': 1, 'results_on_console': False}
         return {
-            "copies": self._given.get("copies", _CONSOLE_COPIES),
-            "copy_pause_seconds": max(_LEAST_COPY_PAUSE_SECONDS, math.ceil(
-                2 * (pause_seconds + guests * _SECONDS_PER_CONSOLE)))}
+            'copies': self._given.get('copies', _CONSOLE_COPIES),
+            'copy_pause_seconds': max(
+                _LEAST_COPY_PAUSE_SECONDS,
+                math.ceil(2 * (pause_seconds + guests * _SECONDS_PER_CONSOLE)),
+            ),
+        }
 
-    def transport(self, guests: Sequence[cloud_guests.Guest]
-                  ) -> transports.Transport:
+    def transport(
+        self, guests: Sequence[cloud_guests.Guest]
+    ) -> transports.Transport:
         """The way to guests whose servers are active.
 
         :raises cloud_guests.FleetError: a server has no address
@@ -155,38 +176,52 @@ class GuestAccess:
         if not self._by_ssh:
             return console
         return ssh_transport.SshTransport(
-            key=self._key, console=console, logins={
+            key=self._key,
+            console=console,
+            logins={
                 guest.name: ssh_transport.Login(
-                    host=self._address(guest), user=self._given["user"],
-                    port=self._given.get("port", 22))
-                for guest in guests})
+                    host=self._address(guest),
+                    user=self._given['user'],
+                    port=self._given.get('port', 22),
+                )
+                for guest in guests
+            },
+        )
 
     def _address(self, guest: cloud_guests.Guest) -> str:
-        floating_network = self._given.get("floating_network")
+        floating_network = self._given.get('floating_network')
         if floating_network:
             return self._floating_address(guest, floating_network)
         found = self._nova.servers.get(guest.server_id).addresses.get(
-            self._network, [])
+            self._network, []
+        )
         # IPv4 first, as Rally's own scenarios do.
-        for address in sorted(found, key=lambda each: each["version"]):
-            return address["addr"]
+        for address in sorted(found, key=lambda each: each['version']):
+            return address['addr']
         raise cloud_guests.FleetError(
-            f"server {guest.server_id} has no address in the network"
-            f" {self._network}")
+            f'server {guest.server_id} has no address in the network'
+            f' {self._network}'
+        )
 
-    def _floating_address(self, guest: cloud_guests.Guest,
-                          floating_network: str) -> str:
+    def _floating_address(
+        self, guest: cloud_guests.Guest, floating_network: str
+    ) -> str:
         ports = self._neutron.list_ports(device_id=guest.server_id)
         if not ports:
             raise cloud_guests.FleetError(
-                f"server {guest.server_id} has no port to bind a floating"
-                f" address to")
+                f'server {guest.server_id} has no port to bind a floating'
+                f' address to'
+            )
         made = self._neutron.create_floatingip(
-            floating_network=floating_network, port_id=ports[0]["id"])
-        self._addresses.append(made["id"])
-        LOG.info("Guest %s has the floating address %s", guest.name,
-                 made["floating_ip_address"])
-        return made["floating_ip_address"]
+            floating_network=floating_network, port_id=ports[0]['id']
+        )
+        self._addresses.append(made['id'])
+        LOG.info(
+            'Guest %s has the floating address %s',
+            guest.name,
+            made['floating_ip_address'],
+        )
+        return made['floating_ip_address']
 
     def delete(self) -> None:
         """Give floating addresses back; what cannot be is logged."""
@@ -194,5 +229,6 @@ class GuestAccess:
             try:
                 self._neutron.delete_floatingip(address)
             except neutron_exceptions.NeutronClientException as error:
-                LOG.warning("The floating address %s is left: %s", address,
-                            error)
+                LOG.warning(
+                    'The floating address %s is left: %s', address, error
+                )

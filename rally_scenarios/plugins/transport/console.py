@@ -36,8 +36,9 @@ class Transport(Protocol):
             succeed
         """
 
-    def ask_again(self, guest: cloud_guests.Guest, missing: frames.Missing
-                  ) -> str:
+    def ask_again(
+        self, guest: cloud_guests.Guest, missing: frames.Missing
+    ) -> str:
         """What the guest kept of some of its words; may be empty.
 
         :raises TransportError: it could not be asked
@@ -76,17 +77,21 @@ class ConsoleTransport:
         """
         try:
             text = self._nova.servers.get_console_output(guest.server_id)
-        except (nova_exceptions.ClientException,
-                keystone_exceptions.ClientException) as error:
-            raise TransportError(f"console of server {guest.server_id}:"
-                                 f" {error}") from error
+        except (
+            nova_exceptions.ClientException,
+            keystone_exceptions.ClientException,
+        ) as error:
+            raise TransportError(
+                f'console of server {guest.server_id}: {error}'
+            ) from error
         self._last[guest.name] = text
         return text
 
-    def ask_again(self, guest: cloud_guests.Guest, missing: frames.Missing
-                  ) -> str:
+    def ask_again(
+        self, guest: cloud_guests.Guest, missing: frames.Missing
+    ) -> str:
         """Nothing: a console cannot be asked."""
-        return ""
+        return ''
 
     def evidence(self, guest: cloud_guests.Guest) -> str:
         """The console as it was last read, now if it never was."""
@@ -95,7 +100,7 @@ class ConsoleTransport:
         try:
             return self.read(guest)
         except TransportError as error:
-            return f"({error})"
+            return f'({error})'
 
     def close(self) -> None:
         """Nothing is held."""

@@ -31,11 +31,16 @@ _LOOK_EVERY = 6
 class Listener:
     """Ears for all guests of a run."""
 
-    def __init__(self, *, nova: Any, run: str,
-                 guests: Sequence[cloud_guests.Guest],
-                 pause_seconds: float,
-                 transport: transports.Transport | None = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        nova: Any,
+        run: str,
+        guests: Sequence[cloud_guests.Guest],
+        pause_seconds: float,
+        transport: transports.Transport | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Begin with nothing heard.
 
         :param nova: novaclient
@@ -50,12 +55,15 @@ class Listener:
         self._transport = transport or transports.ConsoleTransport(nova)
         self._pause_seconds = pause_seconds
         self._guests = tuple(guests)
-        self._heard = {guest.name: frames.GuestConsole(
-            run=run, guest=guest.name) for guest in guests}
+        self._heard = {
+            guest.name: frames.GuestConsole(run=run, guest=guest.name)
+            for guest in guests
+        }
         self._told: dict[str, int] = {}
         self._read_began_ms: dict[str, int] = {}
-        self._hearings: dict[str, dict[
-            common_clock.Key, common_clock.Hearing]] = {}
+        self._hearings: dict[
+            str, dict[common_clock.Key, common_clock.Hearing]
+        ] = {}
         self._problems: dict[str, str] = {}
         self._dead: set[str] = set()
 
@@ -64,8 +72,9 @@ class Listener:
         return self._heard[guest.name]
 
     @property
-    def hearings(self) -> dict[str, dict[common_clock.Key,
-                                         common_clock.Hearing]]:
+    def hearings(
+        self,
+    ) -> dict[str, dict[common_clock.Key, common_clock.Hearing]]:
         """{guest: {event of a slot: when it was heard}}."""
         return self._hearings
 
@@ -82,15 +91,24 @@ class Listener:
 
         :returns: whether one does; False also if all ended or died before
         """
+
         def leads():
-            return any(heard.event("LEADING")
-                       for heard in self._heard.values())
+            return any(
+                heard.event('LEADING') for heard in self._heard.values()
+            )
 
         def waited_for():
-            return [] if leads() else [
-                guest for guest in self._guests
-                if guest.name not in self._dead
-                and not verdict.has_ended(self.heard(guest))][:1]
+            return (
+                []
+                if leads()
+                else [
+                    guest
+                    for guest in self._guests
+                    if guest.name not in self._dead
+                    and not verdict.has_ended(self.heard(guest))
+                ][:1]
+            )
+
         self._listen(waited_for, timeout_seconds)
         if not leads():
             self._hear_the_rest()
@@ -102,10 +120,14 @@ class Listener:
         :param timeout_seconds: after that, return whoever is missing
         """
         self._listen(
-            lambda: [guest for guest in self._guests
-                     if guest.name not in self._dead
-                     and not self._is_heard_out(guest)],
-            timeout_seconds)
+            lambda: [
+                guest
+                for guest in self._guests
+                if guest.name not in self._dead
+                and not self._is_heard_out(guest)
+            ],
+            timeout_seconds,
+        )
         self._hear_the_rest()
 
     def _hear_the_rest(self) -> None:
@@ -115,23 +137,29 @@ class Listener:
         have their last words.
         """
         for guest in self._guests:
-            if (self.heard(guest).missing
-                    or not verdict.has_ended(self.heard(guest))):
+            if self.heard(guest).missing or not verdict.has_ended(
+                self.heard(guest)
+            ):
                 self._ask_again(guest)
                 self._take_in(guest, self.evidence(guest))
 
     def _is_heard_out(self, guest: cloud_guests.Guest) -> bool:
         return verdict.is_heard_out(self.heard(guest))
 
-    def _listen(self, waited_for: Callable[[], list[cloud_guests.Guest]],
-                timeout_seconds: float) -> None:
+    def _listen(
+        self,
+        waited_for: Callable[[], list[cloud_guests.Guest]],
+        timeout_seconds: float,
+    ) -> None:
         deadline = time.monotonic() + timeout_seconds
         readings = 0
         while waited_for():
             if time.monotonic() > deadline:
-                LOG.warning("Waited %d s, still nothing from %s",
-                            timeout_seconds,
-                            ", ".join(guest.name for guest in waited_for()))
+                LOG.warning(
+                    'Waited %d s, still nothing from %s',
+                    timeout_seconds,
+                    ', '.join(guest.name for guest in waited_for()),
+                )
                 return
             readings += 1
             for guest in self._guests:
@@ -158,8 +186,11 @@ class Listener:
         """Ask for what is missing as long as answers bring some of it."""
         missing = self.heard(guest).missing
         while missing and self._transport.can_ask_again:
-            LOG.info("Asking %s again for %d events and lines", guest.name,
-                     missing.count)
+            LOG.info(
+                'Asking %s again for %d events and lines',
+                guest.name,
+                missing.count,
+            )
             try:
                 text = self._transport.ask_again(guest, missing)
             except transports.TransportError as error:
@@ -173,13 +204,14 @@ class Listener:
     def _say(self, guest: cloud_guests.Guest, problem: str) -> None:
         """Once, and not at every reading."""
         # Each request has an id of its own.
-        told = problem.partition(" (Request-ID: ")[0]
+        told = problem.partition(' (Request-ID: ')[0]
         if self._problems.get(guest.name) != told:
-            LOG.info("Could not read %s: %s", guest.name, problem)
+            LOG.info('Could not read %s: %s', guest.name, problem)
         self._problems[guest.name] = told
 
-    def _take_in(self, guest: cloud_guests.Guest, text: str,
-                 began_ms: int | None = None) -> None:
+    def _take_in(
+        self, guest: cloud_guests.Guest, text: str, began_ms: int | None = None
+    ) -> None:
         """Add to what is known.
 
         :param began_ms: when reading it began, unless it was asked for again
@@ -187,24 +219,32 @@ class Listener:
         heard = self.heard(guest)
         heard.feed(text)
         self._note_times(guest.name, began_ms)
-        for event in heard.events[self._told.get(guest.name, 0):]:
-            LOG.info("%s (%s): %s %s %s", guest.name, guest.tier, event.name,
-                     " ".join(f"{k}={v}" for k, v in event.fields.items()),
-                     event.text)
+        for event in heard.events[self._told.get(guest.name, 0) :]:
+            LOG.info(
+                '%s (%s): %s %s %s',
+                guest.name,
+                guest.tier,
+                event.name,
+                ' '.join(f'{k}={v}' for k, v in event.fields.items()),
+                event.text,
+            )
         self._told[guest.name] = len(heard.events)
 
     def _note_times(self, guest: str, began_ms: int | None) -> None:
         """Note of what is new that it came since the reading before."""
         heard, known = self._heard[guest], self._hearings.setdefault(guest, {})
         by_ms = int(self._clock() * 1000)
-        after_ms = (None if began_ms is None
-                    else self._read_began_ms.get(guest))
+        after_ms = None if began_ms is None else self._read_began_ms.get(guest)
         for event in heard.events:
-            key = event.name, event.integer("slot")
+            key = event.name, event.integer('slot')
             if key[1] is not None and key not in known:
                 known[key] = common_clock.Hearing(
-                    after_ms=after_ms, by_ms=by_ms, said_ms=event.integer(
-                        "end" if event.name == "END" else "at"))
+                    after_ms=after_ms,
+                    by_ms=by_ms,
+                    said_ms=event.integer(
+                        'end' if event.name == 'END' else 'at'
+                    ),
+                )
         # What comes after a guest is done was said before, and missed.
         if verdict.has_ended(heard):
             self._read_began_ms.pop(guest, None)
@@ -214,11 +254,17 @@ class Listener:
     def _look(self, guest: cloud_guests.Guest) -> None:
         try:
             status = self._nova.servers.get(guest.server_id).status
-        except (nova_exceptions.ClientException,
-                keystone_exceptions.ClientException) as error:
-            self._say(guest, f"server {guest.server_id}: {error}")
+        except (
+            nova_exceptions.ClientException,
+            keystone_exceptions.ClientException,
+        ) as error:
+            self._say(guest, f'server {guest.server_id}: {error}')
             return
-        if status != "ACTIVE" and guest.name not in self._dead:
-            LOG.warning("Server %s of guest %s is %s", guest.server_id,
-                        guest.name, status)
+        if status != 'ACTIVE' and guest.name not in self._dead:
+            LOG.warning(
+                'Server %s of guest %s is %s',
+                guest.server_id,
+                guest.name,
+                status,
+            )
             self._dead.add(guest.name)

@@ -25,7 +25,7 @@ from rally_scenarios.plugins import servers as cloud_guests
 from rally_scenarios.plugins.transport import console as transport
 
 _MAX_READING_BYTES = 256 * 1024
-_MAX_ANSWER_BYTES = 4 * 1024 ** 2
+_MAX_ANSWER_BYTES = 4 * 1024**2
 # Of a result that lacks more lines than this, all lines are asked for.
 _MAX_LINES_NAMED = 50
 _MAX_SLOTS_ASKED = 100
@@ -45,10 +45,10 @@ class Login:
     host: str
     user: str
     port: int = 22
-    folder: str = "/run/cinder-tiers"
+    folder: str = '/run/cinder-tiers'
 
     def __str__(self) -> str:
-        return f"{self.user}@{self.host}:{self.port}"
+        return f'{self.user}@{self.host}:{self.port}'
 
 
 def private_key(text: str) -> paramiko.PKey:
@@ -62,8 +62,8 @@ def private_key(text: str) -> paramiko.PKey:
         try:
             return key_type.from_private_key(io.StringIO(text))
         except (paramiko.SSHException, ValueError) as error:
-            reasons.append(f"{key_type.__name__}: {error}")
-    raise ValueError(f"no private key that can be read: {'; '.join(reasons)}")
+            reasons.append(f'{key_type.__name__}: {error}')
+    raise ValueError(f'no private key that can be read: {"; ".join(reasons)}')
 
 
 class _FirstKey(paramiko.MissingHostKeyPolicy):
@@ -76,17 +76,23 @@ class _FirstKey(paramiko.MissingHostKeyPolicy):
         """Called at every connection, since no keys are loaded."""
         if self._known is not None and self._known != key:
             raise paramiko.SSHException(
-                f"its host key is {key.fingerprint}, expected"
-                f" {self._known.fingerprint} as before: somebody else answers"
-                f" at this address")
+                f'its host key is {key.fingerprint}, expected'
+                f' {self._known.fingerprint} as before: somebody else answers'
+                f' at this address'
+            )
         self._known = key
 
 
 class _Connection:
     """To one guest; made when it is needed, and again when it broke."""
 
-    def __init__(self, login: Login, key: paramiko.PKey,
-                 timeout_seconds: float, retry_seconds: float) -> None:
+    def __init__(
+        self,
+        login: Login,
+        key: paramiko.PKey,
+        timeout_seconds: float,
+        retry_seconds: float,
+    ) -> None:
         self.login = login
         self._key = key
         self._timeout_seconds = timeout_seconds
@@ -94,7 +100,7 @@ class _Connection:
         self._policy = _FirstKey()
         self._client: paramiko.SSHClient | None = None
         self._not_before = 0.0
-        self.problem = ""
+        self.problem = ''
 
     def run(self, command: str, limit_bytes: int) -> str:
         """Standard output of a command.
@@ -112,6 +118,7 @@ class _Connection:
             connected = client.get_transport()
             if connected is not None:
                 connected.close()
+
         # Whatever hangs, from the first packet on, ends by this.
         watchdog = threading.Timer(self._timeout_seconds, hang_up)
         watchdog.daemon = True
@@ -121,29 +128,38 @@ class _Connection:
                 self._connect(client)
             if late.is_set():
                 raise paramiko.SSHException(
-                    f"no connection within {self._timeout_seconds} s")
+                    f'no connection within {self._timeout_seconds} s'
+                )
             output = self._output(client, command, limit_bytes)
         # paramiko's thread passes on whatever a guest's packets led it to.
         except Exception as error:
             raise self._failed(error, late.is_set()) from error
         finally:
             watchdog.cancel()
-        self.problem = ""
+        self.problem = ''
         return output
 
     def _connect(self, client: paramiko.SSHClient) -> None:
         client.set_missing_host_key_policy(self._policy)
         self._client = client
         client.connect(
-            self.login.host, port=self.login.port, username=self.login.user,
-            pkey=self._key, allow_agent=False, look_for_keys=False,
-            timeout=self._timeout_seconds, banner_timeout=None,
-            auth_timeout=self._timeout_seconds)
+            self.login.host,
+            port=self.login.port,
+            username=self.login.user,
+            pkey=self._key,
+            allow_agent=False,
+            look_for_keys=False,
+            timeout=self._timeout_seconds,
+            banner_timeout=None,
+            auth_timeout=self._timeout_seconds,
+        )
 
-    def _output(self, client: paramiko.SSHClient, command: str,
-                limit_bytes: int) -> str:
+    def _output(
+        self, client: paramiko.SSHClient, command: str, limit_bytes: int
+    ) -> str:
         with client.get_transport().open_session(
-                timeout=self._timeout_seconds) as channel:
+            timeout=self._timeout_seconds
+        ) as channel:
             channel.exec_command(command)
             channel.shutdown_write()
             output = bytearray()
@@ -151,24 +167,26 @@ class _Connection:
                 output += part
                 if len(output) > limit_bytes:
                     raise paramiko.SSHException(
-                        f"more than {limit_bytes} bytes of output")
+                        f'more than {limit_bytes} bytes of output'
+                    )
             status = channel.recv_exit_status()
             if status:
                 # -1: the connection broke.
-                words = channel.recv_stderr(500).decode("utf-8", "replace")
+                words = channel.recv_stderr(500).decode('utf-8', 'replace')
                 raise paramiko.SSHException(
-                    f"status {status} of the command that reads:"
-                    f" {words.strip() or 'no words'}")
-        return output.decode("utf-8", "replace")
+                    f'status {status} of the command that reads:'
+                    f' {words.strip() or "no words"}'
+                )
+        return output.decode('utf-8', 'replace')
 
-    def _failed(self, error: Exception, late: bool
-                ) -> transport.TransportError:
+    def _failed(
+        self, error: Exception, late: bool
+    ) -> transport.TransportError:
         self.close()
         self._not_before = time.monotonic() + self._retry_seconds
-        self.problem = (f"SSH to {self.login}: {type(error).__name__}:"
-                        f" {error}")
+        self.problem = f'SSH to {self.login}: {type(error).__name__}: {error}'
         if late:
-            self.problem += f"; not done within {self._timeout_seconds} s"
+            self.problem += f'; not done within {self._timeout_seconds} s'
         return transport.TransportError(self.problem)
 
     def close(self) -> None:
@@ -182,9 +200,15 @@ class SshTransport:
 
     can_ask_again = True
 
-    def __init__(self, *, logins: Mapping[str, Login], key: paramiko.PKey,
-                 console: transport.Transport, timeout_seconds: float = 15,
-                 retry_seconds: float = 10) -> None:
+    def __init__(
+        self,
+        *,
+        logins: Mapping[str, Login],
+        key: paramiko.PKey,
+        console: transport.Transport,
+        timeout_seconds: float = 15,
+        retry_seconds: float = 10,
+    ) -> None:
         """Connect to nobody yet.
 
         :param logins: {guest name: how it is reached}, of all guests
@@ -195,7 +219,8 @@ class SshTransport:
         """
         self._connections = {
             guest: _Connection(login, key, timeout_seconds, retry_seconds)
-            for guest, login in logins.items()}
+            for guest, login in logins.items()
+        }
         self._lines_read = dict.fromkeys(logins, 0)
         self._console = console
 
@@ -206,29 +231,32 @@ class SshTransport:
         """
         connection = self._connections[guest.name]
         known = self._lines_read[guest.name]
-        log = shlex.quote(f"{connection.login.folder}/log")
+        log = shlex.quote(f'{connection.login.folder}/log')
         # No file yet: its script has not begun.
         answer = connection.run(
-            f"[ -e {log} ] || exit 0; wc -l <{log} &&"
-            f" tail -n +{known + 1} {log} | head -c {_MAX_READING_BYTES}",
-            _MAX_READING_BYTES + 100)
-        number, _end, text = answer.partition("\n")
+            f'[ -e {log} ] || exit 0; wc -l <{log} &&'
+            f' tail -n +{known + 1} {log} | head -c {_MAX_READING_BYTES}',
+            _MAX_READING_BYTES + 100,
+        )
+        number, _end, text = answer.partition('\n')
         if answer and not number.strip().isdecimal():
             connection.problem = (
-                f"SSH to {connection.login}: found {number[:80]!r}, expected a"
+                f'SSH to {connection.login}: found {number[:80]!r}, expected a'
                 f" number of lines first: let no start-up file of the guest's"
-                f" shell (such as ~/.bashrc) print anything")
+                f' shell (such as ~/.bashrc) print anything'
+            )
             raise transport.TransportError(connection.problem)
         if answer and int(number[:12]) < known:
             # A file that was begun anew: the guest has booted again.
             self._lines_read[guest.name] = 0
-            return ""
-        whole = text[:text.rfind("\n") + 1]
-        self._lines_read[guest.name] += whole.count("\n")
+            return ''
+        whole = text[: text.rfind('\n') + 1]
+        self._lines_read[guest.name] += whole.count('\n')
         return whole
 
-    def ask_again(self, guest: cloud_guests.Guest, missing: frames.Missing
-                  ) -> str:
+    def ask_again(
+        self, guest: cloud_guests.Guest, missing: frames.Missing
+    ) -> str:
         """Missing lines of results, and all lines if an event is missing.
 
         :param missing: of its slots, the first 100 are asked for
@@ -237,19 +265,22 @@ class SshTransport:
         connection = self._connections[guest.name]
         folder = connection.login.folder
         commands = [
-            _lines_of(f"{folder}/sent-{slot}", missing.lines[slot])
-            for slot in sorted(missing.lines)[:_MAX_SLOTS_ASKED]]
+            _lines_of(f'{folder}/sent-{slot}', missing.lines[slot])
+            for slot in sorted(missing.lines)[:_MAX_SLOTS_ASKED]
+        ]
         if missing.events:
-            commands.append(_lines_of(f"{folder}/log", ()))
+            commands.append(_lines_of(f'{folder}/log', ()))
         return connection.run(
-            f"{{ {'; '.join(commands)}; }} 2>/dev/null |"
-            f" head -c {_MAX_ANSWER_BYTES}", _MAX_ANSWER_BYTES)
+            f'{{ {"; ".join(commands)}; }} 2>/dev/null |'
+            f' head -c {_MAX_ANSWER_BYTES}',
+            _MAX_ANSWER_BYTES,
+        )
 
     def evidence(self, guest: cloud_guests.Guest) -> str:
         """The guest's console, then what was wrong with SSH, if it was."""
         text = self._console.evidence(guest)
         problem = self._connections[guest.name].problem
-        return f"{text.rstrip()}\n({problem})\n" if problem else text
+        return f'{text.rstrip()}\n({problem})\n' if problem else text
 
     def close(self) -> None:
         """End all connections."""
@@ -260,6 +291,6 @@ class SshTransport:
 def _lines_of(path: str, numbers: tuple[int, ...]) -> str:
     """The command that prints some lines of a file, or all of them."""
     if not numbers or len(numbers) > _MAX_LINES_NAMED:
-        return f"cat {shlex.quote(path)}"
-    wanted = "".join(f"{number}p;" for number in numbers)
-    return f"sed -n {shlex.quote(wanted)} {shlex.quote(path)}"
+        return f'cat {shlex.quote(path)}'
+    wanted = ''.join(f'{number}p;' for number in numbers)
+    return f'sed -n {shlex.quote(wanted)} {shlex.quote(path)}'

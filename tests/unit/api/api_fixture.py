@@ -64,12 +64,15 @@ MEANWHILE = []
 
 def let_things_happen(global_conf, **local_conf):
     """A paste filter behind the door."""
+
     def filtered(application):
         def serve(environ, start_response):
             while MEANWHILE:
                 MEANWHILE.pop()()
             return application(environ, start_response)
+
         return serve
+
     return filtered
 
 
@@ -81,10 +84,13 @@ def application(has_door):
     """
     text = STOCK.read_text().replace(
         'keystonemiddleware.auth_token:filter_factory',
-        f'{__name__}:believe_headers')
+        f'{__name__}:believe_headers',
+    )
     if has_door:
-        text = re.sub(' apiv3$', ' tiers meanwhile apiv3', text,
-                      flags=re.M) + DOOR
+        text = (
+            re.sub(' apiv3$', ' tiers meanwhile apiv3', text, flags=re.M)
+            + DOOR
+        )
     with fixtures.TempDir() as folder:
         file = pathlib.Path(folder.path, 'api-paste.ini')
         file.write_text(text)
@@ -147,20 +153,33 @@ class Api(fixtures.Fixture):
         self.conf.config(glance_api_servers=[self.glance.url])
         # Keys come from cinder.conf, as nobody should have it.
         self.conf.config(
-            group='key_manager', fixed_key='0' * 64,
-            backend='cinder.keymgr.conf_key_mgr.ConfKeyManager')
+            group='key_manager',
+            fixed_key='0' * 64,
+            backend='cinder.keymgr.conf_key_mgr.ConfKeyManager',
+        )
         # What Cinder alone takes when nobody names a type.
         self.conf.config(default_volume_type='plain')
         self.plain = self.cinder.add_type('plain')
         for resource in ('volumes', 'gigabytes'):
-            db_api.quota_class_update(self.cinder.admin, 'default', resource,
-                                      1000)
+            db_api.quota_class_update(
+                self.cinder.admin, 'default', resource, 1000
+            )
 
     def configure(self, **options):
         self.conf.config(group='cinder_tiers', **options)
 
-    def request(self, path, *, method='POST', project=PROJECT, roles=MEMBER,
-                version=None, headers=(), has_door=True, **parts):
+    def request(
+        self,
+        path,
+        *,
+        method='POST',
+        project=PROJECT,
+        roles=MEMBER,
+        version=None,
+        headers=(),
+        has_door=True,
+        **parts,
+    ):
         """One request; the answer.
 
         :param path: with /v3 before it
@@ -171,17 +190,33 @@ class Api(fixtures.Fixture):
         :param parts: further parts of a webob request, such as body
         """
         request = webob.Request.blank(path, method=method, **parts)
-        request.headers.update({name: value for name, value in {
-            'X-User-Id': 'user', 'X-Project-Id': project, 'X-Roles': roles,
-            'X-Auth-Token': 'token-of-user', **dict(headers)}.items()
-            if value is not None})
+        request.headers.update(
+            {
+                name: value
+                for name, value in {
+                    'X-User-Id': 'user',
+                    'X-Project-Id': project,
+                    'X-Roles': roles,
+                    'X-Auth-Token': 'token-of-user',
+                    **dict(headers),
+                }.items()
+                if value is not None
+            }
+        )
         if version:
             request.headers['OpenStack-API-Version'] = f'volume {version}'
         answer = request.get_response(application(has_door))
         return Answer(answer.status_int, dict(answer.headers), answer.body)
 
-    def create(self, *, version=None, project=PROJECT, roles=MEMBER,
-               has_door=True, **volume):
+    def create(
+        self,
+        *,
+        version=None,
+        project=PROJECT,
+        roles=MEMBER,
+        has_door=True,
+        **volume,
+    ):
         """Ask for a volume of 1 GiB; the answer.
 
         :param version: microversion
@@ -191,8 +226,13 @@ class Api(fixtures.Fixture):
         :param volume: further keys of the volume
         """
         return self.post(
-            'volumes', {'volume': {'size': 1, **volume}}, project=project,
-            roles=roles, version=version, has_door=has_door)
+            'volumes',
+            {'volume': {'size': 1, **volume}},
+            project=project,
+            roles=roles,
+            version=version,
+            has_door=has_door,
+        )
 
     def post(self, path, document, *, project=PROJECT, **request):
         """Send JSON; the answer.
@@ -203,9 +243,12 @@ class Api(fixtures.Fixture):
         :param request: as for `request`
         """
         return self.request(
-            f'/v3/{project}/{path}', project=project,
+            f'/v3/{project}/{path}',
+            project=project,
             content_type='application/json',
-            body=json.dumps(document).encode(), **request)
+            body=json.dumps(document).encode(),
+            **request,
+        )
 
     def row(self, volume_id):
         """The volume in Cinder's database."""
@@ -218,10 +261,19 @@ class Api(fixtures.Fixture):
         :param project: id of its project
         :param values: further columns
         """
-        volume = objects.Volume(context=self.cinder.admin, **{
-            'size': 1, 'status': 'available', 'user_id': 'user',
-            'project_id': project, 'availability_zone': 'nova',
-            'volume_type_id': volume_type, 'host': 'node@ssd#ssd', **values})
+        volume = objects.Volume(
+            context=self.cinder.admin,
+            **{
+                'size': 1,
+                'status': 'available',
+                'user_id': 'user',
+                'project_id': project,
+                'availability_zone': 'nova',
+                'volume_type_id': volume_type,
+                'host': 'node@ssd#ssd',
+                **values,
+            },
+        )
         volume.create()
         return volume
 
@@ -229,10 +281,15 @@ class Api(fixtures.Fixture):
         """A tier for the tag database and a fallback; {name: type id}."""
         return {
             'database': self.cinder.add_type(
-                'database', tiers_name='database', tiers_tags='database',
-                tiers_priority='20'),
+                'database',
+                tiers_name='database',
+                tiers_tags='database',
+                tiers_priority='20',
+            ),
             'general': self.cinder.add_type(
-                'general', tiers_name='general', tiers_fallback='<is> True')}
+                'general', tiers_name='general', tiers_fallback='<is> True'
+            ),
+        }
 
     def take_messages(self, status=None):
         """Take what is cast to cinder-scheduler from now on.
@@ -244,7 +301,9 @@ class Api(fixtures.Fixture):
         casts = SchedulerQueue(status)
         server = rpc.get_server(
             oslo_messaging.Target(topic='cinder-scheduler', server='here'),
-            [casts], serializer=objects.base.CinderObjectSerializer())
+            [casts],
+            serializer=objects.base.CinderObjectSerializer(),
+        )
         server.start()
         self.addCleanup(server.wait)
         self.addCleanup(server.stop)
@@ -257,15 +316,16 @@ class ApiTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+        )
         self.api = self.useFixture(Api())
         self.cinder = self.api.cinder
         self.glance = self.api.glance
         self.follow = self.cinder.add_type(
-            'image-tier', tiers_follow_image='<is> True')
+            'image-tier', tiers_follow_image='<is> True'
+        )
         self.types = self.api.add_tiers()
-        self.types.update({'plain': self.api.plain,
-                           'image-tier': self.follow})
+        self.types.update({'plain': self.api.plain, 'image-tier': self.follow})
         self.names = {ident: name for name, ident in self.types.items()}
 
     def add_type(self, name, projects=None, **extra_specs):
@@ -287,8 +347,10 @@ class ApiTestCase(testtools.TestCase):
         """The answer is what Cinder alone answers; it, without its times."""
         ours = self.api.create(**request)
         theirs = self.api.create(**request, has_door=False)
-        self.assertEqual((theirs.status, plain(theirs.body)),
-                         (ours.status, plain(ours.body)))
+        self.assertEqual(
+            (theirs.status, plain(theirs.body)),
+            (ours.status, plain(ours.body)),
+        )
         return ours
 
     def logged(self):

@@ -23,10 +23,10 @@ class Stream(io.RawIOBase):
                 raise self._error
             return 0
         piece = self._pieces.pop(0)
-        data, rest = piece[:len(buffer)], piece[len(buffer):]
+        data, rest = piece[: len(buffer)], piece[len(buffer) :]
         if rest:
             self._pieces.insert(0, rest)
-        buffer[:len(data)] = data
+        buffer[: len(data)] = data
         return len(data)
 
 

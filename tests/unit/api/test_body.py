@@ -11,9 +11,23 @@ from cinder_tiers.api import body
 from tests.unit.api import streams
 
 #: Lengths that say nothing, or what is not so.
-LENGTHS = (None, '', '0', '1', '7', '-1', 'x', '1e3', '1_0', ' 5', '+5',
-           '\u0663', '9' * 30, str(body.MOST_BYTES),
-           str(body.MOST_BYTES + 1))
+LENGTHS = (
+    None,
+    '',
+    '0',
+    '1',
+    '7',
+    '-1',
+    'x',
+    '1e3',
+    '1_0',
+    ' 5',
+    '+5',
+    '\u0663',
+    '9' * 30,
+    str(body.MOST_BYTES),
+    str(body.MOST_BYTES + 1),
+)
 
 
 def environ_of(stream, length=None, is_terminated=False):
@@ -35,13 +49,13 @@ def bytes_to_read(length):
 
 @ddt.ddt
 class ReadBodyTestCase(testtools.TestCase):
-
     def assert_body(self, expected, pieces, way=streams.at_once, **said):
         """This is read, and all is still there."""
         environ = environ_of(streams.Stream(*pieces), **said)
         self.assertEqual(expected, body.read_body(environ))
-        self.assertEqual(b''.join(pieces),
-                         b''.join(way(environ['wsgi.input'])))
+        self.assertEqual(
+            b''.join(pieces), b''.join(way(environ['wsgi.input']))
+        )
 
     def test_a_body_of_known_length(self):
         for way in streams.WAYS:
@@ -49,8 +63,9 @@ class ReadBodyTestCase(testtools.TestCase):
 
     def test_a_body_in_chunks(self):
         for way in streams.WAYS:
-            self.assert_body(b'12345', [b'12', b'345'], way,
-                             is_terminated=True)
+            self.assert_body(
+                b'12345', [b'12', b'345'], way, is_terminated=True
+            )
 
     def test_no_length_is_no_body(self):
         """A server that does not end the input would let us wait for ever."""
@@ -79,14 +94,17 @@ class ReadBodyTestCase(testtools.TestCase):
 
     @ddt.data(1, 65536, 5 * body.MOST_BYTES)
     def test_chunks_beyond_the_limit(self, more):
-        self.assert_body(None, [b'x' * body.MOST_BYTES, b'y' * more],
-                         is_terminated=True)
+        self.assert_body(
+            None, [b'x' * body.MOST_BYTES, b'y' * more], is_terminated=True
+        )
 
     def test_nobody_reads_more_of_them_than_needed(self):
         stream = streams.Stream(*[b'x' * 65536] * 100)
         body.read_body(environ_of(stream, is_terminated=True))
-        self.assertThat(stream.reads, testtools.matchers.LessThan(
-            body.MOST_BYTES // 65536 + 3))
+        self.assertThat(
+            stream.reads,
+            testtools.matchers.LessThan(body.MOST_BYTES // 65536 + 3),
+        )
 
     @ddt.data(b'', b'1', b'12345')
     def test_an_error_is_for_who_comes_after(self, start):
@@ -96,10 +114,8 @@ class ReadBodyTestCase(testtools.TestCase):
             self.assertIsNone(body.read_body(environ))
             recorder = streams.Recorder(streams.by_bytes)
             recorder(environ, lambda *_: None)
-            self.assertEqual((start, error),
-                             (recorder.body, recorder.error))
-            self.assertRaises(ConnectionResetError,
-                              environ['wsgi.input'].read)
+            self.assertEqual((start, error), (recorder.body, recorder.error))
+            self.assertRaises(ConnectionResetError, environ['wsgi.input'].read)
 
     def test_another_body_in_its_place(self):
         environ = environ_of(io.BytesIO(b'12345'), '5')
@@ -109,11 +125,16 @@ class ReadBodyTestCase(testtools.TestCase):
         self.assertEqual(b'1234567', environ['wsgi.input'].read())
         self.assertNotIn('HTTP_TRANSFER_ENCODING', environ)
 
-    @given(strategies.lists(strategies.binary(max_size=9), max_size=9),
-           strategies.sampled_from(LENGTHS), strategies.booleans(),
-           strategies.booleans(), strategies.sampled_from(streams.WAYS))
-    def test_whatever_comes_is_still_there(self, pieces, length,
-                                           is_terminated, is_broken, way):
+    @given(
+        strategies.lists(strategies.binary(max_size=9), max_size=9),
+        strategies.sampled_from(LENGTHS),
+        strategies.booleans(),
+        strategies.booleans(),
+        strategies.sampled_from(streams.WAYS),
+    )
+    def test_whatever_comes_is_still_there(
+        self, pieces, length, is_terminated, is_broken, way
+    ):
         """As far as a server lets anybody read: to the length it was told."""
         whole = b''.join(pieces)
         most = bytes_to_read(length)
@@ -121,13 +142,15 @@ class ReadBodyTestCase(testtools.TestCase):
         error = ConnectionResetError() if is_broken else None
         recorders = []
         for is_read in (False, True):
-            environ = environ_of(streams.Stream(*pieces, error=error),
-                                 length, is_terminated)
+            environ = environ_of(
+                streams.Stream(*pieces, error=error), length, is_terminated
+            )
             before = environ.copy()
             if is_read:
                 body.read_body(environ)
-            recorder = streams.Recorder(way if not is_broken
-                                        else streams.by_bytes)
+            recorder = streams.Recorder(
+                way if not is_broken else streams.by_bytes
+            )
             recorder(environ, lambda *_: None)
             before['wsgi.input'] = environ['wsgi.input']
             self.assertEqual(before, environ)

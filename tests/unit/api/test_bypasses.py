@@ -27,10 +27,14 @@ class BypassCase(api_fixture.ApiTestCase):
     def add_snapshot(self, volume_type='plain'):
         volume = self.api.add_volume(self.types[volume_type])
         snapshot = objects.Snapshot(
-            context=self.cinder.admin, volume_id=volume.id, volume_size=1,
-            status='available', user_id='user',
+            context=self.cinder.admin,
+            volume_id=volume.id,
+            volume_size=1,
+            status='available',
+            user_id='user',
             project_id=api_fixture.PROJECT,
-            volume_type_id=self.types[volume_type])
+            volume_type_id=self.types[volume_type],
+        )
         snapshot.create()
         return snapshot.id
 
@@ -39,53 +43,76 @@ class BypassCase(api_fixture.ApiTestCase):
         answer = self.api.create(**request)
         if answer.status == 202:
             self.assertNotEqual(
-                self.follow, self.api.row(answer.volume_id).volume_type_id,
-                request)
+                self.follow,
+                self.api.row(answer.volume_id).volume_type_id,
+                request,
+            )
         return answer
 
     def devices(self, snapshot, **device):
-        return json.dumps([{'source_type': 'snapshot', 'boot_index': 0,
-                            'snapshot_id': snapshot, **device}])
+        return json.dumps(
+            [
+                {
+                    'source_type': 'snapshot',
+                    'boot_index': 0,
+                    'snapshot_id': snapshot,
+                    **device,
+                }
+            ]
+        )
 
 
 @ddt.ddt
 class ImagePropertiesTestCase(BypassCase):
-
     @ddt.data({}, {'boot_index': False}, {'boot_index': 0.0})
     def test_an_image_that_stands_for_a_snapshot(self, device):
         """D1: what a tenant writes into its image fixes no place."""
         image = self.glance.add_image(
-            'database', block_device_mapping=self.devices(
-                self.add_snapshot(), **device))
+            'database',
+            block_device_mapping=self.devices(self.add_snapshot(), **device),
+        )
         for version in VERSIONS:
             self.assert_type(
                 'plain' if version in ('3.46', '3.71') else 'database',
-                imageRef=image, version=version)
+                imageRef=image,
+                version=version,
+            )
 
     def test_nor_does_it_when_access_is_refused(self):
         self.api.configure(on_no_access='refuse', on_error='fail')
-        self.add_type('premium', [], tiers_name='premium',
-                      tiers_tags='premium', tiers_priority='90')
+        self.add_type(
+            'premium',
+            [],
+            tiers_name='premium',
+            tiers_tags='premium',
+            tiers_priority='90',
+        )
         image = self.glance.add_image(
-            'premium', block_device_mapping=self.devices(
-                self.add_snapshot()))
+            'premium', block_device_mapping=self.devices(self.add_snapshot())
+        )
         for version in (None, '3.45'):
-            self.assertEqual(403, self.api.create(
-                imageRef=image, version=version).status)
+            self.assertEqual(
+                403, self.api.create(imageRef=image, version=version).status
+            )
 
     def test_a_property_that_is_gone_when_cinder_looks(self):
         """N4: what the door read is written into the request."""
         snapshot = self.add_snapshot()
         for version in VERSIONS:
             for name, value, types in (
-                    ('cinder_img_volume_type', 'plain', ['plain']),
-                    ('block_device_mapping', self.devices(snapshot),
-                     ['plain', 'database'])):
+                ('cinder_img_volume_type', 'plain', ['plain']),
+                (
+                    'block_device_mapping',
+                    self.devices(snapshot),
+                    ['plain', 'database'],
+                ),
+            ):
                 image = self.glance.add_image('database', **{name: value})
                 self.assert_never_following(imageRef=image, version=version)
                 del self.glance.images[image][name]
-                answer = self.assert_never_following(imageRef=image,
-                                                     version=version)
+                answer = self.assert_never_following(
+                    imageRef=image, version=version
+                )
                 row = self.api.row(answer.volume_id)
                 self.assertIn(self.names[row.volume_type_id], types)
                 self.assertIsNone(row.snapshot_id)
@@ -93,14 +120,19 @@ class ImagePropertiesTestCase(BypassCase):
     def test_a_404_that_the_tenant_provokes(self):
         """N5: no try goes on without what was decided."""
         image = self.glance.add_image(
-            'database', block_device_mapping=self.devices(KEY))
+            'database', block_device_mapping=self.devices(KEY)
+        )
 
         def repair():
             del self.glance.images[image]['block_device_mapping']
 
         for version in VERSIONS:
-            self.assertEqual(404, self.assert_never_following(
-                imageRef=image, version=version).status)
+            self.assertEqual(
+                404,
+                self.assert_never_following(
+                    imageRef=image, version=version
+                ).status,
+            )
         api_fixture.MEANWHILE.append(repair)
         self.assert_type('database', imageRef=image, version='3.45')
 
@@ -109,23 +141,28 @@ class ImagePropertiesTestCase(BypassCase):
         fold_names(self.cinder.engine)
         if spelt == 'ID':
             spelt = self.follow.upper()
-        self.assert_never_following(imageRef=self.glance.add_image(
-            'database', cinder_img_volume_type=spelt))
+        self.assert_never_following(
+            imageRef=self.glance.add_image(
+                'database', cinder_img_volume_type=spelt
+            )
+        )
 
 
 @ddt.ddt
 class BodiesTestCase(BypassCase):
-
     @ddt.data(None, '3.0', '3.12', '3.46', '3.52')
     def test_what_cinder_takes_for_nothing(self, version):
         """D4: its schemas let it pass, and its code does not read it."""
         for key, value in (
-                *(('source_replica', value) for value in (
-                    KEY, '', 'x', 0, False, [], {})),
-                *(('backup_id', value) for value in (
-                    '', 0, False, [], {}))):
+            *(
+                ('source_replica', value)
+                for value in (KEY, '', 'x', 0, False, [], {})
+            ),
+            *(('backup_id', value) for value in ('', 0, False, [], {})),
+        ):
             answer = self.assert_never_following(
-                imageRef=self.image, version=version, **{key: value})
+                imageRef=self.image, version=version, **{key: value}
+            )
             if version != '3.52' or key != 'backup_id':
                 self.assertEqual(202, answer.status, (key, value))
 
@@ -138,8 +175,9 @@ class BodiesTestCase(BypassCase):
 
     def test_an_id_in_upper_case(self):
         fold_names(self.cinder.engine)
-        self.assert_type('database', imageRef=self.image,
-                         volume_type=self.follow.upper())
+        self.assert_type(
+            'database', imageRef=self.image, volume_type=self.follow.upper()
+        )
 
     def test_an_image_without_a_name(self):
         """N8: Cinder's schemas have no least length."""
@@ -151,18 +189,33 @@ class BodiesTestCase(BypassCase):
     @ddt.data('GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'FOO')
     def test_another_method_in_the_query(self, method):
         """N1: Routes takes the method from there."""
-        body = json.dumps({'volume': {
-            'size': 1, 'imageRef': self.image}}).encode()
-        for query in ('_method=POST', '_method=post', 'a=1;_method=POST',
-                      '_method=GET&_method=POST', '_method=%50OST'):
+        body = json.dumps(
+            {'volume': {'size': 1, 'imageRef': self.image}}
+        ).encode()
+        for query in (
+            '_method=POST',
+            '_method=post',
+            'a=1;_method=POST',
+            '_method=GET&_method=POST',
+            '_method=%50OST',
+        ):
             answer = self.api.request(
-                f'/v3/volumes?{query}', method=method, body=body,
-                content_type='application/json')
+                f'/v3/volumes?{query}',
+                method=method,
+                body=body,
+                content_type='application/json',
+            )
             if answer.status != 202:
-                self.assertEqual(self.api.request(
-                    f'/v3/volumes?{query}', method=method, body=body,
-                    content_type='application/json',
-                    has_door=False).status, answer.status)
+                self.assertEqual(
+                    self.api.request(
+                        f'/v3/volumes?{query}',
+                        method=method,
+                        body=body,
+                        content_type='application/json',
+                        has_door=False,
+                    ).status,
+                    answer.status,
+                )
                 continue
             row = self.api.row(answer.volume_id)
             self.assertEqual('database', self.names[row.volume_type_id])
@@ -171,9 +224,12 @@ class BodiesTestCase(BypassCase):
     def test_a_query_that_is_no_text(self, query):
         """N10: Routes keeps the method of the request line."""
         answer = self.api.request(
-            f'/v3/volumes?{query}', content_type='application/json',
-            body=json.dumps({'volume': {
-                'size': 1, 'imageRef': self.image}}).encode())
+            f'/v3/volumes?{query}',
+            content_type='application/json',
+            body=json.dumps(
+                {'volume': {'size': 1, 'imageRef': self.image}}
+            ).encode(),
+        )
         self.assertEqual(202, answer.status, answer.body)
         row = self.api.row(answer.volume_id)
         self.assertEqual('database', self.names[row.volume_type_id])
@@ -181,19 +237,34 @@ class BodiesTestCase(BypassCase):
 
     def test_a_type_with_multi_attach_that_follows_the_image(self):
         """The volume keeps the promise, or there is none."""
-        self.add_type('image-multi', tiers_follow_image='<is> True',
-                      multiattach='<is> True')
+        self.add_type(
+            'image-multi',
+            tiers_follow_image='<is> True',
+            multiattach='<is> True',
+        )
         answer = self.assert_never_following(
-            imageRef=self.image, volume_type='image-multi', roles='admin')
+            imageRef=self.image, volume_type='image-multi', roles='admin'
+        )
         if answer.status == 202:
             row = self.api.row(answer.volume_id)
-            self.assertTrue(row.multiattach or self.names[
-                row.volume_type_id] == 'image-multi', row.volume_type_id)
-        self.add_type('shared', tiers_name='shared', tiers_tags='shared',
-                      tiers_priority='5', multiattach='<is> True')
+            self.assertTrue(
+                row.multiattach
+                or self.names[row.volume_type_id] == 'image-multi',
+                row.volume_type_id,
+            )
+        self.add_type(
+            'shared',
+            tiers_name='shared',
+            tiers_tags='shared',
+            tiers_priority='5',
+            multiattach='<is> True',
+        )
         row = self.assert_type(
-            'shared', roles='admin', volume_type='image-multi',
-            imageRef=self.glance.add_image('database', 'shared'))
+            'shared',
+            roles='admin',
+            volume_type='image-multi',
+            imageRef=self.glance.add_image('database', 'shared'),
+        )
         self.assertTrue(row.multiattach)
 
 
@@ -206,33 +277,44 @@ class KeysTestCase(BypassCase):
         self.cinder.add_encryption(self.add_type('luks'))
 
     def test_an_image_that_brings_a_key(self):
-        image = self.glance.add_image('database',
-                                      cinder_encryption_key_id=KEY)
+        image = self.glance.add_image('database', cinder_encryption_key_id=KEY)
         for named in ({}, {'volume_type': 'image-tier'}):
             answer = self.api.create(imageRef=image, **named)
             self.assertEqual(400, answer.status, answer.body)
-        self.cinder.add_encryption(self.add_type(
-            'vault', tiers_name='vault', tiers_tags='database',
-            tiers_priority='5'))
+        self.cinder.add_encryption(
+            self.add_type(
+                'vault',
+                tiers_name='vault',
+                tiers_tags='database',
+                tiers_priority='5',
+            )
+        )
         row = self.assert_type('vault', imageRef=image)
         self.assertIsNotNone(row.encryption_key_id)
 
     def test_with_an_encrypted_default_type_it_is_cinders(self):
         self.api.conf.config(default_volume_type='luks')
-        row = self.assert_type('luks', imageRef=self.glance.add_image(
-            'database', cinder_encryption_key_id=KEY))
+        row = self.assert_type(
+            'luks',
+            imageRef=self.glance.add_image(
+                'database', cinder_encryption_key_id=KEY
+            ),
+        )
         self.assertIsNotNone(row.encryption_key_id)
 
     def test_an_image_that_names_an_encrypted_type(self):
-        image = self.glance.add_image('database',
-                                      cinder_img_volume_type='luks')
+        image = self.glance.add_image(
+            'database', cinder_img_volume_type='luks'
+        )
         self.assertIsNotNone(
-            self.assert_type('luks', imageRef=image).encryption_key_id)
+            self.assert_type('luks', imageRef=image).encryption_key_id
+        )
         self.forget()
         self.api.configure(glance_failures=1, glance_retry_seconds=1000)
         self.api.create(imageRef=self.glance.answer(500))
         self.assertIsNotNone(
-            self.assert_type('luks', imageRef=image).encryption_key_id)
+            self.assert_type('luks', imageRef=image).encryption_key_id
+        )
 
 
 class ImageNamesTestCase(BypassCase):
@@ -247,8 +329,10 @@ class ImageNamesTestCase(BypassCase):
 
     def test_unknown_images_are_no_errors(self):
         for _ in range(5):
-            self.assertEqual(400, self.assert_as_cinder_alone(
-                imageRef=str(uuid.uuid4())).status)
+            self.assertEqual(
+                400,
+                self.assert_as_cinder_alone(imageRef=str(uuid.uuid4())).status,
+            )
         self.assertNotIn('ERROR tiers.decision', self.logged())
 
     def test_an_image_that_appears_after_a_404(self):
@@ -266,13 +350,16 @@ def fold_names(engine):
     """
     with engine.begin() as connection:
         execute = connection.exec_driver_sql
-        text = execute('SELECT sql FROM sqlite_master WHERE '
-                       "name = 'volume_types'").scalar()
+        text = execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'volume_types'"
+        ).scalar()
         for column in ('name VARCHAR(255)', 'id VARCHAR(36)'):
             text = text.replace(column, f'{column} COLLATE folded', 1)
         execute('PRAGMA writable_schema=ON')
-        execute("UPDATE sqlite_master SET sql = ? WHERE "
-                "name = 'volume_types'", (text,))
+        execute(
+            "UPDATE sqlite_master SET sql = ? WHERE name = 'volume_types'",
+            (text,),
+        )
         execute('PRAGMA writable_schema=RESET')
     engine.dispose()
 

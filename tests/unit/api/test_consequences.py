@@ -30,49 +30,69 @@ class AnswersTestCase(api_fixture.ApiTestCase):
         answer = self.api.create(**request)
         self.assertEqual(status, answer.status, answer.body)
         self.assertEqual(volumes, self.count_volumes())
-        (found, fault), = answer.json.items()
+        ((found, fault),) = answer.json.items()
         self.assertEqual((name, status), (found, fault['code']))
-        cinders = self.api.create(volume_type='nothing', **{
-            key: value for key, value in request.items()
-            if key in ('version', 'project')})
+        cinders = self.api.create(
+            volume_type='nothing',
+            **{
+                key: value
+                for key, value in request.items()
+                if key in ('version', 'project')
+            },
+        )
         self.assertEqual(404, cinders.status)
         self.assertEqual(list(cinders.json['itemNotFound']), list(fault))
         self.assertEqual(sorted(cinders.headers), sorted(answer.headers))
         for header in ('Content-Type', 'OpenStack-API-Version', 'Vary'):
-            self.assertEqual(cinders.headers.get(header),
-                             answer.headers.get(header))
-        self.assertEqual(str(len(answer.body)),
-                         answer.headers['Content-Length'])
+            self.assertEqual(
+                cinders.headers.get(header), answer.headers.get(header)
+            )
+        self.assertEqual(
+            str(len(answer.body)), answer.headers['Content-Length']
+        )
         request_id = answer.headers['x-openstack-request-id']
-        self.assertEqual(request_id,
-                         answer.headers['x-compute-request-id'])
+        self.assertEqual(request_id, answer.headers['x-compute-request-id'])
         self.assertIn(f'"request_id": "{request_id}"', self.logged())
         return fault['message']
 
 
 @ddt.ddt
 class AccessTestCase(AnswersTestCase):
-
     def setUp(self):
         super().setUp()
-        self.add_type('premium', [PROJECT], tiers_name='premium',
-                      tiers_tags='premium', tiers_priority='90')
-        self.image = self.glance.add_image('premium', 'database',
-                                           visibility='public')
+        self.add_type(
+            'premium',
+            [PROJECT],
+            tiers_name='premium',
+            tiers_tags='premium',
+            tiers_priority='90',
+        )
+        self.image = self.glance.add_image(
+            'premium', 'database', visibility='public'
+        )
 
     def test_a_private_tier_serves_projects_with_access(self):
         self.assert_type('premium', imageRef=self.image)
-        self.assert_type('database', imageRef=self.image,
-                         project=OTHER_PROJECT)
-        self.assert_type('premium', imageRef=self.image,
-                         project=OTHER_PROJECT, roles='admin')
+        self.assert_type(
+            'database', imageRef=self.image, project=OTHER_PROJECT
+        )
+        self.assert_type(
+            'premium',
+            imageRef=self.image,
+            project=OTHER_PROJECT,
+            roles='admin',
+        )
 
     @ddt.data(None, '3.0', '3.71')
     def test_without_access_the_operator_may_refuse(self, version):
         self.api.configure(on_no_access='refuse')
         text = self.assert_refused(
-            403, 'forbidden', imageRef=self.image, project=OTHER_PROJECT,
-            version=version)
+            403,
+            'forbidden',
+            imageRef=self.image,
+            project=OTHER_PROJECT,
+            version=version,
+        )
         self.assertNotIn('premium', text)
         self.assert_type('premium', imageRef=self.image)
         self.assert_type('general', project=OTHER_PROJECT)
@@ -80,12 +100,18 @@ class AccessTestCase(AnswersTestCase):
     def test_a_client_of_no_version_of_ours_is_told_so_by_cinder(self):
         self.api.configure(on_no_access='refuse')
         for version in ('3.999', '4.0', 'latest', 'x', '3.1 3.2'):
-            answer = self.api.create(imageRef=self.image, version=version,
-                                     project=OTHER_PROJECT)
-            theirs = self.api.create(imageRef=self.image, version=version,
-                                     project=OTHER_PROJECT, has_door=False)
-            self.assertEqual(403 if version == 'latest' else theirs.status,
-                             answer.status)
+            answer = self.api.create(
+                imageRef=self.image, version=version, project=OTHER_PROJECT
+            )
+            theirs = self.api.create(
+                imageRef=self.image,
+                version=version,
+                project=OTHER_PROJECT,
+                has_door=False,
+            )
+            self.assertEqual(
+                403 if version == 'latest' else theirs.status, answer.status
+            )
 
     def test_a_fall_back_that_serves_others(self):
         self.cinder.delete_type(self.types['general'])
@@ -101,7 +127,8 @@ class AccessTestCase(AnswersTestCase):
         self.api.configure(applied_cache_seconds=applied_cache_s)
         self.assert_type('premium', imageRef=self.image)
         volume_types.remove_volume_type_access(
-            self.cinder.admin, self.types['premium'], PROJECT)
+            self.cinder.admin, self.types['premium'], PROJECT
+        )
         self.assert_type('database', imageRef=self.image)
 
     @ddt.data(0, 1000)
@@ -117,25 +144,28 @@ class AccessTestCase(AnswersTestCase):
         """Cinder answers 404 to the type, and the request is decided anew."""
         self.api.configure(applied_cache_seconds=1000)
         api_fixture.MEANWHILE.append(
-            lambda: self.cinder.delete_type(self.types['premium']))
+            lambda: self.cinder.delete_type(self.types['premium'])
+        )
         self.assert_type('database', imageRef=self.image)
         self.assertEqual([], api_fixture.MEANWHILE)
 
     def test_a_tier_that_is_closed_after_the_door(self):
         api_fixture.MEANWHILE.append(
             lambda: volume_types.remove_volume_type_access(
-                self.cinder.admin, self.types['premium'], PROJECT))
+                self.cinder.admin, self.types['premium'], PROJECT
+            )
+        )
         self.assert_type('database', imageRef=self.image)
 
     def test_what_else_is_not_found_is_cinders_answer(self):
         answer = self.assert_as_cinder_alone(
-            version='3.47', backup_id='c0ffee00-0000-4000-8000-000000000000')
+            version='3.47', backup_id='c0ffee00-0000-4000-8000-000000000000'
+        )
         self.assertEqual(404, answer.status)
 
 
 @ddt.ddt
 class OnErrorTestCase(AnswersTestCase):
-
     def setUp(self):
         super().setUp()
         self.image = self.glance.add_image('database')
@@ -150,19 +180,21 @@ class OnErrorTestCase(AnswersTestCase):
 
         Each of its own queries asks when rows were created.
         """
-        @sqlalchemy.event.listens_for(self.cinder.engine,
-                                      'before_cursor_execute')
+
+        @sqlalchemy.event.listens_for(
+            self.cinder.engine, 'before_cursor_execute'
+        )
         def executes(connection, cursor, statement, *others):
-            if (f'FROM {name}' in statement
-                    and 'created_at' not in statement):
+            if f'FROM {name}' in statement and 'created_at' not in statement:
                 raise sqlite3.OperationalError('disk I/O error')
 
     def test_glance_is_down_for_the_door(self):
         """An image that was not read may name a type of its own."""
         self.break_glance()
         self.assert_type('plain', imageRef=self.image)
-        self.assert_type('general', imageRef=self.image,
-                         volume_type='image-tier')
+        self.assert_type(
+            'general', imageRef=self.image, volume_type='image-tier'
+        )
         self.assert_type('general')
         self.assert_type('plain', imageRef=self.image, volume_type='plain')
 
@@ -170,22 +202,28 @@ class OnErrorTestCase(AnswersTestCase):
         self.break_glance()
         self.api.configure(api_on_error='pass')
         self.assert_type('plain', imageRef=self.image)
-        self.assert_type('image-tier', imageRef=self.image,
-                         volume_type='image-tier')
+        self.assert_type(
+            'image-tier', imageRef=self.image, volume_type='image-tier'
+        )
         self.assert_type('general')
 
     @ddt.data(None, '3.71')
     def test_it_may_fail(self, version):
         self.break_glance()
         self.api.configure(api_on_error='fail')
-        self.assert_refused(503, 'serviceUnavailable', imageRef=self.image,
-                            version=version)
+        self.assert_refused(
+            503, 'serviceUnavailable', imageRef=self.image, version=version
+        )
         self.assert_type('general')
         self.assert_type('plain', imageRef=self.image, volume_type='plain')
 
     def test_glance_is_down_for_all(self):
-        self.assertEqual(self.assert_as_cinder_alone(
-            imageRef=self.glance.answer(500)).status, 400)
+        self.assertEqual(
+            self.assert_as_cinder_alone(
+                imageRef=self.glance.answer(500)
+            ).status,
+            400,
+        )
 
     def test_a_project_with_a_default_type_is_not_affected(self):
         self.break_glance()
@@ -225,40 +263,58 @@ class OnErrorTestCase(AnswersTestCase):
 
 
 class TypeTestCase(api_fixture.ApiTestCase):
-
     def test_the_quota_of_the_tier(self):
         image = self.glance.add_image('database')
         db_api.quota_create(self.cinder.admin, PROJECT, 'volumes_database', 1)
         self.assert_type('database', imageRef=image)
         answer = self.api.create(imageRef=image)
-        self.assertEqual((413, ['overLimit']),
-                         (answer.status, list(answer.json)))
+        self.assertEqual(
+            (413, ['overLimit']), (answer.status, list(answer.json))
+        )
         self.assertIn('volumes_database', answer.json['overLimit']['message'])
         self.assert_type('general')
 
     def test_the_qos_specs_of_the_tier(self):
-        specs = qos_specs.create(self.cinder.admin, 'limits', {
-            'consumer': 'front-end', 'total_iops_sec': '500'})
-        qos_specs.associate_qos_with_type(self.cinder.admin, specs.id,
-                                          self.types['database'])
+        specs = qos_specs.create(
+            self.cinder.admin,
+            'limits',
+            {'consumer': 'front-end', 'total_iops_sec': '500'},
+        )
+        qos_specs.associate_qos_with_type(
+            self.cinder.admin, specs.id, self.types['database']
+        )
         queue = self.api.take_messages()
-        row = self.assert_type('database', volume_type='image-tier',
-                               imageRef=self.glance.add_image('database'))
+        row = self.assert_type(
+            'database',
+            volume_type='image-tier',
+            imageRef=self.glance.add_image('database'),
+        )
         self.assertEqual(specs.id, row.volume_type.qos_specs_id)
         self.assertTrue(queue.arrived.wait(10))
         spec = queue.request_spec
         self.assertEqual(
             ({'total_iops_sec': '500'}, self.types['database'], 'database'),
-            (spec.volume_properties.qos_specs, spec.volume_type.id,
-             spec.volume_type.extra_specs['tiers:name']))
+            (
+                spec.volume_properties.qos_specs,
+                spec.volume_type.id,
+                spec.volume_type.extra_specs['tiers:name'],
+            ),
+        )
 
     def test_the_encryption_of_the_tier(self):
         db_api.volume_type_encryption_create(
-            self.cinder.admin, self.types['database'], {
-                'provider': 'luks', 'control_location': 'front-end',
-                'cipher': 'aes-xts-plain64', 'key_size': 256})
-        row = self.assert_type('database',
-                               imageRef=self.glance.add_image('database'))
+            self.cinder.admin,
+            self.types['database'],
+            {
+                'provider': 'luks',
+                'control_location': 'front-end',
+                'cipher': 'aes-xts-plain64',
+                'key_size': 256,
+            },
+        )
+        row = self.assert_type(
+            'database', imageRef=self.glance.add_image('database')
+        )
         self.assertIsNotNone(row.encryption_key_id)
         row = self.assert_type('general')
         self.assertIsNone(row.encryption_key_id)

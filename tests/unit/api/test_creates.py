@@ -15,7 +15,6 @@ OTHER_PROJECT = api_fixture.OTHER_PROJECT
 
 @ddt.ddt
 class TypesTestCase(api_fixture.ApiTestCase):
-
     def setUp(self):
         super().setUp()
         self.image = self.glance.add_image('database')
@@ -27,25 +26,39 @@ class TypesTestCase(api_fixture.ApiTestCase):
 
     def test_so_it_does_with_a_type_that_follows_it(self):
         for follow in ('image-tier', self.follow):
-            self.assert_type('database', imageRef=self.image,
-                             volume_type=follow)
+            self.assert_type(
+                'database', imageRef=self.image, volume_type=follow
+            )
             self.assert_type('general', volume_type=follow)
 
     def test_another_type_is_left_alone(self):
         for explicit in ('plain', self.types['plain']):
-            self.assert_type('plain', imageRef=self.image,
-                             volume_type=explicit)
+            self.assert_type(
+                'plain', imageRef=self.image, volume_type=explicit
+            )
         self.assertNotIn('cinder-tiers', self.glance.agents)
 
     def test_the_type_of_a_tier_can_be_asked_for(self):
         for explicit in ('general', self.types['general']):
-            self.assert_type('general', imageRef=self.image,
-                             volume_type=explicit)
+            self.assert_type(
+                'general', imageRef=self.image, volume_type=explicit
+            )
         self.assertNotIn('cinder-tiers', self.glance.agents)
 
     # Which spellings are the same is the database's to say: test_bypasses.
-    @ddt.data('nothing', ' ', '\ud800', 'x' * 255, 'x' * 256,
-              api_fixture.PROJECT, 7, [], {}, True, ['image-tier'])
+    @ddt.data(
+        'nothing',
+        ' ',
+        '\ud800',
+        'x' * 255,
+        'x' * 256,
+        api_fixture.PROJECT,
+        7,
+        [],
+        {},
+        True,
+        ['image-tier'],
+    )
     def test_an_unknown_type_is_refused_by_cinder(self, unknown):
         answer = self.assert_as_cinder_alone(volume_type=unknown)
         # 500 for what is no text.
@@ -53,45 +66,67 @@ class TypesTestCase(api_fixture.ApiTestCase):
 
     def test_a_private_type_that_follows_the_image(self):
         """Cinder hides it from others."""
-        self.add_type('mine', [api_fixture.PROJECT],
-                      tiers_follow_image='<is> True')
+        self.add_type(
+            'mine', [api_fixture.PROJECT], tiers_follow_image='<is> True'
+        )
         for follow in ('mine', self.types['mine']):
-            self.assert_type('database', imageRef=self.image,
-                             volume_type=follow)
+            self.assert_type(
+                'database', imageRef=self.image, volume_type=follow
+            )
             answer = self.assert_as_cinder_alone(
-                project=OTHER_PROJECT, volume_type=follow)
+                project=OTHER_PROJECT, volume_type=follow
+            )
             self.assertEqual(404, answer.status)
 
     def test_an_admin_may_use_every_type(self):
         self.add_type('mine', [], tiers_follow_image='<is> True')
-        self.assert_type('database', imageRef=self.image, roles='admin',
-                         volume_type=self.types['mine'])
+        self.assert_type(
+            'database',
+            imageRef=self.image,
+            roles='admin',
+            volume_type=self.types['mine'],
+        )
 
     def test_without_tiers_all_is_as_cinder_does_it(self):
         for name in ('database', 'general'):
             self.cinder.delete_type(self.types[name])
         self.assert_type('plain', imageRef=self.image)
-        self.assert_type('image-tier', volume_type='image-tier',
-                         imageRef=self.image)
+        self.assert_type(
+            'image-tier', volume_type='image-tier', imageRef=self.image
+        )
         self.assertNotIn('cinder-tiers', self.glance.agents)
 
     def test_all_else_of_a_request_stays(self):
         row = self.assert_type(
-            'general', name=' name\u202e ', description='\ud83d\ude00',
-            metadata={'key': 'value'}, availability_zone='nova', size='2')
+            'general',
+            name=' name\u202e ',
+            description='\ud83d\ude00',
+            metadata={'key': 'value'},
+            availability_zone='nova',
+            size='2',
+        )
         self.assertEqual(
             ('name\u202e', '\U0001f600', {'key': 'value'}, 'nova', 2),
-            (row.display_name, row.display_description, row.metadata,
-             row.availability_zone, row.size))
+            (
+                row.display_name,
+                row.display_description,
+                row.metadata,
+                row.availability_zone,
+                row.size,
+            ),
+        )
 
 
 @ddt.ddt
 class ImagesTestCase(api_fixture.ApiTestCase):
-
     def test_an_image_can_be_named_in_several_ways(self):
         image = self.glance.add_image('database', name='debian 12/x')
-        for ref in (image, 'debian 12/x', f'http://host/v2/images/{image}',
-                    f'/{image}'):
+        for ref in (
+            image,
+            'debian 12/x',
+            f'http://host/v2/images/{image}',
+            f'/{image}',
+        ):
             self.assert_type('database', imageRef=ref)
             self.assert_type('database', image_id=ref)
 
@@ -103,42 +138,67 @@ class ImagesTestCase(api_fixture.ApiTestCase):
         row = self.assert_type('general', image_id=None, imageRef=tagged)
         self.assertFalse(row.glance_metadata)
 
-    @ddt.data(api_fixture.PROJECT, 'nothing', '', '/', '\ud800', 'in:"a',
-              'x' * 255, 'x' * 256, 'x' * 100000, 7, [], {})
+    @ddt.data(
+        api_fixture.PROJECT,
+        'nothing',
+        '',
+        '/',
+        '\ud800',
+        'in:"a',
+        'x' * 255,
+        'x' * 256,
+        'x' * 100000,
+        7,
+        [],
+        {},
+    )
     def test_an_unknown_image_is_refused_by_cinder(self, unknown):
-        self.assertEqual(400, self.assert_as_cinder_alone(
-            imageRef=unknown).status)
-        self.assertEqual(400, self.assert_as_cinder_alone(
-            image_id=unknown).status)
+        self.assertEqual(
+            400, self.assert_as_cinder_alone(imageRef=unknown).status
+        )
+        self.assertEqual(
+            400, self.assert_as_cinder_alone(image_id=unknown).status
+        )
 
     def test_what_one_user_asks_for_takes_no_tags_from_others(self):
         """Whatever Glance says to it: it opens no circuit breaker."""
         self.glance.listing = 400
         for number in range(4):
-            for ref in ('in:"a', '\ud800', 'x' * 256, self.glance.answer(403),
-                        f'{number:032}' + '-' * 200):
+            for ref in (
+                'in:"a',
+                '\ud800',
+                'x' * 256,
+                self.glance.answer(403),
+                f'{number:032}' + '-' * 200,
+            ):
                 self.api.create(imageRef=ref)
-        self.assert_type('database',
-                         imageRef=self.glance.add_image('database'))
+        self.assert_type(
+            'database', imageRef=self.glance.add_image('database')
+        )
 
     def test_several_images_of_a_name_are_refused_by_cinder(self):
         for _ in range(2):
             self.glance.add_image('database', name='debian')
-        self.assertEqual(409, self.assert_as_cinder_alone(
-            imageRef='debian').status)
+        self.assertEqual(
+            409, self.assert_as_cinder_alone(imageRef='debian').status
+        )
 
     def test_the_tier_of_the_highest_priority(self):
-        self.add_type('log', tiers_name='log', tiers_tags='log',
-                      tiers_priority='30')
-        self.assert_type('log', imageRef=self.glance.add_image(
-            'database', 'other', ' LOG '))
+        self.add_type(
+            'log', tiers_name='log', tiers_tags='log', tiers_priority='30'
+        )
+        self.assert_type(
+            'log', imageRef=self.glance.add_image('database', 'other', ' LOG ')
+        )
 
     @ddt.data('private', 'shared', 'community', 'public')
     def test_whose_tags_count(self, visibility):
-        image = self.glance.add_image('database', owner=OTHER_PROJECT,
-                                      visibility=visibility)
-        self.assert_type('database' if visibility == 'public' else 'general',
-                         imageRef=image)
+        image = self.glance.add_image(
+            'database', owner=OTHER_PROJECT, visibility=visibility
+        )
+        self.assert_type(
+            'database' if visibility == 'public' else 'general', imageRef=image
+        )
         self.api.configure(trust_tags_of='all')
         self.assert_type('database', imageRef=image)
         self.api.configure(trust_tags_of='own')
@@ -151,17 +211,26 @@ class ImagesTestCase(api_fixture.ApiTestCase):
         self.assertEqual(1, self.glance.agents.count('cinder-tiers'))
 
     def test_a_type_that_the_image_names(self):
-        self.assert_type('plain', imageRef=self.glance.add_image(
-            'database', cinder_img_volume_type='plain'))
-        self.assert_type('database', imageRef=self.glance.add_image(
-            'database', cinder_img_volume_type='image-tier'))
+        self.assert_type(
+            'plain',
+            imageRef=self.glance.add_image(
+                'database', cinder_img_volume_type='plain'
+            ),
+        )
+        self.assert_type(
+            'database',
+            imageRef=self.glance.add_image(
+                'database', cinder_img_volume_type='image-tier'
+            ),
+        )
         image = self.glance.add_image(
-            'database', cinder_img_volume_type='nothing')
-        self.assertEqual(404, self.assert_as_cinder_alone(
-            imageRef=image).status)
+            'database', cinder_img_volume_type='nothing'
+        )
+        self.assertEqual(
+            404, self.assert_as_cinder_alone(imageRef=image).status
+        )
         # It is the request's type that counts, if there is one.
-        self.assert_type('database', imageRef=image,
-                         volume_type='image-tier')
+        self.assert_type('database', imageRef=image, volume_type='image-tier')
 
     def test_the_default_type_of_the_project(self):
         image = self.glance.add_image('database', visibility='public')
@@ -169,10 +238,13 @@ class ImagesTestCase(api_fixture.ApiTestCase):
         self.assert_type('plain', imageRef=image)
         self.assert_type('plain')
         self.assert_type('database', imageRef=image, project=OTHER_PROJECT)
-        self.assert_type('database', imageRef=image,
-                         volume_type='image-tier')
-        self.assert_type('database', imageRef=self.glance.add_image(
-            'database', cinder_img_volume_type='image-tier'))
+        self.assert_type('database', imageRef=image, volume_type='image-tier')
+        self.assert_type(
+            'database',
+            imageRef=self.glance.add_image(
+                'database', cinder_img_volume_type='image-tier'
+            ),
+        )
         self.cinder.set_project_default(self.follow)
         self.assert_type('database', imageRef=image)
         self.assert_type('general')

@@ -20,13 +20,28 @@ class GroupCase(api_fixture.ApiTestCase):
         self.group_type = group_types.create(self.cinder.admin, 'any', {}).id
 
     def create(self, *types, **request):
-        return self.api.post('groups', {'group': {
-            'group_type': self.group_type, 'volume_types': list(types)}},
-            **{'version': '3.13', **request})
+        return self.api.post(
+            'groups',
+            {
+                'group': {
+                    'group_type': self.group_type,
+                    'volume_types': list(types),
+                }
+            },
+            **{'version': '3.13', **request},
+        )
 
     def create_consistent(self, *types, **request):
-        return self.api.post('consistencygroups', {'consistencygroup': {
-            'name': 'any', 'volume_types': ','.join(types)}}, **request)
+        return self.api.post(
+            'consistencygroups',
+            {
+                'consistencygroup': {
+                    'name': 'any',
+                    'volume_types': ','.join(types),
+                }
+            },
+            **request,
+        )
 
     def row(self, answer):
         self.assertEqual(202, answer.status, answer.body)
@@ -34,90 +49,113 @@ class GroupCase(api_fixture.ApiTestCase):
         return objects.Group.get_by_id(self.cinder.admin, group['id'])
 
     def assert_types(self, names, answer):
-        self.assertEqual(sorted(names), sorted(
-            one.name for one in self.row(answer).volume_types))
+        self.assertEqual(
+            sorted(names),
+            sorted(one.name for one in self.row(answer).volume_types),
+        )
 
 
 @ddt.ddt
 class GroupsTestCase(GroupCase):
-
     def test_it_gets_the_type_of_the_fallback_tier(self):
         for follow in ('image-tier', self.follow):
             self.assert_types(['general'], self.create(follow))
-            self.assert_types(['general'], self.create(follow,
-                                                       version='3.71'))
-            self.assert_types(['general', 'plain'],
-                              self.create(follow, 'plain'))
+            self.assert_types(['general'], self.create(follow, version='3.71'))
+            self.assert_types(
+                ['general', 'plain'], self.create(follow, 'plain')
+            )
             # One type only once.
-            self.assert_types(['general'], self.create(
-                follow, self.types['general']))
-            self.assert_types(['general', 'plain'],
-                              self.create_consistent(follow, 'plain', ''))
+            self.assert_types(
+                ['general'], self.create(follow, self.types['general'])
+            )
+            self.assert_types(
+                ['general', 'plain'],
+                self.create_consistent(follow, 'plain', ''),
+            )
 
     def test_other_types_are_cinders(self):
-        self.assert_types(['database', 'plain'],
-                          self.create('database', self.types['plain']))
+        self.assert_types(
+            ['database', 'plain'], self.create('database', self.types['plain'])
+        )
         self.assert_types(['plain'], self.create_consistent('plain'))
 
     @ddt.data('create', 'create_consistent')
     def test_a_private_tier_of_others_is_not_found(self, create):
         """Cinder finds it, and makes a group on its backend."""
-        premium = self.add_type('premium', [PROJECT], tiers_name='premium',
-                                tiers_tags='premium')
+        premium = self.add_type(
+            'premium', [PROJECT], tiers_name='premium', tiers_tags='premium'
+        )
         create = getattr(self, create)
         for ident in ('premium', premium):
             for others in ((), ('plain',), ('image-tier',)):
                 answer = create(ident, *others, project=OTHER_PROJECT)
                 self.assertEqual(404, answer.status, answer.body)
             self.assert_types(['premium'], create(ident))
-            self.assert_types(['premium'], create(
-                ident, project=OTHER_PROJECT, roles='admin'))
-        self.assertEqual(4, len(objects.GroupList.get_all(
-            self.cinder.admin)))
+            self.assert_types(
+                ['premium'],
+                create(ident, project=OTHER_PROJECT, roles='admin'),
+            )
+        self.assertEqual(4, len(objects.GroupList.get_all(self.cinder.admin)))
 
     def test_a_fallback_that_serves_others(self):
         self.cinder.delete_type(self.types['general'])
-        self.add_type('closed', [PROJECT], tiers_name='closed',
-                      tiers_fallback='<is> True')
+        self.add_type(
+            'closed',
+            [PROJECT],
+            tiers_name='closed',
+            tiers_fallback='<is> True',
+        )
         self.assert_types(['closed'], self.create('image-tier'))
         answer = self.create('image-tier', project=OTHER_PROJECT)
         self.assertEqual(403, answer.status)
 
     def test_what_is_no_group_is_cinders(self):
         for types in ((), ('nothing',), ('',), ('image-tier', 'image-tier')):
-            ours, theirs = (self.create(*types, has_door=has_door)
-                            for has_door in (True, False))
-            self.assertEqual((theirs.status, theirs.body),
-                             (ours.status, ours.body))
+            ours, theirs = (
+                self.create(*types, has_door=has_door)
+                for has_door in (True, False)
+            )
+            self.assertEqual(
+                (theirs.status, theirs.body), (ours.status, ours.body)
+            )
 
 
 class InGroupTestCase(GroupCase):
     """A volume in a group has one of its types."""
 
     def add_group(self, *names):
-        group = self.row(self.create(*(self.types[name] for name in names),
-                                     has_door=False))
+        group = self.row(
+            self.create(*(self.types[name] for name in names), has_door=False)
+        )
         group.update({'status': 'available', 'host': 'node@any#any'})
         group.save()
         return group.id
 
     def assert_in_group(self, name, names, **volume):
-        row = self.assert_type(name, version='3.13', volume_type='image-tier',
-                               group_id=self.add_group(*names), **volume)
+        row = self.assert_type(
+            name,
+            version='3.13',
+            volume_type='image-tier',
+            group_id=self.add_group(*names),
+            **volume,
+        )
         self.assertIsNotNone(row.group_id)
 
     def test_that_of_its_tier_if_the_group_has_it(self):
         image = self.glance.add_image('database')
-        self.assert_in_group('database', ['general', 'database'],
-                             imageRef=image)
+        self.assert_in_group(
+            'database', ['general', 'database'], imageRef=image
+        )
         self.assert_in_group('general', ['general', 'plain'], imageRef=image)
         self.assert_in_group('general', ['general', 'database'])
         self.assert_in_group('database', ['database', 'plain'])
 
     def test_of_no_tier_cinder_decides(self):
         group = self.add_group('plain')
-        self.assert_type('plain', version='3.13', group_id=group,
-                         volume_type='plain')
+        self.assert_type(
+            'plain', version='3.13', group_id=group, volume_type='plain'
+        )
         answer = self.assert_as_cinder_alone(
-            version='3.13', group_id=group, volume_type='image-tier')
+            version='3.13', group_id=group, volume_type='image-tier'
+        )
         self.assertEqual(400, answer.status)

@@ -23,31 +23,73 @@ from tests.unit.api import test_pass_through
 from tests.unit.api import test_requests
 
 KEYS = (
-    'size', 'name', 'description', 'display_name', 'display_description',
-    'volume_type', 'metadata', 'snapshot_id', 'source_volid',
-    'consistencygroup_id', 'availability_zone', 'multiattach', 'image_id',
-    'imageRef', 'group_id', 'backup_id', 'source_replica', 'unknown')
+    'size',
+    'name',
+    'description',
+    'display_name',
+    'display_description',
+    'volume_type',
+    'metadata',
+    'snapshot_id',
+    'source_volid',
+    'consistencygroup_id',
+    'availability_zone',
+    'multiattach',
+    'image_id',
+    'imageRef',
+    'group_id',
+    'backup_id',
+    'source_replica',
+    'unknown',
+)
 VALUES = test_pass_through.VALUES | strategies.sampled_from(
-    (test_pass_through.UUID, '', 'image-tier', 1, '1', 0, 1.0, 'true',
-     'x' * 255, 'x' * 256, '0' * 32, {}, {'a': 'b'}, {'a': None}))
+    (
+        test_pass_through.UUID,
+        '',
+        'image-tier',
+        1,
+        '1',
+        0,
+        1.0,
+        'true',
+        'x' * 255,
+        'x' * 256,
+        '0' * 32,
+        {},
+        {'a': 'b'},
+        {'a': None},
+    )
+)
 DOCUMENTS = VALUES | strategies.fixed_dictionaries(
-    {'volume': strategies.dictionaries(
-        strategies.sampled_from(KEYS), VALUES, max_size=3)},
-    optional={'OS-SCH-HNT:scheduler_hints': VALUES, 'more': VALUES})
+    {
+        'volume': strategies.dictionaries(
+            strategies.sampled_from(KEYS), VALUES, max_size=3
+        )
+    },
+    optional={'OS-SCH-HNT:scheduler_hints': VALUES, 'more': VALUES},
+)
 
 
 def environ_of(data, version, **others):
     return {
-        'REQUEST_METHOD': 'POST', 'PATH_INFO': '/volumes',
-        'SCRIPT_NAME': '/v3', 'CONTENT_TYPE': 'application/json',
-        'CONTENT_LENGTH': str(len(data)), 'wsgi.input': io.BytesIO(data),
+        'REQUEST_METHOD': 'POST',
+        'PATH_INFO': '/volumes',
+        'SCRIPT_NAME': '/v3',
+        'CONTENT_TYPE': 'application/json',
+        'CONTENT_LENGTH': str(len(data)),
+        'wsgi.input': io.BytesIO(data),
         'HTTP_OPENSTACK_API_VERSION': f'volume {version}',
-        'cinder.context': None, **others}
+        'cinder.context': None,
+        **others,
+    }
 
 
 def read(document, version):
-    return requests.read(environ_of(json.dumps(document).encode(), version),
-                         ident=None, schemas=creates.schemas)
+    return requests.read(
+        environ_of(json.dumps(document).encode(), version),
+        ident=None,
+        schemas=creates.schemas,
+    )
 
 
 class Reached(Exception):
@@ -69,38 +111,51 @@ def is_accepted_by_cinder(document, version):
     """Whether Cinder's decorated function comes to its first line."""
     number = requests.version_of(environ_of(b'', version))
     try:
-        volumes.VolumeController.create(object(), Request(number),
-                                        body=document)
+        volumes.VolumeController.create(
+            object(), Request(number), body=document
+        )
     except Reached:
         return True
-    except (exception.Invalid, TypeError, AttributeError,
-            ValueError):
+    except (exception.Invalid, TypeError, AttributeError, ValueError):
         return False
     raise AssertionError('neither')
 
 
 @ddt.ddt
 class SchemasTestCase(api_fixture.ApiTestCase):
-
     @ddt.data(*test_requests.VERSIONS)
     def test_each_version_has_its_schema(self, version):
         for key in KEYS:
-            for value in (test_pass_through.UUID, None, '', 'x', 7, False,
-                          [], {}, 'x' * 256):
-                for document in ({'volume': {key: value}},
-                                 {'volume': {}, key: value}):
+            for value in (
+                test_pass_through.UUID,
+                None,
+                '',
+                'x',
+                7,
+                False,
+                [],
+                {},
+                'x' * 256,
+            ):
+                for document in (
+                    {'volume': {key: value}},
+                    {'volume': {}, key: value},
+                ):
                     self.assertEqual(
                         is_accepted_by_cinder(document, version),
                         read(document, version) is not None,
-                        (version, document))
+                        (version, document),
+                    )
 
     @given(DOCUMENTS, strategies.sampled_from(test_requests.VERSIONS))
     @settings(max_examples=300)
     def test_whatever_a_body_is(self, document, version):
         # As it comes out of JSON.
         document = json.loads(json.dumps(document))
-        self.assertEqual(is_accepted_by_cinder(document, version),
-                         read(document, version) is not None)
+        self.assertEqual(
+            is_accepted_by_cinder(document, version),
+            read(document, version) is not None,
+        )
 
     def test_what_cinder_refuses_is_no_error_of_the_door(self):
         """Any tenant could fill the log with it."""
@@ -111,12 +166,20 @@ class SchemasTestCase(api_fixture.ApiTestCase):
 
     def test_the_versions_differ(self):
         for key, value, found in (
-                ('source_replica', 'x', {'3.0', '3.52'}),
-                ('backup_id', [], {'3.0', '3.12', '3.13', '3.46'}),
-                ('group_id', 'x', {'3.0', '3.13', '3.47', '3.53', '3.71'})):
+            ('source_replica', 'x', {'3.0', '3.52'}),
+            ('backup_id', [], {'3.0', '3.12', '3.13', '3.46'}),
+            ('group_id', 'x', {'3.0', '3.13', '3.47', '3.53', '3.71'}),
+        ):
             document = {'volume': {key: value}}
-            for version in ('3.0', '3.13', '3.46', '3.47', '3.52', '3.53',
-                            '3.71'):
+            for version in (
+                '3.0',
+                '3.13',
+                '3.46',
+                '3.47',
+                '3.52',
+                '3.53',
+                '3.71',
+            ):
                 if version in found:
                     self.assertIsNotNone(read(document, version))
         self.assertIsNone(read({'volume': {'source_replica': 'x'}}, '3.53'))
@@ -125,38 +188,62 @@ class SchemasTestCase(api_fixture.ApiTestCase):
 
 @ddt.ddt
 class MethodsTestCase(api_fixture.ApiTestCase):
-
     def method(self, query, method='POST'):
-        return requests.method_of({'QUERY_STRING': query,
-                                   'REQUEST_METHOD': method})
+        return requests.method_of(
+            {'QUERY_STRING': query, 'REQUEST_METHOD': method}
+        )
 
     @ddt.data('GET', 'PUT', 'DELETE', 'HEAD', 'FOO')
     def test_the_query_names_another_one(self, method):
-        for query in ('_method=POST', '_method=post', 'x=1&_method=POST',
-                      '_method=GET&_method=POST'):
+        for query in (
+            '_method=POST',
+            '_method=post',
+            'x=1&_method=POST',
+            '_method=GET&_method=POST',
+        ):
             self.assertEqual('POST', self.method(query, method))
 
     def test_it_does_not(self):
-        for query in ('', '_method=', '_method', 'x=_method', '_method=%ff',
-                      '%5fmethod=GET'):
+        for query in (
+            '',
+            '_method=',
+            '_method',
+            'x=_method',
+            '_method=%ff',
+            '%5fmethod=GET',
+        ):
             self.assertEqual('POST', self.method(query))
 
     @ddt.data('GET', 'PUT', 'DELETE')
     def test_a_post_that_is_none(self, method):
         """Cinder lists volumes, or says 404."""
-        ours, theirs = (self.api.post(
-            f'volumes?_method={method}', {'volume': {'size': 1}},
-            has_door=has_door) for has_door in (True, False))
-        self.assertEqual((theirs.status, theirs.body),
-                         (ours.status, ours.body))
+        ours, theirs = (
+            self.api.post(
+                f'volumes?_method={method}',
+                {'volume': {'size': 1}},
+                has_door=has_door,
+            )
+            for has_door in (True, False)
+        )
+        self.assertEqual(
+            (theirs.status, theirs.body), (ours.status, ours.body)
+        )
         self.assertNotIn('tiers.decision', self.logged())
 
-    @given(strategies.text(
-        '_methodPOSTgetput=&;%5f+', max_size=30).map('_method{}'.format))
+    @given(
+        strategies.text('_methodPOSTgetput=&;%5f+', max_size=30).map(
+            '_method{}'.format
+        )
+    )
     def test_any_query_is_taken_as_routes_takes_it(self, query):
-        environ = {'QUERY_STRING': query, 'REQUEST_METHOD': 'POST',
-                   'PATH_INFO': '/', 'SERVER_NAME': 'any',
-                   'SERVER_PORT': '80', 'wsgi.url_scheme': 'http'}
+        environ = {
+            'QUERY_STRING': query,
+            'REQUEST_METHOD': 'POST',
+            'PATH_INFO': '/',
+            'SERVER_NAME': 'any',
+            'SERVER_PORT': '80',
+            'wsgi.url_scheme': 'http',
+        }
         seen = []
 
         class Mapper:
@@ -166,6 +253,6 @@ class MethodsTestCase(api_fixture.ApiTestCase):
                 seen.append(environ['REQUEST_METHOD'])
 
         middleware.RoutesMiddleware(
-            lambda environ, start_response: [], Mapper(),
-            singleton=False)(dict(environ), None)
+            lambda environ, start_response: [], Mapper(), singleton=False
+        )(dict(environ), None)
         self.assertEqual(seen, [requests.method_of(environ)])

@@ -19,28 +19,46 @@ class BackupCase(api_fixture.ApiTestCase):
     def setUp(self):
         super().setUp()
         objects.Service(
-            context=self.cinder.admin, host='node', topic='cinder-backup',
-            binary='cinder-backup', availability_zone='nova', report_count=1,
-            disabled=False).create()
+            context=self.cinder.admin,
+            host='node',
+            topic='cinder-backup',
+            binary='cinder-backup',
+            availability_zone='nova',
+            report_count=1,
+            disabled=False,
+        ).create()
         self.source = self.api.add_volume(self.types['database'])
 
     def add_backup(self, **values):
-        backup = objects.Backup(context=self.cinder.admin, **{
-            'volume_id': self.source.id, 'user_id': 'user', 'size': 1,
-            'project_id': PROJECT, 'status': 'available', 'service': 'any',
-            'host': 'node', 'availability_zone': 'nova', **values})
+        backup = objects.Backup(
+            context=self.cinder.admin,
+            **{
+                'volume_id': self.source.id,
+                'user_id': 'user',
+                'size': 1,
+                'project_id': PROJECT,
+                'status': 'available',
+                'service': 'any',
+                'host': 'node',
+                'availability_zone': 'nova',
+                **values,
+            },
+        )
         backup.create()
         return backup
 
     def restore(self, backup, **request):
         restore = request.pop('restore', {})
-        return self.api.post(f'backups/{backup.id}/restore',
-                             {'restore': restore}, **request)
+        return self.api.post(
+            f'backups/{backup.id}/restore', {'restore': restore}, **request
+        )
 
     def volumes(self):
         """Ids of all volumes but the source."""
-        return {volume.id for volume in objects.VolumeList.get_all(
-            self.cinder.admin)} - {self.source.id}
+        return {
+            volume.id
+            for volume in objects.VolumeList.get_all(self.cinder.admin)
+        } - {self.source.id}
 
     def assert_refused(self, status, backup, **request):
         """Nothing was made of it; the text."""
@@ -48,31 +66,39 @@ class BackupCase(api_fixture.ApiTestCase):
         answer = self.restore(backup, **request)
         self.assertEqual(status, answer.status, answer.body)
         self.assertEqual(before, self.volumes())
-        self.assertEqual(backup.status, objects.Backup.get_by_id(
-            self.cinder.admin, backup.id).status)
+        self.assertEqual(
+            backup.status,
+            objects.Backup.get_by_id(self.cinder.admin, backup.id).status,
+        )
         (fault,) = answer.json.values()
         return fault['message']
 
 
 @ddt.ddt
 class RestoresTestCase(BackupCase):
-
     def assert_restored(self, name, backup, **request):
         """It is under way, to a new volume with this type; its row."""
         before = self.volumes()
         answer = self.restore(backup, **request)
         self.assertEqual(202, answer.status, answer.body)
-        volume_id, = self.volumes() - before
+        (volume_id,) = self.volumes() - before
         self.assertEqual(
             (backup.id, volume_id),
-            tuple(answer.json['restore'][key]
-                  for key in ('backup_id', 'volume_id')))
+            tuple(
+                answer.json['restore'][key]
+                for key in ('backup_id', 'volume_id')
+            ),
+        )
         row = self.api.row(volume_id)
-        self.assertEqual((name, 'restoring-backup'),
-                         (self.names[row.volume_type_id], row.status))
+        self.assertEqual(
+            (name, 'restoring-backup'),
+            (self.names[row.volume_type_id], row.status),
+        )
         row_of_backup = objects.Backup.get_by_id(self.cinder.admin, backup.id)
-        self.assertEqual(('restoring', volume_id), (
-            row_of_backup.status, row_of_backup.restore_volume_id))
+        self.assertEqual(
+            ('restoring', volume_id),
+            (row_of_backup.status, row_of_backup.restore_volume_id),
+        )
         return row
 
     @ddt.data({}, {'volume_id': None}, {'name': None})
@@ -82,16 +108,26 @@ class RestoresTestCase(BackupCase):
         row = self.assert_restored('general', backup, restore=restore)
         # As Cinder alone would have it.
         self.assertEqual(
-            (3, f'restore_backup_{backup.id}',
-             'auto-created_from_restore_from_backup', PROJECT),
-            (row.size, row.display_name, row.display_description,
-             row.project_id))
+            (
+                3,
+                f'restore_backup_{backup.id}',
+                'auto-created_from_restore_from_backup',
+                PROJECT,
+            ),
+            (
+                row.size,
+                row.display_name,
+                row.display_description,
+                row.project_id,
+            ),
+        )
 
     def test_it_may_have_a_name(self):
         self.api.take_messages(status='available')
         for name in ('mine', ''):
-            row = self.assert_restored('general', self.add_backup(),
-                                       restore={'name': name})
+            row = self.assert_restored(
+                'general', self.add_backup(), restore={'name': name}
+            )
             self.assertEqual(name, row.display_name)
 
     @ddt.data('3.0', '3.71')
@@ -113,30 +149,32 @@ class RestoresTestCase(BackupCase):
 
     def test_to_a_volume_that_exists(self):
         volume = self.api.add_volume(self.types['plain'])
-        answer = self.restore(self.add_backup(),
-                              restore={'volume_id': volume.id})
+        answer = self.restore(
+            self.add_backup(), restore={'volume_id': volume.id}
+        )
         self.assertEqual(202, answer.status, answer.body)
         row = self.api.row(volume.id)
-        self.assertEqual(('plain', 'restoring-backup'),
-                         (self.names[row.volume_type_id], row.status))
+        self.assertEqual(
+            ('plain', 'restoring-backup'),
+            (self.names[row.volume_type_id], row.status),
+        )
         self.assertEqual({volume.id}, self.volumes())
 
     def test_the_data_of_an_encrypted_volume(self):
         """cinder-backup restores it to a volume of the same type only."""
         self.api.take_messages(status='available')
-        text = self.assert_refused(400, self.add_backup(
-            encryption_key_id=KEY))
+        text = self.assert_refused(400, self.add_backup(encryption_key_id=KEY))
         self.assertIn('encrypted volume type', text)
         self.cinder.add_encryption(self.add_type('luks'))
         self.api.conf.config(default_volume_type='luks')
-        row = self.assert_restored('luks', self.add_backup(
-            encryption_key_id=KEY))
+        row = self.assert_restored(
+            'luks', self.add_backup(encryption_key_id=KEY)
+        )
         self.assertIsNotNone(row.encryption_key_id)
 
 
 @ddt.ddt
 class RefusalsTestCase(BackupCase):
-
     def setUp(self):
         super().setUp()
         # What should have been refused must not be waited for.
@@ -147,15 +185,17 @@ class RefusalsTestCase(BackupCase):
         backup = self.add_backup(status=status)
         text = self.assert_refused(400, backup)
         theirs = self.restore(backup, has_door=False)
-        self.assertEqual((400, text), (
-            theirs.status, theirs.json['badRequest']['message']))
+        self.assertEqual(
+            (400, text), (theirs.status, theirs.json['badRequest']['message'])
+        )
 
     def test_without_the_right_to_restore(self):
         backup = self.add_backup()
         text = self.assert_refused(403, backup, roles='reader')
         theirs = self.restore(backup, roles='reader', has_door=False)
-        self.assertEqual((403, text), (
-            theirs.status, theirs.json['forbidden']['message']))
+        self.assertEqual(
+            (403, text), (theirs.status, theirs.json['forbidden']['message'])
+        )
 
     def test_a_backup_of_others_or_none(self):
         backup = self.add_backup(project_id=OTHER_PROJECT)
@@ -170,10 +210,15 @@ class RefusalsTestCase(BackupCase):
 
     def test_a_fallback_that_serves_others(self):
         self.cinder.delete_type(self.types['general'])
-        self.add_type('closed', [OTHER_PROJECT], tiers_name='closed',
-                      tiers_fallback='<is> True')
-        self.assertIn('Name a volume type',
-                      self.assert_refused(403, self.add_backup()))
+        self.add_type(
+            'closed',
+            [OTHER_PROJECT],
+            tiers_name='closed',
+            tiers_fallback='<is> True',
+        )
+        self.assertIn(
+            'Name a volume type', self.assert_refused(403, self.add_backup())
+        )
 
     @ddt.data('error', 'error_managing')
     def test_the_volume_cannot_be_made(self, status):
@@ -181,10 +226,12 @@ class RefusalsTestCase(BackupCase):
         backup = self.add_backup()
         answer = self.restore(backup)
         self.assertEqual(400, answer.status, answer.body)
-        volume_id, = self.volumes()
+        (volume_id,) = self.volumes()
         self.assertEqual(status, self.api.row(volume_id).status)
-        self.assertEqual('available', objects.Backup.get_by_id(
-            self.cinder.admin, backup.id).status)
+        self.assertEqual(
+            'available',
+            objects.Backup.get_by_id(self.cinder.admin, backup.id).status,
+        )
         if status == 'error':
             self.assertIn(volume_id, answer.json['badRequest']['message'])
 
@@ -199,8 +246,9 @@ class RefusalsTestCase(BackupCase):
     @ddt.data(None, [], 'x', {'volume_id': 7}, {'unknown': 1})
     def test_what_is_no_restore_is_cinders(self, restore):
         backup = self.add_backup()
-        ours, theirs = (self.restore(backup, restore=restore,
-                                     has_door=has_door)
-                        for has_door in (True, False))
+        ours, theirs = (
+            self.restore(backup, restore=restore, has_door=has_door)
+            for has_door in (True, False)
+        )
         self.assertEqual(theirs.status, ours.status)
         self.assertEqual(set(), self.volumes())

@@ -30,8 +30,7 @@ class Missing:
         self.answers = []
 
     def __call__(self, environ, start_response):
-        self.received.append((dict(environ),
-                              environ['wsgi.input'].read()))
+        self.received.append((dict(environ), environ['wsgi.input'].read()))
         answer = io.BytesIO(b'an answer')
         self.answers.append(answer)
         status = '202 Accepted'
@@ -47,11 +46,14 @@ class Missing:
 
 
 class RetriesTestCase(pass_through_case.PassThroughTestCase):
-
     def setUp(self):
         super().setUp()
-        self.add_type('second', tiers_name='second',
-                      tiers_fallback='<is> True', tiers_priority='-1')
+        self.add_type(
+            'second',
+            tiers_name='second',
+            tiers_fallback='<is> True',
+            tiers_priority='-1',
+        )
 
     def delete(self, name):
         return lambda: self.cinder.delete_type(self.types[name])
@@ -61,24 +63,30 @@ class RetriesTestCase(pass_through_case.PassThroughTestCase):
         started = []
         environ = self.environ(streams.Stream(DATA), length=str(len(DATA)))
         answer = api.filter_factory({})(application)(
-            environ, lambda *start: started.append(start))
-        (status, headers), = started
-        self.assertEqual([('X-Number', str(len(application.answers)))],
-                         headers)
+            environ, lambda *start: started.append(start)
+        )
+        ((status, headers),) = started
+        self.assertEqual(
+            [('X-Number', str(len(application.answers)))], headers
+        )
         self.assertIs(application.answers[-1], answer)
         return status, [
             self.names.get(json.loads(body)['volume']['volume_type'])
-            for environ, body in application.received]
+            for environ, body in application.received
+        ]
 
     def test_the_next_try_starts_where_the_first_one_did(self):
         application = Missing([self.delete('general')])
         status, names = self.send_to(application)
-        self.assertEqual(('202 Accepted', ['general', 'second']),
-                         (status, names))
-        first, second = (dict(environ)
-                         for environ, _body in application.received)
+        self.assertEqual(
+            ('202 Accepted', ['general', 'second']), (status, names)
+        )
+        first, second = (
+            dict(environ) for environ, _body in application.received
+        )
         for environ, (_environ, body) in zip(
-                (first, second), application.received, strict=True):
+            (first, second), application.received, strict=True
+        ):
             environ.pop('wsgi.input')
             self.assertEqual(str(len(body)), environ.pop('CONTENT_LENGTH'))
         self.assertEqual(first, second)
@@ -86,8 +94,9 @@ class RetriesTestCase(pass_through_case.PassThroughTestCase):
     def test_an_answer_that_is_not_used_is_closed(self):
         application = Missing([self.delete('general')])
         self.send_to(application)
-        self.assertEqual([True, False], [
-            answer.closed for answer in application.answers])
+        self.assertEqual(
+            [True, False], [answer.closed for answer in application.answers]
+        )
 
     def test_answers_need_not_have_a_close(self):
         application = Missing([self.delete('general')])
@@ -96,9 +105,13 @@ class RetriesTestCase(pass_through_case.PassThroughTestCase):
             return list(application(environ, start_response))
 
         started = []
-        self.assertEqual([b'an answer'], api.filter_factory({})(unclosable)(
-            self.environ(streams.Stream(DATA), length=str(len(DATA))),
-            lambda *start: started.append(start[0])))
+        self.assertEqual(
+            [b'an answer'],
+            api.filter_factory({})(unclosable)(
+                self.environ(streams.Stream(DATA), length=str(len(DATA))),
+                lambda *start: started.append(start[0]),
+            ),
+        )
         self.assertEqual(['202 Accepted'], started)
 
     def test_when_no_tier_is_left_the_request_goes_on_as_it_came(self):
@@ -110,22 +123,36 @@ class RetriesTestCase(pass_through_case.PassThroughTestCase):
         self.assertEqual(DATA, application.received[-1][1])
 
     def test_the_third_answer_stands(self):
-        self.add_type('third', tiers_name='third',
-                      tiers_fallback='<is> True', tiers_priority='-2')
-        self.add_type('fourth', tiers_name='fourth',
-                      tiers_fallback='<is> True', tiers_priority='-3')
-        application = Missing([self.delete(name) for name in (
-            'general', 'second', 'third', 'fourth')])
+        self.add_type(
+            'third',
+            tiers_name='third',
+            tiers_fallback='<is> True',
+            tiers_priority='-2',
+        )
+        self.add_type(
+            'fourth',
+            tiers_name='fourth',
+            tiers_fallback='<is> True',
+            tiers_priority='-3',
+        )
+        application = Missing(
+            [
+                self.delete(name)
+                for name in ('general', 'second', 'third', 'fourth')
+            ]
+        )
         status, names = self.send_to(application)
-        self.assertEqual(('404 Not Found', ['general', 'second', 'third']),
-                         (status, names))
+        self.assertEqual(
+            ('404 Not Found', ['general', 'second', 'third']), (status, names)
+        )
         self.assertFalse(application.answers[-1].closed)
 
     def test_a_404_for_another_reason_stands(self):
         """Whoever provokes it would get a volume without a tier else."""
         application = Missing([lambda: None])
-        self.assertEqual(('404 Not Found', ['general']),
-                         self.send_to(application))
+        self.assertEqual(
+            ('404 Not Found', ['general']), self.send_to(application)
+        )
         self.assertFalse(application.answers[0].closed)
 
     def test_so_it_does_when_the_type_cannot_be_looked_up(self):
@@ -134,5 +161,6 @@ class RetriesTestCase(pass_through_case.PassThroughTestCase):
                 connection.exec_driver_sql('DROP TABLE volume_types')
 
         application = Missing([drop])
-        self.assertEqual(('404 Not Found', ['general']),
-                         self.send_to(application))
+        self.assertEqual(
+            ('404 Not Found', ['general']), self.send_to(application)
+        )

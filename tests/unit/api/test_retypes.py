@@ -22,19 +22,24 @@ class RetypesCase(api_fixture.ApiTestCase):
         volume = self.api.add_volume(self.types[volume_type], **values)
         if image is not None:
             db_api.volume_glance_metadata_create(
-                self.cinder.admin, volume.id, 'image_id', image)
+                self.cinder.admin, volume.id, 'image_id', image
+            )
         return volume
 
     def retype(self, volume, new_type, policy='never', **request):
-        return self.api.post(f'volumes/{volume.id}/action', {'os-retype': {
-            'new_type': new_type, 'migration_policy': policy}}, **request)
+        return self.api.post(
+            f'volumes/{volume.id}/action',
+            {'os-retype': {'new_type': new_type, 'migration_policy': policy}},
+            **request,
+        )
 
     def assert_becomes(self, name, volume, new_type, **request):
         """The retype is under way, to the type of this name."""
         answer = self.retype(volume, new_type, **request)
         self.assertEqual(202, answer.status, answer.body)
-        self.assertEqual(name, self.names[
-            self.casts.new_types.get(timeout=30)])
+        self.assertEqual(
+            name, self.names[self.casts.new_types.get(timeout=30)]
+        )
         self.assertEqual('retyping', self.api.row(volume.id).status)
 
     def assert_stays(self, status, volume, new_type, **request):
@@ -42,8 +47,10 @@ class RetypesCase(api_fixture.ApiTestCase):
         answer = self.retype(volume, new_type, **request)
         self.assertEqual(status, answer.status, answer.body)
         row = self.api.row(volume.id)
-        self.assertEqual((volume.status, volume.volume_type_id),
-                         (row.status, row.volume_type_id))
+        self.assertEqual(
+            (volume.status, volume.volume_type_id),
+            (row.status, row.volume_type_id),
+        )
         (fault,) = answer.json.values()
         self.assertEqual(status, fault['code'])
         return fault['message']
@@ -62,13 +69,21 @@ class FollowingTestCase(RetypesCase):
         for follow in ('image-tier', self.follow):
             for policy in ('never', 'on-demand'):
                 self.assert_becomes(
-                    'database', self.add_volume(image=self.image), follow,
-                    policy=policy, version=version)
-        self.assert_becomes('general', self.add_volume(), 'image-tier',
-                            version=version)
+                    'database',
+                    self.add_volume(image=self.image),
+                    follow,
+                    policy=policy,
+                    version=version,
+                )
         self.assert_becomes(
-            'general', self.add_volume(image=self.glance.add_image()),
-            'image-tier', version=version)
+            'general', self.add_volume(), 'image-tier', version=version
+        )
+        self.assert_becomes(
+            'general',
+            self.add_volume(image=self.glance.add_image()),
+            'image-tier',
+            version=version,
+        )
 
     def test_what_lies_on_its_tier_keeps_the_type_of_it(self):
         """Its QoS and its quota would be gone, and the volume still there."""
@@ -79,19 +94,23 @@ class FollowingTestCase(RetypesCase):
 
     def test_whatever_the_path_says(self):
         for path, method in (
-                ('/v3/volumes/{}/action', 'POST'),
-                ('/v3/volumes/{}/action.json', 'POST'),
-                ('/v3/volumes/{}/action?_method=POST', 'PUT'),
-                ('/v3/volumes/{}/action?x=%ff&_method', 'POST'),
-                ('/v3/volumes/{}/action?_method=post', 'GET')):
+            ('/v3/volumes/{}/action', 'POST'),
+            ('/v3/volumes/{}/action.json', 'POST'),
+            ('/v3/volumes/{}/action?_method=POST', 'PUT'),
+            ('/v3/volumes/{}/action?x=%ff&_method', 'POST'),
+            ('/v3/volumes/{}/action?_method=post', 'GET'),
+        ):
             volume = self.add_volume(image=self.image)
             answer = self.api.request(
-                path.format(volume.id), method=method,
+                path.format(volume.id),
+                method=method,
                 content_type='application/json',
-                body=b'{"os-retype": {"new_type": "image-tier"}}')
+                body=b'{"os-retype": {"new_type": "image-tier"}}',
+            )
             self.assertEqual(202, answer.status, (path, answer.body))
-            self.assertEqual('database', self.names[
-                self.casts.new_types.get(timeout=30)])
+            self.assertEqual(
+                'database', self.names[self.casts.new_types.get(timeout=30)]
+            )
 
     def test_the_operator_may_refuse_it_to_members(self):
         self.api.configure(on_retype='refuse')
@@ -103,25 +122,42 @@ class FollowingTestCase(RetypesCase):
         self.assert_becomes('database', volume, 'image-tier', roles='admin')
 
     def test_a_tier_that_the_project_may_not_use(self):
-        self.add_type('premium', [api_fixture.PROJECT], tiers_name='premium',
-                      tiers_tags='premium', tiers_priority='90')
+        self.add_type(
+            'premium',
+            [api_fixture.PROJECT],
+            tiers_name='premium',
+            tiers_tags='premium',
+            tiers_priority='90',
+        )
         image = self.glance.add_image('premium', visibility='public')
-        self.assert_becomes('premium', self.add_volume(image=image),
-                            'image-tier')
+        self.assert_becomes(
+            'premium', self.add_volume(image=image), 'image-tier'
+        )
         theirs = self.add_volume(image=image, project=OTHER_PROJECT)
         self.api.configure(on_no_access='refuse')
         self.assert_stays(403, theirs, 'image-tier', project=OTHER_PROJECT)
         self.api.configure(on_no_access='fallback')
-        self.assert_becomes('general', theirs, 'image-tier',
-                            project=OTHER_PROJECT)
+        self.assert_becomes(
+            'general', theirs, 'image-tier', project=OTHER_PROJECT
+        )
 
     def test_an_admin_moves_it_within_the_rights_of_its_project(self):
-        self.add_type('premium', [], tiers_name='premium',
-                      tiers_tags='premium', tiers_priority='90')
-        image = self.glance.add_image('premium', 'database',
-                                      visibility='public')
-        self.assert_becomes('database', self.add_volume(image=image),
-                            'image-tier', roles='admin')
+        self.add_type(
+            'premium',
+            [],
+            tiers_name='premium',
+            tiers_tags='premium',
+            tiers_priority='90',
+        )
+        image = self.glance.add_image(
+            'premium', 'database', visibility='public'
+        )
+        self.assert_becomes(
+            'database',
+            self.add_volume(image=image),
+            'image-tier',
+            roles='admin',
+        )
 
     def test_the_image_is_gone_or_not_to_be_had(self):
         """Where the volume is, is as good a place: it keeps its type."""
@@ -130,30 +166,29 @@ class FollowingTestCase(RetypesCase):
             text = self.assert_stays(400, volume, 'image-tier')
             self.assertIn('keeps its volume type', text)
         # An administrator may have volumes without a tier.
-        self.assert_becomes('image-tier', volume, 'image-tier',
-                            roles='admin')
+        self.assert_becomes('image-tier', volume, 'image-tier', roles='admin')
 
     def test_there_is_no_fallback(self):
         self.cinder.delete_type(self.types['general'])
         volume = self.add_volume()
         self.assert_stays(400, volume, 'image-tier')
-        self.assert_becomes('image-tier', volume, 'image-tier',
-                            roles='admin')
+        self.assert_becomes('image-tier', volume, 'image-tier', roles='admin')
 
     def test_without_tiers_all_is_as_cinder_does_it(self):
         for name in ('database', 'general'):
             self.cinder.delete_type(self.types[name])
-        self.assert_becomes('image-tier', self.add_volume(image=self.image),
-                            'image-tier')
+        self.assert_becomes(
+            'image-tier', self.add_volume(image=self.image), 'image-tier'
+        )
 
 
 @ddt.ddt
 class EncryptionTestCase(RetypesCase):
-
     def setUp(self):
         super().setUp()
-        self.vault = self.add_type('vault', tiers_name='vault',
-                                   tiers_tags='vault', tiers_priority='5')
+        self.vault = self.add_type(
+            'vault', tiers_name='vault', tiers_tags='vault', tiers_priority='5'
+        )
         luks = self.add_type('luks')
         for type_id in (self.vault, luks):
             self.cinder.add_encryption(type_id)
@@ -170,8 +205,10 @@ class EncryptionTestCase(RetypesCase):
 
     def test_what_is_not_encrypted_goes_where_its_image_says(self):
         self.assert_becomes(
-            'database', self.add_volume(image=self.glance.add_image(
-                'database', 'vault')), 'image-tier')
+            'database',
+            self.add_volume(image=self.glance.add_image('database', 'vault')),
+            'image-tier',
+        )
 
 
 @ddt.ddt
@@ -182,29 +219,37 @@ class OtherTypesTestCase(RetypesCase):
         image = self.glance.add_image('database')
         for name in ('plain', 'general'):
             for ident in (name, self.types[name]):
-                self.assert_becomes(name, self.add_volume('database', image),
-                                    ident)
+                self.assert_becomes(
+                    name, self.add_volume('database', image), ident
+                )
         self.assertNotIn('cinder-tiers', self.glance.agents)
 
     def test_a_private_tier_of_others_is_not_found(self):
         """Nor is it when who asks has the right to read it."""
-        premium = self.add_type('premium', [api_fixture.PROJECT],
-                                tiers_name='premium', tiers_tags='premium')
+        premium = self.add_type(
+            'premium',
+            [api_fixture.PROJECT],
+            tiers_name='premium',
+            tiers_tags='premium',
+        )
         volume = self.add_volume(project=OTHER_PROJECT)
         for ident in ('premium', premium):
             for policy in ('never', 'on-demand'):
-                text = self.assert_stays(404, volume, ident, policy=policy,
-                                         project=OTHER_PROJECT)
+                text = self.assert_stays(
+                    404, volume, ident, policy=policy, project=OTHER_PROJECT
+                )
                 self.assertNotIn("'premium'", text)
         self.assert_becomes('premium', self.add_volume(), premium)
         self.assert_becomes('premium', self.add_volume(), 'premium')
-        self.assert_becomes('premium', volume, 'premium', roles='admin',
-                            project=OTHER_PROJECT)
+        self.assert_becomes(
+            'premium', volume, 'premium', roles='admin', project=OTHER_PROJECT
+        )
 
     def test_what_does_not_exist_is_refused_by_cinder(self):
         volume = self.add_volume()
         self.assert_stays(404, volume, 'nothing')
-        self.assert_stays(404, self.add_volume(), 'image-tier',
-                          project=OTHER_PROJECT)
+        self.assert_stays(
+            404, self.add_volume(), 'image-tier', project=OTHER_PROJECT
+        )
         volume.destroy()
         self.assertEqual(404, self.retype(volume, 'image-tier').status)

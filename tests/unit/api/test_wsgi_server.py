@@ -14,18 +14,21 @@ from cinder_tiers.api import wsgi_server
 
 @ddt.ddt
 class WsgiServerTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.log = self.useFixture(fixtures.FakeLogger(
-            'cinder_tiers.api.wsgi_server'))
+        self.log = self.useFixture(
+            fixtures.FakeLogger('cinder_tiers.api.wsgi_server')
+        )
 
     def run_under_uwsgi(self, **found):
         """Have the module `uwsgi`, with these attributes."""
         module = types.ModuleType('uwsgi')
         vars(module).update(found)
-        self.useFixture(fixtures.MonkeyPatch('sys.modules', {
-            **sys.modules, 'uwsgi': module}))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'sys.modules', {**sys.modules, 'uwsgi': module}
+            )
+        )
 
     def test_without_threads_the_option_is_named_once(self):
         # As 2.0.21 of Debian 12 has it without any option.

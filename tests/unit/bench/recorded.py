@@ -10,7 +10,7 @@ itself gives the percentiles of reads and writes pooled.  The two of the name
 
 import pathlib
 
-_FOLDER = pathlib.Path(__file__).parent / "data"
+_FOLDER = pathlib.Path(__file__).parent / 'data'
 
 
 def text(name: str) -> bytes:
@@ -19,4 +19,4 @@ def text(name: str) -> bytes:
     :param name: ``randwrite-4k``, ``write-1m``, ``randrw-4k-unified``,
         ``randread-4k-fast`` or ``randwrite-4k-fast``
     """
-    return (_FOLDER / f"{name}.json").read_bytes()
+    return (_FOLDER / f'{name}.json').read_bytes()

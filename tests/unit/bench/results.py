@@ -12,16 +12,19 @@ from rally_scenarios.bench.result import result as result_file
 from rally_scenarios.bench.stats import intervals as statistics
 from rally_scenarios.bench.stats import steadiness
 
-UNKNOWN = result_file.Fact(value=None, reason="nobody asked")
+UNKNOWN = result_file.Fact(value=None, reason='nobody asked')
 PROFILE = named_profile.NamedProfile(
-    name="mine", repeats=1,
-    patterns=(fio_profile.Pattern(name="x", rw="read", bs="4k"),),
-    source=named_profile.Source(paper="task", where="patterns"),
-    method=fio_profile.Profile(region_mib=8, ramp_seconds=5,
-                               runtime_seconds=6))
+    name='mine',
+    repeats=1,
+    patterns=(fio_profile.Pattern(name='x', rw='read', bs='4k'),),
+    source=named_profile.Source(paper='task', where='patterns'),
+    method=fio_profile.Profile(
+        region_mib=8, ramp_seconds=5, runtime_seconds=6
+    ),
+)
 
 
-def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2 ** 20):
+def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20):
     """One repeat.
 
     :param iops: of each complete guest
@@ -32,32 +35,69 @@ def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2 ** 20):
     for each in clat_ms:
         counts[round(each * 1e6)] = counts.get(round(each * 1e6), 0) + 1
     clat = histogram.from_counts(counts)
-    guests = [result_file.GuestFigures(
-        guest=f"g{number:03d}", verdict="complete", reason="", planned_ms=0,
-        started_ms=0, ended_ms=1, iops=each, bw_bytes=1, total_ios=1,
-        p99_ns=1) for number, each in enumerate(iops)]
-    guests += [result_file.GuestFigures(
-        guest=f"g9{number:02d}", verdict="lost", reason="silent",
-        planned_ms=None, started_ms=None, ended_ms=None, iops=None,
-        bw_bytes=None, total_ios=None, p99_ns=None)
-        for number in range(without)]
+    guests = [
+        result_file.GuestFigures(
+            guest=f'g{number:03d}',
+            verdict='complete',
+            reason='',
+            planned_ms=0,
+            started_ms=0,
+            ended_ms=1,
+            iops=each,
+            bw_bytes=1,
+            total_ios=1,
+            p99_ns=1,
+        )
+        for number, each in enumerate(iops)
+    ]
+    guests += [
+        result_file.GuestFigures(
+            guest=f'g9{number:02d}',
+            verdict='lost',
+            reason='silent',
+            planned_ms=None,
+            started_ms=None,
+            ended_ms=None,
+            iops=None,
+            bw_bytes=None,
+            total_ios=None,
+            p99_ns=None,
+        )
+        for number in range(without)
+    ]
     merged = iops and result_file.MergedFigures(
-        guests=len(iops), iops=sum(iops), bw_bytes=bw_bytes,
-        clat=result_file.latencies(clat), start_skew_ms=0,
+        guests=len(iops),
+        iops=sum(iops),
+        bw_bytes=bw_bytes,
+        clat=result_file.latencies(clat),
+        start_skew_ms=0,
         start_skew_error_ms=0,
         window=steadiness.Window(start_ms=0, end_ms=1),
-        fairness=statistics.fairness(iops) if any(iops) else None)
+        fairness=statistics.fairness(iops) if any(iops) else None,
+    )
     return result_file.SlotResult(
-        number=0, repeat=1, guests=tuple(guests), merged=merged or None,
-        series=(), steadiness=steadiness.unknown("not asked"))
+        number=0,
+        repeat=1,
+        guests=tuple(guests),
+        merged=merged or None,
+        series=(),
+        steadiness=steadiness.unknown('not asked'),
+    )
 
 
-def guest(name, tier, verdict="complete", *reasons):
+def guest(name, tier, verdict='complete', *reasons):
     """A guest in the whole run."""
     return result_file.GuestResult(
-        guest=name, tier=tier, verdict=verdict, reasons=reasons,
-        clock_offset_ms=0, clock_samples=1, damaged_lines=0, kernel=None,
-        target=None)
+        guest=name,
+        tier=tier,
+        verdict=verdict,
+        reasons=reasons,
+        clock_offset_ms=0,
+        clock_samples=1,
+        damaged_lines=0,
+        kernel=None,
+        target=None,
+    )
 
 
 def run(tiers, *, guests=(), volume_types=None):
@@ -66,28 +106,46 @@ def run(tiers, *, guests=(), volume_types=None):
     :param tiers: {tier: {pattern: [slots]}}
     :param volume_types: {tier: their names}; by default not known
     """
-    types = {tier: result_file.Fact(value=name)
-             for tier, name in (volume_types or {}).items()}
+    types = {
+        tier: result_file.Fact(value=name)
+        for tier, name in (volume_types or {}).items()
+    }
     return result_file.RunResult(
-        version=result_file.VERSION, run="0123456789abcdef",
-        ended_at="2026-11-21T20:00:00+00:00", guests_per_tier=1,
+        version=result_file.VERSION,
+        run='0123456789abcdef',
+        ended_at='2026-11-21T20:00:00+00:00',
+        guests_per_tier=1,
         environment=dict.fromkeys(result_file.ENVIRONMENT, UNKNOWN),
         profile=profile_used.of(PROFILE),
-        tiers=tuple(_tier(tier, patterns, types.get(tier, UNKNOWN))
-                    for tier, patterns in tiers.items()),
-        guests=tuple(guests))
+        tiers=tuple(
+            _tier(tier, patterns, types.get(tier, UNKNOWN))
+            for tier, patterns in tiers.items()
+        ),
+        guests=tuple(guests),
+    )
 
 
 def _tier(tier, patterns, volume_types):
     return result_file.TierResult(
-        tier=tier, image=UNKNOWN, volume_types=volume_types,
-        patterns=tuple(_pattern(name, slots)
-                       for name, slots in patterns.items()))
+        tier=tier,
+        image=UNKNOWN,
+        volume_types=volume_types,
+        patterns=tuple(
+            _pattern(name, slots) for name, slots in patterns.items()
+        ),
+    )
 
 
 def _pattern(name, slots):
     return result_file.PatternResult(
-        pattern=name, complete_repeats=0, iops=None, bw_bytes=None,
-        p99_ns=None, clat=None, slots=tuple(
+        pattern=name,
+        complete_repeats=0,
+        iops=None,
+        bw_bytes=None,
+        p99_ns=None,
+        clat=None,
+        slots=tuple(
             dataclasses.replace(each, number=number, repeat=number + 1)
-            for number, each in enumerate(slots)))
+            for number, each in enumerate(slots)
+        ),
+    )

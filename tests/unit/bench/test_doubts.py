@@ -13,235 +13,455 @@ from rally_scenarios.bench.stats import intervals as statistics
 from tests.unit.bench import results
 
 POOL = ceph_record.CephPool(
-    kind="replicated", size=3, min_size=2, pg_num=32, crush_rule="ssd",
-    device_class="ssd", compression="none", rbd_options={}, osds=3,
-    osd_options={"osd_max_backfills": "1"})
+    kind='replicated',
+    size=3,
+    min_size=2,
+    pg_num=32,
+    crush_rule='ssd',
+    device_class='ssd',
+    compression='none',
+    rbd_options={},
+    osds=3,
+    osd_options={'osd_max_backfills': '1'},
+)
 READING = ceph_record.CephReading(
-    release=("16.2.15 pacific",), health="HEALTH_OK", checks={},
-    osds_down=(), osds_out=(), osd_boots={"0": 7, "1": 9},
-    pg_states={"active+clean": 32}, client_options={"rbd_cache": "true"},
-    pools={"ssd": POOL})
+    release=('16.2.15 pacific',),
+    health='HEALTH_OK',
+    checks={},
+    osds_down=(),
+    osds_out=(),
+    osd_boots={'0': 7, '1': 9},
+    pg_states={'active+clean': 32},
+    client_options={'rbd_cache': 'true'},
+    pools={'ssd': POOL},
+)
 IMAGE = ceph_record.CephImage(
-    pool="ssd", data_pool=None, parent="images/debian@snap", objects=256,
-    own_objects=3, object_bytes=4 * 1024 ** 2)
-GUEST = results.guest("g000", "fast")
+    pool='ssd',
+    data_pool=None,
+    parent='images/debian@snap',
+    objects=256,
+    own_objects=3,
+    object_bytes=4 * 1024**2,
+)
+GUEST = results.guest('g000', 'fast')
 
 
 def run(*slots, guests=(GUEST,), **changed):
     return dataclasses.replace(
-        results.run({"fast": {"x": slots or [results.slot([10])]}},
-                    guests=guests), **changed)
+        results.run(
+            {'fast': {'x': slots or [results.slot([10])]}}, guests=guests
+        ),
+        **changed,
+    )
 
 
 def with_cpu(busy, steal=None):
     slot = results.slot([10])
-    return dataclasses.replace(slot, guests=tuple(
-        dataclasses.replace(each, cpu=guest_system.CpuUse(
-            busy_percent=busy, steal_percent=steal)) for each in slot.guests))
+    return dataclasses.replace(
+        slot,
+        guests=tuple(
+            dataclasses.replace(
+                each,
+                cpu=guest_system.CpuUse(
+                    busy_percent=busy, steal_percent=steal
+                ),
+            )
+            for each in slot.guests
+        ),
+    )
 
 
-def with_system(name="g000", **known):
-    return dataclasses.replace(results.guest(name, "fast"),
-                               system=guest_system.GuestSystem(**known))
+def with_system(name='g000', **known):
+    return dataclasses.replace(
+        results.guest(name, 'fast'), system=guest_system.GuestSystem(**known)
+    )
 
 
 class DoubtsTest(testtools.TestCase):
-
     def assert_doubts(self, expected, found):
-        self.assertEqual(expected, [(one.about, one.text)
-                                    for one in doubts.of(found)])
+        self.assertEqual(
+            expected, [(one.about, one.text) for one in doubts.of(found)]
+        )
 
     def test_a_good_run_has_none(self):
-        self.assert_doubts([], run(ceph=ceph_record.CephWatch(
-            before=READING, after=READING, unread=())))
+        self.assert_doubts(
+            [],
+            run(
+                ceph=ceph_record.CephWatch(
+                    before=READING, after=READING, unread=()
+                )
+            ),
+        )
 
     def test_what_was_not_asked_is_no_reason(self):
-        self.assert_doubts([], run(guests=[
-            results.guest("g000", "fast"), results.guest("g001", "fast")]))
+        self.assert_doubts(
+            [],
+            run(
+                guests=[
+                    results.guest('g000', 'fast'),
+                    results.guest('g001', 'fast'),
+                ]
+            ),
+        )
 
     def test_guests_that_are_missing_are_named(self):
         self.assert_doubts(
-            [("guests missing", "fast x: in 1 of 2 repeats, which are in no"
-              " interval: g900 (lost)")],
-            run(results.slot([10]), results.slot([10], without=1)))
+            [
+                (
+                    'guests missing',
+                    'fast x: in 1 of 2 repeats, which are in no'
+                    ' interval: g900 (lost)',
+                )
+            ],
+            run(results.slot([10]), results.slot([10], without=1)),
+        )
 
     def test_steal_over_its_limit(self):
         self.assert_doubts([], run(with_cpu(20, steal=5.0)))
         self.assert_doubts(
-            [("steal",
-              "fast x: hosts took more than 5 % of the CPU from g000"
-              " (7.5 %)")],
-            run(with_cpu(20, steal=7.5), with_cpu(20, steal=5.5)))
+            [
+                (
+                    'steal',
+                    'fast x: hosts took more than 5 % of the CPU from g000'
+                    ' (7.5 %)',
+                )
+            ],
+            run(with_cpu(20, steal=7.5), with_cpu(20, steal=5.5)),
+        )
 
     def test_a_job_can_fill_one_cpu_of_several(self):
         """At 90 % of what one process can use, which is 22.5 % of four."""
-        for cpus, busy, doubtful in ((1, 89.9, False), (1, 90.0, True),
-                                     (4, 22.0, False), (4, 22.5, True)):
-            found = doubts.of(run(with_cpu(busy),
-                                  guests=[with_system(cpus=cpus)]))
-            self.assertEqual(["guest CPU"] * doubtful,
-                             [one.about for one in found], (cpus, busy))
+        for cpus, busy, doubtful in (
+            (1, 89.9, False),
+            (1, 90.0, True),
+            (4, 22.0, False),
+            (4, 22.5, True),
+        ):
+            found = doubts.of(
+                run(with_cpu(busy), guests=[with_system(cpus=cpus)])
+            )
+            self.assertEqual(
+                ['guest CPU'] * doubtful,
+                [one.about for one in found],
+                (cpus, busy),
+            )
 
     def test_starts_further_apart_than_they_may_be(self):
         def apart(skew_ms, error_ms=0):
             slot = results.slot([10])
-            return run(dataclasses.replace(slot, merged=dataclasses.replace(
-                slot.merged, start_skew_ms=skew_ms,
-                start_skew_error_ms=error_ms)))
+            return run(
+                dataclasses.replace(
+                    slot,
+                    merged=dataclasses.replace(
+                        slot.merged,
+                        start_skew_ms=skew_ms,
+                        start_skew_error_ms=error_ms,
+                    ),
+                )
+            )
+
         self.assert_doubts([], apart(40, 10))
         self.assert_doubts(
-            [("start skew", "fast: in 1 of 1 runs, worst in x, repeat 1:"
-              " guests started within 51 ms, expected 50")], apart(51))
+            [
+                (
+                    'start skew',
+                    'fast: in 1 of 1 runs, worst in x, repeat 1:'
+                    ' guests started within 51 ms, expected 50',
+                )
+            ],
+            apart(51),
+        )
         (found,) = doubts.of(apart(40, 20))
-        self.assertIn("the clocks leave room for 60", found.text)
+        self.assertIn('the clocks leave room for 60', found.text)
         (found,) = doubts.of(apart(0, None))
-        self.assertIn("nobody knows the error of", found.text)
+        self.assertIn('nobody knows the error of', found.text)
 
     def test_a_wide_spread_and_an_unsteady_slot(self):
         slot = results.slot([10])
-        found = run(dataclasses.replace(
-            slot, steadiness=dataclasses.replace(
-                slot.steadiness, steady=False, reason="slope 30 %")))
-        tier, = found.tiers
-        pattern, = tier.patterns
-        found = dataclasses.replace(found, tiers=(dataclasses.replace(
-            tier, patterns=(dataclasses.replace(
-                pattern, iops=statistics.of_repeats([10, 20])),)),))
+        found = run(
+            dataclasses.replace(
+                slot,
+                steadiness=dataclasses.replace(
+                    slot.steadiness, steady=False, reason='slope 30 %'
+                ),
+            )
+        )
+        (tier,) = found.tiers
+        (pattern,) = tier.patterns
+        found = dataclasses.replace(
+            found,
+            tiers=(
+                dataclasses.replace(
+                    tier,
+                    patterns=(
+                        dataclasses.replace(
+                            pattern, iops=statistics.of_repeats([10, 20])
+                        ),
+                    ),
+                ),
+            ),
+        )
         self.assert_doubts(
-            [("not steady", "fast x: in 1 of 1 repeats, such as repeat 1:"
-              " slope 30 %"),
-             ("spread", "fast x: IOPS of the repeats spread by 47.1 %, more"
-              " than 10 %")], found)
+            [
+                (
+                    'not steady',
+                    'fast x: in 1 of 1 repeats, such as repeat 1: slope 30 %',
+                ),
+                (
+                    'spread',
+                    'fast x: IOPS of the repeats spread by 47.1 %, more'
+                    ' than 10 %',
+                ),
+            ],
+            found,
+        )
 
     def test_guests_that_are_not_alike(self):
-        guests = [with_system("g000", cpu_model="A", cpus=1),
-                  with_system("g001", cpu_model="B"),
-                  dataclasses.replace(GUEST, kernel="6.1")]
+        guests = [
+            with_system('g000', cpu_model='A', cpus=1),
+            with_system('g001', cpu_model='B'),
+            dataclasses.replace(GUEST, kernel='6.1'),
+        ]
         self.assert_doubts(
-            [("mixed guests",
-              "cpu model is not the same in all guests: A, B")],
-            run(guests=guests))
+            [
+                (
+                    'mixed guests',
+                    'cpu model is not the same in all guests: A, B',
+                )
+            ],
+            run(guests=guests),
+        )
         self.assert_doubts(
-            [("mixed guests",
-              "kernel is not the same in all guests: 6.1, 6.12")],
-            run(guests=[GUEST, *(dataclasses.replace(GUEST, kernel=kernel)
-                                 for kernel in ("6.1", "6.12"))]))
+            [
+                (
+                    'mixed guests',
+                    'kernel is not the same in all guests: 6.1, 6.12',
+                )
+            ],
+            run(
+                guests=[
+                    GUEST,
+                    *(
+                        dataclasses.replace(GUEST, kernel=kernel)
+                        for kernel in ('6.1', '6.12')
+                    ),
+                ]
+            ),
+        )
 
     def test_versions_of_fio_that_differ(self):
         found = run()
         self.assert_doubts(
-            [("mixed guests", "versions of fio differ: fio-3.33, fio-3.36")],
-            dataclasses.replace(found, environment={
-                **found.environment,
-                "fio": result_file.Fact(value="fio-3.33, fio-3.36")}))
+            [('mixed guests', 'versions of fio differ: fio-3.33, fio-3.36')],
+            dataclasses.replace(
+                found,
+                environment={
+                    **found.environment,
+                    'fio': result_file.Fact(value='fio-3.33, fio-3.36'),
+                },
+            ),
+        )
 
     def test_volumes_that_do_not_lie_where_they_should(self):
-        guests = [dataclasses.replace(
-            results.guest(f"g{number:03d}", "fast"),
-            image=dataclasses.replace(IMAGE, pool=pool))
-            for number, pool in enumerate(("ssd", "hdd"))]
+        guests = [
+            dataclasses.replace(
+                results.guest(f'g{number:03d}', 'fast'),
+                image=dataclasses.replace(IMAGE, pool=pool),
+            )
+            for number, pool in enumerate(('ssd', 'hdd'))
+        ]
         found = run(guests=guests)
-        tier, = found.tiers
+        (tier,) = found.tiers
         self.assert_doubts(
-            [("placement",
-              "fast: backends of its volumes differ: a@b#c | a@d#e"),
-             ("placement",
-              "fast: its volumes lie in several pools: hdd, ssd")],
-            dataclasses.replace(found, tiers=(dataclasses.replace(
-                tier, backends=result_file.Fact(
-                    value="a@b#c | a@d#e")),)))
+            [
+                (
+                    'placement',
+                    'fast: backends of its volumes differ: a@b#c | a@d#e',
+                ),
+                (
+                    'placement',
+                    'fast: its volumes lie in several pools: hdd, ssd',
+                ),
+            ],
+            dataclasses.replace(
+                found,
+                tiers=(
+                    dataclasses.replace(
+                        tier, backends=result_file.Fact(value='a@b#c | a@d#e')
+                    ),
+                ),
+            ),
+        )
 
     def test_a_region_that_cannot_have_been_filled(self):
         """8 MiB are two objects; 3 are enough, 1 is not."""
+
         def with_objects(count):
-            return run(guests=[dataclasses.replace(
-                GUEST, image=dataclasses.replace(IMAGE, own_objects=count))])
+            return run(
+                guests=[
+                    dataclasses.replace(
+                        GUEST,
+                        image=dataclasses.replace(IMAGE, own_objects=count),
+                    )
+                ]
+            )
+
         self.assert_doubts([], with_objects(2))
         self.assert_doubts([], with_objects(None))
         (found,) = doubts.of(with_objects(1))
-        self.assertEqual("not filled", found.about)
-        self.assertIn("g000 (1 objects of 256)", found.text)
+        self.assertEqual('not filled', found.about)
+        self.assertIn('g000 (1 objects of 256)', found.text)
 
     def as_asked(self, text, **image):
-        found = run(guests=[dataclasses.replace(
-            GUEST, image=dataclasses.replace(IMAGE, **image))])
-        return dataclasses.replace(found, environment={
-            **found.environment,
-            "clone_or_flat": result_file.Fact(value=text)})
+        found = run(
+            guests=[
+                dataclasses.replace(
+                    GUEST, image=dataclasses.replace(IMAGE, **image)
+                )
+            ]
+        )
+        return dataclasses.replace(
+            found,
+            environment={
+                **found.environment,
+                'clone_or_flat': result_file.Fact(value=text),
+            },
+        )
 
     def test_a_region_that_was_left_as_it_is_is_told_once(self):
-        (found,) = doubts.of(self.as_asked(
-            f"boot volume, {doubts.NOT_FILLED}", own_objects=1))
-        self.assertIn("the task leaves regions as they are", found.text)
+        (found,) = doubts.of(
+            self.as_asked(f'boot volume, {doubts.NOT_FILLED}', own_objects=1)
+        )
+        self.assertIn('the task leaves regions as they are', found.text)
 
     def test_a_clone_that_was_asked_for_blank_is_a_contradiction(self):
         self.assert_doubts([], self.as_asked(doubts.BLANK, parent=None))
         self.assert_doubts(
-            [("clone or flat", "volumes were asked for blank, but Ceph has"
-              " clones: g000 (of images/debian@snap)")],
-            self.as_asked(doubts.BLANK))
+            [
+                (
+                    'clone or flat',
+                    'volumes were asked for blank, but Ceph has'
+                    ' clones: g000 (of images/debian@snap)',
+                )
+            ],
+            self.as_asked(doubts.BLANK),
+        )
 
     def watch(self, before=None, **after):
-        return run(ceph=ceph_record.CephWatch(
-            before=dataclasses.replace(READING, **(before or {})),
-            after=dataclasses.replace(READING, **after), unread=()))
+        return run(
+            ceph=ceph_record.CephWatch(
+                before=dataclasses.replace(READING, **(before or {})),
+                after=dataclasses.replace(READING, **after),
+                unread=(),
+            )
+        )
 
     def test_an_osd_that_went_down_meanwhile(self):
         self.assert_doubts(
-            [("cluster changed", "during this run: OSD_DOWN appeared: 1 osds"
-              " down"),
-             ("cluster changed", "during this run: osd.1 went down"),
-             ("cluster health", "after the measurement HEALTH_WARN: OSD_DOWN"
-              " (1 osds down)"),
-             ("cluster busy", "after the measurement, placement groups were"
-              " not only active+clean: 9 active+undersized+degraded")],
-            self.watch(osds_down=(1,), health="HEALTH_WARN",
-                       checks={"OSD_DOWN": "1 osds down"}, pg_states={
-                           "active+clean": 23,
-                           "active+undersized+degraded": 9}))
+            [
+                (
+                    'cluster changed',
+                    'during this run: OSD_DOWN appeared: 1 osds down',
+                ),
+                ('cluster changed', 'during this run: osd.1 went down'),
+                (
+                    'cluster health',
+                    'after the measurement HEALTH_WARN: OSD_DOWN'
+                    ' (1 osds down)',
+                ),
+                (
+                    'cluster busy',
+                    'after the measurement, placement groups were'
+                    ' not only active+clean: 9 active+undersized+degraded',
+                ),
+            ],
+            self.watch(
+                osds_down=(1,),
+                health='HEALTH_WARN',
+                checks={'OSD_DOWN': '1 osds down'},
+                pg_states={
+                    'active+clean': 23,
+                    'active+undersized+degraded': 9,
+                },
+            ),
+        )
 
     def test_an_osd_that_came_and_went_is_seen_by_its_boot(self):
         self.assert_doubts(
-            [("cluster changed", "during this run: osd.1 was started again")],
-            self.watch(osd_boots={"0": 7, "1": 12}))
+            [('cluster changed', 'during this run: osd.1 was started again')],
+            self.watch(osd_boots={'0': 7, '1': 12}),
+        )
 
     def test_a_cluster_that_was_bad_all_the_time_did_not_change(self):
-        bad = {"health": "HEALTH_WARN", "checks": {"PG_DEGRADED": "some"}}
+        bad = {'health': 'HEALTH_WARN', 'checks': {'PG_DEGRADED': 'some'}}
         self.assertEqual(
-            ["cluster health"] * 2,
-            [one.about for one in doubts.of(self.watch(bad, **bad))])
+            ['cluster health'] * 2,
+            [one.about for one in doubts.of(self.watch(bad, **bad))],
+        )
 
     def test_a_scrub_uses_the_disks_too(self):
-        (found,) = doubts.of(self.watch(pg_states={
-            "active+clean": 31, "active+clean+scrubbing+deep": 1}))
-        self.assertIn("1 active+clean+scrubbing+deep", found.text)
+        (found,) = doubts.of(
+            self.watch(
+                pg_states={
+                    'active+clean': 31,
+                    'active+clean+scrubbing+deep': 1,
+                }
+            )
+        )
+        self.assertIn('1 active+clean+scrubbing+deep', found.text)
 
     def test_an_option_that_was_changed_meanwhile(self):
         self.assert_doubts(
-            [("cluster changed", "during this run: pool ssd: option"
-              " osd_max_backfills: 1 before, 8 after"),
-             ("cluster changed", "during this run: pool ssd: option"
-              " rbd_cache: not set before, false after"),
-             ("cluster changed", "during this run: pool ssd: size 3 before,"
-              " 2 after")],
-            self.watch(pools={"ssd": dataclasses.replace(
-                POOL, size=2, osd_options={"osd_max_backfills": "8"},
-                rbd_options={"rbd_cache": "false"})}))
+            [
+                (
+                    'cluster changed',
+                    'during this run: pool ssd: option'
+                    ' osd_max_backfills: 1 before, 8 after',
+                ),
+                (
+                    'cluster changed',
+                    'during this run: pool ssd: option'
+                    ' rbd_cache: not set before, false after',
+                ),
+                (
+                    'cluster changed',
+                    'during this run: pool ssd: size 3 before, 2 after',
+                ),
+            ],
+            self.watch(
+                pools={
+                    'ssd': dataclasses.replace(
+                        POOL,
+                        size=2,
+                        osd_options={'osd_max_backfills': '8'},
+                        rbd_options={'rbd_cache': 'false'},
+                    )
+                }
+            ),
+        )
 
     def test_daemons_of_several_releases(self):
-        (found,) = doubts.of(self.watch(
-            {"release": ("16.2.15", "17.2.7")},
-            release=("16.2.15", "17.2.7")))
-        self.assertEqual("cluster mixed", found.about)
+        (found,) = doubts.of(
+            self.watch(
+                {'release': ('16.2.15', '17.2.7')},
+                release=('16.2.15', '17.2.7'),
+            )
+        )
+        self.assertEqual('cluster mixed', found.about)
 
     def test_a_cluster_that_could_not_be_read(self):
         self.assert_doubts(
-            [("cluster unread", "no monitor answered")],
-            run(ceph=ceph_record.CephWatch(
-                before=READING, after=None, unread=("no monitor answered",))))
+            [('cluster unread', 'no monitor answered')],
+            run(
+                ceph=ceph_record.CephWatch(
+                    before=READING, after=None, unread=('no monitor answered',)
+                )
+            ),
+        )
 
     def test_many_names_are_cut_short(self):
         slot = results.slot([10], without=7)
         (found,) = doubts.of(run(slot))
-        self.assertTrue(found.text.endswith("g904 (lost) and 2 more"),
-                        found.text)
+        self.assertTrue(
+            found.text.endswith('g904 (lost) and 2 more'), found.text
+        )

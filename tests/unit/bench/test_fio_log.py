@@ -32,62 +32,87 @@ def parse(log, runtime_ms=0):
 
 @ddt.ddt
 class ParseTest(testtools.TestCase):
-
     def test_directions_and_processes_are_added_up(self):
         found = parse(TWO_PROCESSES)
-        self.assertEqual([1795293185574, 1795293186574],
-                         [at_ms for at_ms, _iops in found])
+        self.assertEqual(
+            [1795293185574, 1795293186574], [at_ms for at_ms, _iops in found]
+        )
         self.assertAlmostEqual(1202, found[0][1], delta=0.1)
         self.assertAlmostEqual(1202, found[1][1], delta=2)
 
     def test_a_second_without_a_line_is_one_in_which_nothing_was_done(self):
-        self.assertEqual(((0, 5), (1000, 0), (2000, 7)),
-                         parse(b"1000, 5, 0\n3000, 7, 0\n"))
+        self.assertEqual(
+            ((0, 5), (1000, 0), (2000, 7)), parse(b'1000, 5, 0\n3000, 7, 0\n')
+        )
 
     def test_nothing_done_at_the_end_is_told_by_the_runtime(self):
         """fio need not tell its last second, but all others."""
-        self.assertEqual(((0, 5), (1000, 0), (2000, 0)),
-                         parse(b"1000, 5, 0\n", runtime_ms=4001))
+        self.assertEqual(
+            ((0, 5), (1000, 0), (2000, 0)),
+            parse(b'1000, 5, 0\n', runtime_ms=4001),
+        )
 
     def test_nothing_done_at_the_beginning_is_told_by_the_end(self):
         """As of fio 3.33, writing 32 MiB at 5 MiB/s: two I/Os in 12.8 s."""
-        found = fio_log.parse(b"1795309320027, 1, 1\n", runtime_ms=12801,
-                              end_ms=1795309325843)
-        self.assertEqual((1795309314027, 1795309324027),
-                         (found[0][0], found[-1][0]))
-        self.assertEqual([(1795309319027, 1)],
-                         [value for value in found if value[1]])
+        found = fio_log.parse(
+            b'1795309320027, 1, 1\n', runtime_ms=12801, end_ms=1795309325843
+        )
+        self.assertEqual(
+            (1795309314027, 1795309324027), (found[0][0], found[-1][0])
+        )
+        self.assertEqual(
+            [(1795309319027, 1)], [value for value in found if value[1]]
+        )
 
     def test_a_last_second_that_not_all_processes_tell_is_left_out(self):
-        found = parse(b"1000, 5, 0\n2000, 5, 0\n1001, 5, 0\n",
-                      runtime_ms=2000)
+        found = parse(b'1000, 5, 0\n2000, 5, 0\n1001, 5, 0\n', runtime_ms=2000)
         self.assertEqual([0], [at_ms for at_ms, _iops in found])
 
     def test_no_lines_are_no_values(self):
-        self.assertEqual((), parse(b""))
-        self.assertEqual((), parse(b"\n\n"))
+        self.assertEqual((), parse(b''))
+        self.assertEqual((), parse(b'\n\n'))
 
-    @ddt.data(b"1000, 5", b"1000, -5, 0", b"x", b"1000, 5, 0, 4096, 7",
-              b"1e3, 5, 0", b"1000, 5, 9", b"1" * 400 + b", 5, 0")
+    @ddt.data(
+        b'1000, 5',
+        b'1000, -5, 0',
+        b'x',
+        b'1000, 5, 0, 4096, 7',
+        b'1e3, 5, 0',
+        b'1000, 5, 9',
+        b'1' * 400 + b', 5, 0',
+    )
     def test_what_is_no_line_of_fio_is_refused(self, line):
         self.assertRaises(fio_log.LogError, parse, line)
 
     def test_times_that_would_take_all_memory_are_refused(self):
-        for log in (b"1000, 5, 0\n999999999999999, 5, 0",
-                    b"9000000, 1, 0\n1000, 1, 0\n" * 1000):
+        for log in (
+            b'1000, 5, 0\n999999999999999, 5, 0',
+            b'9000000, 1, 0\n1000, 1, 0\n' * 1000,
+        ):
             self.assertRaises(fio_log.LogError, parse, log)
 
     def test_a_payload_without_a_log_is_fios_output(self):
-        self.assertEqual((b"{}", b""), fio_log.split(b"{}"))
-        self.assertEqual((b"{\n}", b"1000, 5, 0\n"),
-                         fio_log.split(b"{\n}\n@series\n1000, 5, 0\n"))
+        self.assertEqual((b'{}', b''), fio_log.split(b'{}'))
+        self.assertEqual(
+            (b'{\n}', b'1000, 5, 0\n'),
+            fio_log.split(b'{\n}\n@series\n1000, 5, 0\n'),
+        )
 
-    @given(strategies.binary(max_size=200) | strategies.lists(
-        strategies.tuples(strategies.integers(0, 10 ** 6),
-                          strategies.integers(0, 10 ** 6),
-                          strategies.integers(0, 3)), max_size=20).map(
-        lambda rows: "\n".join(", ".join(map(str, row))
-                               for row in rows).encode()))
+    @given(
+        strategies.binary(max_size=200)
+        | strategies.lists(
+            strategies.tuples(
+                strategies.integers(0, 10**6),
+                strategies.integers(0, 10**6),
+                strategies.integers(0, 3),
+            ),
+            max_size=20,
+        ).map(
+            lambda rows: '\n'.join(
+                ', '.join(map(str, row)) for row in rows
+            ).encode()
+        )
+    )
     def test_no_text_breaks_it(self, log):
         with contextlib.suppress(fio_log.LogError):
             values = parse(log)
@@ -95,32 +120,55 @@ class ParseTest(testtools.TestCase):
 
 
 class RealFioTest(testtools.TestCase):
-
     def test_seconds_add_up_to_what_fio_reports(self):
-        if shutil.which("fio") is None:
-            self.skipTest("fio is not installed (bindep.txt)")
-        folder = tempfile.mkdtemp(prefix="ctiers-", dir="/var/tmp")
+        if shutil.which('fio') is None:
+            self.skipTest('fio is not installed (bindep.txt)')
+        folder = tempfile.mkdtemp(prefix='ctiers-', dir='/var/tmp')
         self.addCleanup(shutil.rmtree, folder)
         subprocess.run(
-            ["fio", "--filename=f", "--output=out", "--name=x",
-             "--output-format=json+", "--rw=randrw", "--bs=4k",
-             "--size=4m", "--numjobs=2", "--group_reporting",
-             "--ioengine=psync", "--time_based", "--ramp_time=1",
-             "--runtime=3", "--rate_iops=200", "--write_iops_log=series",
-             "--log_avg_msec=1000", "--log_unix_epoch=1",
-             "--per_job_logs=0"],
-            check=True, capture_output=True, cwd=folder)
-        document = json.loads((pathlib.Path(folder) / "out").read_bytes())
-        lines = (pathlib.Path(folder) / "series_iops.log").read_bytes()
-        job = document["jobs"][0]
-        found = parse(b"\n".join(
-            b",".join(line.split(b",")[:3]) for line in lines.splitlines()),
-            runtime_ms=job["read"]["runtime"])
-        iops = job["read"]["iops"] + job["write"]["iops"]
+            [
+                'fio',
+                '--filename=f',
+                '--output=out',
+                '--name=x',
+                '--output-format=json+',
+                '--rw=randrw',
+                '--bs=4k',
+                '--size=4m',
+                '--numjobs=2',
+                '--group_reporting',
+                '--ioengine=psync',
+                '--time_based',
+                '--ramp_time=1',
+                '--runtime=3',
+                '--rate_iops=200',
+                '--write_iops_log=series',
+                '--log_avg_msec=1000',
+                '--log_unix_epoch=1',
+                '--per_job_logs=0',
+            ],
+            check=True,
+            capture_output=True,
+            cwd=folder,
+        )
+        document = json.loads((pathlib.Path(folder) / 'out').read_bytes())
+        lines = (pathlib.Path(folder) / 'series_iops.log').read_bytes()
+        job = document['jobs'][0]
+        found = parse(
+            b'\n'.join(
+                b','.join(line.split(b',')[:3]) for line in lines.splitlines()
+            ),
+            runtime_ms=job['read']['runtime'],
+        )
+        iops = job['read']['iops'] + job['write']['iops']
         self.assertIn(len(found), (2, 3))
         self.assertAlmostEqual(
-            1, sum(value for _ms, value in found) / len(found) / iops,
-            delta=0.05)
+            1,
+            sum(value for _ms, value in found) / len(found) / iops,
+            delta=0.05,
+        )
         end_ms = found[-1][0] + fio_log.STEP_MS
-        self.assertTrue(0 <= document["timestamp_ms"] - end_ms < 3000,
-                        document["timestamp_ms"] - end_ms)
+        self.assertTrue(
+            0 <= document['timestamp_ms'] - end_ms < 3000,
+            document['timestamp_ms'] - end_ms,
+        )

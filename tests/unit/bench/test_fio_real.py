@@ -13,60 +13,77 @@ import testtools
 from rally_scenarios.bench.fio import output as fio_result
 from rally_scenarios.bench.fio import pattern as fio_profile
 
-PROFILE = fio_profile.Profile(region_mib=8, ramp_seconds=1,
-                              runtime_seconds=2, ioengine="psync")
+PROFILE = fio_profile.Profile(
+    region_mib=8, ramp_seconds=1, runtime_seconds=2, ioengine='psync'
+)
 
 
 @ddt.ddt
 class RealFioTest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
-        if shutil.which("fio") is None:
-            self.skipTest("fio is not installed (bindep.txt)")
+        if shutil.which('fio') is None:
+            self.skipTest('fio is not installed (bindep.txt)')
         # Not /tmp: it may be a tmpfs, which refuses O_DIRECT.
-        folder = tempfile.mkdtemp(prefix="ctiers-", dir="/var/tmp")
+        folder = tempfile.mkdtemp(prefix='ctiers-', dir='/var/tmp')
         self.addCleanup(shutil.rmtree, folder)
-        self.file = pathlib.Path(folder) / "f"
+        self.file = pathlib.Path(folder) / 'f'
 
     def fio(self, argv):
         return subprocess.run(
-            ["fio", f"--filename={self.file}", *argv], check=True,
-            capture_output=True, cwd=self.file.parent).stdout
+            ['fio', f'--filename={self.file}', *argv],
+            check=True,
+            capture_output=True,
+            cwd=self.file.parent,
+        ).stdout
 
     def measure(self, **options):
-        pattern = fio_profile.Pattern(name="x", **options)
+        pattern = fio_profile.Pattern(name='x', **options)
         return fio_result.parse(
-            self.fio(fio_profile.measure_argv(pattern, PROFILE)),
-            jobname="x")
+            self.fio(fio_profile.measure_argv(pattern, PROFILE)), jobname='x'
+        )
 
     @ddt.data(
-        {"rw": "randrw", "bs": "16k", "rwmixread_percent": 10, "numjobs": 3},
-        {"rw": "randwrite", "bssplit": "4k/60:64k/40", "ioengine": "libaio",
-         "iodepth": 8, "numjobs": 2},
-        {"rw": "randread", "bsrange": "4k-64k", "startdelay_seconds": 1},
-        {"rw": "write", "bs": "1m", "numjobs": 8})
+        {'rw': 'randrw', 'bs': '16k', 'rwmixread_percent': 10, 'numjobs': 3},
+        {
+            'rw': 'randwrite',
+            'bssplit': '4k/60:64k/40',
+            'ioengine': 'libaio',
+            'iodepth': 8,
+            'numjobs': 2,
+        },
+        {'rw': 'randread', 'bsrange': '4k-64k', 'startdelay_seconds': 1},
+        {'rw': 'write', 'bs': '1m', 'numjobs': 8},
+    )
     def test_what_is_ordered_is_read(self, options):
         found = self.measure(**options)
         self.assertGreater(found.total_ios, 0)
         # fio pools what its processes counted.
         self.assertAlmostEqual(2000, found.runtime_ms, delta=500)
-        self.assertAlmostEqual(1, found.clat.count / found.total_ios,
-                               delta=0.1)
+        self.assertAlmostEqual(
+            1, found.clat.count / found.total_ios, delta=0.1
+        )
 
     def test_a_rate_is_for_each_process_and_direction(self):
-        found = self.measure(rw="randrw", bs="4k", numjobs=2, rate_iops=50)
+        found = self.measure(rw='randrw', bs='4k', numjobs=2, rate_iops=50)
         self.assertAlmostEqual(200, found.iops, delta=30)
-        found = self.measure(rw="write", bs="4k", rate_kib=200)
+        found = self.measure(rw='write', bs='4k', rate_kib=200)
         self.assertAlmostEqual(200 * 1024, found.bw_bytes, delta=20480)
 
     def test_the_region_is_filled_and_not_left(self):
         """Filled twice; a pattern of several processes stays inside."""
-        self.fio(fio_profile.fill_argv(fio_profile.Profile(
-            region_mib=8, ramp_seconds=0, runtime_seconds=1,
-            ioengine="psync", fill_passes=2)))
-        self.assertEqual(8 * 1024 ** 2, self.file.stat().st_size)
-        self.assertGreaterEqual(512 * self.file.stat().st_blocks,
-                                8 * 1024 ** 2)
-        self.measure(rw="randwrite", bs="64k", numjobs=3)
-        self.assertEqual(8 * 1024 ** 2, self.file.stat().st_size)
+        self.fio(
+            fio_profile.fill_argv(
+                fio_profile.Profile(
+                    region_mib=8,
+                    ramp_seconds=0,
+                    runtime_seconds=1,
+                    ioengine='psync',
+                    fill_passes=2,
+                )
+            )
+        )
+        self.assertEqual(8 * 1024**2, self.file.stat().st_size)
+        self.assertGreaterEqual(512 * self.file.stat().st_blocks, 8 * 1024**2)
+        self.measure(rw='randwrite', bs='64k', numjobs=3)
+        self.assertEqual(8 * 1024**2, self.file.stat().st_size)

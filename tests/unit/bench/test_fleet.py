@@ -8,34 +8,46 @@ from rally_scenarios.bench.fio import output as fio_result
 from rally_scenarios.bench.fleet import merge as fleet
 from tests.unit.bench import recorded
 
-RESULT = fio_result.parse(recorded.text("randwrite-4k"),
-                          jobname="randwrite-4k")
+RESULT = fio_result.parse(
+    recorded.text('randwrite-4k'), jobname='randwrite-4k'
+)
 
 
 def guest(name, started_ms, ended_ms, result=RESULT, error_ms=None):
-    return fleet.GuestSlot(guest=name, planned_ms=1000, started_ms=started_ms,
-                           ended_ms=ended_ms, result=result,
-                           clock_error_ms=error_ms)
+    return fleet.GuestSlot(
+        guest=name,
+        planned_ms=1000,
+        started_ms=started_ms,
+        ended_ms=ended_ms,
+        result=result,
+        clock_error_ms=error_ms,
+    )
 
 
 class MergeTest(testtools.TestCase):
-
     def test_rates_add_up_and_the_window_is_what_all_share(self):
         """
         g0  |1000------------8000|
         g1      |1040-----------8200|
         g2    |1010--------7900|
         """
-        merged = fleet.merge([guest("g0", 1000, 8000),
-                              guest("g1", 1040, 8200),
-                              guest("g2", 1010, 7900)])
-        self.assertEqual((3, 40, 6860), (merged.guests, merged.start_skew_ms,
-                                         merged.window_ms))
+        merged = fleet.merge(
+            [
+                guest('g0', 1000, 8000),
+                guest('g1', 1040, 8200),
+                guest('g2', 1010, 7900),
+            ]
+        )
+        self.assertEqual(
+            (3, 40, 6860),
+            (merged.guests, merged.start_skew_ms, merged.window_ms),
+        )
         self.assertAlmostEqual(3 * 499.750125, merged.iops)
         self.assertEqual(3 * 2049023, merged.bw_bytes)
         self.assertEqual(3 * 1001, merged.clat.count)
-        self.assertEqual(RESULT.clat.percentile_ns(99),
-                         merged.clat.percentile_ns(99))
+        self.assertEqual(
+            RESULT.clat.percentile_ns(99), merged.clat.percentile_ns(99)
+        )
 
     def test_a_skew_may_be_longer_by_what_the_clocks_may_be_wrong(self):
         """
@@ -43,42 +55,65 @@ class MergeTest(testtools.TestCase):
         g1 1020 +- 30
         g2 1040 +- 2
         """
-        merged = fleet.merge([guest("g0", 1000, 8000, error_ms=5),
-                              guest("g1", 1020, 8000, error_ms=30),
-                              guest("g2", 1040, 8000, error_ms=2)])
+        merged = fleet.merge(
+            [
+                guest('g0', 1000, 8000, error_ms=5),
+                guest('g1', 1020, 8000, error_ms=30),
+                guest('g2', 1040, 8000, error_ms=2),
+            ]
+        )
         # At worst g1 began first, at 990, or last, at 1050; g0 at 995.
-        self.assertEqual((40, 20), (merged.start_skew_ms,
-                                    merged.start_skew_error_ms))
-        self.assertEqual("started within 40 ms, but the clocks leave room for"
-                         " 60", fleet.start_remark(40, 20))
+        self.assertEqual(
+            (40, 20), (merged.start_skew_ms, merged.start_skew_error_ms)
+        )
+        self.assertEqual(
+            'started within 40 ms, but the clocks leave room for 60',
+            fleet.start_remark(40, 20),
+        )
 
     def test_a_common_start_needs_a_remark_only_if_it_is_in_doubt(self):
         for starts_ms, error_ms, expected in (
-                ((1000, 1030), 10, ""),
-                ((1000,), None, ""),
-                ((1000, 1051), 0, "started within 51 ms, expected 50"),
-                ((1000, 1030), None, "started within 30 ms by clocks that"
-                                     " nobody knows the error of")):
-            merged = fleet.merge([
-                guest(f"g{number}", start_ms, 8000, error_ms=error_ms)
-                for number, start_ms in enumerate(starts_ms)])
-            self.assertEqual(expected, fleet.start_remark(
-                merged.start_skew_ms, merged.start_skew_error_ms))
+            ((1000, 1030), 10, ''),
+            ((1000,), None, ''),
+            ((1000, 1051), 0, 'started within 51 ms, expected 50'),
+            (
+                (1000, 1030),
+                None,
+                'started within 30 ms by clocks that'
+                ' nobody knows the error of',
+            ),
+        ):
+            merged = fleet.merge(
+                [
+                    guest(f'g{number}', start_ms, 8000, error_ms=error_ms)
+                    for number, start_ms in enumerate(starts_ms)
+                ]
+            )
+            self.assertEqual(
+                expected,
+                fleet.start_remark(
+                    merged.start_skew_ms, merged.start_skew_error_ms
+                ),
+            )
 
     def test_guests_that_never_ran_side_by_side_share_no_window(self):
-        merged = fleet.merge([guest("g0", 1000, 2000),
-                              guest("g1", 3000, 4000)])
+        merged = fleet.merge(
+            [guest('g0', 1000, 2000), guest('g1', 3000, 4000)]
+        )
         self.assertEqual(0, merged.window_ms)
 
     def test_what_cannot_be_merged_is_refused(self):
-        other = dataclasses.replace(RESULT, jobname="write-1m")
+        other = dataclasses.replace(RESULT, jobname='write-1m')
         for slots, message in (
-                ([], "no guest"),
-                ([guest("g0", 1, 2), guest("g0", 1, 2)], "twice"),
-                ([guest("g0", 1, 2), guest("g1", 1, 2, other)],
-                 "randwrite-4k, write-1m")):
+            ([], 'no guest'),
+            ([guest('g0', 1, 2), guest('g0', 1, 2)], 'twice'),
+            (
+                [guest('g0', 1, 2), guest('g1', 1, 2, other)],
+                'randwrite-4k, write-1m',
+            ),
+        ):
             error = self.assertRaises(ValueError, fleet.merge, slots)
             self.assertIn(message, str(error))
 
     def test_a_late_start_is_a_positive_error(self):
-        self.assertEqual(40, guest("g0", 1040, 2000).start_error_ms)
+        self.assertEqual(40, guest('g0', 1040, 2000).start_error_ms)

@@ -19,7 +19,7 @@ from rally_scenarios.bench.profile import job_file
 from rally_scenarios.bench.profile import job_options
 from rally_scenarios.bench.profile import profile as named_profile
 
-GLOBAL = "[global]\ndirect=1\ntime_based\nsize=64m\nruntime=60\n"
+GLOBAL = '[global]\ndirect=1\ntime_based\nsize=64m\nruntime=60\n'
 FILE = """
 ; a database, and what its backup does
 [global]
@@ -49,7 +49,7 @@ startdelay=3
 
 
 def read(text, **other):
-    return job_file.profile(text, name="mine", file="my.fio", **other)
+    return job_file.profile(text, name='mine', file='my.fio', **other)
 
 
 def problems(text):
@@ -62,168 +62,242 @@ def problems(text):
 
 @ddt.ddt
 class JobFileTest(testtools.TestCase):
-
     def test_each_job_becomes_a_pattern(self):
         found = read(FILE, repeats=3)
-        self.assertEqual(named_profile.NamedProfile(
-            name="mine", repeats=3,
-            source=named_profile.Source(paper="my.fio", where="the file"),
-            method=fio_profile.Profile(
-                region_mib=128, ramp_seconds=10, runtime_seconds=300),
-            patterns=(
-                fio_profile.Pattern(
-                    name="oltp", rw="randrw", bssplit="8k/90:64k/10",
-                    rwmixread_percent=70, iodepth=16, numjobs=2,
-                    rate_iops=500, ioengine="libaio", size_mib=128),
-                fio_profile.Pattern(
-                    name="backup", rw="read", bs="1m", ioengine="libaio",
-                    rate_kib=10240, size_mib=64, startdelay_seconds=3))),
-            found)
+        self.assertEqual(
+            named_profile.NamedProfile(
+                name='mine',
+                repeats=3,
+                source=named_profile.Source(paper='my.fio', where='the file'),
+                method=fio_profile.Profile(
+                    region_mib=128, ramp_seconds=10, runtime_seconds=300
+                ),
+                patterns=(
+                    fio_profile.Pattern(
+                        name='oltp',
+                        rw='randrw',
+                        bssplit='8k/90:64k/10',
+                        rwmixread_percent=70,
+                        iodepth=16,
+                        numjobs=2,
+                        rate_iops=500,
+                        ioengine='libaio',
+                        size_mib=128,
+                    ),
+                    fio_profile.Pattern(
+                        name='backup',
+                        rw='read',
+                        bs='1m',
+                        ioengine='libaio',
+                        rate_kib=10240,
+                        size_mib=64,
+                        startdelay_seconds=3,
+                    ),
+                ),
+            ),
+            found,
+        )
 
     @ddt.data(
-        ("exec_prerun=rm -rf /", "would run something else"),
-        ("exec_postrun=true", "would run something else"),
-        ("filename=/dev/vda", "the guest alone knows its disk"),
-        ("directory=/etc", "names, makes or places files"),
-        ("write_bw_log=/etc/cron.d/x", "names, makes or places files"),
-        ("write_iolog=x", "names, makes or places files"),
-        ("read_iolog=x", "names, makes or places files"),
-        ("ioengine=external:/tmp/x.so", "expected one of libaio"),
-        ("ioengine=rbd", "expected one of libaio"),
-        ("ioengine=exec", "expected one of libaio"),
-        ("verify=md5", "names, makes or places files"),
-        ("offset=1m", "names, makes or places files"),
-        ("include other.fio", "reads another file"),
-        ("iodepht=4", "did you mean 'iodepth'"),
-        ("thinktime=5", "without it the load would be another one"),
-        ("iodepth=$ncpus", "no variable, sum or quotes"),
-        ("size=(1m*4)", "no variable, sum or quotes"),
-        ("bs=`id`", "no variable, sum or quotes"),
-        ("bs=4k,8k", "the same for reads and writes"),
-        ("rate=1m,2m", "the same for reads and writes"),
-        ("size=50%", "one size such as"), ("iodepth = 4", "fio reads none"),
-        ("size=100k", "whole MiB"),
-        ("size=64MiB", "64,000,000 bytes"), ("bs=4Ki", "without i"),
-        ("startdelay=5-10", "one time in whole seconds"),
-        ("runtime=100ms", "one time in whole seconds"),
-        ("rw=randread:8", "one of read, write"),
-        ("direct=0", "the page cache of the guest would answer"),
-        ("randrepeat=1", "guests must not write the same blocks"),
-        ("iodepth=5000", "from 1 to 1024"), ("numjobs=0", "from 1 to 256"),
-        ("iodepth=4", "waits for each I/O"),
-        ("bs=128m", "does not fit a region"),
-        ("bs=8k\nbsrange=4k-8k", "2 of bs, bsrange"),
-        ("rwmixread=5\nrwmixwrite=95", "remove one"),
-        ("[global-2]", "fio takes [global-2] for [global]"),
-        ("[My Job]\nrw=read\nstonewall", "lower case"),
-        ("[b]\nrw=read", "has no stonewall"),
-        ("[a]\nrw=read\nstonewall", "named twice: a"),
-        ("[b]\nrw=read\nstonewall\nruntime=9", "runtime is 9, 60 s"))
+        ('exec_prerun=rm -rf /', 'would run something else'),
+        ('exec_postrun=true', 'would run something else'),
+        ('filename=/dev/vda', 'the guest alone knows its disk'),
+        ('directory=/etc', 'names, makes or places files'),
+        ('write_bw_log=/etc/cron.d/x', 'names, makes or places files'),
+        ('write_iolog=x', 'names, makes or places files'),
+        ('read_iolog=x', 'names, makes or places files'),
+        ('ioengine=external:/tmp/x.so', 'expected one of libaio'),
+        ('ioengine=rbd', 'expected one of libaio'),
+        ('ioengine=exec', 'expected one of libaio'),
+        ('verify=md5', 'names, makes or places files'),
+        ('offset=1m', 'names, makes or places files'),
+        ('include other.fio', 'reads another file'),
+        ('iodepht=4', "did you mean 'iodepth'"),
+        ('thinktime=5', 'without it the load would be another one'),
+        ('iodepth=$ncpus', 'no variable, sum or quotes'),
+        ('size=(1m*4)', 'no variable, sum or quotes'),
+        ('bs=`id`', 'no variable, sum or quotes'),
+        ('bs=4k,8k', 'the same for reads and writes'),
+        ('rate=1m,2m', 'the same for reads and writes'),
+        ('size=50%', 'one size such as'),
+        ('iodepth = 4', 'fio reads none'),
+        ('size=100k', 'whole MiB'),
+        ('size=64MiB', '64,000,000 bytes'),
+        ('bs=4Ki', 'without i'),
+        ('startdelay=5-10', 'one time in whole seconds'),
+        ('runtime=100ms', 'one time in whole seconds'),
+        ('rw=randread:8', 'one of read, write'),
+        ('direct=0', 'the page cache of the guest would answer'),
+        ('randrepeat=1', 'guests must not write the same blocks'),
+        ('iodepth=5000', 'from 1 to 1024'),
+        ('numjobs=0', 'from 1 to 256'),
+        ('iodepth=4', 'waits for each I/O'),
+        ('bs=128m', 'does not fit a region'),
+        ('bs=8k\nbsrange=4k-8k', '2 of bs, bsrange'),
+        ('rwmixread=5\nrwmixwrite=95', 'remove one'),
+        ('[global-2]', 'fio takes [global-2] for [global]'),
+        ('[My Job]\nrw=read\nstonewall', 'lower case'),
+        ('[b]\nrw=read', 'has no stonewall'),
+        ('[a]\nrw=read\nstonewall', 'named twice: a'),
+        ('[b]\nrw=read\nstonewall\nruntime=9', 'runtime is 9, 60 s'),
+    )
     @ddt.unpack
     def test_what_cannot_be_taken_over_is_refused(self, line, text):
-        found = problems(f"{GLOBAL}[a]\nrw=read\n{line}\n")
-        self.assertIn(text, " ".join(found))
-        self.assertEqual([], [each for each in found
-                              if not each.startswith("my.fio:")])
+        found = problems(f'{GLOBAL}[a]\nrw=read\n{line}\n')
+        self.assertIn(text, ' '.join(found))
+        self.assertEqual(
+            [], [each for each in found if not each.startswith('my.fio:')]
+        )
 
     @ddt.data(*job_file._REQUIRED)
     def test_an_option_by_which_the_load_would_differ_must_be_there(
-            self, option):
-        text = "\n".join(line for line in (GLOBAL + "[a]\nrw=read")
-                         .split("\n") if not line.startswith(option))
-        problem, = problems(text)
+        self, option
+    ):
+        text = '\n'.join(
+            line
+            for line in (GLOBAL + '[a]\nrw=read').split('\n')
+            if not line.startswith(option)
+        )
+        (problem,) = problems(text)
         self.assertIn(f"job 'a' has no {option}", problem)
 
     def test_all_problems_are_told_with_their_lines(self):
-        found = problems("rw=read\n[global]\nsize=1x\n[a]\nexec_prerun=x\n"
-                         "[b]\nstonewall\n")
+        found = problems(
+            'rw=read\n[global]\nsize=1x\n[a]\nexec_prerun=x\n[b]\nstonewall\n'
+        )
         self.assertEqual(
-            ["my.fio:1", "my.fio:5", "my.fio:3", "my.fio:4", "my.fio:6"],
-            [each.split(": ")[0] for each in found])
+            ['my.fio:1', 'my.fio:5', 'my.fio:3', 'my.fio:4', 'my.fio:6'],
+            [each.split(': ')[0] for each in found],
+        )
 
-    @ddt.data("", "[global]\nrw=read", "; nothing")
+    @ddt.data('', '[global]\nrw=read', '; nothing')
     def test_a_file_without_a_job_is_refused(self, text):
-        self.assertIn("no job", " ".join(problems(text)))
+        self.assertIn('no job', ' '.join(problems(text)))
 
     def test_a_file_that_is_no_job_file_is_not_read_to_its_end(self):
-        self.assertIn("at most 65536", " ".join(problems("x" * 70000)))
+        self.assertIn('at most 65536', ' '.join(problems('x' * 70000)))
 
     @given(strategies.text(max_size=200))
-    @example("[a")
-    @example("[]\n=\n==")
-    @example("[a]\n[")
+    @example('[a')
+    @example('[]\n=\n==')
+    @example('[a]\n[')
     def test_no_text_breaks_the_reader(self, text):
         with contextlib.suppress(errors.ProblemsFound):
             read(text)
 
-    @given(strategies.lists(strategies.sampled_from([
-        "rw=read", "rw=randrw", "size=1m", "size=64m", "bs=4k", "bs=2m",
-        "direct", "time_based", "runtime=1", "[a]", "[b]", "[global]",
-        "stonewall", "iodepth=2", "ioengine=libaio", "numjobs=3",
-        "rate=1m", "bsrange=4k-1m", "rwmixread=100", "=", "filename=x"])))
+    @given(
+        strategies.lists(
+            strategies.sampled_from(
+                [
+                    'rw=read',
+                    'rw=randrw',
+                    'size=1m',
+                    'size=64m',
+                    'bs=4k',
+                    'bs=2m',
+                    'direct',
+                    'time_based',
+                    'runtime=1',
+                    '[a]',
+                    '[b]',
+                    '[global]',
+                    'stonewall',
+                    'iodepth=2',
+                    'ioengine=libaio',
+                    'numjobs=3',
+                    'rate=1m',
+                    'bsrange=4k-1m',
+                    'rwmixread=100',
+                    '=',
+                    'filename=x',
+                ]
+            )
+        )
+    )
     def test_what_is_taken_over_can_be_ordered(self, lines):
         try:
-            found = read("\n".join(lines))
+            found = read('\n'.join(lines))
         except errors.ProblemsFound:
             return
         for pattern in found.patterns:
             words = fio_profile.measure_argv(pattern, found.method)
-            self.assertNotIn("filename", " ".join(words))
+            self.assertNotIn('filename', ' '.join(words))
 
 
 @ddt.ddt
 class FioReadsTheSameTest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
-        if shutil.which("fio") is None:
-            self.skipTest("fio is not installed (bindep.txt)")
+        if shutil.which('fio') is None:
+            self.skipTest('fio is not installed (bindep.txt)')
 
     def fio(self, text, *words):
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "my.fio").write_text(text)
-            done = subprocess.run(["fio", *words, "my.fio"], cwd=folder,
-                                  capture_output=True, text=True)
-        self.assertEqual((0, ""), (done.returncode, done.stderr))
+            (pathlib.Path(folder) / 'my.fio').write_text(text)
+            done = subprocess.run(
+                ['fio', *words, 'my.fio'],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+            )
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
         return done.stdout
 
     def test_the_options_of_each_job_are_those_that_fio_finds(self):
         """--showcmd puts the options of [global] before each --name."""
-        line = self.fio(FILE, "--showcmd").removeprefix("fio ").strip()
+        line = self.fio(FILE, '--showcmd').removeprefix('fio ').strip()
         theirs = {}
         # Each job begins where [global] is told again.
-        for job in line.split("--ioengine=libaio ")[1:]:
-            words = [word[2:].partition("=") for word in job.split()]
+        for job in line.split('--ioengine=libaio ')[1:]:
+            words = [word[2:].partition('=') for word in job.split()]
             options = {option: value for option, _equals, value in words}
-            name = options.pop("name")
-            theirs[name] = {"ioengine": "libaio", **options}
-        ours = {name: {option: setting.value
-                       for option, setting in settings.items()}
-                for _line, name, settings in
-                job_file._Lines(FILE, "my.fio").jobs}
+            name = options.pop('name')
+            theirs[name] = {'ioengine': 'libaio', **options}
+        ours = {
+            name: {
+                option: setting.value for option, setting in settings.items()
+            }
+            for _line, name, settings in job_file._Lines(FILE, 'my.fio').jobs
+        }
         self.assertEqual(theirs, ours)
 
     @ddt.data(
-        ("size", "64m", 1024 ** 2), ("size", "64M", 1024 ** 2),
-        ("size", "64mb", 1024 ** 2), ("size", "1g", 1024 ** 2),
-        ("size", "2gb", 1024 ** 2), ("runtime", "90", 10 ** 6),
-        ("runtime", "90s", 10 ** 6), ("runtime", "5m", 10 ** 6),
-        ("runtime", "1H", 10 ** 6), ("runtime", "1d", 10 ** 6),
-        ("startdelay", "7", 10 ** 6), ("iodepth", "16", 1))
+        ('size', '64m', 1024**2),
+        ('size', '64M', 1024**2),
+        ('size', '64mb', 1024**2),
+        ('size', '1g', 1024**2),
+        ('size', '2gb', 1024**2),
+        ('runtime', '90', 10**6),
+        ('runtime', '90s', 10**6),
+        ('runtime', '5m', 10**6),
+        ('runtime', '1H', 10**6),
+        ('runtime', '1d', 10**6),
+        ('startdelay', '7', 10**6),
+        ('iodepth', '16', 1),
+    )
     @ddt.unpack
-    def test_a_number_has_the_value_that_fio_reads(self, option, value,
-                                                   unit):
-        output = self.fio(f"[a]\nrw=read\n{option}={value}\n",
-                          "--parse-only", "--debug=parse")
-        theirs, = re.findall(
-            rf"__handle_option={option}, .*\n.* out=(\d+)", output)
+    def test_a_number_has_the_value_that_fio_reads(self, option, value, unit):
+        output = self.fio(
+            f'[a]\nrw=read\n{option}={value}\n',
+            '--parse-only',
+            '--debug=parse',
+        )
+        (theirs,) = re.findall(
+            rf'__handle_option={option}, .*\n.* out=(\d+)', output
+        )
         self.assertEqual(int(theirs), job_options.read(option, value) * unit)
 
     def test_it_accepts_what_comes_of_the_file(self):
         found = read(FILE)
         for pattern in found.patterns:
             done = subprocess.run(
-                ["fio", "--parse-only", "--filename=f",
-                 *fio_profile.measure_argv(pattern, found.method)],
-                capture_output=True, text=True)
-            self.assertEqual((0, ""), (done.returncode, done.stderr))
+                [
+                    'fio',
+                    '--parse-only',
+                    '--filename=f',
+                    *fio_profile.measure_argv(pattern, found.method),
+                ],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual((0, ''), (done.returncode, done.stderr))

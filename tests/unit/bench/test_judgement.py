@@ -11,276 +11,395 @@ from rally_scenarios.bench.stats import intervals as statistics
 from tests.unit.bench import results
 
 Outcome = judgement.Outcome
-VALUES = strategies.lists(strategies.floats(1, 10 ** 6), min_size=1,
-                          max_size=6)
-BOUNDS = strategies.floats(0.5, 2 * 10 ** 6)
+VALUES = strategies.lists(strategies.floats(1, 10**6), min_size=1, max_size=6)
+BOUNDS = strategies.floats(0.5, 2 * 10**6)
 
 
 def of_iops(*by_repeat, **more):
     """A run of one tier, with the IOPS of its one guest in each repeat."""
-    return results.run({"fast": {"4k": [results.slot([iops], **more)
-                                        for iops in by_repeat]}})
+    return results.run(
+        {'fast': {'4k': [results.slot([iops], **more) for iops in by_repeat]}}
+    )
 
 
 def judge(result, **limits):
     """Outcomes and texts of limits of the pattern 4k of the tier fast."""
-    found = judgement.judge(result, judgement.Terms(
-        required={"fast": {"4k": limits}}))
+    found = judgement.judge(
+        result, judgement.Terms(required={'fast': {'4k': limits}})
+    )
     return [one.outcome for one in found], [one.text for one in found]
 
 
 @ddt.ddt
 class LimitTest(testtools.TestCase):
-
-    @ddt.data(("iops_min", 500, Outcome.HELD),
-              ("iops_min", 500.1, Outcome.BROKEN),
-              ("iops_max", 500, Outcome.HELD),
-              ("iops_max", 499.9, Outcome.BROKEN),
-              ("mib_per_s_min", 1, Outcome.HELD),
-              ("mib_per_s_min", 1.1, Outcome.BROKEN),
-              ("p50_ms_max", 2, Outcome.HELD),
-              ("p50_ms_max", 1.9, Outcome.BROKEN),
-              ("p75_ms_max", 3.9, Outcome.BROKEN),
-              ("p74.9_ms_max", 4, Outcome.HELD),
-              ("mean_ms_max", 2.75, Outcome.HELD),
-              ("mean_ms_max", 2.74, Outcome.BROKEN),
-              ("guest_iops_min", 200, Outcome.HELD),
-              ("guest_iops_min", 201, Outcome.BROKEN),
-              ("guest_iops_max", 300, Outcome.HELD),
-              ("guest_iops_max", 299, Outcome.BROKEN),
-              ("fairness_min", 0.96, Outcome.HELD),
-              ("fairness_min", 0.97, Outcome.BROKEN))
+    @ddt.data(
+        ('iops_min', 500, Outcome.HELD),
+        ('iops_min', 500.1, Outcome.BROKEN),
+        ('iops_max', 500, Outcome.HELD),
+        ('iops_max', 499.9, Outcome.BROKEN),
+        ('mib_per_s_min', 1, Outcome.HELD),
+        ('mib_per_s_min', 1.1, Outcome.BROKEN),
+        ('p50_ms_max', 2, Outcome.HELD),
+        ('p50_ms_max', 1.9, Outcome.BROKEN),
+        ('p75_ms_max', 3.9, Outcome.BROKEN),
+        ('p74.9_ms_max', 4, Outcome.HELD),
+        ('mean_ms_max', 2.75, Outcome.HELD),
+        ('mean_ms_max', 2.74, Outcome.BROKEN),
+        ('guest_iops_min', 200, Outcome.HELD),
+        ('guest_iops_min', 201, Outcome.BROKEN),
+        ('guest_iops_max', 300, Outcome.HELD),
+        ('guest_iops_max', 299, Outcome.BROKEN),
+        ('fairness_min', 0.96, Outcome.HELD),
+        ('fairness_min', 0.97, Outcome.BROKEN),
+    )
     @ddt.unpack
     def test_one_repeat_is_judged_by_its_value(self, name, bound, expected):
-        found = results.run({"fast": {"4k": [results.slot(
-            [200, 300], clat_ms=(1, 2, 4, 4))]}})
+        found = results.run(
+            {'fast': {'4k': [results.slot([200, 300], clat_ms=(1, 2, 4, 4))]}}
+        )
         self.assertEqual([expected], judge(found, **{name: bound})[0])
 
     def test_the_text_has_tier_pattern_value_and_limit(self):
         self.assertEqual(
-            ["fast 4k: p99 2 ms (one repeat, no interval), at most 50 ms",
-             "fast 4k: all guests 500 IOPS (one repeat, no interval),"
-             " at least 600 IOPS",
-             "fast 4k: fairness (Jain) 1 (one repeat, no interval),"
-             " at least 0.9"],
-            judge(of_iops(500, clat_ms=[1, 2]), p99_ms_max=50, iops_min=600,
-                  fairness_min=0.9)[1])
+            [
+                'fast 4k: p99 2 ms (one repeat, no interval), at most 50 ms',
+                'fast 4k: all guests 500 IOPS (one repeat, no interval),'
+                ' at least 600 IOPS',
+                'fast 4k: fairness (Jain) 1 (one repeat, no interval),'
+                ' at least 0.9',
+            ],
+            judge(
+                of_iops(500, clat_ms=[1, 2]),
+                p99_ms_max=50,
+                iops_min=600,
+                fairness_min=0.9,
+            )[1],
+        )
 
     def test_an_interval_that_spans_the_limit_cannot_tell(self):
         """Of 490, 500, 510 it is 475.2 to 524.8."""
         run = of_iops(490, 500, 510)
         self.assertEqual(
-            ([Outcome.CANNOT_TELL],
-             ["fast 4k: all guests 500 IOPS (95 % from 475.159 to 524.841,"
-              " Student's t over 3 repeats), at least 480 IOPS"]),
-            judge(run, iops_min=480))
+            (
+                [Outcome.CANNOT_TELL],
+                [
+                    'fast 4k: all guests 500 IOPS (95 % from 475.159 to '
+                    '524.841,'
+                    " Student's t over 3 repeats), at least 480 IOPS"
+                ],
+            ),
+            judge(run, iops_min=480),
+        )
         self.assertEqual([Outcome.HELD], judge(run, iops_min=475)[0])
         self.assertEqual([Outcome.BROKEN], judge(run, iops_min=525)[0])
         self.assertEqual([Outcome.HELD], judge(run, iops_max=525)[0])
 
     def test_what_cannot_be_told_passes_only_if_that_was_asked_for(self):
-        found, = judgement.judge(
+        (found,) = judgement.judge(
             of_iops(490, 510),
-            judgement.Terms(required={"fast": {"4k": {"iops_min": 500}}}))
-        self.assertEqual((False, True), (
-            found.passes(unsure_passes=False),
-            found.passes(unsure_passes=True)))
+            judgement.Terms(required={'fast': {'4k': {'iops_min': 500}}}),
+        )
+        self.assertEqual(
+            (False, True),
+            (
+                found.passes(unsure_passes=False),
+                found.passes(unsure_passes=True),
+            ),
+        )
 
     def test_a_repeat_without_all_guests_is_not_counted_but_told(self):
-        run = results.run({"fast": {"4k": [
-            results.slot([500]), results.slot([900], without=1)]}})
+        run = results.run(
+            {
+                'fast': {
+                    '4k': [results.slot([500]), results.slot([900], without=1)]
+                }
+            }
+        )
         self.assertEqual(
-            ([Outcome.HELD],
-             ["fast 4k: all guests 500 IOPS (one repeat, no interval, 1 more"
-              " without all guests), at least 400 IOPS"]),
-            judge(run, iops_min=400))
+            (
+                [Outcome.HELD],
+                [
+                    'fast 4k: all guests 500 IOPS (one repeat, no interval, '
+                    '1 more'
+                    ' without all guests), at least 400 IOPS'
+                ],
+            ),
+            judge(run, iops_min=400),
+        )
 
     @ddt.data(
-        ([results.slot([500], without=1)], "0 of 1 repeats have all guests,"),
-        ([results.slot([])], "0 of 1 repeats have all guests,"),
-        ([results.slot([9]), results.slot([0, 0])],
-         "2 of 2 repeats have all guests, and in one of them nobody did an"))
+        ([results.slot([500], without=1)], '0 of 1 repeats have all guests,'),
+        ([results.slot([])], '0 of 1 repeats have all guests,'),
+        (
+            [results.slot([9]), results.slot([0, 0])],
+            '2 of 2 repeats have all guests, and in one of them nobody did an',
+        ),
+    )
     @ddt.unpack
     def test_without_a_figure_nothing_is_held(self, slots, told):
-        run = results.run({"fast": {"4k": slots}})
-        found, = judgement.judge(run, judgement.Terms(
-            required={"fast": {"4k": {"fairness_min": 0.1}}}))
+        run = results.run({'fast': {'4k': slots}})
+        (found,) = judgement.judge(
+            run,
+            judgement.Terms(required={'fast': {'4k': {'fairness_min': 0.1}}}),
+        )
         self.assertEqual(Outcome.NOT_MEASURED, found.outcome)
         self.assertIn(told, found.text)
         self.assertIs(False, found.passes(unsure_passes=True))
 
     @given(VALUES, BOUNDS, BOUNDS)
-    def test_who_holds_a_limit_holds_every_lower_one(self, values, one,
-                                                     other):
+    def test_who_holds_a_limit_holds_every_lower_one(self, values, one, other):
         low, high = sorted((one, other))
         ranks = {Outcome.HELD: 2, Outcome.CANNOT_TELL: 1, Outcome.BROKEN: 0}
-        (at_low,), (at_high,) = (judge(of_iops(*values), iops_min=bound)[0]
-                                 for bound in (low, high))
+        (at_low,), (at_high,) = (
+            judge(of_iops(*values), iops_min=bound)[0] for bound in (low, high)
+        )
         self.assertGreaterEqual(ranks[at_low], ranks[at_high])
 
     @given(VALUES, BOUNDS)
     def test_a_least_and_a_most_never_both_break(self, values, bound):
-        outcomes, _texts = judge(of_iops(*values), iops_min=bound,
-                                 iops_max=bound)
+        outcomes, _texts = judge(
+            of_iops(*values), iops_min=bound, iops_max=bound
+        )
         self.assertNotEqual([Outcome.BROKEN] * 2, outcomes)
         interval = statistics.of_repeats(values)
         self.assertEqual(
-            interval.low is not None
-            and interval.low < bound < interval.high,
-            outcomes == [Outcome.CANNOT_TELL] * 2)
+            interval.low is not None and interval.low < bound < interval.high,
+            outcomes == [Outcome.CANNOT_TELL] * 2,
+        )
 
 
 class NotRunTest(testtools.TestCase):
-
     def promised(self, **patterns):
         return judgement.judge(
-            of_iops(500), judgement.Terms(promised={"fast": patterns}))
+            of_iops(500), judgement.Terms(promised={'fast': patterns})
+        )
 
     def test_what_the_task_asks_for_must_have_run(self):
-        found = judgement.judge(of_iops(5), judgement.Terms(required={
-            "fast": {"1m": {"iops_min": 5}}, "slow": {"4k": {
-                "p99_ms_max": 5}}}))
+        found = judgement.judge(
+            of_iops(5),
+            judgement.Terms(
+                required={
+                    'fast': {'1m': {'iops_min': 5}},
+                    'slow': {'4k': {'p99_ms_max': 5}},
+                }
+            ),
+        )
         self.assertEqual(
-            ["fast 1m: iops_min 5: the run had only 4k: not measured",
-             "slow 4k: p99_ms_max 5: the run had only fast: not measured"],
-            [str(one) for one in found])
+            [
+                'fast 1m: iops_min 5: the run had only 4k: not measured',
+                'slow 4k: p99_ms_max 5: the run had only fast: not measured',
+            ],
+            [str(one) for one in found],
+        )
 
     def test_of_a_catalog_some_is_enough(self):
-        found = self.promised(**{"4k": {"iops_min": 5},
-                                 "1m": {"iops_min": 5}})
-        self.assertEqual([Outcome.HELD, Outcome.NOT_RUN],
-                         [one.outcome for one in found])
-        self.assertEqual([True, True], [one.passes(unsure_passes=False)
-                                        for one in found])
+        found = self.promised(**{'4k': {'iops_min': 5}, '1m': {'iops_min': 5}})
+        self.assertEqual(
+            [Outcome.HELD, Outcome.NOT_RUN], [one.outcome for one in found]
+        )
+        self.assertEqual(
+            [True, True], [one.passes(unsure_passes=False) for one in found]
+        )
 
     def test_of_a_catalog_nothing_is_not_enough(self):
-        for patterns, told in (({"1m": {"iops_min": 5}}, "fast 1m"),
-                               ({}, "nothing")):
-            found, = self.promised(**patterns)
+        for patterns, told in (
+            ({'1m': {'iops_min': 5}}, 'fast 1m'),
+            ({}, 'nothing'),
+        ):
+            (found,) = self.promised(**patterns)
             self.assertEqual(Outcome.NOT_MEASURED, found.outcome)
-            self.assertIn(f"it has them for {told}", found.text)
+            self.assertIn(f'it has them for {told}', found.text)
 
 
 @ddt.ddt
 class OrderTest(testtools.TestCase):
-
-    def order(self, *by_tier, by="iops"):
+    def order(self, *by_tier, by='iops'):
         """Outcomes of tiers called a, b and so on, in this order."""
-        names = "abcdef"[:len(by_tier)]
-        run = results.run({
-            name: {"4k": [slot if not isinstance(slot, int | float)
-                          else results.slot([slot], clat_ms=[slot])
-                          for slot in slots]}
-            for name, slots in zip(names, by_tier, strict=True)})
-        return judgement.judge(run, judgement.Terms(order=(judgement.Order(
-            pattern="4k", by=by, tiers=tuple(names)),)))
+        names = 'abcdef'[: len(by_tier)]
+        run = results.run(
+            {
+                name: {
+                    '4k': [
+                        slot
+                        if not isinstance(slot, int | float)
+                        else results.slot([slot], clat_ms=[slot])
+                        for slot in slots
+                    ]
+                }
+                for name, slots in zip(names, by_tier, strict=True)
+            }
+        )
+        return judgement.judge(
+            run,
+            judgement.Terms(
+                order=(
+                    judgement.Order(pattern='4k', by=by, tiers=tuple(names)),
+                )
+            ),
+        )
 
     @ddt.data(
-        ("iops", [9], [5], Outcome.HELD), ("iops", [5], [9], Outcome.BROKEN),
-        ("p99_ms", [5], [9], Outcome.HELD),
-        ("mean_ms", [9], [5], Outcome.BROKEN),
-        ("iops", [5], [5], Outcome.CANNOT_TELL),
-        ("iops", [90, 91], [50, 51], Outcome.HELD),
-        ("iops", [50, 51], [90, 91], Outcome.BROKEN),
-        ("p99_ms", [50, 51], [90, 91], Outcome.HELD),
-        ("iops", [40, 90], [50, 60], Outcome.CANNOT_TELL))
+        ('iops', [9], [5], Outcome.HELD),
+        ('iops', [5], [9], Outcome.BROKEN),
+        ('p99_ms', [5], [9], Outcome.HELD),
+        ('mean_ms', [9], [5], Outcome.BROKEN),
+        ('iops', [5], [5], Outcome.CANNOT_TELL),
+        ('iops', [90, 91], [50, 51], Outcome.HELD),
+        ('iops', [50, 51], [90, 91], Outcome.BROKEN),
+        ('p99_ms', [50, 51], [90, 91], Outcome.HELD),
+        ('iops', [40, 90], [50, 60], Outcome.CANNOT_TELL),
+    )
     @ddt.unpack
     def test_neighbours_are_compared(self, by, first, second, expected):
-        found, = self.order(first, second, by=by)
+        (found,) = self.order(first, second, by=by)
         self.assertEqual(expected, found.outcome, found.text)
 
     def test_each_two_neighbours_have_a_text(self):
         self.assertEqual(
-            ["4k: a before b by iops: 9 IOPS and 7 IOPS (one repeat, no"
-             " interval): held",
-             "4k: b before c by iops: 7 IOPS and 8 IOPS (one repeat, no"
-             " interval): broken"],
-            [str(one) for one in self.order([9], [7], [8])])
+            [
+                '4k: a before b by iops: 9 IOPS and 7 IOPS (one repeat, no'
+                ' interval): held',
+                '4k: b before c by iops: 7 IOPS and 8 IOPS (one repeat, no'
+                ' interval): broken',
+            ],
+            [str(one) for one in self.order([9], [7], [8])],
+        )
 
     def test_a_tier_without_figures_has_no_place(self):
-        found, = self.order([9], [results.slot([5], without=1)])
+        (found,) = self.order([9], [results.slot([5], without=1)])
         self.assertEqual(Outcome.NOT_MEASURED, found.outcome)
-        self.assertIn("b has no repeat of all guests", found.text)
+        self.assertIn('b has no repeat of all guests', found.text)
 
     def test_a_tier_that_did_not_run_has_none_either(self):
-        found, = judgement.judge(of_iops(5), judgement.Terms(order=(
-            judgement.Order(pattern="4k", by="iops",
-                            tiers=("fast", "slow")),)))
+        (found,) = judgement.judge(
+            of_iops(5),
+            judgement.Terms(
+                order=(
+                    judgement.Order(
+                        pattern='4k', by='iops', tiers=('fast', 'slow')
+                    ),
+                )
+            ),
+        )
         self.assertEqual(Outcome.NOT_MEASURED, found.outcome)
-        self.assertIn("slow: the run had only fast", found.text)
+        self.assertIn('slow: the run had only fast', found.text)
 
-    @ddt.data(("fairness", ("a", "b")), ("guest_iops", ("a", "b")),
-              ("p100_ms", ("a", "b")), ("iops", ("a",)),
-              ("iops", ("a", "a")), ("iops_min", ("a", "b")))
+    @ddt.data(
+        ('fairness', ('a', 'b')),
+        ('guest_iops', ('a', 'b')),
+        ('p100_ms', ('a', 'b')),
+        ('iops', ('a',)),
+        ('iops', ('a', 'a')),
+        ('iops_min', ('a', 'b')),
+    )
     @ddt.unpack
     def test_what_cannot_be_ordered_is_refused(self, by, tiers):
-        self.assertRaises(ValueError, judgement.Order, pattern="4k", by=by,
-                          tiers=tiers)
+        self.assertRaises(
+            ValueError, judgement.Order, pattern='4k', by=by, tiers=tiers
+        )
 
     @given(VALUES, VALUES)
     def test_two_tiers_are_never_both_before_each_other(self, one, other):
-        found = [self.order(*pair)[0].outcome
-                 for pair in ((one, other), (other, one))]
+        found = [
+            self.order(*pair)[0].outcome
+            for pair in ((one, other), (other, one))
+        ]
         self.assertNotEqual([Outcome.HELD] * 2, found)
         self.assertEqual(Outcome.HELD in found, Outcome.BROKEN in found)
 
 
 class PlacementTest(testtools.TestCase):
-
     def placed(self, found, **wanted):
-        run = results.run({"fast": {}}, volume_types=found)
-        return [str(one) for one in judgement.judge(
-            run, judgement.Terms(placement=wanted))]
+        run = results.run({'fast': {}}, volume_types=found)
+        return [
+            str(one)
+            for one in judgement.judge(run, judgement.Terms(placement=wanted))
+        ]
 
     def test_all_volumes_must_have_the_type(self):
         self.assertEqual(
-            ["fast: its boot volumes have the volume type ssd, expected ssd:"
-             " held"], self.placed({"fast": "ssd"}, fast="ssd"))
+            [
+                'fast: its boot volumes have the volume type ssd, expected '
+                'ssd:'
+                ' held'
+            ],
+            self.placed({'fast': 'ssd'}, fast='ssd'),
+        )
         self.assertEqual(
-            ["fast: its boot volumes have the volume type hdd, ssd, expected"
-             " ssd: broken"], self.placed({"fast": "hdd, ssd"}, fast="ssd"))
+            [
+                'fast: its boot volumes have the volume type hdd, ssd, '
+                'expected'
+                ' ssd: broken'
+            ],
+            self.placed({'fast': 'hdd, ssd'}, fast='ssd'),
+        )
 
     def test_what_is_not_known_is_not_held(self):
         self.assertEqual(
-            ["fast: volume type ssd: nobody asked: not measured",
-             "slow: volume type hdd: the run had only fast: not measured"],
-            self.placed({}, fast="ssd", slow="hdd"))
+            [
+                'fast: volume type ssd: nobody asked: not measured',
+                'slow: volume type hdd: the run had only fast: not measured',
+            ],
+            self.placed({}, fast='ssd', slow='hdd'),
+        )
 
 
 class LossTest(testtools.TestCase):
-
-    GUESTS = (results.guest("g000", "fast"),
-              results.guest("g001", "fast", "lost", "last heard of at START"),
-              results.guest("g002", "slow", "fio failed", "on 4k", "on 1m"),
-              results.guest("g003", "slow", "damaged result", "on 4k"),
-              results.guest("g004", "slow", "late", "4k started late"))
+    GUESTS = (
+        results.guest('g000', 'fast'),
+        results.guest('g001', 'fast', 'lost', 'last heard of at START'),
+        results.guest('g002', 'slow', 'fio failed', 'on 4k', 'on 1m'),
+        results.guest('g003', 'slow', 'damaged result', 'on 4k'),
+        results.guest('g004', 'slow', 'late', '4k started late'),
+    )
 
     def lost(self, guests, **most):
-        return [str(one) for one in judgement.judge(
-            results.run({}, guests=guests), judgement.Terms(losses=most))]
+        return [
+            str(one)
+            for one in judgement.judge(
+                results.run({}, guests=guests), judgement.Terms(losses=most)
+            )
+        ]
 
     def test_guests_are_counted_by_kind_and_named(self):
         self.assertEqual(
-            ["guests that are lost: 1 (g001 of fast, lost: last heard of at"
-             " START), at most 0: broken",
-             "guests that are failed: 2 (g002 of slow, fio failed: on 4k; on"
-             " 1m, g003 of slow, damaged result: on 4k), at most 2: held",
-             "guests that are late: 1 (g004 of slow, late: 4k started late),"
-             " at most 0: broken"],
-            self.lost(self.GUESTS, lost=0, failed=2, late=0))
+            [
+                'guests that are lost: 1 (g001 of fast, lost: last heard of at'
+                ' START), at most 0: broken',
+                'guests that are failed: 2 (g002 of slow, fio failed: on 4k; '
+                'on'
+                ' 1m, g003 of slow, damaged result: on 4k), at most 2: held',
+                'guests that are late: 1 (g004 of slow, late: 4k started '
+                'late),'
+                ' at most 0: broken',
+            ],
+            self.lost(self.GUESTS, lost=0, failed=2, late=0),
+        )
 
     def test_nobody_lost(self):
-        self.assertEqual(["guests that are lost: 0, at most 0: held"],
-                         self.lost(self.GUESTS[:1], lost=0))
+        self.assertEqual(
+            ['guests that are lost: 0, at most 0: held'],
+            self.lost(self.GUESTS[:1], lost=0),
+        )
 
     def test_of_many_some_are_named(self):
-        found, = self.lost([results.guest(f"g{number}", "fast", "lost", "x")
-                            for number in range(9)], lost=8)
-        self.assertIn("g4 of fast, lost: x, and 4 more), at most 8", found)
+        (found,) = self.lost(
+            [
+                results.guest(f'g{number}', 'fast', 'lost', 'x')
+                for number in range(9)
+            ],
+            lost=8,
+        )
+        self.assertIn('g4 of fast, lost: x, and 4 more), at most 8', found)
 
     def test_every_verdict_that_is_not_complete_is_a_loss_of_one_kind(self):
         self.assertEqual(
-            sorted(each.value for each in verdict.Verdict
-                   if each is not verdict.Verdict.COMPLETE),
-            sorted(each for kinds in judgement.LOSSES.values()
-                   for each in kinds))
+            sorted(
+                each.value
+                for each in verdict.Verdict
+                if each is not verdict.Verdict.COMPLETE
+            ),
+            sorted(
+                each for kinds in judgement.LOSSES.values() for each in kinds
+            ),
+        )

@@ -18,31 +18,45 @@ tiers:
 
 
 def read(text):
-    return promises.of_catalog(document.read(text, file="t.yaml").value,
-                               file="t.yaml")
+    return promises.of_catalog(
+        document.read(text, file='t.yaml').value, file='t.yaml'
+    )
 
 
 @ddt.ddt
 class PromisesTest(testtools.TestCase):
-
     def test_tiers_that_promise_something(self):
-        self.assertEqual({"database": {"4k": {"iops_min": 500}}},
-                         read(CATALOG))
+        self.assertEqual(
+            {'database': {'4k': {'iops_min': 500}}}, read(CATALOG)
+        )
 
     def test_the_rest_of_the_catalog_is_not_looked_at(self):
-        self.assertEqual({"database": {"4k": {"iops_min": 500}}}, read(
-            CATALOG.replace("backend: ssd", "backendx: ssd")))
+        self.assertEqual(
+            {'database': {'4k': {'iops_min': 500}}},
+            read(CATALOG.replace('backend: ssd', 'backendx: ssd')),
+        )
 
-    @ddt.data("[]", "{}", "version: 1", "version: 2\ntiers: {}",
-              "version: 1\ntiers: []")
+    @ddt.data(
+        '[]',
+        '{}',
+        'version: 1',
+        'version: 2\ntiers: {}',
+        'version: 1\ntiers: []',
+    )
     def test_what_is_no_catalog_is_refused(self, text):
         error = self.assertRaises(errors.ProblemsFound, read, text)
-        self.assertIn("t.yaml: no catalog of tiers", str(error))
+        self.assertIn('t.yaml: no catalog of tiers', str(error))
 
     def test_all_that_is_wrong_is_told_by_place(self):
-        error = self.assertRaises(errors.ProblemsFound, read, CATALOG.replace(
-            "iops_min: 500", "iops_mn: 500, p99_ms_max: fast"))
+        error = self.assertRaises(
+            errors.ProblemsFound,
+            read,
+            CATALOG.replace('iops_min: 500', 'iops_mn: 500, p99_ms_max: fast'),
+        )
         self.assertEqual(
-            ["t.yaml: tiers: database.4k.iops_mn",
-             "t.yaml: tiers: database.4k.p99_ms_max"],
-            [problem.where for problem in error.problems])
+            [
+                't.yaml: tiers: database.4k.iops_mn',
+                't.yaml: tiers: database.4k.p99_ms_max',
+            ],
+            [problem.where for problem in error.problems],
+        )

@@ -14,8 +14,8 @@ from rally_scenarios.bench.result import json_record as record
 
 
 class Colour(enum.Enum):
-    RED = "red"
-    BLUE = "blue"
+    RED = 'red'
+    BLUE = 'blue'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Inner:
 
     def __post_init__(self) -> None:
         if self.number < 0:
-            raise ValueError(f"number {self.number}: expected at least 0")
+            raise ValueError(f'number {self.number}: expected at least 0')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,70 +49,98 @@ class Outer:
 
 INNER = strategies.builds(Inner, number=strategies.integers(0))
 OUTER = strategies.builds(
-    Outer, text=strategies.text(), flag=strategies.booleans(), inner=INNER,
-    share=strategies.none() | strategies.floats(allow_nan=False,
-                                                allow_infinity=False),
+    Outer,
+    text=strategies.text(),
+    flag=strategies.booleans(),
+    inner=INNER,
+    share=strategies.none()
+    | strategies.floats(allow_nan=False, allow_infinity=False),
     colour=strategies.sampled_from(Colour),
-    maybe=strategies.none() | INNER, pairs=strategies.lists(
-        strategies.tuples(strategies.integers(),
-                          strategies.text())).map(tuple),
-    by_name=strategies.dictionaries(strategies.text(), INNER))
-EXAMPLE = Outer(text="x", share=None, flag=True, colour=Colour.RED,
-                inner=Inner(number=1), maybe=None, pairs=((1, "a"),),
-                by_name={"b": Inner(number=2)})
+    maybe=strategies.none() | INNER,
+    pairs=strategies.lists(
+        strategies.tuples(strategies.integers(), strategies.text())
+    ).map(tuple),
+    by_name=strategies.dictionaries(strategies.text(), INNER),
+)
+EXAMPLE = Outer(
+    text='x',
+    share=None,
+    flag=True,
+    colour=Colour.RED,
+    inner=Inner(number=1),
+    maybe=None,
+    pairs=((1, 'a'),),
+    by_name={'b': Inner(number=2)},
+)
 
 
 @ddt.ddt
 class RecordTest(testtools.TestCase):
-
     @given(OUTER)
     def test_what_was_written_is_read(self, value):
         text = json.dumps(record.plain(value))
         self.assertEqual(value, record.read(Outer, json.loads(text)))
 
     @ddt.data(
-        ({"text": 1}, "text: found '1', expected a string"),
-        ({"share": float("nan")}, "share: found 'nan', expected a finite"),
-        ({"share": True}, "share: found 'True', expected a finite number"),
-        ({"flag": 1}, "flag: found '1', expected a boolean"),
-        ({"colour": "green"}, "colour: found 'green', expected one of red"),
-        ({"inner": {"number": -1}}, "inner: number -1: expected at least 0"),
-        ({"inner": None}, "inner: found 'None', expected an object"),
-        ({"inner": {"number": True}}, "inner.number: found 'True'"),
-        ({"pairs": [[1]]}, "pairs[0]: found '[1]', expected 2 elements"),
-        ({"pairs": [[1, "a"], ["1", "a"]]}, "pairs[1][0]: found '1'"),
-        ({"by_name": {"b": 3}}, "by_name['b']: found '3'"),
-        ({"more": 3}, "more: found 'more', expected one of text, share"))
+        ({'text': 1}, "text: found '1', expected a string"),
+        ({'share': float('nan')}, "share: found 'nan', expected a finite"),
+        ({'share': True}, "share: found 'True', expected a finite number"),
+        ({'flag': 1}, "flag: found '1', expected a boolean"),
+        ({'colour': 'green'}, "colour: found 'green', expected one of red"),
+        ({'inner': {'number': -1}}, 'inner: number -1: expected at least 0'),
+        ({'inner': None}, "inner: found 'None', expected an object"),
+        ({'inner': {'number': True}}, "inner.number: found 'True'"),
+        ({'pairs': [[1]]}, "pairs[0]: found '[1]', expected 2 elements"),
+        ({'pairs': [[1, 'a'], ['1', 'a']]}, "pairs[1][0]: found '1'"),
+        ({'by_name': {'b': 3}}, "by_name['b']: found '3'"),
+        ({'more': 3}, "more: found 'more', expected one of text, share"),
+    )
     @ddt.unpack
     def test_what_is_wrong_is_told_by_its_place(self, change, message):
         value = {**record.plain(EXAMPLE), **change}
         error = self.assertRaises(ValueError, record.read, Outer, value)
-        self.assertEqual(message, str(error)[:len(message)])
+        self.assertEqual(message, str(error)[: len(message)])
 
     def test_all_that_is_wrong_is_told(self):
-        value = {**record.plain(EXAMPLE), "text": 1, "flag": 1}
-        del value["pairs"]
+        value = {**record.plain(EXAMPLE), 'text': 1, 'flag': 1}
+        del value['pairs']
         error = self.assertRaises(ValueError, record.read, Outer, value)
         self.assertEqual(3, len(str(error).splitlines()))
 
     def test_the_schema_has_types_and_descriptions(self):
         found = record.schema(Outer)
         self.assertEqual(
-            {"type": "array", "items": {
-                "type": "array", "items": False, "minItems": 2,
-                "maxItems": 2, "prefixItems": [{"type": "integer"},
-                                               {"type": "string"}]}},
-            found["properties"]["pairs"])
+            {
+                'type': 'array',
+                'items': {
+                    'type': 'array',
+                    'items': False,
+                    'minItems': 2,
+                    'maxItems': 2,
+                    'prefixItems': [{'type': 'integer'}, {'type': 'string'}],
+                },
+            },
+            found['properties']['pairs'],
+        )
         self.assertEqual(
-            {"anyOf": [{"type": "number"}, {"type": "null"}]},
-            found["properties"]["share"])
+            {'anyOf': [{'type': 'number'}, {'type': 'null'}]},
+            found['properties']['share'],
+        )
         self.assertEqual(
-            {"type": "object", "description": "What is inside.",
-             "properties": {"number": {
-                 "description": "of anything, at least 0",
-                 "type": "integer"}},
-             "required": ["number"], "additionalProperties": False},
-            found["$defs"]["Inner"])
+            {
+                'type': 'object',
+                'description': 'What is inside.',
+                'properties': {
+                    'number': {
+                        'description': 'of anything, at least 0',
+                        'type': 'integer',
+                    }
+                },
+                'required': ['number'],
+                'additionalProperties': False,
+            },
+            found['$defs']['Inner'],
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -124,13 +152,14 @@ class Grown:
 
 
 class GrownRecordTest(testtools.TestCase):
-
     def test_an_older_document_may_lack_what_came_later(self):
-        self.assertEqual(Grown(old=1),
-                         record.read(Grown, {"old": 1}, version=1))
+        self.assertEqual(
+            Grown(old=1), record.read(Grown, {'old': 1}, version=1)
+        )
 
     def test_a_document_of_that_version_may_not(self):
         for version in (2, 3, None):
             error = self.assertRaises(
-                ValueError, record.read, Grown, {"old": 1}, version=version)
-            self.assertEqual("new: it is missing", str(error))
+                ValueError, record.read, Grown, {'old': 1}, version=version
+            )
+            self.assertEqual('new: it is missing', str(error))

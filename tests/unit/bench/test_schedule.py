@@ -10,180 +10,303 @@ import testtools
 from rally_scenarios.bench.fio import pattern as fio_profile
 from rally_scenarios.bench.fleet import schedule
 
-SMALL = fio_profile.Pattern(name="randwrite-4k", rw="randwrite", bs="4k",
-                            iodepth=16)
-LARGE = fio_profile.Pattern(name="write-1m", rw="write", bs="1m", iodepth=4)
-PROFILE = fio_profile.Profile(region_mib=8, ramp_seconds=5,
-                              runtime_seconds=6)
+SMALL = fio_profile.Pattern(
+    name='randwrite-4k', rw='randwrite', bs='4k', iodepth=16
+)
+LARGE = fio_profile.Pattern(name='write-1m', rw='write', bs='1m', iodepth=4)
+PROFILE = fio_profile.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6)
 
 
 class ScheduleTest(testtools.TestCase):
-
     def test_tiers_take_turns_and_never_overlap(self):
-        plan = schedule.plan(["database", "general"], [SMALL, LARGE], PROFILE)
+        plan = schedule.plan(['database', 'general'], [SMALL, LARGE], PROFILE)
         self.assertEqual(
-            [(0, "database", "randwrite-4k"), (1, "database", "write-1m"),
-             (2, "general", "randwrite-4k"), (3, "general", "write-1m")],
-            [(s.number, s.tier, s.pattern.name) for s in plan.slots])
-        self.assertEqual([(0, 15), (15, 15), (30, 15), (45, 15)],
-                         [(s.begin_seconds, s.seconds) for s in plan.slots])
+            [
+                (0, 'database', 'randwrite-4k'),
+                (1, 'database', 'write-1m'),
+                (2, 'general', 'randwrite-4k'),
+                (3, 'general', 'write-1m'),
+            ],
+            [(s.number, s.tier, s.pattern.name) for s in plan.slots],
+        )
+        self.assertEqual(
+            [(0, 15), (15, 15), (30, 15), (45, 15)],
+            [(s.begin_seconds, s.seconds) for s in plan.slots],
+        )
         self.assertEqual(60, plan.seconds)
-        self.assertEqual((2, 3),
-                         tuple(s.number for s in plan.of_tier("general")))
-        self.assertEqual((), plan.of_tier("archive"))
+        self.assertEqual(
+            (2, 3), tuple(s.number for s in plan.of_tier('general'))
+        )
+        self.assertEqual((), plan.of_tier('archive'))
 
     def test_a_repeat_begins_when_all_had_their_turn(self):
-        plan = schedule.plan(["a", "b"], [SMALL, LARGE], PROFILE, repeats=2)
+        plan = schedule.plan(['a', 'b'], [SMALL, LARGE], PROFILE, repeats=2)
         self.assertEqual(
-            [(repeat, tier, name) for repeat in (1, 2) for tier in "ab"
-             for name in ("randwrite-4k", "write-1m")],
-            [(s.repeat, s.tier, s.pattern.name) for s in plan.slots])
+            [
+                (repeat, tier, name)
+                for repeat in (1, 2)
+                for tier in 'ab'
+                for name in ('randwrite-4k', 'write-1m')
+            ],
+            [(s.repeat, s.tier, s.pattern.name) for s in plan.slots],
+        )
         self.assertEqual(list(range(8)), [s.number for s in plan.slots])
-        self.assertRaises(ValueError, schedule.plan, ["a"], [SMALL], PROFILE,
-                          repeats=0)
+        self.assertRaises(
+            ValueError, schedule.plan, ['a'], [SMALL], PROFILE, repeats=0
+        )
 
     def test_a_slot_has_room_for_the_start_delay(self):
-        delayed = fio_profile.Pattern(name="x", rw="read", bs="4k",
-                                      startdelay_seconds=15)
-        plan = schedule.plan(["a"], [delayed, SMALL], PROFILE)
-        self.assertEqual([(0, 30), (30, 15)],
-                         [(s.begin_seconds, s.seconds) for s in plan.slots])
+        delayed = fio_profile.Pattern(
+            name='x', rw='read', bs='4k', startdelay_seconds=15
+        )
+        plan = schedule.plan(['a'], [delayed, SMALL], PROFILE)
+        self.assertEqual(
+            [(0, 30), (30, 15)],
+            [(s.begin_seconds, s.seconds) for s in plan.slots],
+        )
 
     def test_in_steps_the_first_guests_run_and_the_others_are_idle(self):
-        plan = schedule.plan(["a", "b"], [SMALL, LARGE], PROFILE,
-                             guest_steps=[1, 3])
+        plan = schedule.plan(
+            ['a', 'b'], [SMALL, LARGE], PROFILE, guest_steps=[1, 3]
+        )
         self.assertEqual(
-            [(tier, f"{name}.g{guests}", name, guests) for tier in "ab"
-             for name in ("randwrite-4k", "write-1m") for guests in (1, 3)],
-            [(s.tier, s.pattern.name, s.name_without_step, s.guests)
-             for s in plan.slots])
-        self.assertEqual([0, 1, 2, 3],
-                         [s.number for s in plan.of_guest("a", 0)])
-        self.assertEqual([5, 7], [s.number for s in plan.of_guest("b", 2)])
-        self.assertEqual((), plan.of_guest("b", 3))
+            [
+                (tier, f'{name}.g{guests}', name, guests)
+                for tier in 'ab'
+                for name in ('randwrite-4k', 'write-1m')
+                for guests in (1, 3)
+            ],
+            [
+                (s.tier, s.pattern.name, s.name_without_step, s.guests)
+                for s in plan.slots
+            ],
+        )
+        self.assertEqual(
+            [0, 1, 2, 3], [s.number for s in plan.of_guest('a', 0)]
+        )
+        self.assertEqual([5, 7], [s.number for s in plan.of_guest('b', 2)])
+        self.assertEqual((), plan.of_guest('b', 3))
 
     def test_without_steps_all_guests_have_all_slots(self):
-        plan = schedule.plan(["a"], [SMALL], PROFILE)
-        self.assertEqual(plan.slots, plan.of_guest("a", 99))
-        self.assertEqual("randwrite-4k", plan.slots[0].name_without_step)
+        plan = schedule.plan(['a'], [SMALL], PROFILE)
+        self.assertEqual(plan.slots, plan.of_guest('a', 99))
+        self.assertEqual('randwrite-4k', plan.slots[0].name_without_step)
 
     def test_steps_must_rise_from_one(self):
         for steps in ([0, 1], [2, 1], [1, 1], [-1]):
-            error = self.assertRaises(ValueError, schedule.plan, ["a"],
-                                      [SMALL], PROFILE, guest_steps=steps)
-            self.assertIn(f"guest_steps {steps}", str(error))
+            error = self.assertRaises(
+                ValueError,
+                schedule.plan,
+                ['a'],
+                [SMALL],
+                PROFILE,
+                guest_steps=steps,
+            )
+            self.assertIn(f'guest_steps {steps}', str(error))
 
     def test_a_slot_waits_for_what_a_slow_tier_has_in_flight(self):
         """It waits for what is in flight as the ramp ends, and at the end.
 
         12 guests with 32 MiB each take 39 s at 10 MiB/s.
         """
-        huge = fio_profile.Pattern(name="x", rw="write", bs="32m")
+        huge = fio_profile.Pattern(name='x', rw='write', bs='32m')
         for pattern, mib_per_second, expected in (
-                (SMALL, 10, 4), (huge, 10, 2 + 39 + 34), (huge, 100, 2 + 4)):
-            self.assertEqual(expected, schedule.gap_seconds(
-                pattern, guests=12, ramp_seconds=5,
-                tier_mib_per_second=mib_per_second))
-        self.assertEqual(2 + 32 + 27, schedule.gap_seconds(
-            SMALL, guests=200, ramp_seconds=5, tier_mib_per_second=1000))
-        self.assertEqual(6 + 39 + 34, schedule.gap_seconds(
-            huge, guests=12, ramp_seconds=5, tier_mib_per_second=10,
-            least_seconds=8))
-        self.assertEqual(11 + 8, schedule.plan(
-            ["a"], [SMALL], PROFILE, least_gap_seconds=8).seconds)
-        plan = schedule.plan(["a"], [huge, SMALL], PROFILE,
-                             guest_steps=[1, 12])
-        self.assertEqual([11 + 6, 11 + 75, 11 + 4, 11 + 4],
-                         [s.seconds for s in plan.slots])
-        self.assertEqual(11 + 75, schedule.plan(
-            ["a"], [huge], PROFILE, guests_per_tier=12).seconds)
+            (SMALL, 10, 4),
+            (huge, 10, 2 + 39 + 34),
+            (huge, 100, 2 + 4),
+        ):
+            self.assertEqual(
+                expected,
+                schedule.gap_seconds(
+                    pattern,
+                    guests=12,
+                    ramp_seconds=5,
+                    tier_mib_per_second=mib_per_second,
+                ),
+            )
+        self.assertEqual(
+            2 + 32 + 27,
+            schedule.gap_seconds(
+                SMALL, guests=200, ramp_seconds=5, tier_mib_per_second=1000
+            ),
+        )
+        self.assertEqual(
+            6 + 39 + 34,
+            schedule.gap_seconds(
+                huge,
+                guests=12,
+                ramp_seconds=5,
+                tier_mib_per_second=10,
+                least_seconds=8,
+            ),
+        )
+        self.assertEqual(
+            11 + 8,
+            schedule.plan(
+                ['a'], [SMALL], PROFILE, least_gap_seconds=8
+            ).seconds,
+        )
+        plan = schedule.plan(
+            ['a'], [huge, SMALL], PROFILE, guest_steps=[1, 12]
+        )
+        self.assertEqual(
+            [11 + 6, 11 + 75, 11 + 4, 11 + 4], [s.seconds for s in plan.slots]
+        )
+        self.assertEqual(
+            11 + 75,
+            schedule.plan(['a'], [huge], PROFILE, guests_per_tier=12).seconds,
+        )
 
     def test_nothing_to_measure_and_names_twice_are_refused(self):
         for tiers, patterns, message in (
-                ([], [SMALL], "no tier"), (["a"], [], "no pattern"),
-                (["a", "b", "a"], [SMALL], "tier named twice: a"),
-                (["a"], [SMALL, SMALL], "pattern named twice: randwrite")):
-            error = self.assertRaises(ValueError, schedule.plan, tiers,
-                                      patterns, PROFILE)
+            ([], [SMALL], 'no tier'),
+            (['a'], [], 'no pattern'),
+            (['a', 'b', 'a'], [SMALL], 'tier named twice: a'),
+            (['a'], [SMALL, SMALL], 'pattern named twice: randwrite'),
+        ):
+            error = self.assertRaises(
+                ValueError, schedule.plan, tiers, patterns, PROFILE
+            )
             self.assertIn(message, str(error))
 
 
 @ddt.ddt
 class ProfileTest(testtools.TestCase):
-
     @ddt.data(
-        {"name": "Rand Write"}, {"name": ""}, {"name": "a;b"},
-        {"rw": "trim"}, {"rw": "randwrite\n--filename=/dev/vda"},
-        {"bs": "0"}, {"bs": "4kk"}, {"bs": "4k --x"}, {"bs": ""},
-        {"iodepth": 0}, {"iodepth": 2000}, {"bs": None}, {"numjobs": 0},
-        {"bssplit": "4k/100"}, {"bs": None, "bssplit": "4k/50:8k/51"},
-        {"bs": None, "bsrange": "8k-4k"}, {"ioengine": "external:x"},
-        {"bs": None, "bssplit": "4k/100 --x"}, {"rwmixread_percent": 50},
-        {"rate_iops": 0}, {"startdelay_seconds": -1}, {"size_mib": 0})
+        {'name': 'Rand Write'},
+        {'name': ''},
+        {'name': 'a;b'},
+        {'rw': 'trim'},
+        {'rw': 'randwrite\n--filename=/dev/vda'},
+        {'bs': '0'},
+        {'bs': '4kk'},
+        {'bs': '4k --x'},
+        {'bs': ''},
+        {'iodepth': 0},
+        {'iodepth': 2000},
+        {'bs': None},
+        {'numjobs': 0},
+        {'bssplit': '4k/100'},
+        {'bs': None, 'bssplit': '4k/50:8k/51'},
+        {'bs': None, 'bsrange': '8k-4k'},
+        {'ioengine': 'external:x'},
+        {'bs': None, 'bssplit': '4k/100 --x'},
+        {'rwmixread_percent': 50},
+        {'rate_iops': 0},
+        {'startdelay_seconds': -1},
+        {'size_mib': 0},
+    )
     def test_a_senseless_pattern_is_refused(self, wrong):
-        right = {"name": "randwrite-4k", "rw": "randwrite", "bs": "4k",
-                 "iodepth": 16}
+        right = {
+            'name': 'randwrite-4k',
+            'rw': 'randwrite',
+            'bs': '4k',
+            'iodepth': 16,
+        }
         fio_profile.Pattern(**right)
-        error = self.assertRaises(ValueError, fio_profile.Pattern,
-                                  **{**right, **wrong})
+        error = self.assertRaises(
+            ValueError, fio_profile.Pattern, **{**right, **wrong}
+        )
         self.assertIn(next(iter(wrong)), str(error))
 
     def test_all_wrong_fields_are_named_at_once(self):
         error = self.assertRaises(
-            ValueError, fio_profile.Pattern, name="X", rw="y", bs="z",
-            iodepth=0)
-        for field in ("name", "rw", "bs", "iodepth"):
-            self.assertIn(field + " ", str(error))
+            ValueError,
+            fio_profile.Pattern,
+            name='X',
+            rw='y',
+            bs='z',
+            iodepth=0,
+        )
+        for field in ('name', 'rw', 'bs', 'iodepth'):
+            self.assertIn(field + ' ', str(error))
 
-    @ddt.data({"region_mib": 0}, {"ramp_seconds": -1},
-              {"runtime_seconds": 0}, {"ioengine": "libaio --x"})
+    @ddt.data(
+        {'region_mib': 0},
+        {'ramp_seconds': -1},
+        {'runtime_seconds': 0},
+        {'ioengine': 'libaio --x'},
+    )
     def test_a_senseless_profile_is_refused(self, wrong):
-        right = {"region_mib": 8, "ramp_seconds": 0, "runtime_seconds": 1}
-        self.assertRaises(ValueError, fio_profile.Profile,
-                          **{**right, **wrong})
+        right = {'region_mib': 8, 'ramp_seconds': 0, 'runtime_seconds': 1}
+        self.assertRaises(
+            ValueError, fio_profile.Profile, **{**right, **wrong}
+        )
 
-    @ddt.data(("4k", 4096), ("1m", 1048576), ("512", 512), ("8K", 8192))
+    @ddt.data(('4k', 4096), ('1m', 1048576), ('512', 512), ('8K', 8192))
     @ddt.unpack
     def test_block_sizes_are_powers_of_1024(self, bs, expected):
-        self.assertEqual(expected, fio_profile.Pattern(
-            name="x", rw="read", bs=bs, iodepth=1).bs_bytes)
+        self.assertEqual(
+            expected,
+            fio_profile.Pattern(
+                name='x', rw='read', bs=bs, iodepth=1
+            ).bs_bytes,
+        )
 
     def test_a_block_larger_than_the_region_is_refused(self):
         self.assertRaises(
-            ValueError, fio_profile.measure_argv,
-            fio_profile.Pattern(name="x", rw="read", bs="16m", iodepth=1),
-            PROFILE)
+            ValueError,
+            fio_profile.measure_argv,
+            fio_profile.Pattern(name='x', rw='read', bs='16m', iodepth=1),
+            PROFILE,
+        )
 
-    @ddt.data(("bssplit", "4k/60:64k/40", 65536),
-              ("bsrange", "4k-1m", 1048576))
+    @ddt.data(
+        ('bssplit', '4k/60:64k/40', 65536), ('bsrange', '4k-1m', 1048576)
+    )
     @ddt.unpack
     def test_the_largest_block_counts(self, option, value, expected):
-        found = fio_profile.Pattern(name="x", rw="read", iodepth=2,
-                                    numjobs=3, **{option: value})
-        self.assertEqual((expected, 6 * expected),
-                         (found.bs_bytes, found.in_flight_bytes))
+        found = fio_profile.Pattern(
+            name='x', rw='read', iodepth=2, numjobs=3, **{option: value}
+        )
+        self.assertEqual(
+            (expected, 6 * expected), (found.bs_bytes, found.in_flight_bytes)
+        )
 
     def test_the_jobs_of_a_pattern_share_the_region_in_whole_blocks(self):
-        words = fio_profile.measure_argv(fio_profile.Pattern(
-            name="x", rw="write", bs="1m", numjobs=3), PROFILE)
-        self.assertIn(f"--size={2 * 1024 ** 2}", words)
-        self.assertIn(f"--offset_increment={2 * 1024 ** 2}", words)
-        self.assertRaises(ValueError, fio_profile.measure_argv,
-                          fio_profile.Pattern(name="x", rw="write", bs="1m",
-                                              numjobs=9), PROFILE)
+        words = fio_profile.measure_argv(
+            fio_profile.Pattern(name='x', rw='write', bs='1m', numjobs=3),
+            PROFILE,
+        )
+        self.assertIn(f'--size={2 * 1024**2}', words)
+        self.assertIn(f'--offset_increment={2 * 1024**2}', words)
+        self.assertRaises(
+            ValueError,
+            fio_profile.measure_argv,
+            fio_profile.Pattern(name='x', rw='write', bs='1m', numjobs=9),
+            PROFILE,
+        )
 
-    @ddt.data(None, SMALL, LARGE, fio_profile.Pattern(
-        name="x", rw="randrw", bssplit="4k/60:64k/40", numjobs=2,
-        rwmixread_percent=10, ioengine="psync", rate_iops=10, rate_kib=100,
-        size_mib=4, startdelay_seconds=1))
+    @ddt.data(
+        None,
+        SMALL,
+        LARGE,
+        fio_profile.Pattern(
+            name='x',
+            rw='randrw',
+            bssplit='4k/60:64k/40',
+            numjobs=2,
+            rwmixread_percent=10,
+            ioengine='psync',
+            rate_iops=10,
+            rate_kib=100,
+            size_mib=4,
+            startdelay_seconds=1,
+        ),
+    )
     def test_fio_itself_accepts_the_arguments(self, pattern):
         """fio checks its options with --parse-only."""
-        if shutil.which("fio") is None:
-            self.skipTest("fio is not installed (bindep.txt)")
-        argv = (fio_profile.fill_argv(PROFILE) if pattern is None
-                else fio_profile.measure_argv(pattern, PROFILE))
+        if shutil.which('fio') is None:
+            self.skipTest('fio is not installed (bindep.txt)')
+        argv = (
+            fio_profile.fill_argv(PROFILE)
+            if pattern is None
+            else fio_profile.measure_argv(pattern, PROFILE)
+        )
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
-                ["fio", "--parse-only", f"--filename={folder}/f", *argv],
-                capture_output=True, text=True)
-        self.assertEqual((0, ""), (done.returncode, done.stderr))
+                ['fio', '--parse-only', f'--filename={folder}/f', *argv],
+                capture_output=True,
+                text=True,
+            )
+        self.assertEqual((0, ''), (done.returncode, done.stderr))

@@ -12,7 +12,7 @@ import testtools
 from rally_scenarios.bench.stats import intervals as statistics
 from rally_scenarios.bench.stats import student_t
 
-FINITE = strategies.floats(0, 10 ** 9)
+FINITE = strategies.floats(0, 10**9)
 Finding = statistics.Finding
 
 
@@ -40,36 +40,44 @@ def coverage(trials, estimate_of, mean=1000.0):
 
 @ddt.ddt
 class StudentTest(testtools.TestCase):
-
     # Abramowitz and Stegun, table 26.10.
-    @ddt.data((1, 12.706), (2, 4.303), (4, 2.776), (8, 2.306), (30, 2.042),
-              (120, 1.980))
+    @ddt.data(
+        (1, 12.706),
+        (2, 4.303),
+        (4, 2.776),
+        (8, 2.306),
+        (30, 2.042),
+        (120, 1.980),
+    )
     @ddt.unpack
     def test_quantiles_are_those_of_the_tables(self, freedom, expected):
         self.assertAlmostEqual(
-            expected, student_t.half_width(0.95, freedom), places=3)
+            expected, student_t.half_width(0.95, freedom), places=3
+        )
 
     def test_all_agree_with_scipy(self):
         try:
             from scipy import stats
         except ImportError:
-            self.skipTest("scipy is not installed (test-requirements.txt)")
-        for freedom in (1, 1.5, 2, 3.7, 8, 29, 1000, 10 ** 6):
+            self.skipTest('scipy is not installed (test-requirements.txt)')
+        for freedom in (1, 1.5, 2, 3.7, 8, 29, 1000, 10**6):
             for confidence in (0.5, 0.9, 0.95, 0.999):
                 expected = stats.t.ppf((1 + confidence) / 2, freedom)
                 self.assertAlmostEqual(
-                    1, student_t.half_width(confidence, freedom) / expected,
-                    places=8)
+                    1,
+                    student_t.half_width(confidence, freedom) / expected,
+                    places=8,
+                )
 
-    @ddt.data((0, 5), (1, 5), (0.95, 0.5), (0.95, float("nan")))
+    @ddt.data((0, 5), (1, 5), (0.95, 0.5), (0.95, float('nan')))
     @ddt.unpack
     def test_what_is_out_of_range_is_refused(self, confidence, freedom):
-        self.assertRaises(ValueError, student_t.half_width, confidence,
-                          freedom)
+        self.assertRaises(
+            ValueError, student_t.half_width, confidence, freedom
+        )
 
 
 class RepeatsTest(testtools.TestCase):
-
     def test_the_interval_of_nine_repeats_by_hand(self):
         values = [98, 99, 100, 100, 100, 100, 100, 101, 102]
         found = statistics.of_repeats(values)
@@ -83,9 +91,11 @@ class RepeatsTest(testtools.TestCase):
 
     def test_one_repeat_has_no_interval_and_says_why(self):
         found = statistics.of_repeats([5])
-        self.assertEqual((5, None, None, None), (
-            found.mean, found.low, found.high, found.spread_percent))
-        self.assertIn("one repeat", found.method)
+        self.assertEqual(
+            (5, None, None, None),
+            (found.mean, found.low, found.high, found.spread_percent),
+        )
+        self.assertIn('one repeat', found.method)
 
     def test_a_spread_over_ten_percent_is_flagged(self):
         self.assertTrue(statistics.of_repeats([80, 100, 120]).spread_is_wide)
@@ -101,130 +111,171 @@ class RepeatsTest(testtools.TestCase):
         self.assertLessEqual(found.low, found.mean)
         self.assertLessEqual(found.mean, found.high)
 
-    @given(strategies.lists(strategies.integers(1, 10 ** 6), min_size=2,
-                            max_size=9), strategies.integers(1, 1000))
+    @given(
+        strategies.lists(
+            strategies.integers(1, 10**6), min_size=2, max_size=9
+        ),
+        strategies.integers(1, 1000),
+    )
     def test_another_unit_scales_the_interval(self, values, factor):
         one = statistics.of_repeats(values)
         other = statistics.of_repeats([factor * value for value in values])
-        for name in ("mean", "low", "high"):
+        for name in ('mean', 'low', 'high'):
             self.assertAlmostEqual(
-                1, (1 + abs(getattr(other, name)))
-                / (1 + factor * abs(getattr(one, name))), places=6)
+                1,
+                (1 + abs(getattr(other, name)))
+                / (1 + factor * abs(getattr(one, name))),
+                places=6,
+            )
 
     def test_intervals_of_repeats_cover_the_truth(self):
         """Runs of 60 s whose seconds are correlated, 3 and 9 repeats."""
         for repeats in (3, 9):
             for phi in (0, 0.9):
                 found, total = coverage(
-                    1500, lambda generator, n=repeats, phi=phi:
-                    statistics.of_repeats([
-                        stdlib.fmean(ar1(generator, 60, phi))
-                        for _repeat in range(n)]))
+                    1500,
+                    lambda generator, n=repeats, phi=phi: (
+                        statistics.of_repeats(
+                            [
+                                stdlib.fmean(ar1(generator, 60, phi))
+                                for _repeat in range(n)
+                            ]
+                        )
+                    ),
+                )
                 self.assertEqual(1500, total)
-                self.assertTrue(0.93 <= found <= 0.97,
-                                f"{found} of {repeats} repeats, phi {phi}")
+                self.assertTrue(
+                    0.93 <= found <= 0.97,
+                    f'{found} of {repeats} repeats, phi {phi}',
+                )
 
     def test_seconds_taken_for_repeats_would_not(self):
         """Why the module is as it is."""
         found, _total = coverage(
-            300, lambda generator: statistics.of_repeats(
-                ar1(generator, 300, 0.9)))
+            300,
+            lambda generator: statistics.of_repeats(ar1(generator, 300, 0.9)),
+        )
         self.assertLess(found, 0.5)
 
 
 class LongRunTest(testtools.TestCase):
-
     def test_intervals_of_batches_cover_the_truth(self):
         for phi, length in ((0, 300), (0.5, 600), (0.8, 2000)):
             found, total = coverage(
-                1000, lambda generator, n=length, phi=phi:
-                statistics.of_long_run(ar1(generator, n, phi)))
+                1000,
+                lambda generator, n=length, phi=phi: statistics.of_long_run(
+                    ar1(generator, n, phi)
+                ),
+            )
             self.assertGreater(total, 950)
-            self.assertTrue(0.93 <= found <= 0.97,
-                            f"{found} of {total}, phi {phi}")
+            self.assertTrue(
+                0.93 <= found <= 0.97, f'{found} of {total}, phi {phi}'
+            )
 
     def test_the_memory_of_a_series_is_found(self):
         """That of AR(1) is (1 + phi) / (1 - phi)."""
         for phi in (0, 0.5, 0.8):
-            found = stdlib.fmean(statistics.memory_samples(
-                ar1(random.Random(seed), 3000, phi)) for seed in range(20))
-            self.assertAlmostEqual(1, found / ((1 + phi) / (1 - phi)),
-                                   delta=0.15)
+            found = stdlib.fmean(
+                statistics.memory_samples(ar1(random.Random(seed), 3000, phi))
+                for seed in range(20)
+            )
+            self.assertAlmostEqual(
+                1, found / ((1 + phi) / (1 - phi)), delta=0.15
+            )
 
     def test_a_run_too_short_for_its_memory_has_no_interval(self):
         found = statistics.of_long_run(ar1(random.Random(1), 120, 0.95))
         self.assertIsNone(found.low)
-        self.assertRegex(found.method, "no interval: the run remembers [0-9.]"
-                                       "+ samples and has 120, expected at")
+        self.assertRegex(
+            found.method,
+            'no interval: the run remembers [0-9.]'
+            '+ samples and has 120, expected at',
+        )
 
     def test_a_constant_series_remembers_nothing(self):
         found = statistics.of_long_run([7.0] * 100)
-        self.assertEqual((7, 7, 7, 1), (found.mean, found.low, found.high,
-                                        found.memory_samples))
+        self.assertEqual(
+            (7, 7, 7, 1),
+            (found.mean, found.low, found.high, found.memory_samples),
+        )
 
     @given(strategies.lists(FINITE, min_size=2, max_size=300))
     def test_any_series_gives_an_interval_or_a_reason(self, values):
         found = statistics.of_long_run(values)
         self.assertGreaterEqual(found.memory_samples, 1)
         if found.low is None:
-            self.assertIn("no interval", found.method)
+            self.assertIn('no interval', found.method)
         else:
             self.assertLessEqual(found.low, found.high)
 
 
 @ddt.ddt
 class CompareTest(testtools.TestCase):
-
-    @ddt.data(([100, 101, 99], [120, 121, 119], True, Finding.BETTER),
-              ([100, 101, 99], [120, 121, 119], False, Finding.WORSE),
-              ([120, 121, 119], [100, 101, 99], True, Finding.WORSE),
-              ([100, 130, 70], [110, 140, 80], True, Finding.CANNOT_TELL),
-              ([100], [200, 201], True, Finding.CANNOT_TELL),
-              ([100, 100], [100, 100], True, Finding.CANNOT_TELL),
-              ([100, 100], [101, 101], True, Finding.BETTER))
+    @ddt.data(
+        ([100, 101, 99], [120, 121, 119], True, Finding.BETTER),
+        ([100, 101, 99], [120, 121, 119], False, Finding.WORSE),
+        ([120, 121, 119], [100, 101, 99], True, Finding.WORSE),
+        ([100, 130, 70], [110, 140, 80], True, Finding.CANNOT_TELL),
+        ([100], [200, 201], True, Finding.CANNOT_TELL),
+        ([100, 100], [100, 100], True, Finding.CANNOT_TELL),
+        ([100, 100], [101, 101], True, Finding.BETTER),
+    )
     @ddt.unpack
     def test_findings(self, first, second, higher_is_better, expected):
-        found = statistics.compare(first, second,
-                                   higher_is_better=higher_is_better)
+        found = statistics.compare(
+            first, second, higher_is_better=higher_is_better
+        )
         self.assertEqual(expected, found.finding)
 
     def test_the_interval_agrees_with_scipy(self):
         try:
             from scipy import stats
         except ImportError:
-            self.skipTest("scipy is not installed (test-requirements.txt)")
+            self.skipTest('scipy is not installed (test-requirements.txt)')
         first, second = [100.0, 103, 98, 101], [110.0, 125, 99]
-        theirs = stats.ttest_ind(second, first, equal_var=False
-                                 ).confidence_interval(0.95)
+        theirs = stats.ttest_ind(
+            second, first, equal_var=False
+        ).confidence_interval(0.95)
         found = statistics.compare(first, second, higher_is_better=True)
         self.assertAlmostEqual(theirs.low, found.low, places=6)
         self.assertAlmostEqual(theirs.high, found.high, places=6)
 
     def test_the_reason_has_the_numbers(self):
-        found = statistics.compare([100, 101, 99], [120, 121, 119],
-                                   higher_is_better=True)
-        self.assertEqual((20, 20), (found.difference,
-                                    found.difference_percent))
-        self.assertIn("between 17.7", found.reason)
-        self.assertIn("3 and 3 repeats", found.reason)
+        found = statistics.compare(
+            [100, 101, 99], [120, 121, 119], higher_is_better=True
+        )
+        self.assertEqual(
+            (20, 20), (found.difference, found.difference_percent)
+        )
+        self.assertIn('between 17.7', found.reason)
+        self.assertIn('3 and 3 repeats', found.reason)
 
     def test_of_equal_tiers_one_in_twenty_is_called_different(self):
         wrong = 0
         for trial in range(1500):
             generator = random.Random(trial)
-            first, second = ([stdlib.fmean(ar1(generator, 60, 0.9))
-                              for _repeat in range(n)] for n in (3, 5))
-            wrong += statistics.compare(
-                first, second, higher_is_better=True
-            ).finding is not Finding.CANNOT_TELL
+            first, second = (
+                [stdlib.fmean(ar1(generator, 60, 0.9)) for _repeat in range(n)]
+                for n in (3, 5)
+            )
+            wrong += (
+                statistics.compare(
+                    first, second, higher_is_better=True
+                ).finding
+                is not Finding.CANNOT_TELL
+            )
         self.assertTrue(0.03 <= wrong / 1500 <= 0.07, wrong)
 
-    @given(strategies.lists(FINITE, min_size=1, max_size=9),
-           strategies.lists(FINITE, min_size=1, max_size=9))
+    @given(
+        strategies.lists(FINITE, min_size=1, max_size=9),
+        strategies.lists(FINITE, min_size=1, max_size=9),
+    )
     def test_who_is_better_one_way_is_worse_the_other(self, first, second):
-        opposite = {Finding.BETTER: Finding.WORSE,
-                    Finding.WORSE: Finding.BETTER,
-                    Finding.CANNOT_TELL: Finding.CANNOT_TELL}
+        opposite = {
+            Finding.BETTER: Finding.WORSE,
+            Finding.WORSE: Finding.BETTER,
+            Finding.CANNOT_TELL: Finding.CANNOT_TELL,
+        }
         found = statistics.compare(first, second, higher_is_better=True)
         back = statistics.compare(second, first, higher_is_better=True)
         other = statistics.compare(first, second, higher_is_better=False)
@@ -233,15 +284,17 @@ class CompareTest(testtools.TestCase):
 
 
 class FairnessTest(testtools.TestCase):
-
     def test_equal_shares_are_fair_and_one_for_all_is_not(self):
         self.assertEqual(1, statistics.fairness([5, 5, 5, 5]))
         self.assertEqual(0.25, statistics.fairness([9, 0, 0, 0]))
         self.assertRaises(ValueError, statistics.fairness, [0, 0])
         self.assertRaises(ValueError, statistics.fairness, [1, -1])
 
-    @given(strategies.lists(strategies.floats(0.001, 10 ** 9), min_size=1,
-                            max_size=50))
+    @given(
+        strategies.lists(
+            strategies.floats(0.001, 10**9), min_size=1, max_size=50
+        )
+    )
     def test_the_index_lies_between_its_ends(self, values):
         found = statistics.fairness(values)
         self.assertTrue(1 / len(values) - 1e-9 <= found <= 1 + 1e-9)

@@ -27,9 +27,13 @@ def entry_points(group):
     """Entry points of this tree, whatever of it is installed."""
     setup = configparser.ConfigParser()
     setup.read(SETUP)
-    return [importlib.metadata.EntryPoint(
-        *(part.strip() for part in line.split('=')), group)
-        for line in setup['entry_points'][group].split('\n') if line]
+    return [
+        importlib.metadata.EntryPoint(
+            *(part.strip() for part in line.split('=')), group
+        )
+        for line in setup['entry_points'][group].split('\n')
+        if line
+    ]
 
 
 class Terminal(io.StringIO):
@@ -55,8 +59,7 @@ def openstack(*arguments, answer=None, **environment):
     :param answer: what a person types at a terminal; None: there is none.
     :param environment: as of `run`.
     """
-    return _run(shell.OpenStackShell, 'tier ', arguments, environment,
-                answer)
+    return _run(shell.OpenStackShell, 'tier ', arguments, environment, answer)
 
 
 def cinder_tiers(*arguments, **environment):
@@ -78,8 +81,12 @@ def _run(application, noun, arguments, environment, answer=None):
     for name in kept:
         if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_')):
             del os.environ[name]
-    os.environ.update({'CINDER_TIERS_COORDINATION_URL': f'file://{LOCKS.name}',
-                       **environment})
+    os.environ.update(
+        {
+            'CINDER_TIERS_COORDINATION_URL': f'file://{LOCKS.name}',
+            **environment,
+        }
+    )
     # Cinder's API, which other tests import into this process, makes messages
     # lazy; some plug-ins of the shell cannot load with such.
     oslo_i18n.enable_lazy(False)
@@ -91,7 +98,8 @@ def _run(application, noun, arguments, environment, answer=None):
                     started.stdin = Terminal(answer)
                 for one in entry_points(GROUP):
                     started.command_manager.add_command(
-                        noun + one.name.removeprefix('tier_'), one.load())
+                        noun + one.name.removeprefix('tier_'), one.load()
+                    )
                 status = started.run(list(arguments))
             except SystemExit as stop:
                 status = stop.code

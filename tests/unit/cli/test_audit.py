@@ -30,7 +30,6 @@ clusters:
 
 
 class AuditTestCase(tiers_file_case.TiersFileTestCase):
-
     def audit(self, *arguments, status, **options):
         """The rows that the command shows."""
         ran = self.run_tier('audit', '-f', 'json', *arguments, **options)
@@ -38,8 +37,10 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
         return json.loads(ran.stdout)
 
     def states(self, *arguments, **options):
-        return [(row['Object'], row['State'], row['Aspect'])
-                for row in self.audit(*arguments, **options)]
+        return [
+            (row['Object'], row['State'], row['Aspect'])
+            for row in self.audit(*arguments, **options)
+        ]
 
     def openstack(self, *arguments):
         ran = shell.openstack(*self.api.arguments_of('admin'), *arguments)
@@ -47,58 +48,94 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
 
     def test_from_nothing_to_compliant_to_drift(self):
         self.assertEqual(
-            [('tier database', 'non-compliant', 'volume type'),
-             ('tier database', 'non-compliant', 'qos spec'),
-             ('tier general', 'non-compliant', 'volume type'),
-             ('volume type image-tier', 'non-compliant', 'volume type')],
-            self.states(status=2))
+            [
+                ('tier database', 'non-compliant', 'volume type'),
+                ('tier database', 'non-compliant', 'qos spec'),
+                ('tier general', 'non-compliant', 'volume type'),
+                ('volume type image-tier', 'non-compliant', 'volume type'),
+            ],
+            self.states(status=2),
+        )
         self.assertEqual(0, self.run_tier('apply').status)
-        self.assertEqual([('tier database', 'compliant', 'all'),
-                          ('tier general', 'compliant', 'all')],
-                         self.states(status=0))
-
-        self.openstack('volume', 'type', 'set', '--property',
-                       'tiers:priority=1', 'database')
-        self.openstack('volume', 'type', 'set', '--description', 'x',
-                       'image-tier')
-        row, = self.audit('--tier', 'database', status=2)
         self.assertEqual(
-            ('tier database', 'non-compliant', 'extra specs',
-             {'extra_specs.tiers:priority': '1'},
-             {'extra_specs.tiers:priority': '20'}),
-            tuple(row[name] for name in ('Object', 'State', 'Aspect',
-                                         'Current', 'Expected')))
+            [
+                ('tier database', 'compliant', 'all'),
+                ('tier general', 'compliant', 'all'),
+            ],
+            self.states(status=0),
+        )
+
+        self.openstack(
+            'volume',
+            'type',
+            'set',
+            '--property',
+            'tiers:priority=1',
+            'database',
+        )
+        self.openstack(
+            'volume', 'type', 'set', '--description', 'x', 'image-tier'
+        )
+        (row,) = self.audit('--tier', 'database', status=2)
+        self.assertEqual(
+            (
+                'tier database',
+                'non-compliant',
+                'extra specs',
+                {'extra_specs.tiers:priority': '1'},
+                {'extra_specs.tiers:priority': '20'},
+            ),
+            tuple(
+                row[name]
+                for name in (
+                    'Object',
+                    'State',
+                    'Aspect',
+                    'Current',
+                    'Expected',
+                )
+            ),
+        )
         self.assertIn('run "openstack tier apply"', row['Reason'])
-        self.assertEqual([('tier general', 'compliant', 'all')],
-                         self.states('--tier', 'general', status=0))
+        self.assertEqual(
+            [('tier general', 'compliant', 'all')],
+            self.states('--tier', 'general', status=0),
+        )
 
     def test_a_cluster_that_is_not_there_leaves_the_rest(self):
         self.assertEqual(0, self.run_tier('apply').status)
         self.write(self.text + ON_CEPH)
         rows = self.audit(status=2)
         self.assertEqual(
-            [('tier database', 'compliant', 'all'),
-             ('tier general', 'compliant', 'all'),
-             ('tier archive', 'unknown', 'cluster far'),
-             ('tier archive', 'non-compliant', 'volume type')],
-            [(row['Object'], row['State'], row['Aspect']) for row in rows])
+            [
+                ('tier database', 'compliant', 'all'),
+                ('tier general', 'compliant', 'all'),
+                ('tier archive', 'unknown', 'cluster far'),
+                ('tier archive', 'non-compliant', 'volume type'),
+            ],
+            [(row['Object'], row['State'], row['Aspect']) for row in rows],
+        )
         # Where Ceph's modules are missing, the message is about them.
-        self.assertRegex(rows[2]['Reason'],
-                         '/nonexistent.conf|install python3-rados')
+        self.assertRegex(
+            rows[2]['Reason'], '/nonexistent.conf|install python3-rados'
+        )
         self.states('--tier', 'general', status=0)
 
     def test_who_may_not_ask_is_told(self):
         self.assertEqual(0, self.run_tier('apply').status)
         rows = self.audit('--tier', 'database', status=3, role='member')
-        self.assertEqual([('unknown', 'volume type'), ('unknown', 'access')],
-                         [(row['State'], row['Aspect']) for row in rows])
+        self.assertEqual(
+            [('unknown', 'volume type'), ('unknown', 'access')],
+            [(row['State'], row['Aspect']) for row in rows],
+        )
         self.assertIn('must be an administrator', rows[0]['Reason'])
 
     def test_a_tier_that_is_not_there(self):
         ran = self.run_tier('audit', '--tier', 'generel')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
-        self.assertIn("no tier 'generel'; expected one of database, general",
-                      ran.stderr)
+        self.assertIn(
+            "no tier 'generel'; expected one of database, general", ran.stderr
+        )
 
 
 class VolumesTestCase(tiers_file_case.TiersFileTestCase):
@@ -112,23 +149,32 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
         self.addCleanup(self.connection.close)
         ran = self.run_tier('apply')
         self.assertEqual(0, ran.status, ran.stderr)
-        self.types = {one.name: one.id for one in
-                      self.connection.block_storage.types(is_public='None')}
-        self.hosts = {name: self.api.add_backend(name)
-                      for name in ('ssd', 'lvm', 'tape')}
+        self.types = {
+            one.name: one.id
+            for one in self.connection.block_storage.types(is_public='None')
+        }
+        self.hosts = {
+            name: self.api.add_backend(name) for name in ('ssd', 'lvm', 'tape')
+        }
 
     def volume(self, type_name, on, **fields):
         return self.api.add_volume(
-            host=self.hosts[on], volume_type_id=self.types[type_name],
-            **fields)
+            host=self.hosts[on], volume_type_id=self.types[type_name], **fields
+        )
 
     def audit(self, *arguments, status, role='admin'):
         ran = self.run_tier('audit', '-f', 'json', *arguments, role=role)
         self.assertEqual((status, ''), (ran.status, ran.stderr), ran.stdout)
-        return [(row['Object'], row['State'], row['Aspect'],
-                 row['Current'].get('volumes'))
-                for row in json.loads(ran.stdout)
-                if row['Aspect'] != audit.ALL]
+        return [
+            (
+                row['Object'],
+                row['State'],
+                row['Aspect'],
+                row['Current'].get('volumes'),
+            )
+            for row in json.loads(ran.stdout)
+            if row['Aspect'] != audit.ALL
+        ]
 
     def test_volumes_of_all_projects_are_held_against_their_tiers(self):
         self.volume('database', 'ssd', project_id='b' * 32)
@@ -136,52 +182,77 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
         tagged = self.api.add_image('database', visibility='public')
         self.volume('image-tier', 'ssd', image_id=tagged)
         self.volume('__DEFAULT__', 'tape')
-        self.assertEqual([
-            ('volumes of no tier', 'not applicable', 'placement', 1),
-            ('volumes of tier database', 'compliant', 'placement', 3),
-            ('volumes of tier database', 'not applicable', 'residency', 3),
-        ], self.audit('--volumes', '--residency', status=0))
+        self.assertEqual(
+            [
+                ('volumes of no tier', 'not applicable', 'placement', 1),
+                ('volumes of tier database', 'compliant', 'placement', 3),
+                ('volumes of tier database', 'not applicable', 'residency', 3),
+            ],
+            self.audit('--volumes', '--residency', status=0),
+        )
 
         stray = self.volume('database', 'tape')
         other = self.volume('image-tier', 'tape', image_id=tagged)
-        self.assertEqual([
-            (f'volume {other}', 'non-compliant', 'placement', None),
-            (f'volume {stray}', 'out of date', 'placement', None),
-            ('volumes of tier database', 'compliant', 'placement', 3),
-            ('volumes of tier database', 'out of date', 'placement', 1),
-            ('volumes of tier database', 'non-compliant', 'placement', 1),
-        ], self.audit('--volumes', '--tier', 'database', status=2))
+        self.assertEqual(
+            [
+                (f'volume {other}', 'non-compliant', 'placement', None),
+                (f'volume {stray}', 'out of date', 'placement', None),
+                ('volumes of tier database', 'compliant', 'placement', 3),
+                ('volumes of tier database', 'out of date', 'placement', 1),
+                ('volumes of tier database', 'non-compliant', 'placement', 1),
+            ],
+            self.audit('--volumes', '--tier', 'database', status=2),
+        )
         self.assertEqual([], self.audit('--tier', 'database', status=0))
-        self.assertIn(('volumes', 'unknown', 'placement', None),
-                      self.audit('--volumes', status=3, role='member'))
+        self.assertIn(
+            ('volumes', 'unknown', 'placement', None),
+            self.audit('--volumes', status=3, role='member'),
+        )
 
 
 class HostileTextTestCase(testtools.TestCase):
-
     def test_what_is_not_printable_is_escaped_in_each_format(self):
         hostile, shown = 'x\x1b[2J\r\u202e', 'x\\x1b[2J\\r\\u202e'
-        row = render_audit.row(audit.Finding(
-            object_name=hostile, tier=None, state=audit.State.UNKNOWN,
-            aspect='placement', current={'a': hostile, 'b': 1},
-            expected={'a': None}, reason=hostile, remedy='go'))
-        self.assertEqual((shown, 'unknown', 'placement', f'{shown}; go'),
-                         (*row[:3], row[5]))
-        self.assertEqual(({'a': shown, 'b': 1}, {'a': None}),
-                         tuple(one.machine_readable() for one in row[3:5]))
+        row = render_audit.row(
+            audit.Finding(
+                object_name=hostile,
+                tier=None,
+                state=audit.State.UNKNOWN,
+                aspect='placement',
+                current={'a': hostile, 'b': 1},
+                expected={'a': None},
+                reason=hostile,
+                remedy='go',
+            )
+        )
+        self.assertEqual(
+            (shown, 'unknown', 'placement', f'{shown}; go'), (*row[:3], row[5])
+        )
+        self.assertEqual(
+            ({'a': shown, 'b': 1}, {'a': None}),
+            tuple(one.machine_readable() for one in row[3:5]),
+        )
         self.assertEqual(f'a: {shown}\nb: 1', row[3].human_readable())
 
 
 @ddt.ddt
 class FailureTestCase(testtools.TestCase):
-
     @ddt.data('json', 'yaml', 'csv', 'table', 'value')
     def test_without_any_cloud_all_is_unknown(self, output):
         handle, path = tempfile.mkstemp(suffix='.yaml')
         self.addCleanup(os.unlink, path)
         os.write(handle, tiers_file_case.TIERS.encode())
         os.close(handle)
-        ran = shell.openstack(*test_commands.NO_CLOUD, 'tier', 'audit',
-                              '--volumes', '-f', output, '--catalog', path)
+        ran = shell.openstack(
+            *test_commands.NO_CLOUD,
+            'tier',
+            'audit',
+            '--volumes',
+            '-f',
+            output,
+            '--catalog',
+            path,
+        )
         self.assertEqual(3, ran.status, ran.stderr)
         for what in ('tier database', 'tier general', 'volumes', 'unknown'):
             self.assertIn(what, ran.stdout)
@@ -189,8 +260,9 @@ class FailureTestCase(testtools.TestCase):
         self.assertNotIn('Traceback', ran.stderr)
 
     def test_a_wrong_argument_is_not_status_2(self):
-        ran = shell.openstack(*test_commands.NO_CLOUD, 'tier', 'audit',
-                              '--bogus')
+        ran = shell.openstack(
+            *test_commands.NO_CLOUD, 'tier', 'audit', '--bogus'
+        )
         self.assertEqual(1, ran.status)
 
     def test_the_statuses_are_in_the_help(self):

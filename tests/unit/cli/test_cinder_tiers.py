@@ -19,15 +19,24 @@ from tests.unit.cli import shell
 from tests.unit.cli import test_commands
 from tests.unit.execute import test_cinder
 
-VERBS = {'apply', 'audit', 'backend-config', 'explain', 'export', 'list',
-         'plan', 'show', 'validate'}
+VERBS = {
+    'apply',
+    'audit',
+    'backend-config',
+    'explain',
+    'export',
+    'list',
+    'plan',
+    'show',
+    'validate',
+}
 # What the console script does, where python-openstackclient is not.
-SCRIPT = '''
+SCRIPT = """
 import sys
 sys.modules['openstackclient'] = None
 from cinder_tiers.cli import shell
 sys.exit(shell.main())
-'''
+"""
 
 
 @ddt.ddt
@@ -44,27 +53,41 @@ class InstalledTestCase(testtools.TestCase):
         info = cls.folder / 'cinder_tiers-1.2.3.dist-info'
         info.mkdir()
         (info / 'METADATA').write_text(
-            'Metadata-Version: 2.1\nName: cinder-tiers\nVersion: 1.2.3\n')
+            'Metadata-Version: 2.1\nName: cinder-tiers\nVersion: 1.2.3\n'
+        )
         setup = configparser.ConfigParser()
         setup.read(shell.SETUP)
-        (info / 'entry_points.txt').write_text(''.join(
-            f'[{group}]{lines}\n'
-            for group, lines in setup['entry_points'].items()))
+        (info / 'entry_points.txt').write_text(
+            ''.join(
+                f'[{group}]{lines}\n'
+                for group, lines in setup['entry_points'].items()
+            )
+        )
 
     def run_script(self, *arguments):
         return subprocess.run(
-            [sys.executable, '-c', SCRIPT, *arguments], text=True,
-            cwd=self.folder, capture_output=True, timeout=60, env={
-                'PATH': os.environ['PATH'], 'HOME': str(self.folder),
+            [sys.executable, '-c', SCRIPT, *arguments],
+            text=True,
+            cwd=self.folder,
+            capture_output=True,
+            timeout=60,
+            env={
+                'PATH': os.environ['PATH'],
+                'HOME': str(self.folder),
                 # Before the tree: a build may have left an egg-info there.
-                'PYTHONPATH': f'{self.folder}:{shell.SETUP.parent}'})
+                'PYTHONPATH': f'{self.folder}:{shell.SETUP.parent}',
+            },
+        )
 
     @ddt.data(('--help',), ())
     def test_the_help_lists_the_verbs(self, arguments):
         done = self.run_script(*arguments)
         self.assertEqual((0, ''), (done.returncode, done.stderr))
-        listed = {line.split()[0] for line in done.stdout.partition(
-            'Commands:')[2].splitlines() if line.strip()}
+        listed = {
+            line.split()[0]
+            for line in done.stdout.partition('Commands:')[2].splitlines()
+            if line.strip()
+        }
         self.assertEqual(set(), VERBS - listed)
         self.assertIn('--os-cloud', done.stdout)
 
@@ -80,9 +103,13 @@ class InstalledTestCase(testtools.TestCase):
         setup = configparser.ConfigParser()
         setup.read(shell.SETUP)
         cli, standalone = (
-            [line for line in setup['extras'][name].splitlines()
-             if not line.startswith('python-openstackclient')]
-            for name in ('cli', 'standalone'))
+            [
+                line
+                for line in setup['extras'][name].splitlines()
+                if not line.startswith('python-openstackclient')
+            ]
+            for name in ('cli', 'standalone')
+        )
         self.assertEqual(cli, standalone)
 
     def test_the_version(self):
@@ -103,13 +130,15 @@ class InstalledTestCase(testtools.TestCase):
 
 @ddt.ddt
 class HelpTestCase(testtools.TestCase):
-
     @ddt.data(*sorted(VERBS))
     def test_examples_are_those_of_the_program(self, verb):
         ours, theirs = (
-            ' '.join(ran.stdout.split()) for ran in (
+            ' '.join(ran.stdout.split())
+            for ran in (
                 shell.cinder_tiers(verb, '--help'),
-                shell.openstack('tier', verb, '--help')))
+                shell.openstack('tier', verb, '--help'),
+            )
+        )
         self.assertIn(f'usage: cinder-tiers {verb} ', ours)
         self.assertIn(f'Example: cinder-tiers {verb} ', ours)
         self.assertNotIn('openstack tier', ours)
@@ -129,39 +158,59 @@ class CloudTestCase(testtools.TestCase):
         connection = test_cinder.connect(cls.api)
         cls.addClassCleanup(connection.close)
         connection.block_storage.create_type(
-            name='general', extra_specs={'tiers:name': 'general'})
+            name='general', extra_specs={'tiers:name': 'general'}
+        )
         cls.login = {
-            'auth_url': f'{cls.api.url}/identity/v3', 'username': 'admin',
-            'user_domain_id': 'default', 'password': 'any',
-            'project_id': cinder_api.PROJECT}
+            'auth_url': f'{cls.api.url}/identity/v3',
+            'username': 'admin',
+            'user_domain_id': 'default',
+            'password': 'any',
+            'project_id': cinder_api.PROJECT,
+        }
 
     def names(self, *arguments, **environment):
-        ran = shell.cinder_tiers(*arguments, 'list', '-f', 'json',
-                                 **environment)
+        ran = shell.cinder_tiers(
+            *arguments, 'list', '-f', 'json', **environment
+        )
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         return [row['Name'] for row in json.loads(ran.stdout)]
 
     def test_with_arguments(self):
-        self.assertEqual(['general'], self.names(
-            *self.api.arguments_of('admin')))
+        self.assertEqual(
+            ['general'], self.names(*self.api.arguments_of('admin'))
+        )
 
     def test_with_the_usual_environment(self):
-        self.assertEqual(['general'], self.names(
-            OS_REGION_NAME='one', **{
-                f'OS_{name.upper()}': value
-                for name, value in self.login.items()}))
+        self.assertEqual(
+            ['general'],
+            self.names(
+                OS_REGION_NAME='one',
+                **{
+                    f'OS_{name.upper()}': value
+                    for name, value in self.login.items()
+                },
+            ),
+        )
 
     @ddt.data(True, False)
     def test_with_clouds_yaml(self, by_option):
         handle, path = tempfile.mkstemp(suffix='.yaml')
         self.addCleanup(os.unlink, path)
         with os.fdopen(handle, 'w') as stream:
-            yaml.safe_dump({'clouds': {'mine': {
-                'auth': self.login, 'region_name': 'one'}}}, stream)
+            yaml.safe_dump(
+                {
+                    'clouds': {
+                        'mine': {'auth': self.login, 'region_name': 'one'}
+                    }
+                },
+                stream,
+            )
         arguments = ('--os-cloud', 'mine') if by_option else ()
         environment = {} if by_option else {'OS_CLOUD': 'mine'}
-        self.assertEqual(['general'], self.names(
-            *arguments, OS_CLIENT_CONFIG_FILE=path, **environment))
+        self.assertEqual(
+            ['general'],
+            self.names(*arguments, OS_CLIENT_CONFIG_FILE=path, **environment),
+        )
 
     def test_it_says_what_openstack_says(self):
         arguments = self.api.arguments_of('admin')
@@ -171,8 +220,11 @@ class CloudTestCase(testtools.TestCase):
 
     def test_a_refused_login_is_no_traceback(self):
         ran = shell.cinder_tiers(
-            *self.api.arguments_of('admin'), '--os-auth-url',
-            f'{self.api.url}/nowhere', 'list')
+            *self.api.arguments_of('admin'),
+            '--os-auth-url',
+            f'{self.api.url}/nowhere',
+            'list',
+        )
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn('404', ran.stderr)
         self.assertNotIn('Traceback', ran.stderr)

@@ -16,10 +16,20 @@ import testtools
 
 from tests.unit.cli import shell
 
-SAMPLE = str(pathlib.Path(__file__).resolve().parents[3] / 'etc'
-             / 'cinder-tiers' / 'tiers.yaml')
-NO_CLOUD = ('--os-auth-type', 'admin_token', '--os-token', 'x',
-            '--os-endpoint', 'http://127.0.0.1:9/v3')
+SAMPLE = str(
+    pathlib.Path(__file__).resolve().parents[3]
+    / 'etc'
+    / 'cinder-tiers'
+    / 'tiers.yaml'
+)
+NO_CLOUD = (
+    '--os-auth-type',
+    'admin_token',
+    '--os-token',
+    'x',
+    '--os-endpoint',
+    'http://127.0.0.1:9/v3',
+)
 
 
 def edited(test, *changes):
@@ -35,88 +45,148 @@ def edited(test, *changes):
 
 
 class BackendConfigTestCase(testtools.TestCase):
-
     def test_oslo_config_reads_what_is_printed(self):
-        ran = shell.openstack('tier', 'backend-config', '--catalog', SAMPLE,
-                              CEPH_CONF='/etc/ceph/$x.conf')
+        ran = shell.openstack(
+            'tier',
+            'backend-config',
+            '--catalog',
+            SAMPLE,
+            CEPH_CONF='/etc/ceph/$x.conf',
+        )
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         handle, path = tempfile.mkstemp()
         self.addCleanup(os.unlink, path)
         os.write(handle, ran.stdout.encode())
         os.close(handle)
         conf = cfg.ConfigOpts()
-        conf.register_opts([cfg.ListOpt('enabled_backends'),
-                            cfg.StrOpt('default_volume_type')])
+        conf.register_opts(
+            [
+                cfg.ListOpt('enabled_backends'),
+                cfg.StrOpt('default_volume_type'),
+            ]
+        )
         conf(['--config-file', path])
-        self.assertEqual(['tier-database', 'tier-general', 'tier-archive'],
-                         conf.enabled_backends)
+        self.assertEqual(
+            ['tier-database', 'tier-general', 'tier-archive'],
+            conf.enabled_backends,
+        )
         self.assertEqual('image-tier', conf.default_volume_type)
         for section in conf.enabled_backends:
             conf.register_opts(
-                [cfg.StrOpt(name) for name in (
-                    'volume_backend_name', 'rbd_pool', 'rbd_ceph_conf',
-                    'rbd_user', 'volume_driver')], group=section)
+                [
+                    cfg.StrOpt(name)
+                    for name in (
+                        'volume_backend_name',
+                        'rbd_pool',
+                        'rbd_ceph_conf',
+                        'rbd_user',
+                        'volume_driver',
+                    )
+                ],
+                group=section,
+            )
             self.assertEqual(section, conf[section].volume_backend_name)
             self.assertEqual(section, conf[section].rbd_pool)
             self.assertEqual('/etc/ceph/$x.conf', conf[section].rbd_ceph_conf)
             self.assertEqual('cinder', conf[section].rbd_user)
 
     def test_json_has_the_same_sections(self):
-        ran = shell.openstack('tier', 'backend-config', '-f', 'json',
-                              CINDER_TIERS_CATALOG=SAMPLE,
-                              CINDER_TIERS_RBD_SECRET_UUID='some-uuid')
+        ran = shell.openstack(
+            'tier',
+            'backend-config',
+            '-f',
+            'json',
+            CINDER_TIERS_CATALOG=SAMPLE,
+            CINDER_TIERS_RBD_SECRET_UUID='some-uuid',
+        )
         sections = json.loads(ran.stdout)
         self.assertEqual(
             ['DEFAULT', 'tier-database', 'tier-general', 'tier-archive'],
-            list(sections))
-        self.assertEqual('some-uuid',
-                         sections['tier-archive']['rbd_secret_uuid'])
+            list(sections),
+        )
+        self.assertEqual(
+            'some-uuid', sections['tier-archive']['rbd_secret_uuid']
+        )
 
     def test_a_cluster_with_a_conf_and_a_secret_brings_them(self):
         uuid = '11111111-2222-3333-4444-555555555555'
-        path = edited(self, ('    user: admin', f'    conf: /etc/ceph/b.conf\n'
-                             f'    secret_uuid: {uuid}\n    user: admin'))
-        ran = shell.openstack('tier', 'backend-config', '-f', 'json',
-                              '--catalog', path, CEPH_CONF='/other',
-                              CINDER_TIERS_RBD_SECRET_UUID='other')
+        path = edited(
+            self,
+            (
+                '    user: admin',
+                f'    conf: /etc/ceph/b.conf\n'
+                f'    secret_uuid: {uuid}\n    user: admin',
+            ),
+        )
+        ran = shell.openstack(
+            'tier',
+            'backend-config',
+            '-f',
+            'json',
+            '--catalog',
+            path,
+            CEPH_CONF='/other',
+            CINDER_TIERS_RBD_SECRET_UUID='other',
+        )
         section = json.loads(ran.stdout)['tier-general']
-        self.assertEqual(('/etc/ceph/b.conf', uuid), (
-            section['rbd_ceph_conf'], section['rbd_secret_uuid']))
+        self.assertEqual(
+            ('/etc/ceph/b.conf', uuid),
+            (section['rbd_ceph_conf'], section['rbd_secret_uuid']),
+        )
 
     def test_without_following_types_the_fall_back_is_the_default(self):
         path = edited(self, ('follow_image_types: [image-tier]', ''))
-        ran = shell.openstack('tier', 'backend-config', '-f', 'json',
-                              '--catalog', path)
-        self.assertEqual('general', json.loads(
-            ran.stdout)['DEFAULT']['default_volume_type'])
+        ran = shell.openstack(
+            'tier', 'backend-config', '-f', 'json', '--catalog', path
+        )
+        self.assertEqual(
+            'general', json.loads(ran.stdout)['DEFAULT']['default_volume_type']
+        )
 
     def test_without_a_fallback_no_default_follows_the_image(self):
-        path = edited(self, ('    fallback: true', ''),
-                      ('version: 1', 'version: 1\nfallback: none'))
+        path = edited(
+            self,
+            ('    fallback: true', ''),
+            ('version: 1', 'version: 1\nfallback: none'),
+        )
         ran = shell.openstack('tier', 'backend-config', '--catalog', path)
         self.assertNotIn('\ndefault_volume_type', ran.stdout)
-        self.assertIn('# default_volume_type = image-tier is left out: no '
-                      'tier is the fallback', ran.stdout)
+        self.assertIn(
+            '# default_volume_type = image-tier is left out: no '
+            'tier is the fallback',
+            ran.stdout,
+        )
         self.assertIn('\nenabled_backends = tier-database,', ran.stdout)
 
     def test_the_default_is_the_fallback_of_all_other_zones(self):
         path = edited(
-            self, ('follow_image_types: [image-tier]', ''),
-            ('tags: [database]', 'fallback: true\n    extra_specs: '
-             '{"RESKEY:availability_zones": north}\n    tags: [database]'))
-        ran = shell.openstack('tier', 'backend-config', '-f', 'json',
-                              '--catalog', path)
-        self.assertEqual('general', json.loads(
-            ran.stdout)['DEFAULT']['default_volume_type'])
+            self,
+            ('follow_image_types: [image-tier]', ''),
+            (
+                'tags: [database]',
+                'fallback: true\n    extra_specs: '
+                '{"RESKEY:availability_zones": north}\n    tags: [database]',
+            ),
+        )
+        ran = shell.openstack(
+            'tier', 'backend-config', '-f', 'json', '--catalog', path
+        )
+        self.assertEqual(
+            'general', json.loads(ran.stdout)['DEFAULT']['default_volume_type']
+        )
 
     def test_a_backend_that_exists_gets_no_second_section(self):
-        path = edited(self, ('      pool: tier-general', '      pool: vols'),
-                      ('    fallback: true', '    fallback: true\n'
-                       '    backend: rbd-1'),
-                      ('    tags: [archive]', '    take_over: false'))
+        path = edited(
+            self,
+            ('      pool: tier-general', '      pool: vols'),
+            ('    fallback: true', '    fallback: true\n    backend: rbd-1'),
+            ('    tags: [archive]', '    take_over: false'),
+        )
         ran = shell.openstack('tier', 'backend-config', '--catalog', path)
-        self.assertIn('# tier general: the backend rbd-1 serves pool vols '
-                      'already', ran.stdout)
+        self.assertIn(
+            '# tier general: the backend rbd-1 serves pool vols already',
+            ran.stdout,
+        )
         self.assertIn('enabled_backends = tier-database\n', ran.stdout)
         self.assertNotIn('[tier-general]', ran.stdout)
         self.assertNotIn('archive', ran.stdout)
@@ -132,31 +202,39 @@ class BackendConfigTestCase(testtools.TestCase):
     def test_without_rbd_no_backend_is_touched(self):
         handle, path = tempfile.mkstemp(suffix='.yaml')
         self.addCleanup(os.unlink, path)
-        os.write(handle, b'version: 1\ntiers: {a: {fallback: true, backend: '
-                         b'lvm}}\n')
+        os.write(
+            handle, b'version: 1\ntiers: {a: {fallback: true, backend: lvm}}\n'
+        )
         os.close(handle)
         ran = shell.openstack('tier', 'backend-config', '--catalog', path)
         self.assertEqual(
             ['[DEFAULT]', 'default_volume_type = a'],
-            [line for line in ran.stdout.splitlines()
-             if not line.startswith('#')])
+            [
+                line
+                for line in ran.stdout.splitlines()
+                if not line.startswith('#')
+            ],
+        )
         self.assertIn('# No tier has rbd', ran.stdout)
 
     def test_the_capabilities_are_in_a_comment(self):
         ran = shell.openstack('tier', 'backend-config', '--catalog', SAMPLE)
-        self.assertIn('# client.cinder of Ceph cluster ceph needs',
-                      ran.stdout)
+        self.assertIn('# client.cinder of Ceph cluster ceph needs', ran.stdout)
         self.assertIn('profile rbd pool=tier-archive-data', ran.stdout)
 
     def test_what_nova_and_glance_need_is_in_comments(self):
         ran = shell.openstack('tier', 'backend-config', '--catalog', SAMPLE)
-        self.assertIn('[libvirt] rbd_secret_uuid, rbd_user = cinder',
-                      ran.stdout)
-        self.assertIn('volumes of raw images in pool images are clones',
-                      ran.stdout)
+        self.assertIn(
+            '[libvirt] rbd_secret_uuid, rbd_user = cinder', ran.stdout
+        )
+        self.assertIn(
+            'volumes of raw images in pool images are clones', ran.stdout
+        )
         uuid = '457eb676-33da-42ec-9a8c-9293d545c337'
-        path = edited(self, ('    images_pool: images',
-                             f'    secret_uuid: {uuid}\n    #'))
+        path = edited(
+            self,
+            ('    images_pool: images', f'    secret_uuid: {uuid}\n    #'),
+        )
         ran = shell.openstack('tier', 'backend-config', '--catalog', path)
         self.assertIn(f'under the UUID {uuid}', ran.stdout)
         self.assertNotIn('Glance', ran.stdout)
@@ -167,29 +245,38 @@ class FailureTestCase(testtools.TestCase):
     """Status 1, what to do, and no traceback."""
 
     @ddt.data(
-        (('plan',), (*NO_CLOUD,)), (('apply',), (*NO_CLOUD,)),
-        (('backend-config',), ()))
+        (('plan',), (*NO_CLOUD,)),
+        (('apply',), (*NO_CLOUD,)),
+        (('backend-config',), ()),
+    )
     @ddt.unpack
     def test_a_broken_tiers_file(self, command, cloud):
-        path = edited(self, ('fallback: true', 'falback: true'),
-                      ('tags: [archive]', 'tags: [Database]'))
+        path = edited(
+            self,
+            ('fallback: true', 'falback: true'),
+            ('tags: [archive]', 'tags: [Database]'),
+        )
         ran = shell.openstack(*cloud, 'tier', *command, '--catalog', path)
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         text = pathlib.Path(path).read_text('utf-8')
-        line = text[:text.index('falback')].count('\n') + 1
+        line = text[: text.index('falback')].count('\n') + 1
         self.assertIn(f"{path}:{line}: unknown key 'falback'", ran.stderr)
         self.assertIn("tag 'Database' of tier 'archive'", ran.stderr)
         self.assertNotIn('Traceback', ran.stderr)
 
     @ddt.data('plan', 'apply')
     def test_ceph_that_is_not_there(self, command):
-        path = edited(self, ('    user: admin',
-                             '    conf: /nonexistent.conf\n    user: admin'))
+        path = edited(
+            self,
+            (
+                '    user: admin',
+                '    conf: /nonexistent.conf\n    user: admin',
+            ),
+        )
         ran = shell.openstack(*NO_CLOUD, 'tier', command, '--catalog', path)
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         # Where Ceph's modules are missing, the message is about them.
-        self.assertRegex(ran.stderr,
-                         '/nonexistent.conf|install python3-rados')
+        self.assertRegex(ran.stderr, '/nonexistent.conf|install python3-rados')
         self.assertNotIn('Traceback', ran.stderr)
 
     @ddt.data('plan', 'apply', 'backend-config', 'list', 'validate')

@@ -25,7 +25,6 @@ NAME = 'volume type database'
 
 
 class ConsentTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.api = cinder_api.CinderApi()
@@ -42,8 +41,14 @@ class ConsentTestCase(testtools.TestCase):
 
     def run_tier(self, command, *arguments, **options):
         return shell.openstack(
-            *self.api.arguments_of('admin'), 'tier', command, '--catalog',
-            self.path, *arguments, **options)
+            *self.api.arguments_of('admin'),
+            'tier',
+            command,
+            '--catalog',
+            self.path,
+            *arguments,
+            **options,
+        )
 
     def assert_ran(self, status, ran, *fragments):
         self.assertEqual(status, ran.status, ran.stderr)
@@ -69,35 +74,53 @@ class ConsentTestCase(testtools.TestCase):
             self.assertEqual('', wrong.stdout)
         planned = self.run_tier('plan', '--allow', NAME, '-f', 'json')
         self.assert_ran(2, planned)
-        row, = json.loads(planned.stdout)
+        (row,) = json.loads(planned.stdout)
         self.assertEqual('update', row['Action'])
-        self.assertIn('allowed, although it would take the volume type from '
-                      'projects', row['Why'])
+        self.assertIn(
+            'allowed, although it would take the volume type from projects',
+            row['Why'],
+        )
         self.assertTrue(self.has_access())
         self.take_access()
         self.assert_ran(0, self.run_tier('apply', '--allow', NAME))
-        self.assert_ran(0, self.run_tier('apply', '--allow', NAME),
-                        'is not needed')
+        self.assert_ran(
+            0, self.run_tier('apply', '--allow', NAME), 'is not needed'
+        )
         self.assertFalse(self.has_access())
 
     def test_a_saved_plan_keeps_what_was_allowed(self):
         self.assert_ran(0, self.run_tier('apply'))
         self.take_access()
-        self.assert_ran(1, self.run_tier('plan', '--out', self.saved),
-                        'was not written')
-        self.assert_ran(2, self.run_tier('plan', '--out', self.saved,
-                                         '--allow', NAME))
-        for words in ((self.saved, '--allow', NAME),
-                      ('--allow', NAME, self.saved)):
-            self.assert_ran(1, self.run_tier('apply', *words),
-                            'not allowed with argument', 'usage')
+        self.assert_ran(
+            1, self.run_tier('plan', '--out', self.saved), 'was not written'
+        )
+        self.assert_ran(
+            2, self.run_tier('plan', '--out', self.saved, '--allow', NAME)
+        )
+        for words in (
+            (self.saved, '--allow', NAME),
+            ('--allow', NAME, self.saved),
+        ):
+            self.assert_ran(
+                1,
+                self.run_tier('apply', *words),
+                'not allowed with argument',
+                'usage',
+            )
         self.assertTrue(self.has_access())
         other = self.saved + '.other'
-        pathlib.Path(other).write_text(json.dumps(
-            {**json.loads(pathlib.Path(self.saved).read_text('utf-8')),
-             'cloud': 'staging'}), 'utf-8')
-        self.assert_ran(1, self.run_tier('apply', other),
-                        'made for another cloud')
+        pathlib.Path(other).write_text(
+            json.dumps(
+                {
+                    **json.loads(pathlib.Path(self.saved).read_text('utf-8')),
+                    'cloud': 'staging',
+                }
+            ),
+            'utf-8',
+        )
+        self.assert_ran(
+            1, self.run_tier('apply', other), 'made for another cloud'
+        )
         self.assertTrue(self.has_access())
         # It was reviewed, so that nobody is asked.
         ran = self.run_tier('apply', self.saved, answer='')
@@ -109,9 +132,12 @@ class ConsentTestCase(testtools.TestCase):
         for answer in ('', '\n', 'n\n', 'yeah\n'):
             ran = self.run_tier('apply', answer=answer)
             self.assert_ran(
-                1, ran, 'create volume type database\n'
+                1,
+                ran,
+                'create volume type database\n'
                 'create volume type general\nApply 2 changes? [y/N] ',
-                'Nothing was changed')
+                'Nothing was changed',
+            )
             self.assertEqual('', ran.stdout)
         self.assertFalse(self.has_access())
         self.assert_ran(0, self.run_tier('apply', answer=' Yes\n'))
@@ -121,9 +147,12 @@ class ConsentTestCase(testtools.TestCase):
         self.take_access()
         self.assertNotIn('[y/N]', self.run_tier('apply', answer='').stderr)
         self.assert_ran(
-            1, self.run_tier('apply', '--allow', NAME, answer='n\n'),
+            1,
+            self.run_tier('apply', '--allow', NAME, answer='n\n'),
             f'update {NAME}: projects {"a" * 32} -> - (allowed, although it '
-            f'would take', 'Apply 1 change? [y/N] ')
+            f'would take',
+            'Apply 1 change? [y/N] ',
+        )
         self.assertTrue(self.has_access())
         self.take_access()
         ran = self.run_tier('apply', '--allow', NAME, '-y', answer='')

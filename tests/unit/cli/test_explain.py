@@ -21,18 +21,29 @@ US = cinder_api.PROJECT
 THEM = '2' * 32
 TYPES = {
     'database': {
-        'tiers:name': 'database', 'tiers:tags': 'database',
-        'tiers:priority': '20', 'tiers:overflow': 'general',
-        'volume_backend_name': '<or> database <or> general'},
+        'tiers:name': 'database',
+        'tiers:tags': 'database',
+        'tiers:priority': '20',
+        'tiers:overflow': 'general',
+        'volume_backend_name': '<or> database <or> general',
+    },
     'archive': {
-        'tiers:name': 'archive', 'tiers:tags': 'archive',
-        'tiers:priority': '10', 'volume_backend_name': 'archive'},
+        'tiers:name': 'archive',
+        'tiers:tags': 'archive',
+        'tiers:priority': '10',
+        'volume_backend_name': 'archive',
+    },
     'general': {
-        'tiers:name': 'general', 'tiers:fallback': '<is> True',
-        'volume_backend_name': 'general'},
+        'tiers:name': 'general',
+        'tiers:fallback': '<is> True',
+        'volume_backend_name': 'general',
+    },
     'premium': {
-        'tiers:name': 'premium', 'tiers:tags': 'premium',
-        'tiers:priority': '30', 'volume_backend_name': 'archive'},
+        'tiers:name': 'premium',
+        'tiers:tags': 'premium',
+        'tiers:priority': '30',
+        'volume_backend_name': 'archive',
+    },
     'image-tier': {'tiers:follow_image': '<is> True'},
 }
 HOSTILE = 'x\x1b[2J\r\n\u202e\ud800'
@@ -48,28 +59,37 @@ class ExplainTestCase(testtools.TestCase):
         cls.api = cinder_api.CinderApi()
         cls.addClassCleanup(cls.api.stop)
         cls.api.add_project(THEM, 'them')
-        cls.hosts = {name: cls.api.add_backend(name)
-                     for name in ('database', 'general', 'archive')}
+        cls.hosts = {
+            name: cls.api.add_backend(name)
+            for name in ('database', 'general', 'archive')
+        }
         connection = test_cinder.connect(cls.api)
         cls.addClassCleanup(connection.close)
         cls.types = {}
         for name, specs in TYPES.items():
             cls.types[name] = connection.block_storage.create_type(
-                name=name, is_public=name != 'premium',
-                extra_specs=specs).id
+                name=name, is_public=name != 'premium', extra_specs=specs
+            ).id
         connection.block_storage.add_type_access(cls.types['premium'], THEM)
 
     def explain(self, *arguments, status, role='admin', project=US):
         """The object that the command shows."""
-        ran = shell.openstack(*self.api.arguments_of(role, project), 'tier',
-                              'explain', *arguments, '-f', 'json')
+        ran = shell.openstack(
+            *self.api.arguments_of(role, project),
+            'tier',
+            'explain',
+            *arguments,
+            '-f',
+            'json',
+        )
         self.assertEqual((status, ''), (ran.status, ran.stderr), ran.stdout)
         return json.loads(ran.stdout)
 
     def refuse(self, *arguments, role='admin'):
         """What is said of a command that ends with an error."""
-        ran = shell.openstack(*self.api.arguments_of(role), 'tier',
-                              'explain', *arguments)
+        ran = shell.openstack(
+            *self.api.arguments_of(role), 'tier', 'explain', *arguments
+        )
         self.assertEqual((1, ''), (ran.status, ran.stdout), ran.stderr)
         self.assertNotIn('Traceback', ran.stderr)
         return ran.stderr
@@ -88,52 +108,98 @@ class ExplainTestCase(testtools.TestCase):
         image = self.api.add_image('Database', 'x', name='tagged')
         shown = self.explain('--image', 'tagged', status=0)
         backends = {one.pop('name'): one for one in shown.pop('backends')}
-        self.assertEqual({
-            'outcome': 'placed',
-            'summary': 'A volume of this image goes to tier database, or to '
-                       'tier general when that has no room.',
-            'tier': 'database', 'overflow': 'general',
-            'volume_type': 'database', 'project': US,
-            'image': {
-                'id': image, 'name': 'tagged', 'visibility': 'private',
-                'owner': US, 'tags': ['Database', 'x'], 'tags_count': True,
-                'cinder_img_volume_type': None},
-            'reasons': [
-                {'rule': 'tag', 'tier': 'database', 'found': 'database',
-                 'text': 'a tag of the image asks for the tier '
-                         '(tier=database, found=database)'},
-                {'rule': 'overflow', 'tier': 'database', 'found': 'general',
-                 'text': 'another tier may take the volume when this one has '
-                         'no room (tier=database, found=general)'}],
-            'alternatives': [
-                {'tier': 'premium', 'why': 'no tag of the image asks for it'},
-                {'tier': 'archive', 'why': 'no tag of the image asks for it'},
-                {'tier': 'general', 'why':
-                 'not asked for; it takes the volume when tier database has '
-                 'no room'}],
-            'policy': {
-                'trust_tags_of': 'own_and_public', 'on_no_access': 'fallback',
-                'read_from': 'nowhere: the defaults are assumed, see '
-                             '--config-file'},
-            'hidden': [], 'notes': []}, shown)
+        self.assertEqual(
+            {
+                'outcome': 'placed',
+                'summary': 'A volume of this image goes to tier database, or '
+                'to '
+                'tier general when that has no room.',
+                'tier': 'database',
+                'overflow': 'general',
+                'volume_type': 'database',
+                'project': US,
+                'image': {
+                    'id': image,
+                    'name': 'tagged',
+                    'visibility': 'private',
+                    'owner': US,
+                    'tags': ['Database', 'x'],
+                    'tags_count': True,
+                    'cinder_img_volume_type': None,
+                },
+                'reasons': [
+                    {
+                        'rule': 'tag',
+                        'tier': 'database',
+                        'found': 'database',
+                        'text': 'a tag of the image asks for the tier '
+                        '(tier=database, found=database)',
+                    },
+                    {
+                        'rule': 'overflow',
+                        'tier': 'database',
+                        'found': 'general',
+                        'text': 'another tier may take the volume when this '
+                        'one has '
+                        'no room (tier=database, found=general)',
+                    },
+                ],
+                'alternatives': [
+                    {
+                        'tier': 'premium',
+                        'why': 'no tag of the image asks for it',
+                    },
+                    {
+                        'tier': 'archive',
+                        'why': 'no tag of the image asks for it',
+                    },
+                    {
+                        'tier': 'general',
+                        'why': 'not asked for; it takes the volume when tier '
+                        'database has '
+                        'no room',
+                    },
+                ],
+                'policy': {
+                    'trust_tags_of': 'own_and_public',
+                    'on_no_access': 'fallback',
+                    'read_from': 'nowhere: the defaults are assumed, see '
+                    '--config-file',
+                },
+                'hidden': [],
+                'notes': [],
+            },
+            shown,
+        )
         self.assertEqual(
             {'verdict': 'own', 'why': '', 'free_gib': 40, 'total_gib': 100},
-            backends[self.hosts['database']])
-        self.assertEqual(['own', 'overflow', 'no'], [
-            backends[self.hosts[name]]['verdict']
-            for name in ('database', 'general', 'archive')])
+            backends[self.hosts['database']],
+        )
+        self.assertEqual(
+            ['own', 'overflow', 'no'],
+            [
+                backends[self.hosts[name]]['verdict']
+                for name in ('database', 'general', 'archive')
+            ],
+        )
 
     def test_a_table_for_people(self):
         self.api.add_image('archive', name='for people')
-        ran = shell.openstack(*self.api.arguments_of('admin'), 'tier',
-                              'explain', '--image', 'for people')
+        ran = shell.openstack(
+            *self.api.arguments_of('admin'),
+            'tier',
+            'explain',
+            '--image',
+            'for people',
+        )
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         for line in (
-                '| summary      | A volume of this image goes to tier archi',
-                '|              | general: the fall-back serves only what',
-                '| backends     | node@archive#archive: own, 40 of 100 GiB f',
-                'volume_backend_name is database, archive is wanted',
-                '| hidden       | -'):
+            '| summary      | A volume of this image goes to tier archi',
+            '|              | general: the fall-back serves only what',
+            '| backends     | node@archive#archive: own, 40 of 100 GiB f',
+            'volume_backend_name is database, archive is wanted',
+            '| hidden       | -',
+        ):
             self.assertIn(line, ran.stdout)
 
     def test_no_image(self):
@@ -143,60 +209,96 @@ class ExplainTestCase(testtools.TestCase):
         shown = self.explain('--blank', '--type', 'archive', status=0)
         self.assertEqual('archive', shown['tier'])
         self.assertEqual('explicit_type', shown['reasons'][0]['rule'])
-        by_id = self.explain('--blank', '--type', self.types['archive'],
-                             status=0)
+        by_id = self.explain(
+            '--blank', '--type', self.types['archive'], status=0
+        )
         self.assertEqual(shown, by_id)
 
     def test_a_type_that_the_image_names(self):
-        image = self.api.add_image('database',
-                                   cinder_img_volume_type='archive')
+        image = self.api.add_image(
+            'database', cinder_img_volume_type='archive'
+        )
         shown = self.explain('--image', image, status=0)
-        self.assertEqual(('archive', 'image_type'), (
-            shown['tier'], shown['reasons'][0]['rule']))
+        self.assertEqual(
+            ('archive', 'image_type'),
+            (shown['tier'], shown['reasons'][0]['rule']),
+        )
         lost = self.api.add_image(cinder_img_volume_type='lost')
-        self.assertEqual('not placed', self.explain(
-            '--image', lost, status=2)['outcome'])
+        self.assertEqual(
+            'not placed', self.explain('--image', lost, status=2)['outcome']
+        )
 
     def test_a_type_that_was_set_for_the_project(self):
         self.api.set_default_type(THEM, self.types['archive'])
         self.addCleanup(self.api.set_default_type, THEM, None)
         shown = self.explain('--blank', '--project', 'them', status=0)
-        self.assertEqual(('archive', 'project_type', THEM), (
-            shown['tier'], shown['reasons'][0]['rule'], shown['project']))
+        self.assertEqual(
+            ('archive', 'project_type', THEM),
+            (shown['tier'], shown['reasons'][0]['rule'], shown['project']),
+        )
         self.assertEqual('general', self.explain('--blank', status=0)['tier'])
 
     def test_an_image_of_a_server_that_booted_from_a_volume(self):
-        image = self.api.add_image('database', block_device_mapping=json.dumps(
-            [{'boot_index': 0, 'source_type': 'snapshot'}]))
-        self.assertEqual('fixed', self.explain(
-            '--image', image, status=0)['reasons'][0]['rule'])
+        image = self.api.add_image(
+            'database',
+            block_device_mapping=json.dumps(
+                [{'boot_index': 0, 'source_type': 'snapshot'}]
+            ),
+        )
+        self.assertEqual(
+            'fixed',
+            self.explain('--image', image, status=0)['reasons'][0]['rule'],
+        )
 
     def test_access_is_that_of_the_project(self):
         image = self.api.add_image('premium', visibility='public')
-        for arguments, tier in ((('--project', US), 'general'),
-                                (('--project', THEM), 'premium'),
-                                ((), 'premium')):
-            self.assertEqual(tier, self.explain(
-                '--image', image, *arguments, status=0)['tier'], arguments)
+        for arguments, tier in (
+            (('--project', US), 'general'),
+            (('--project', THEM), 'premium'),
+            ((), 'premium'),
+        ):
+            self.assertEqual(
+                tier,
+                self.explain('--image', image, *arguments, status=0)['tier'],
+                arguments,
+            )
 
     def test_the_operator_s_choices_are_read_from_cinder_conf(self):
         image = self.api.add_image('premium', visibility='public')
         path = self.conf('[cinder_tiers]\non_no_access = refuse\n')
-        shown = self.explain('--image', image, '--project', US,
-                             '--config-file', path, status=2)
-        self.assertEqual(('not placed', None, path), (
-            shown['outcome'], shown['tier'], shown['policy']['read_from']))
+        shown = self.explain(
+            '--image', image, '--project', US, '--config-file', path, status=2
+        )
+        self.assertEqual(
+            ('not placed', None, path),
+            (shown['outcome'], shown['tier'], shown['policy']['read_from']),
+        )
         path = self.conf('[cinder_tiers]\ntrust_tags_of = own\n')
-        shown = self.explain('--image', image, '--project', THEM,
-                             '--config-file', path, status=0)
-        self.assertEqual(('general', False), (
-            shown['tier'], shown['image']['tags_count']))
+        shown = self.explain(
+            '--image',
+            image,
+            '--project',
+            THEM,
+            '--config-file',
+            path,
+            status=0,
+        )
+        self.assertEqual(
+            ('general', False), (shown['tier'], shown['image']['tags_count'])
+        )
 
     @ddt.data('json', 'yaml', 'value', 'table', 'shell')
     def test_hostile_text_is_escaped_in_every_format(self, form):
         image = self.api.add_image(HOSTILE, 'archive', name=HOSTILE)
-        ran = shell.openstack(*self.api.arguments_of('admin'), 'tier',
-                              'explain', '--image', image, '-f', form)
+        ran = shell.openstack(
+            *self.api.arguments_of('admin'),
+            'tier',
+            'explain',
+            '--image',
+            image,
+            '-f',
+            form,
+        )
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         lines = ran.stdout.splitlines()
         self.assertTrue(all(line.isprintable() for line in lines), lines)
@@ -208,103 +310,146 @@ class ExplainTestCase(testtools.TestCase):
         self.api.add_image('database', name='mine')
         shown = self.explain('--image', 'mine', status=3, role='member')
         self.assertEqual(('unknown', None), (shown['outcome'], shown['tier']))
-        self.assertEqual((['database'], True), (
-            shown['image']['tags'], shown['image']['tags_count']))
         self.assertEqual(
-            ['volume_extension:types_extra_specs:read_sensitive',
-             'volume_extension:default_get_all',
-             'scheduler_extension:scheduler_stats:get_pools'],
-            [one['policy'] for one in shown['hidden']])
+            (['database'], True),
+            (shown['image']['tags'], shown['image']['tags_count']),
+        )
+        self.assertEqual(
+            [
+                'volume_extension:types_extra_specs:read_sensitive',
+                'volume_extension:default_get_all',
+                'scheduler_extension:scheduler_stats:get_pools',
+            ],
+            [one['policy'] for one in shown['hidden']],
+        )
 
     def test_a_private_type_appears_only_to_who_may_use_it(self):
         for project, seen in ((US, False), (THEM, True)):
-            shown = self.explain('--blank', status=3, role='member',
-                                 project=project)
+            shown = self.explain(
+                '--blank', status=3, role='member', project=project
+            )
             self.assertEqual(seen, 'premium' in str(shown))
 
     def test_who_sees_extra_specs_is_told(self):
         image = self.api.add_image('premium', 'archive', visibility='public')
         arguments = ('--image', image, '--type', 'image-tier')
         for project, tier in ((US, 'archive'), (THEM, 'premium')):
-            shown = self.explain(*arguments, status=0, role='seer',
-                                 project=project)
+            shown = self.explain(
+                *arguments, status=0, role='seer', project=project
+            )
             self.assertEqual(tier, shown['tier'])
             self.assertEqual([], shown['backends'])
         shown = self.explain(*arguments, status=0, role='seer')
-        self.assertNotIn('premium', str(
-            (shown['reasons'], shown['alternatives'], shown['notes'])))
+        self.assertNotIn(
+            'premium',
+            str((shown['reasons'], shown['alternatives'], shown['notes'])),
+        )
 
     def test_whose_default_a_type_is_may_be_hidden(self):
-        self.assertIn('default volume type __DEFAULT__', self.explain(
-            '--blank', status=3, role='seer')['summary'])
+        self.assertIn(
+            'default volume type __DEFAULT__',
+            self.explain('--blank', status=3, role='seer')['summary'],
+        )
 
     def test_its_own_volume(self):
-        volume = self.api.add_volume(host=self.hosts['archive'],
-                                     volume_type_id=self.types['archive'])
+        volume = self.api.add_volume(
+            host=self.hosts['archive'], volume_type_id=self.types['archive']
+        )
         shown = self.explain('--volume', volume, status=3, role='member')
-        self.assertEqual(('unknown', 'archive', None), (
-            shown['outcome'], shown['volume_type'], shown['volume']['host']))
-        self.assertIn('volume_extension:volume_host_attribute',
-                      [one['policy'] for one in shown['hidden']])
+        self.assertEqual(
+            ('unknown', 'archive', None),
+            (shown['outcome'], shown['volume_type'], shown['volume']['host']),
+        )
+        self.assertIn(
+            'volume_extension:volume_host_attribute',
+            [one['policy'] for one in shown['hidden']],
+        )
 
     def test_another_project_is_not_for_it(self):
-        self.assertIn('only an administrator',
-                      self.refuse('--blank', '--project', THEM,
-                                  role='member'))
-        self.assertIn('name its id instead',
-                      self.refuse('--blank', '--project', 'them',
-                                  role='member'))
+        self.assertIn(
+            'only an administrator',
+            self.refuse('--blank', '--project', THEM, role='member'),
+        )
+        self.assertIn(
+            'name its id instead',
+            self.refuse('--blank', '--project', 'them', role='member'),
+        )
 
     # Volumes that exist
 
     def volume(self, backend, volume_type, **fields):
         return self.api.add_volume(
-            host=self.hosts[backend], volume_type_id=self.types[volume_type],
-            **fields)
+            host=self.hosts[backend],
+            volume_type_id=self.types[volume_type],
+            **fields,
+        )
 
     def test_on_the_backend_of_its_tier(self):
         volume = self.volume('database', 'database', display_name='found')
         shown = self.explain('--volume', 'found', status=0)
         self.assertEqual(
-            ('in place', 'database', self.hosts['database'], volume), (
-                shown['outcome'], shown['tier'], shown['volume']['host'],
-                shown['volume']['id']))
+            ('in place', 'database', self.hosts['database'], volume),
+            (
+                shown['outcome'],
+                shown['tier'],
+                shown['volume']['host'],
+                shown['volume']['id'],
+            ),
+        )
 
     def test_on_the_overflow(self):
-        shown = self.explain('--volume', self.volume('general', 'database'),
-                             status=0)
+        shown = self.explain(
+            '--volume', self.volume('general', 'database'), status=0
+        )
         self.assertIn('its overflow, general', shown['summary'])
 
     def test_elsewhere(self):
-        shown = self.explain('--volume', self.volume('archive', 'database'),
-                             status=2)
+        shown = self.explain(
+            '--volume', self.volume('archive', 'database'), status=2
+        )
         self.assertEqual('misplaced', shown['outcome'])
 
     def test_a_volume_that_follows_its_image(self):
         image = self.api.add_image('archive')
-        shown = self.explain('--volume', self.volume(
-            'archive', 'image-tier', image_id=image), status=0)
+        shown = self.explain(
+            '--volume',
+            self.volume('archive', 'image-tier', image_id=image),
+            status=0,
+        )
         self.assertEqual('archive', shown['tier'])
-        self.explain('--volume', self.volume(
-            'general', 'image-tier', image_id=image), status=2)
+        self.explain(
+            '--volume',
+            self.volume('general', 'image-tier', image_id=image),
+            status=2,
+        )
 
     def test_an_image_that_is_gone(self):
-        shown = self.explain('--volume', self.volume(
-            'archive', 'image-tier',
-            image_id='11111111-2222-3333-4444-555555555555'), status=3)
+        shown = self.explain(
+            '--volume',
+            self.volume(
+                'archive',
+                'image-tier',
+                image_id='11111111-2222-3333-4444-555555555555',
+            ),
+            status=3,
+        )
         self.assertIn('is gone', shown['summary'])
 
     def test_a_clone_and_a_volume_of_a_snapshot(self):
         source = self.volume('archive', 'image-tier')
         for field in ('source_volid', 'snapshot_id'):
-            shown = self.explain('--volume', self.volume(
-                'archive', 'image-tier', **{field: source}), status=0)
+            shown = self.explain(
+                '--volume',
+                self.volume('archive', 'image-tier', **{field: source}),
+                status=0,
+            )
             self.assertEqual('fixed', shown['reasons'][0]['rule'])
 
     def test_a_volume_of_another_project(self):
         volume = self.volume('general', 'image-tier', project_id=THEM)
-        self.assertEqual(THEM, self.explain('--volume', volume,
-                                            status=0)['project'])
+        self.assertEqual(
+            THEM, self.explain('--volume', volume, status=0)['project']
+        )
 
     # Errors: status 1, what to do, and no traceback
 
@@ -312,15 +457,17 @@ class ExplainTestCase(testtools.TestCase):
         for arguments in ((), ('--blank', '--image', 'x'), ('--bogus',)):
             self.assertIn('usage:', self.refuse(*arguments))
         for more in (('--type', 'x'), ('--project', 'x')):
-            self.assertIn('leave them out',
-                          self.refuse('--volume', 'x', *more))
+            self.assertIn(
+                'leave them out', self.refuse('--volume', 'x', *more)
+            )
 
     def test_what_is_not_there_is_named(self):
         for arguments, what in (
-                (('--image', 'x'), 'no image x'),
-                (('--volume', 'x'), 'no volume x'),
-                (('--blank', '--type', 'x'), 'no volume type x'),
-                (('--blank', '--project', 'x'), 'no project x')):
+            (('--image', 'x'), 'no image x'),
+            (('--volume', 'x'), 'no volume x'),
+            (('--blank', '--type', 'x'), 'no volume type x'),
+            (('--blank', '--project', 'x'), 'no project x'),
+        ):
             self.assertIn(what, self.refuse(*arguments))
 
     def test_two_images_of_one_name(self):
@@ -329,20 +476,33 @@ class ExplainTestCase(testtools.TestCase):
         self.assertIn('twice', self.refuse('--image', 'twice'))
 
     def test_a_cinder_conf_that_cannot_be_used(self):
-        for path in ('/nonexistent.conf', self.conf('no section'),
-                     self.conf('[cinder_tiers]\ntrust_tags_of = x\n')):
-            self.assertIn('--config-file', self.refuse(
-                '--blank', '--config-file', path))
+        for path in (
+            '/nonexistent.conf',
+            self.conf('no section'),
+            self.conf('[cinder_tiers]\ntrust_tags_of = x\n'),
+        ):
+            self.assertIn(
+                '--config-file', self.refuse('--blank', '--config-file', path)
+            )
 
     def test_a_token_of_no_project(self):
         ran = shell.openstack(
-            '--os-auth-type', 'admin_token', '--os-token', 'x',
-            '--os-endpoint', 'http://127.0.0.1:9/v3', 'tier', 'explain',
-            '--blank')
+            '--os-auth-type',
+            'admin_token',
+            '--os-token',
+            'x',
+            '--os-endpoint',
+            'http://127.0.0.1:9/v3',
+            'tier',
+            'explain',
+            '--blank',
+        )
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn('the token is for no project', ran.stderr)
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'explain', '--help')
-        self.assertIn('3 your rights do not show enough to tell',
-                      ' '.join(ran.stdout.split()))
+        self.assertIn(
+            '3 your rights do not show enough to tell',
+            ' '.join(ran.stdout.split()),
+        )

@@ -23,12 +23,13 @@ ALPHA, GONE = 'a' * 32, 'f' * 32
 
 @ddt.ddt
 class ArgumentsTestCase(testtools.TestCase):
-
     @ddt.data(
-        ('a=', ('a', None, 'admin')), ('a=:b', ('a', None, 'b')),
+        ('a=', ('a', None, 'admin')),
+        ('a=:b', ('a', None, 'b')),
         ('a=/c.conf', ('a', '/c.conf', 'admin')),
         ('a=/c:d.conf:b', ('a', '/c:d.conf', 'b')),
-        ('a=c', ('a', os.path.abspath('c'), 'admin')))
+        ('a=c', ('a', os.path.abspath('c'), 'admin')),
+    )
     @ddt.unpack
     def test_a_cluster(self, text, expected):
         found = export.parse_cluster(text)
@@ -36,24 +37,27 @@ class ArgumentsTestCase(testtools.TestCase):
 
     @ddt.data('', 'a', '=/c', 'a/b=/c', 'a=/c:client.b', 'a=/c:', 'a=/\n')
     def test_no_cluster(self, text):
-        self.assertRaises(argparse.ArgumentTypeError, export.parse_cluster,
-                          text)
+        self.assertRaises(
+            argparse.ArgumentTypeError, export.parse_cluster, text
+        )
 
 
 class ExportTestCase(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.api = cinder_api.CinderApi()
         cls.addClassCleanup(cls.api.stop)
         cls.api.add_project(ALPHA, 'alpha')
-        for one in (inventories.rbd_backend('rbd-1', 'volumes'),
-                    inventories.other_backend('lvm'),
-                    inventories.other_backend('ssd')):
+        for one in (
+            inventories.rbd_backend('rbd-1', 'volumes'),
+            inventories.other_backend('lvm'),
+            inventories.other_backend('ssd'),
+        ):
             capabilities = dict(one.capabilities)
-            cls.api.add_backend(capabilities.pop('volume_backend_name'),
-                                **capabilities)
+            cls.api.add_backend(
+                capabilities.pop('volume_backend_name'), **capabilities
+            )
 
     def setUp(self):
         super().setUp()
@@ -61,17 +65,20 @@ class ExportTestCase(testtools.TestCase):
         self.addCleanup(connection.close)
         self.block_storage = connection.block_storage
         self.addCleanup(test_cinder_world.remove_all, self.block_storage)
-        self.folder = pathlib.Path(self.enterContext(
-            tempfile.TemporaryDirectory()))
+        self.folder = pathlib.Path(
+            self.enterContext(tempfile.TemporaryDirectory())
+        )
         self.path = str(self.folder / 'tiers.yaml')
 
     def run_tier(self, *arguments):
-        return shell.openstack(*self.api.arguments_of('admin'), 'tier',
-                               *arguments)
+        return shell.openstack(
+            *self.api.arguments_of('admin'), 'tier', *arguments
+        )
 
     def export(self, *arguments, status=0):
-        ran = self.run_tier('export', '--cluster', 'ceph=/nonexistent.conf',
-                            *arguments)
+        ran = self.run_tier(
+            'export', '--cluster', 'ceph=/nonexistent.conf', *arguments
+        )
         self.assertEqual(status, ran.status, ran.stderr)
         self.assertNotIn('Traceback', ran.stderr)
         return ran
@@ -88,8 +95,11 @@ class ExportTestCase(testtools.TestCase):
     def create_type(self, name, backend=None, *, projects=(), **changes):
         specs = {'volume_backend_name': backend} if backend else {}
         made = self.block_storage.create_type(
-            name=name, is_public=not projects,
-            extra_specs={**specs, **changes.pop('specs', {})}, **changes)
+            name=name,
+            is_public=not projects,
+            extra_specs={**specs, **changes.pop('specs', {})},
+            **changes,
+        )
         for project in projects:
             self.block_storage.add_type_access(made, project)
         return made
@@ -101,50 +111,75 @@ class ExportTestCase(testtools.TestCase):
         self.assert_nothing_to_do()
 
     def test_a_cloud_of_somebody_else(self):
-        gold = self.create_type('gold', 'rbd-1', projects=[ALPHA, GONE],
-                                description='Fast: "x"\n')
+        gold = self.create_type(
+            'gold', 'rbd-1', projects=[ALPHA, GONE], description='Fast: "x"\n'
+        )
         self.create_type('plain', 'lvm', specs={'multiattach': '<is> True'})
         self.create_type('no\u202etier', 'lvm')
         limits = self.block_storage.create_qos_spec(
-            name='limits', consumer='both', total_iops_sec='5')
+            name='limits', consumer='both', total_iops_sec='5'
+        )
         self.block_storage.associate_qos_spec(limits, gold.id)
         self.block_storage.put(
             '/os-quota-class-sets/default',
-            json={'quota_class_set': {'volumes_gold': 3}})
+            json={'quota_class_set': {'volumes_gold': 3}},
+        )
         ran = self.export('--out', self.path)
-        self.assertRegex(ran.stderr, 'cluster ceph is left out: .*'
-                         '(/nonexistent.conf|python3-rados)')
+        self.assertRegex(
+            ran.stderr,
+            'cluster ceph is left out: .*(/nonexistent.conf|python3-rados)',
+        )
         self.assertIn('tiers: 2, not taken over: 2', ran.stderr)
         text = pathlib.Path(self.path).read_text()
         self.assertIn(f'- {ALPHA}  # alpha\n', text)
         self.assertIn('QoS spec limits', text)
         unwrapped = ' '.join(text.replace('#', '').split())
-        self.assertIn(f'project {GONE} has access, but Keystone has no such '
-                      'project', unwrapped)
-        self.assertIn(f'rbd is left out: it is pool volumes of the Ceph '
-                      f'cluster {inventories.FSID}, which was not named with '
-                      '--cluster, or not reached (ceph: ', unwrapped)
+        self.assertIn(
+            f'project {GONE} has access, but Keystone has no such project',
+            unwrapped,
+        )
+        self.assertIn(
+            f'rbd is left out: it is pool volumes of the Ceph '
+            f'cluster {inventories.FSID}, which was not named with '
+            '--cluster, or not reached (ceph: ',
+            unwrapped,
+        )
         self.assertIn('no\\u202etier', text)
         tier, plain = reader.read_text(text, file='t.yaml').tiers
         self.assertEqual(
-            ('gold', False, 'rbd-1', None, (ALPHA, GONE), 'Fast: "x"\n', 3), (
-                tier.name, tier.take_over, tier.backend, tier.rbd,
-                tier.access, tier.description, tier.quotas.volumes))
+            ('gold', False, 'rbd-1', None, (ALPHA, GONE), 'Fast: "x"\n', 3),
+            (
+                tier.name,
+                tier.take_over,
+                tier.backend,
+                tier.rbd,
+                tier.access,
+                tier.description,
+                tier.quotas.volumes,
+            ),
+        )
         self.assertEqual({'multiattach': '<is> True'}, plain.extra_specs)
         self.assert_nothing_to_do()
 
     def test_a_cloud_with_tiers(self):
         pathlib.Path(self.path).write_text(test_without_ceph.TIERS)
-        self.assertEqual(0, self.run_tier('apply', '--catalog',
-                                          self.path).status)
+        self.assertEqual(
+            0, self.run_tier('apply', '--catalog', self.path).status
+        )
         self.create_type('theirs', 'lvm')
         self.export('--out', self.path, '--force')
         catalog = reader.read_file(self.path)
         self.assertEqual(
-            [('database', True, 'general', (ALPHA,)),
-             ('general', True, None, None), ('theirs', False, None, None)],
-            [(tier.name, tier.take_over, tier.overflow, tier.access)
-             for tier in catalog.tiers])
+            [
+                ('database', True, 'general', (ALPHA,)),
+                ('general', True, None, None),
+                ('theirs', False, None, None),
+            ],
+            [
+                (tier.name, tier.take_over, tier.overflow, tier.access)
+                for tier in catalog.tiers
+            ],
+        )
         self.assertEqual(('image-tier',), catalog.follow_image_types)
         self.assert_nothing_to_do()
 
@@ -152,32 +187,47 @@ class ExportTestCase(testtools.TestCase):
         theirs = self.create_type('theirs', 'lvm')
         self.export('--out', self.path)
         text = pathlib.Path(self.path).read_text()
-        pathlib.Path(self.path).write_text(text.replace(
-            'take_over: false', 'fallback: true'))
+        pathlib.Path(self.path).write_text(
+            text.replace('take_over: false', 'fallback: true')
+        )
         plan = self.run_tier('plan', '--catalog', self.path)
         self.assertEqual(1, plan.status)
         self.assertIn('without our mark', plan.stderr)
         self.block_storage.update_type_extra_specs(
-            theirs, **{'tiers:name': 'theirs'})
-        self.assertEqual(0, self.run_tier('apply', '--catalog',
-                                          self.path).status)
+            theirs, **{'tiers:name': 'theirs'}
+        )
+        self.assertEqual(
+            0, self.run_tier('apply', '--catalog', self.path).status
+        )
         self.export('--out', self.path, '--force')
-        tier, = reader.read_file(self.path).tiers
+        (tier,) = reader.read_file(self.path).tiers
         self.assertEqual((True, True), (tier.take_over, tier.fallback))
         pathlib.Path(self.path).write_text(text)
         plan = self.run_tier('plan', '--catalog', self.path)
         self.assertEqual(1, plan.status)
-        self.assertIn('the catalog says take_over: false, but the volume '
-                      'type carries our mark', plan.stderr)
+        self.assertIn(
+            'the catalog says take_over: false, but the volume '
+            'type carries our mark',
+            plan.stderr,
+        )
 
     def test_what_no_catalog_can_say_is_told(self):
-        self.create_type('a', 'lvm', specs={
-            'tiers:name': 'a', 'tiers:tags': 'X', 'tiers:priority': 'many'})
+        self.create_type(
+            'a',
+            'lvm',
+            specs={
+                'tiers:name': 'a',
+                'tiers:tags': 'X',
+                'tiers:priority': 'many',
+            },
+        )
         ran = self.export(status=2)
-        self.assertIn('tier plan would not be empty: update volume type a',
-                      ran.stderr)
-        self.assertEqual(('x',), reader.read_text(
-            ran.stdout, file='t.yaml').tiers[0].tags)
+        self.assertIn(
+            'tier plan would not be empty: update volume type a', ran.stderr
+        )
+        self.assertEqual(
+            ('x',), reader.read_text(ran.stdout, file='t.yaml').tiers[0].tags
+        )
 
     def test_a_file_is_not_replaced_unless_it_is_asked_for(self):
         target = pathlib.Path(self.path)
@@ -191,12 +241,14 @@ class ExportTestCase(testtools.TestCase):
         self.assertEqual(0o640, target.stat().st_mode & 0o777)
         ran = self.export('--out', str(self.folder / 'no' / 'x'), status=1)
         self.assertIn('cannot be written', ran.stderr)
-        self.assertEqual(['tiers.yaml'],
-                         [one.name for one in self.folder.iterdir()])
+        self.assertEqual(
+            ['tiers.yaml'], [one.name for one in self.folder.iterdir()]
+        )
 
     def test_who_may_not_see_the_cloud_exports_nothing(self):
-        ran = shell.openstack(*self.api.arguments_of('member'), 'tier',
-                              'export')
+        ran = shell.openstack(
+            *self.api.arguments_of('member'), 'tier', 'export'
+        )
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn('administrator', ran.stderr)
 
@@ -208,6 +260,7 @@ class ExportTestCase(testtools.TestCase):
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'export', '--help')
-        self.assertIn('0 the file says what exists; 2 it is written',
-                      ran.stdout)
+        self.assertIn(
+            '0 the file says what exists; 2 it is written', ran.stdout
+        )
         self.assertIn('openstack tier export --out', ran.stdout)

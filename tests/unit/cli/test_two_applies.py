@@ -20,10 +20,14 @@ from tests.unit.cli import shell
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 TIERS = 'version: 1\ntiers:\n  t0:\n    fallback: true\n    backend: b0\n' + (
-    ''.join(f'  t{number}:\n    tags: [t{number}]\n    priority: {number}\n'
-            f'    backend: b{number}\n' for number in range(1, 30)))
+    ''.join(
+        f'  t{number}:\n    tags: [t{number}]\n    priority: {number}\n'
+        f'    backend: b{number}\n'
+        for number in range(1, 30)
+    )
+)
 # The commands of this tree, whatever of it is installed.
-SCRIPT = '''
+SCRIPT = """
 import sys
 from cinder_tiers.cli import shell
 from tests.unit.cli import shell as this_tree
@@ -32,42 +36,65 @@ for one in this_tree.entry_points(this_tree.GROUP):
     started.command_manager.add_command(
         one.name.removeprefix('tier_'), one.load())
 sys.exit(started.run(sys.argv[1:]))
-'''
+"""
 
 
 class TwoAppliesTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.api = cinder_api.CinderApi()
         self.addCleanup(self.api.stop)
-        folder = pathlib.Path(self.enterContext(
-            tempfile.TemporaryDirectory()))
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.catalog = folder / 'tiers.yaml'
         self.catalog.write_text(TIERS, 'utf-8')
         self.locks = f'file://{folder}/locks'
 
     def start(self):
         """Starts an apply, and stops it after its first action."""
-        process = self.enterContext(subprocess.Popen(
-            [sys.executable, '-c', SCRIPT, *self.api.arguments_of('admin'),
-             'apply', '--catalog', str(self.catalog)], cwd=TOP, text=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={
-                **{name: value for name, value in os.environ.items()
-                   if not name.startswith('OS_')},
-                'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
-                'CINDER_TIERS_COORDINATION_URL': self.locks}))
+        process = self.enterContext(
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    '-c',
+                    SCRIPT,
+                    *self.api.arguments_of('admin'),
+                    'apply',
+                    '--catalog',
+                    str(self.catalog),
+                ],
+                cwd=TOP,
+                text=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env={
+                    **{
+                        name: value
+                        for name, value in os.environ.items()
+                        if not name.startswith('OS_')
+                    },
+                    'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
+                    'CINDER_TIERS_COORDINATION_URL': self.locks,
+                },
+            )
+        )
         self.addCleanup(process.kill)
-        self.assertEqual('create volume type t0: done\n',
-                         process.stderr.readline())
+        self.assertEqual(
+            'create volume type t0: done\n', process.stderr.readline()
+        )
         process.send_signal(signal.SIGSTOP)
         return process
 
     def run_tier(self, command, *arguments):
         return shell.cinder_tiers(
-            *self.api.arguments_of('admin'), command, '--catalog',
-            str(self.catalog), '-f', 'json', *arguments,
-            CINDER_TIERS_COORDINATION_URL=self.locks)
+            *self.api.arguments_of('admin'),
+            command,
+            '--catalog',
+            str(self.catalog),
+            '-f',
+            'json',
+            *arguments,
+            CINDER_TIERS_COORDINATION_URL=self.locks,
+        )
 
     def planned(self):
         return len(json.loads(self.run_tier('plan').stdout))

@@ -16,13 +16,19 @@ from tests.unit.cli import test_commands
 
 ALIASES = '\n'.join(
     ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
-    + [f'a{n}: &a{n} [{", ".join([f"*a{n - 1}"] * 9)}]'
-       for n in range(1, 30)])
+    + [f'a{n}: &a{n} [{", ".join([f"*a{n - 1}"] * 9)}]' for n in range(1, 30)]
+)
 #: Problems that each name 3000 clusters, 900 times.
-WORDY = 'clusters:\n' + ''.join(
-    f'  c{n}: {{}}\n' for n in range(3000)) + 'tiers:\n' + ''.join(
-    f'  t{n}: {{rbd: {{cluster: cx, pool: p, device_class: x, '
-    f'replicated: {{size: 3}}}}}}\n' for n in range(900))
+WORDY = (
+    'clusters:\n'
+    + ''.join(f'  c{n}: {{}}\n' for n in range(3000))
+    + 'tiers:\n'
+    + ''.join(
+        f'  t{n}: {{rbd: {{cluster: cx, pool: p, device_class: x, '
+        f'replicated: {{size: 3}}}}}}\n'
+        for n in range(900)
+    )
+)
 
 
 @ddt.ddt
@@ -43,22 +49,28 @@ class ValidateTestCase(testtools.TestCase):
         return json.loads(ran.stdout)
 
     def test_the_sample_is_sound(self):
-        ran = shell.openstack('tier', 'validate', test_commands.SAMPLE, '-f',
-                              'json')
+        ran = shell.openstack(
+            'tier', 'validate', test_commands.SAMPLE, '-f', 'json'
+        )
         self.assertEqual((0, []), (ran.status, json.loads(ran.stdout)))
-        self.assertEqual(f'{test_commands.SAMPLE} is sound; tiers: 3\n',
-                         ran.stderr)
+        self.assertEqual(
+            f'{test_commands.SAMPLE} is sound; tiers: 3\n', ran.stderr
+        )
 
     def test_quiet_is_quiet(self):
         ran = shell.openstack('-q', 'tier', 'validate', test_commands.SAMPLE)
-        self.assertEqual((0, '', ''), (ran.status, ran.stdout.strip(),
-                                       ran.stderr))
+        self.assertEqual(
+            (0, '', ''), (ran.status, ran.stdout.strip(), ran.stderr)
+        )
 
     @ddt.data(
-        (('    fallback: true', ''),
-         ('version: 1', 'version: 1\nfallback: none')),
+        (
+            ('    fallback: true', ''),
+            ('version: 1', 'version: 1\nfallback: none'),
+        ),
         # Nothing is applied, so that there is no fallback either.
-        (('    rbd:\n', '    take_over: false\n    rbd:\n'),))
+        (('    rbd:\n', '    take_over: false\n    rbd:\n'),),
+    )
     def test_a_following_type_without_a_fallback_is_told(self, changes):
         path = test_commands.edited(self, *changes)
         ran = shell.openstack('tier', 'validate', path, '-f', 'json')
@@ -67,29 +79,41 @@ class ValidateTestCase(testtools.TestCase):
             'of a type in follow_image_types (image-tier) go to any backend '
             'that the project may use; do not set such a type as '
             'default_volume_type before a tier with fallback: true is '
-            'applied', ran.stderr)
+            'applied',
+            ran.stderr,
+        )
 
     @ddt.data(('--catalog', test_commands.SAMPLE), ())
     def test_the_file_may_be_named_as_for_the_other_verbs(self, arguments):
         ran = shell.openstack(
-            'tier', 'validate', *arguments, CINDER_TIERS_CATALOG=(
-                '/nonexistent' if arguments else test_commands.SAMPLE))
+            'tier',
+            'validate',
+            *arguments,
+            CINDER_TIERS_CATALOG=(
+                '/nonexistent' if arguments else test_commands.SAMPLE
+            ),
+        )
         self.assertEqual(0, ran.status, ran.stdout)
 
     def test_all_problems_are_rows(self):
         path = test_commands.edited(
-            self, ('fallback: true', 'falback: true'),
-            ('tags: [archive]', 'tags: [Database]'))
+            self,
+            ('fallback: true', 'falback: true'),
+            ('tags: [archive]', 'tags: [Database]'),
+        )
         rows = self.refused(path)
         text = pathlib.Path(path).read_text('utf-8')
-        line = 1 + text[:text.index('falback')].count('\n')
+        line = 1 + text[: text.index('falback')].count('\n')
         found = {row['Where']: row for row in rows}[f'{path}:{line}']
-        self.assertEqual("unknown key 'falback' in tiers.general",
-                         found['Found'])
+        self.assertEqual(
+            "unknown key 'falback' in tiers.general", found['Found']
+        )
         self.assertIn('fallback', found['Expected'])
         self.assertIn("did you mean 'fallback'?", found['Remedy'])
-        self.assertIn("tag 'Database' of tier 'archive'",
-                      str([row['Found'] for row in rows]))
+        self.assertIn(
+            "tag 'Database' of tier 'archive'",
+            str([row['Found'] for row in rows]),
+        )
 
     @ddt.data('csv', 'json', 'yaml', 'table', 'value')
     def test_each_format_names_the_line(self, form):
@@ -97,25 +121,39 @@ class ValidateTestCase(testtools.TestCase):
         ran = shell.openstack('tier', 'validate', path, '-f', form)
         self.assertEqual((1, ''), (ran.status, ran.stderr))
         if form == 'yaml':
-            self.assertIn(f'{path}:2', [row['Where'] for row in
-                                        yaml.safe_load(ran.stdout)])
+            self.assertIn(
+                f'{path}:2',
+                [row['Where'] for row in yaml.safe_load(ran.stdout)],
+            )
         self.assertIn(f'{path}:2', ran.stdout)
 
     @ddt.data('csv', 'json', 'yaml', 'table', 'value')
     def test_a_file_cannot_steer_the_terminal(self, form):
-        path = self.file(b'version: 1\nclusters: {c: {}}\ntiers:\n'
-                         b'  "\\e[2J\\u202e\\ud800": {tags: ["\\e[2J,"]}\n')
+        path = self.file(
+            b'version: 1\nclusters: {c: {}}\ntiers:\n'
+            b'  "\\e[2J\\u202e\\ud800": {tags: ["\\e[2J,"]}\n'
+        )
         ran = shell.openstack('tier', 'validate', path, '-f', form)
         self.assertEqual(1, ran.status)
-        self.assertTrue(all(line.isprintable()
-                            for line in ran.stdout.splitlines()), ran.stdout)
+        self.assertTrue(
+            all(line.isprintable() for line in ran.stdout.splitlines()),
+            ran.stdout,
+        )
 
     @ddt.data(
-        (b'a: [1,\n', ':2'), (b'a: b: c', ':1'), (ALIASES.encode(), ':1'),
-        (b'x' * 5_000_000, ''), (b'a: 1\n' * 1_000_000, ''),
-        (bytes(range(256)) * 100, ':2'), (b'\x7fELF\x02\x01\x01\x00', ''),
-        (b'\x00' * 1000, ''), (b'\xff\xfea\x00', ':1'), (b'', ''),
-        (b'[' * 200_000, ':1'), (b'a: !!python/object:os.system {}', ':1'))
+        (b'a: [1,\n', ':2'),
+        (b'a: b: c', ':1'),
+        (ALIASES.encode(), ':1'),
+        (b'x' * 5_000_000, ''),
+        (b'a: 1\n' * 1_000_000, ''),
+        (bytes(range(256)) * 100, ':2'),
+        (b'\x7fELF\x02\x01\x01\x00', ''),
+        (b'\x00' * 1000, ''),
+        (b'\xff\xfea\x00', ':1'),
+        (b'', ''),
+        (b'[' * 200_000, ':1'),
+        (b'a: !!python/object:os.system {}', ':1'),
+    )
     @ddt.unpack
     def test_hostile_files_get_a_named_problem(self, content, line):
         path = self.file(content)
@@ -124,11 +162,14 @@ class ValidateTestCase(testtools.TestCase):
         for text in rows[0].values():
             self.assertNotEqual('', text)
 
-    @ddt.data(('/nonexistent/x', 'No such file'), ('/', 'Is a directory'),
-              ('/dev/zero', 'a character device'))
+    @ddt.data(
+        ('/nonexistent/x', 'No such file'),
+        ('/', 'Is a directory'),
+        ('/dev/zero', 'a character device'),
+    )
     @ddt.unpack
     def test_what_is_no_file(self, path, found):
-        row, = self.refused(path)
+        (row,) = self.refused(path)
         self.assertEqual(path, row['Where'])
         self.assertIn(found, row['Found'])
 
@@ -138,8 +179,11 @@ class ValidateTestCase(testtools.TestCase):
         ran = shell.openstack('tier', 'validate', path)
         self.assertEqual(1, ran.status)
         self.assertLess(len(ran.stdout.splitlines()), 1010)
-        self.assertRegex(ran.stderr, r'^\d+ problems were found, the first '
-                                     r'1000 are shown\n$')
+        self.assertRegex(
+            ran.stderr,
+            r'^\d+ problems were found, the first '
+            r'1000 are shown\n$',
+        )
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'validate', '--help')

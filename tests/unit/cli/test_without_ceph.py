@@ -15,7 +15,6 @@ TIERS = f'{tiers_file_case.TIERS}    quotas: {{volumes: 100}}\n'
 
 
 class WithoutCephTestCase(tiers_file_case.TiersFileTestCase):
-
     text = TIERS
 
     def test_plan_apply_plan_change_plan(self):
@@ -23,12 +22,15 @@ class WithoutCephTestCase(tiers_file_case.TiersFileTestCase):
         self.assertEqual((2, ''), (plan.status, plan.stderr))
         rows = json.loads(plan.stdout)
         self.assertEqual(
-            [('create', 'volume type general'),
-             ('create', 'volume type database'),
-             ('create', 'volume type image-tier'),
-             ('create', 'qos spec tier-database'),
-             ('create', 'default quota general')],
-            [(row['Action'], row['Object']) for row in rows])
+            [
+                ('create', 'volume type general'),
+                ('create', 'volume type database'),
+                ('create', 'volume type image-tier'),
+                ('create', 'qos spec tier-database'),
+                ('create', 'default quota general'),
+            ],
+            [(row['Action'], row['Object']) for row in rows],
+        )
         self.assertEqual(['a' * 32], rows[1]['After']['projects'])
         self.assertEqual(0, self.run_tier('apply').status)
         again = self.run_tier('plan')
@@ -40,11 +42,15 @@ class WithoutCephTestCase(tiers_file_case.TiersFileTestCase):
         self.assertEqual(1, plan.status)
         self.assertIn("--allow 'volume type database'", plan.stderr)
         self.assertEqual(
-            [({'projects': ['a' * 32]}, {'projects': []}),
-             ({'specs.total_iops_sec': '500'},
-              {'specs.total_iops_sec': '600'})],
-            [(row['Before'], row['After'])
-             for row in json.loads(plan.stdout)])
+            [
+                ({'projects': ['a' * 32]}, {'projects': []}),
+                (
+                    {'specs.total_iops_sec': '500'},
+                    {'specs.total_iops_sec': '600'},
+                ),
+            ],
+            [(row['Before'], row['After']) for row in json.loads(plan.stdout)],
+        )
 
     def test_an_unknown_project_is_told_with_its_line(self):
         self.write(TIERS.replace('[alpha]', '[alpha, nobody]'))

@@ -53,5 +53,11 @@ class TiersFileTestCase(testtools.TestCase):
             stream.write(text)
 
     def run_tier(self, command, *arguments, role='admin'):
-        return shell.openstack(*self.api.arguments_of(role), 'tier',
-                               command, '--catalog', self.path, *arguments)
+        return shell.openstack(
+            *self.api.arguments_of(role),
+            'tier',
+            command,
+            '--catalog',
+            self.path,
+            *arguments,
+        )

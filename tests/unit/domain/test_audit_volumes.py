@@ -16,196 +16,319 @@ from cinder_tiers.domain.placement import decision
 from tests.unit.domain import clouds
 
 IMAGE = clouds.image('archive')
-IMAGES = {'tagged': IMAGE, 'foreign': clouds.image(
-    'archive', owner=clouds.THEM, visibility='shared')}
+IMAGES = {
+    'tagged': IMAGE,
+    'foreign': clouds.image('archive', owner=clouds.THEM, visibility='shared'),
+}
 RESIDENCY = audit_volumes.Residency(
     clones={'clone': 'images/debian', 'stored': 'images/debian'},
     unread={'database': '', 'general': 'it is down'},
-    pools={'database': 'tier-database', 'general': 'tier-general'})
+    pools={'database': 'tier-database', 'general': 'tier-general'},
+)
 
 
 def volume(volume_type, on, **fields):
     """A volume of a type on a backend; None: it has none."""
-    return facts.KnownVolume(**{
-        'volume_id': 'v', 'name': 'v', 'status': 'available',
-        'project': clouds.US, 'volume_type': volume_type,
-        'type_name': volume_type and volume_type.name,
-        'host': on and clouds.host(on), **fields})
+    return facts.KnownVolume(
+        **{
+            'volume_id': 'v',
+            'name': 'v',
+            'status': 'available',
+            'project': clouds.US,
+            'volume_type': volume_type,
+            'type_name': volume_type and volume_type.name,
+            'host': on and clouds.host(on),
+            **fields,
+        }
+    )
 
 
 def run(*volumes, known=clouds.CLOUD, find_image=IMAGES.get, **options):
-    return list(audit_volumes.audit_volumes(
-        volumes=volumes, known=known, find_image=find_image,
-        policy=placement.DEFAULT_POLICY, **options))
+    return list(
+        audit_volumes.audit_volumes(
+            volumes=volumes,
+            known=known,
+            find_image=find_image,
+            policy=placement.DEFAULT_POLICY,
+            **options,
+        )
+    )
 
 
 #: {why: (volume, state, tier)}
 CASES = {
     'it lies on its tier': (
-        volume(clouds.DATABASE, 'database'), 'compliant', 'database'),
+        volume(clouds.DATABASE, 'database'),
+        'compliant',
+        'database',
+    ),
     'it lies on the overflow of its tier': (
-        volume(clouds.DATABASE, 'general'), 'compliant', 'database'),
+        volume(clouds.DATABASE, 'general'),
+        'compliant',
+        'database',
+    ),
     'its type does not allow its backend any more': (
-        volume(clouds.DATABASE, 'archive'), 'out of date', 'database'),
+        volume(clouds.DATABASE, 'archive'),
+        'out of date',
+        'database',
+    ),
     'its backend does not report': (
-        volume(clouds.DATABASE, 'gone'), 'unknown', 'database'),
+        volume(clouds.DATABASE, 'gone'),
+        'unknown',
+        'database',
+    ),
     'it lies nowhere': (
-        volume(clouds.DATABASE, None), 'not applicable', 'database'),
+        volume(clouds.DATABASE, None),
+        'not applicable',
+        'database',
+    ),
     'its type was retired': (
         volume(clouds.tier('database - retired 1', tags='old'), 'database'),
-        'out of date', 'database'),
+        'out of date',
+        'database',
+    ),
     'its type was retired with its tier': (
         volume(clouds.volume_type('gone - retired 1'), 'database'),
-        'not applicable', None),
+        'not applicable',
+        None,
+    ),
     'its type is no tier': (
-        volume(clouds.FAST, 'database'), 'not applicable', None),
-    'it has no type': (
-        volume(None, 'database'), 'not applicable', None),
+        volume(clouds.FAST, 'database'),
+        'not applicable',
+        None,
+    ),
+    'it has no type': (volume(None, 'database'), 'not applicable', None),
     'its type is not listed': (
-        volume(None, 'database', type_name='new'), 'unknown', None),
+        volume(None, 'database', type_name='new'),
+        'unknown',
+        None,
+    ),
     'it lies where its image leads': (
         volume(clouds.FOLLOWING, 'archive', image_id='tagged'),
-        'compliant', 'archive'),
+        'compliant',
+        'archive',
+    ),
     'it does not lie where its image leads': (
         volume(clouds.FOLLOWING, 'general', image_id='tagged'),
-        'non-compliant', 'archive'),
+        'non-compliant',
+        'archive',
+    ),
     'tags of this image do not count': (
         volume(clouds.FOLLOWING, 'general', image_id='foreign'),
-        'compliant', 'general'),
+        'compliant',
+        'general',
+    ),
     'blank ones go to the fall-back': (
-        volume(clouds.FOLLOWING, 'archive'), 'non-compliant', 'general'),
+        volume(clouds.FOLLOWING, 'archive'),
+        'non-compliant',
+        'general',
+    ),
     'its image is gone': (
         volume(clouds.FOLLOWING, 'general', image_id='gone'),
-        'unknown', None),
+        'unknown',
+        None,
+    ),
     'it lies where its source lay': (
-        volume(clouds.FOLLOWING, 'general', image_id='tagged',
-               fixed_by=decision.FixedBy.SOURCE_VOLUME),
-        'not applicable', None),
+        volume(
+            clouds.FOLLOWING,
+            'general',
+            image_id='tagged',
+            fixed_by=decision.FixedBy.SOURCE_VOLUME,
+        ),
+        'not applicable',
+        None,
+    ),
 }
 
 
 @ddt.ddt
 class PlacementTestCase(testtools.TestCase):
-
     @ddt.data(*CASES)
     def test_the_state_is_this_because(self, why):
         one, state, tier = CASES[why]
         verdict = audit_volumes.judge(
-            volume=one, known=clouds.CLOUD, image=IMAGES.get(one.image_id),
-            policy=placement.DEFAULT_POLICY)
+            volume=one,
+            known=clouds.CLOUD,
+            image=IMAGES.get(one.image_id),
+            policy=placement.DEFAULT_POLICY,
+        )
         self.assertEqual((state, tier), (verdict.state.value, verdict.tier))
 
     def test_each_that_is_not_compliant_is_named_and_all_are_counted(self):
         ones = [one for one, _, _ in CASES.values()]
         found = run(*ones, *ones)
         named = [one for one in found if one.object_name == 'volume v']
-        bad = [(tier, state) for _, state, tier in CASES.values()
-               if state not in ('compliant', 'not applicable')]
-        self.assertEqual(2 * bad,
-                         [(one.tier, one.state.value) for one in named])
+        bad = [
+            (tier, state)
+            for _, state, tier in CASES.values()
+            if state not in ('compliant', 'not applicable')
+        ]
         self.assertEqual(
-            {(tier, state): 2 * number for (tier, state), number in
-             collections.Counter((tier, state) for _, state, tier in
-                                 CASES.values()).items()},
-            {(one.tier, one.state.value): one.current['volumes']
-             for one in found if one not in named
-             and one.aspect == audit_volumes.PLACEMENT})
+            2 * bad, [(one.tier, one.state.value) for one in named]
+        )
+        self.assertEqual(
+            {
+                (tier, state): 2 * number
+                for (tier, state), number in collections.Counter(
+                    (tier, state) for _, state, tier in CASES.values()
+                ).items()
+            },
+            {
+                (one.tier, one.state.value): one.current['volumes']
+                for one in found
+                if one not in named and one.aspect == audit_volumes.PLACEMENT
+            },
+        )
 
     def test_it_is_told_where_it_lies_and_where_it_may_lie(self):
         found = run(CASES['its type does not allow its backend any more'][0])
         self.assertEqual(
-            ({'type': 'database', 'backend': clouds.host('archive')},
-             {'backend': f'{clouds.host("database")}, '
-                         f'{clouds.host("general")}'}),
-            (found[0].current, found[0].expected))
+            (
+                {'type': 'database', 'backend': clouds.host('archive')},
+                {
+                    'backend': f'{clouds.host("database")}, '
+                    f'{clouds.host("general")}'
+                },
+            ),
+            (found[0].current, found[0].expected),
+        )
         self.assertIn('migrate', found[0].remedy)
 
     def test_other_tiers_are_left_out_but_not_what_may_be_of_the_tier(self):
-        found = run(*(one for one, _, _ in CASES.values()),
-                    tiers=('archive',))
+        found = run(*(one for one, _, _ in CASES.values()), tiers=('archive',))
         self.assertEqual({'archive', None}, {one.tier for one in found})
-        self.assertEqual({audit.State.UNKNOWN},
-                         {one.state for one in found if one.tier is None})
+        self.assertEqual(
+            {audit.State.UNKNOWN},
+            {one.state for one in found if one.tier is None},
+        )
 
     def test_volumes_of_one_image_are_told_apart_by_their_project(self):
-        images = {'public': clouds.image('premium', visibility='public'),
-                  'own': clouds.image('archive', owner=clouds.THEM)}
-        ones = [volume(clouds.FOLLOWING, on, volume_id=f'{project} {on}',
-                       project=project, image_id=image)
-                for image, on in (('public', 'premium'), ('own', 'archive'))
-                for project in (clouds.US, clouds.THEM)]
+        images = {
+            'public': clouds.image('premium', visibility='public'),
+            'own': clouds.image('archive', owner=clouds.THEM),
+        }
+        ones = [
+            volume(
+                clouds.FOLLOWING,
+                on,
+                volume_id=f'{project} {on}',
+                project=project,
+                image_id=image,
+            )
+            for image, on in (('public', 'premium'), ('own', 'archive'))
+            for project in (clouds.US, clouds.THEM)
+        ]
         found = run(*ones, find_image=images.get)
         self.assertEqual(
             {'volume us premium': 'general', 'volume us archive': 'general'},
-            {one.object_name: one.tier for one in found
-             if one.state is audit.State.NON_COMPLIANT
-             and one.object_name.startswith('volume ')})
+            {
+                one.object_name: one.tier
+                for one in found
+                if one.state is audit.State.NON_COMPLIANT
+                and one.object_name.startswith('volume ')
+            },
+        )
 
     def test_many_images_of_the_same_tags_lead_to_the_same_place(self):
-        found = run(*(volume(clouds.FOLLOWING, 'archive', image_id=str(one))
-                      for one in range(99)), find_image=lambda _: IMAGE)
+        found = run(
+            *(
+                volume(clouds.FOLLOWING, 'archive', image_id=str(one))
+                for one in range(99)
+            ),
+            find_image=lambda _: IMAGE,
+        )
         self.assertEqual(
             [('archive', {'volumes': 99})],
-            [(one.tier, one.current) for one in found
-             if one.aspect == audit_volumes.PLACEMENT])
+            [
+                (one.tier, one.current)
+                for one in found
+                if one.aspect == audit_volumes.PLACEMENT
+            ],
+        )
 
     def test_without_glance_what_follows_an_image_is_unknown(self):
         def refuse(ident):
             raise errors.Unreachable('Glance is down')
 
-        found = run(volume(clouds.FOLLOWING, 'archive', image_id='tagged'),
-                    volume(clouds.DATABASE, 'database'), find_image=refuse)
-        self.assertEqual(('unknown', 'Glance is down'),
-                         (found[0].state.value, found[0].reason))
-        self.assertIn(('database', 'compliant'),
-                      {(one.tier, one.state.value) for one in found})
+        found = run(
+            volume(clouds.FOLLOWING, 'archive', image_id='tagged'),
+            volume(clouds.DATABASE, 'database'),
+            find_image=refuse,
+        )
+        self.assertEqual(
+            ('unknown', 'Glance is down'),
+            (found[0].state.value, found[0].reason),
+        )
+        self.assertIn(
+            ('database', 'compliant'),
+            {(one.tier, one.state.value) for one in found},
+        )
 
     def test_a_stream_that_breaks_off_says_how_far_it_came(self):
         def volumes():
             yield volume(clouds.DATABASE, 'database')
             raise errors.Unreachable('the marker is gone')
 
-        found = list(audit_volumes.audit_volumes(
-            volumes=volumes(), known=clouds.CLOUD, find_image=IMAGES.get,
-            policy=placement.DEFAULT_POLICY))
+        found = list(
+            audit_volumes.audit_volumes(
+                volumes=volumes(),
+                known=clouds.CLOUD,
+                find_image=IMAGES.get,
+                policy=placement.DEFAULT_POLICY,
+            )
+        )
         self.assertEqual(
             (audit.State.UNKNOWN, {'volumes': 1}, 'the marker is gone'),
-            (found[0].state, found[0].current, found[0].reason))
+            (found[0].state, found[0].current, found[0].reason),
+        )
         self.assertEqual('volumes of tier database', found[1].object_name)
 
 
 @ddt.ddt
 class ResidencyTestCase(testtools.TestCase):
-
     @ddt.data(
         (clouds.DATABASE, 'database', {}, 'compliant', ''),
         (clouds.DATABASE, 'database', {'volume_id': 'clone'}, 'unknown', ''),
         (clouds.DATABASE, 'database', {'stored_id': 'stored'}, 'unknown', ''),
         (clouds.GENERAL, 'general', {}, 'unknown', 'it is down'),
-        (clouds.ARCHIVE, 'archive', {}, 'not applicable', ''))
+        (clouds.ARCHIVE, 'archive', {}, 'not applicable', ''),
+    )
     @ddt.unpack
-    def test_a_volume_of_a_tier_is_counted(self, volume_type, on, fields,
-                                           state, reason):
-        count = run(volume(volume_type, on, **fields),
-                    residency=RESIDENCY)[-1]
+    def test_a_volume_of_a_tier_is_counted(
+        self, volume_type, on, fields, state, reason
+    ):
+        count = run(volume(volume_type, on, **fields), residency=RESIDENCY)[-1]
         self.assertEqual(
             (f'volumes of tier {on}', audit_volumes.RESIDENCY, state, reason),
-            (count.object_name, count.aspect, count.state.value,
-             count.reason))
+            (count.object_name, count.aspect, count.state.value, count.reason),
+        )
 
     def test_a_clone_is_named_with_its_parent_and_placed_right(self):
         clone, placed, _ = run(
             volume(clouds.DATABASE, 'database', volume_id='clone'),
-            residency=RESIDENCY)
+            residency=RESIDENCY,
+        )
         self.assertEqual(
-            ('volume clone', {'parent': 'images/debian'},
-             {'pool': 'tier-database'}),
-            (clone.object_name, clone.current, clone.expected))
+            (
+                'volume clone',
+                {'parent': 'images/debian'},
+                {'pool': 'tier-database'},
+            ),
+            (clone.object_name, clone.current, clone.expected),
+        )
         self.assertIn('flatten', clone.remedy)
-        self.assertEqual(('placement', 'compliant'),
-                         (placed.aspect, placed.state.value))
+        self.assertEqual(
+            ('placement', 'compliant'), (placed.aspect, placed.state.value)
+        )
 
     def test_a_volume_of_no_tier_resides_where_it_likes(self):
-        self.assertEqual(['placement'], [one.aspect for one in run(
-            volume(clouds.FAST, 'archive', volume_id='clone'),
-            residency=RESIDENCY)])
+        self.assertEqual(
+            ['placement'],
+            [
+                one.aspect
+                for one in run(
+                    volume(clouds.FAST, 'archive', volume_id='clone'),
+                    residency=RESIDENCY,
+                )
+            ],
+        )

@@ -14,33 +14,49 @@ def backend(**capabilities):
 
 @ddt.ddt
 class FindMismatchTestCase(testtools.TestCase):
-
     @ddt.data(
         ({}, {}),
         ({'volume_backend_name': 'a'}, {'volume_backend_name': 'a'}),
-        ({'volume_backend_name': '<or> b <or> a'},
-         {'volume_backend_name': 'a'}),
+        (
+            {'volume_backend_name': '<or> b <or> a'},
+            {'volume_backend_name': 'a'},
+        ),
         ({'multiattach': '<is> True'}, {'multiattach': True}),
         ({'capabilities:disk:rpm': '>= 7200'}, {'disk': {'rpm': 15000}}),
         ({'protocol': 'iscsi'}, {'protocol': ['ceph', 'iscsi']}),
-        ({'tiers:name': 'x', 'RESKEY:availability_zones': 'y'}, {}))
+        ({'tiers:name': 'x', 'RESKEY:availability_zones': 'y'}, {}),
+    )
     @ddt.unpack
     def test_what_is_met(self, specs, capabilities):
         self.assertIsNone(
-            backends.find_mismatch(backend(**capabilities), specs))
+            backends.find_mismatch(backend(**capabilities), specs)
+        )
 
     @ddt.data(
-        ({'volume_backend_name': 'b'}, {'volume_backend_name': 'a'},
-         'volume_backend_name is a, b is wanted'),
-        ({'volume_backend_name': '<or> b <or> c'},
-         {'volume_backend_name': 'a'},
-         'volume_backend_name is a, <or> b <or> c is wanted'),
-        ({'multiattach': '<is> True'}, {},
-         'multiattach is not reported, <is> True is wanted'),
-        ({'capabilities:disk:rpm': '>= 7200'}, {'disk': 'none'},
-         'capabilities:disk:rpm is not reported, >= 7200 is wanted'),
-        ({'a': '1', 'b': '2'}, {}, 'a is not reported, 1 is wanted'))
+        (
+            {'volume_backend_name': 'b'},
+            {'volume_backend_name': 'a'},
+            'volume_backend_name is a, b is wanted',
+        ),
+        (
+            {'volume_backend_name': '<or> b <or> c'},
+            {'volume_backend_name': 'a'},
+            'volume_backend_name is a, <or> b <or> c is wanted',
+        ),
+        (
+            {'multiattach': '<is> True'},
+            {},
+            'multiattach is not reported, <is> True is wanted',
+        ),
+        (
+            {'capabilities:disk:rpm': '>= 7200'},
+            {'disk': 'none'},
+            'capabilities:disk:rpm is not reported, >= 7200 is wanted',
+        ),
+        ({'a': '1', 'b': '2'}, {}, 'a is not reported, 1 is wanted'),
+    )
     @ddt.unpack
     def test_what_is_not_met_is_named(self, specs, capabilities, text):
-        self.assertEqual(text, str(
-            backends.find_mismatch(backend(**capabilities), specs)))
+        self.assertEqual(
+            text, str(backends.find_mismatch(backend(**capabilities), specs))
+        )

@@ -14,16 +14,16 @@ from tests.unit.domain import catalogs as given
 
 
 def found(*tiers, **changes):
-    return [problem.found
-            for problem in catalog_rules.check(given.of(*tiers, **changes))]
+    return [
+        problem.found
+        for problem in catalog_rules.check(given.of(*tiers, **changes))
+    ]
 
 
 @ddt.ddt
 class CatalogRulesTestCase(testtools.TestCase):
-
     def test_a_sound_catalog_has_no_problem(self):
-        self.assertEqual([], found(*given.three_tiers(),
-                                   images_pool='images'))
+        self.assertEqual([], found(*given.three_tiers(), images_pool='images'))
 
     def test_one_tier_must_be_the_fall_back(self):
         self.assertEqual(['no tier has fallback: true'], found(given.tier()))
@@ -32,47 +32,80 @@ class CatalogRulesTestCase(testtools.TestCase):
         theirs = given.tier('theirs', take_over=False)
         self.assertEqual([], found())
         self.assertEqual([], found(theirs))
-        self.assertEqual(['no tier has fallback: true'],
-                         found(theirs, given.tier()))
-        self.assertEqual([], found(
-            given.tier(), dataclasses.replace(theirs, fallback=True)))
+        self.assertEqual(
+            ['no tier has fallback: true'], found(theirs, given.tier())
+        )
+        self.assertEqual(
+            [], found(given.tier(), dataclasses.replace(theirs, fallback=True))
+        )
         self.assertEqual([], found(given.tier(), without_fallback=True))
         self.assertEqual(
             ["fallback: none, but tier 'database' has fallback: true"],
-            found(given.tier(fallback=True), without_fallback=True))
+            found(given.tier(fallback=True), without_fallback=True),
+        )
 
     def test_two_fall_backs_are_one_too_many(self):
         self.assertEqual(
-            ["tier 'b' is a second fallback beside 'a', and neither is "
-             'restricted to availability zones'],
-            found(given.tier('a', fallback=True),
-                  given.tier('b', fallback=True)))
+            [
+                "tier 'b' is a second fallback beside 'a', and neither is "
+                'restricted to availability zones'
+            ],
+            found(
+                given.tier('a', fallback=True), given.tier('b', fallback=True)
+            ),
+        )
 
     def fallbacks(self, **zones):
         """Problems of fallback tiers restricted to zones."""
-        return found(*(given.other_tier(
-            name, fallback=True, extra_specs={} if text is None else {
-                'RESKEY:availability_zones': text})
-            for name, text in zones.items()))
+        return found(
+            *(
+                given.other_tier(
+                    name,
+                    fallback=True,
+                    extra_specs={}
+                    if text is None
+                    else {'RESKEY:availability_zones': text},
+                )
+                for name, text in zones.items()
+            )
+        )
 
-    @ddt.data({'a': 'north', 'b': 'south'},
-              {'a': 'north, west', 'b': 'south,east'},
-              # It serves the zones that the others do not.
-              {'a': 'north', 'b': None}, {'a': None, 'b': 'north'},
-              {'a': 'north', 'b': None, 'c': 'south'}, {'a': 'north'})
+    @ddt.data(
+        {'a': 'north', 'b': 'south'},
+        {'a': 'north, west', 'b': 'south,east'},
+        # It serves the zones that the others do not.
+        {'a': 'north', 'b': None},
+        {'a': None, 'b': 'north'},
+        {'a': 'north', 'b': None, 'c': 'south'},
+        {'a': 'north'},
+    )
     def test_each_zone_may_have_a_fallback(self, zones):
         self.assertEqual([], self.fallbacks(**zones))
 
     @ddt.data(
-        ({'a': 'north,south', 'b': 'west, south ', 'c': 'west'},
-         ["tiers 'a' and 'b' are both the fallback in availability zone "
-          'south']),
-        ({'a': None, 'b': 'north', 'c': None},
-         ["tier 'c' is a second fallback beside 'a', and neither is "
-          'restricted to availability zones']),
-        ({'a': ' ,'},
-         ["fallback tier 'a' is restricted to no availability zone at all "
-          '(RESKEY:availability_zones names none)']))
+        (
+            {'a': 'north,south', 'b': 'west, south ', 'c': 'west'},
+            [
+                "tiers 'a' and 'b' are both the fallback in availability zone "
+                'south'
+            ],
+        ),
+        (
+            {'a': None, 'b': 'north', 'c': None},
+            [
+                "tier 'c' is a second fallback beside 'a', and neither is "
+                'restricted to availability zones'
+            ],
+        ),
+        (
+            {'a': ' ,'},
+            [
+                "fallback tier 'a' is restricted to no availability zone at "
+                'all '
+                '(RESKEY:availability_zones names none)'
+            ],
+        ),
+    )
     @ddt.unpack
     def test_a_zone_has_one_fallback(self, zones, expected):
         self.assertEqual(expected, self.fallbacks(**zones))
@@ -82,39 +115,52 @@ class CatalogRulesTestCase(testtools.TestCase):
     def test_a_tag_asks_for_one_tier(self, one, other):
         self.assertEqual(
             [f"tag {other!r} of tier 'b' already asks for tier 'a'"],
-            found(given.tier('a', tags=(one,), fallback=True),
-                  given.tier('b', tags=(other,), priority=1)))
+            found(
+                given.tier('a', tags=(one,), fallback=True),
+                given.tier('b', tags=(other,), priority=1),
+            ),
+        )
 
     def test_a_tier_names_a_tag_once(self):
         self.assertEqual(
             ["tag 'DB' repeats 'db' of the same tier"],
-            found(given.tier('a', tags=('db', 'DB'), fallback=True)))
+            found(given.tier('a', tags=('db', 'DB'), fallback=True)),
+        )
 
     @ddt.data('a,b', '', ' ', 'a\nb')
     def test_a_tag_must_survive_the_extra_spec(self, tag):
         self.assertEqual(
             [f'tag {tag!r}'],
-            found(given.tier('a', tags=(tag,), fallback=True)))
+            found(given.tier('a', tags=(tag,), fallback=True)),
+        )
 
     def test_tags_of_a_tier_must_fit_an_extra_spec(self):
         tags = tuple(f'{number:063}' for number in range(4))
-        self.assertEqual([], found(
-            given.tier('a', tags=tags, fallback=True)))  # 4 * 63 + 3 = 255
+        self.assertEqual(
+            [], found(given.tier('a', tags=tags, fallback=True))
+        )  # 4 * 63 + 3 = 255
         self.assertEqual(
             ['tags of 257 characters in all'],
-            found(given.tier('a', tags=(*tags, 'x'), fallback=True)))
+            found(given.tier('a', tags=(*tags, 'x'), fallback=True)),
+        )
 
     def test_priorities_of_tagged_tiers_differ(self):
         self.assertEqual(
             ["tiers 'a' and 'b' both have priority 5"],
-            found(given.tier('a', tags=('a',), priority=5, fallback=True),
-                  given.tier('b', tags=('b',), priority=5),
-                  given.tier('c', priority=5)))
+            found(
+                given.tier('a', tags=('a',), priority=5, fallback=True),
+                given.tier('b', tags=('b',), priority=5),
+                given.tier('c', priority=5),
+            ),
+        )
 
     def test_overflow_names_another_tier(self):
-        problem, = catalog_rules.check(given.of(
-            given.tier('general', fallback=True, overflow='genral'),
-            given.tier('archive')))
+        (problem,) = catalog_rules.check(
+            given.of(
+                given.tier('general', fallback=True, overflow='genral'),
+                given.tier('archive'),
+            )
+        )
         self.assertEqual("unknown tier 'genral'", problem.found)
         self.assertIn('archive', problem.expected)
         self.assertIn("did you mean 'general'?", problem.remedy)
@@ -122,151 +168,238 @@ class CatalogRulesTestCase(testtools.TestCase):
     def test_a_tier_does_not_overflow_to_itself(self):
         self.assertEqual(
             ["tier 'a' overflows to itself"],
-            found(given.tier('a', fallback=True, overflow='a')))
+            found(given.tier('a', fallback=True, overflow='a')),
+        )
 
     def test_overflow_in_a_chain_is_sound(self):
-        self.assertEqual([], found(
-            given.tier('a', fallback=True, overflow='b'),
-            given.tier('b', overflow='c'), given.tier('c')))
+        self.assertEqual(
+            [],
+            found(
+                given.tier('a', fallback=True, overflow='b'),
+                given.tier('b', overflow='c'),
+                given.tier('c'),
+            ),
+        )
 
-    @ddt.data(('bcb', 'overflow in a circle: b -> c -> b'),
-              ('bca', 'overflow in a circle: a -> b -> c -> a'))
+    @ddt.data(
+        ('bcb', 'overflow in a circle: b -> c -> b'),
+        ('bca', 'overflow in a circle: a -> b -> c -> a'),
+    )
     @ddt.unpack
     def test_overflow_in_a_circle_is_told_once(self, targets, expected):
-        self.assertEqual([expected], found(*(
-            given.tier(name, fallback=name == 'a', overflow=target)
-            for name, target in zip('abc', targets, strict=True))))
+        self.assertEqual(
+            [expected],
+            found(
+                *(
+                    given.tier(name, fallback=name == 'a', overflow=target)
+                    for name, target in zip('abc', targets, strict=True)
+                )
+            ),
+        )
 
     @ddt.data(
         (catalogs.Qos(front_end={'a': '1'}, back_end={'a': '1'}), []),
-        (catalogs.Qos(front_end={'a': '1'}, back_end={'a': '2'}),
-         ["tier 'a' has one front_end and another back_end"]),
-        (catalogs.Qos(front_end={'total_iops_sec': '1',
-                                 'read_bytes_sec': '1'}), []),
-        (catalogs.Qos(front_end={'total_iops_sec': '1', 'read_iops_sec': '1',
-                                 'write_iops_sec': '1'}),
-         ['total_iops_sec beside read_iops_sec and write_iops_sec']))
+        (
+            catalogs.Qos(front_end={'a': '1'}, back_end={'a': '2'}),
+            ["tier 'a' has one front_end and another back_end"],
+        ),
+        (
+            catalogs.Qos(
+                front_end={'total_iops_sec': '1', 'read_bytes_sec': '1'}
+            ),
+            [],
+        ),
+        (
+            catalogs.Qos(
+                front_end={
+                    'total_iops_sec': '1',
+                    'read_iops_sec': '1',
+                    'write_iops_sec': '1',
+                }
+            ),
+            ['total_iops_sec beside read_iops_sec and write_iops_sec'],
+        ),
+    )
     @ddt.unpack
     def test_limits_can_be_kept(self, qos, expected):
-        self.assertEqual(expected, found(
-            given.tier('a', fallback=True, qos=qos)))
+        self.assertEqual(
+            expected, found(given.tier('a', fallback=True, qos=qos))
+        )
 
-    @ddt.data({'backend_name': 'lvm'},
-              {'backend_name': None, 'extra_specs': {'vendor_name': 'x'}},
-              {'backend_name': None,
-               'extra_specs': {'capabilities:replication': '<is> True'}},
-              {'rbd': given.rbd()},
-              {'extra_specs': {'multiattach': '<is> True', 'hp3par:x': 'y'}})
+    @ddt.data(
+        {'backend_name': 'lvm'},
+        {'backend_name': None, 'extra_specs': {'vendor_name': 'x'}},
+        {
+            'backend_name': None,
+            'extra_specs': {'capabilities:replication': '<is> True'},
+        },
+        {'rbd': given.rbd()},
+        {'extra_specs': {'multiattach': '<is> True', 'hp3par:x': 'y'}},
+    )
     def test_a_tier_needs_no_rbd(self, changes):
-        self.assertEqual([], found(given.other_tier(fallback=True,
-                                                    **changes)))
+        self.assertEqual([], found(given.other_tier(fallback=True, **changes)))
 
     @ddt.data(
         ({'backend_name': None}, "tier 'other' names no storage"),
-        ({'backend_name': None, 'extra_specs': {'hp3par:x': 'y'}},
-         "tier 'other' names no storage"),
+        (
+            {'backend_name': None, 'extra_specs': {'hp3par:x': 'y'}},
+            "tier 'other' names no storage",
+        ),
         ({'extra_specs': {'Tiers:name': 'x'}}, "extra spec 'Tiers:name'"),
-        ({'extra_specs': {'volume_backend_name': 'x'}},
-         "extra spec 'volume_backend_name'"),
-        ({'extra_specs': {'capabilities:volume_backend_name': 'x'}},
-         "extra spec 'capabilities:volume_backend_name'"))
+        (
+            {'extra_specs': {'volume_backend_name': 'x'}},
+            "extra spec 'volume_backend_name'",
+        ),
+        (
+            {'extra_specs': {'capabilities:volume_backend_name': 'x'}},
+            "extra spec 'capabilities:volume_backend_name'",
+        ),
+    )
     @ddt.unpack
     def test_a_tier_names_storage_once(self, changes, expected):
-        self.assertEqual([expected], found(
-            given.other_tier(fallback=True, **changes)))
+        self.assertEqual(
+            [expected], found(given.other_tier(fallback=True, **changes))
+        )
 
     def test_overflow_needs_the_backends_of_both(self):
-        specs = given.other_tier('specs', backend_name=None,
-                                 extra_specs={'vendor_name': 'x'})
+        specs = given.other_tier(
+            'specs', backend_name=None, extra_specs={'vendor_name': 'x'}
+        )
         self.assertEqual(
-            ["overflow from 'a' to 'specs', of which 'specs' has neither rbd "
-             "nor backend",
-             "overflow from 'b' to 'c', which has the same backend 'tier-c'"],
-            found(given.tier('a', fallback=True, overflow='specs'), specs,
-                  given.other_tier('b', backend_name='tier-c', overflow='c'),
-                  given.tier('c')))
+            [
+                "overflow from 'a' to 'specs', of which 'specs' has neither "
+                'rbd '
+                'nor backend',
+                "overflow from 'b' to 'c', which has the same backend "
+                "'tier-c'",
+            ],
+            found(
+                given.tier('a', fallback=True, overflow='specs'),
+                specs,
+                given.other_tier('b', backend_name='tier-c', overflow='c'),
+                given.tier('c'),
+            ),
+        )
 
     def test_names_of_volume_types_are_compared_without_case(self):
         self.assertEqual(
-            ["tier 'A', but tier 'a' exists",
-             "tier 'Image-Tier', but follow_image_types has 'image-tier'"],
-            found(given.tier('a', fallback=True),
-                  given.tier('A', rbd=given.rbd(pool='other')),
-                  given.tier('Image-Tier')))
+            [
+                "tier 'A', but tier 'a' exists",
+                "tier 'Image-Tier', but follow_image_types has 'image-tier'",
+            ],
+            found(
+                given.tier('a', fallback=True),
+                given.tier('A', rbd=given.rbd(pool='other')),
+                given.tier('Image-Tier'),
+            ),
+        )
 
     def test_an_unknown_cluster_suggests_the_near_one(self):
-        problem, = catalog_rules.check(given.of(given.tier(
-            'a', fallback=True, rbd=given.rbd(cluster='cpeh'))))
+        (problem,) = catalog_rules.check(
+            given.of(
+                given.tier('a', fallback=True, rbd=given.rbd(cluster='cpeh'))
+            )
+        )
         self.assertEqual("unknown cluster 'cpeh'", problem.found)
         self.assertIn("did you mean 'ceph'?", problem.remedy)
 
     def test_a_pool_belongs_to_one_tier(self):
-        coded = given.rbd(pool='x',
-                          protection=catalogs.ErasureCoded(k=2, m=1))
+        coded = given.rbd(pool='x', protection=catalogs.ErasureCoded(k=2, m=1))
         self.assertEqual(
-            ["pool 'x-data' of tier 'b' is also the pool of tier 'a'",
-             "pool 'images' of tier 'c' is also the images_pool of the "
-             "cluster"],
-            found(given.tier('a', fallback=True, rbd=coded),
-                  given.tier('b', rbd=given.rbd(pool='x-data')),
-                  given.tier('c', rbd=given.rbd(pool='images')),
-                  images_pool='images'))
+            [
+                "pool 'x-data' of tier 'b' is also the pool of tier 'a'",
+                "pool 'images' of tier 'c' is also the images_pool of the "
+                'cluster',
+            ],
+            found(
+                given.tier('a', fallback=True, rbd=coded),
+                given.tier('b', rbd=given.rbd(pool='x-data')),
+                given.tier('c', rbd=given.rbd(pool='images')),
+                images_pool='images',
+            ),
+        )
 
     @ddt.data(
-        ({'protection': catalogs.Replicated(size=2, min_size=3)},
-         'min_size 3 with size 2'),
+        (
+            {'protection': catalogs.Replicated(size=2, min_size=3)},
+            'min_size 3 with size 2',
+        ),
         ({'protection': catalogs.ErasureCoded(k=2, m=3)}, 'm=3 with k=2'),
-        ({'pg_num': 48}, 'pg_num 48'))
+        ({'pg_num': 48}, 'pg_num 48'),
+    )
     @ddt.unpack
     def test_numbers_must_make_sense_together(self, changes, expected):
-        self.assertEqual([expected], found(given.tier(
-            'a', fallback=True, rbd=given.rbd(**changes))))
+        self.assertEqual(
+            [expected],
+            found(given.tier('a', fallback=True, rbd=given.rbd(**changes))),
+        )
 
     def test_all_problems_come_at_once(self):
         # No fall-back, a tag twice, an odd pg_num, a pool twice.
-        self.assertEqual(4, len(found(
-            given.tier('a', tags=('x', 'X')),
-            given.tier('b', rbd=given.rbd(pool='tier-a', pg_num=3)))))
+        self.assertEqual(
+            4,
+            len(
+                found(
+                    given.tier('a', tags=('x', 'X')),
+                    given.tier('b', rbd=given.rbd(pool='tier-a', pg_num=3)),
+                )
+            ),
+        )
 
 
 @ddt.ddt
 class ClusterRulesTestCase(testtools.TestCase):
-
     def check(self, catalog, **changes):
         return cluster_rules.check(
-            catalog, {'ceph': given.empty_cluster(**changes)})
+            catalog, {'ceph': given.empty_cluster(**changes)}
+        )
 
     def test_a_cluster_with_room_has_no_problem(self):
-        self.assertEqual((), self.check(given.of(*given.three_tiers(),
-                                                 images_pool='images')))
+        self.assertEqual(
+            (),
+            self.check(given.of(*given.three_tiers(), images_pool='images')),
+        )
 
     def test_an_unknown_device_class_shows_those_that_exist(self):
-        problem, = self.check(given.of(given.tier(
-            rbd=given.rbd(device_class='sdd'))))
+        (problem,) = self.check(
+            given.of(given.tier(rbd=given.rbd(device_class='sdd')))
+        )
         self.assertIn("device class 'sdd'", problem.found)
-        self.assertEqual('one that exists: hdd (3 OSDs), ssd (3 OSDs)',
-                         problem.expected)
+        self.assertEqual(
+            'one that exists: hdd (3 OSDs), ssd (3 OSDs)', problem.expected
+        )
 
-    @ddt.data(catalogs.Replicated(size=3, min_size=2),
-              catalogs.ErasureCoded(k=2, m=1))
+    @ddt.data(
+        catalogs.Replicated(size=3, min_size=2),
+        catalogs.ErasureCoded(k=2, m=1),
+    )
     def test_too_few_failure_domains_are_counted_per_class(self, protection):
-        osds = (*given.osds(hosts=('a', 'b')),
-                *given.osds(hosts=('c',), classes=('hdd',)))
-        problem, = self.check(
-            given.of(given.tier(rbd=given.rbd(protection=protection)),
-                     given.tier('b', rbd=given.rbd(
-                         device_class='hdd', protection=protection))),
-            osds=osds)
-        self.assertIn("2 failure domains of type 'host' with ssd",
-                      problem.found)
+        osds = (
+            *given.osds(hosts=('a', 'b')),
+            *given.osds(hosts=('c',), classes=('hdd',)),
+        )
+        (problem,) = self.check(
+            given.of(
+                given.tier(rbd=given.rbd(protection=protection)),
+                given.tier(
+                    'b',
+                    rbd=given.rbd(device_class='hdd', protection=protection),
+                ),
+            ),
+            osds=osds,
+        )
+        self.assertIn(
+            "2 failure domains of type 'host' with ssd", problem.found
+        )
         self.assertIn('at least 3', problem.expected)
 
     def test_osds_outside_the_root_do_not_count(self):
         for osd in (osds := given.osds()):
             del osd.location['root']
-        self.assertEqual(3, len(self.check(given.of(*given.three_tiers()),
-                                           osds=osds)))
+        self.assertEqual(
+            3, len(self.check(given.of(*given.three_tiers()), osds=osds))
+        )
 
     def test_an_unknown_images_pool_is_named(self):
-        problem, = self.check(given.of(given.tier(), images_pool='image'))
+        (problem,) = self.check(given.of(given.tier(), images_pool='image'))
         self.assertIn("did you mean 'images'?", problem.remedy)

@@ -17,18 +17,33 @@ DEFAULTS = decision.Policy()
 REFUSE = decision.Policy(on_no_access=decision.OnNoAccess.REFUSE)
 
 
-def explain(image=None, *, known=clouds.CLOUD, policy=DEFAULTS,
-            project=clouds.US, is_admin=False, requested=None):
+def explain(
+    image=None,
+    *,
+    known=clouds.CLOUD,
+    policy=DEFAULTS,
+    project=clouds.US,
+    is_admin=False,
+    requested=None,
+):
     return explain_create.explain_create(
-        known=known, policy=policy, question=explain_create.Question(
-            project=project, is_admin=is_admin, image=image,
-            requested_type=requested))
+        known=known,
+        policy=policy,
+        question=explain_create.Question(
+            project=project,
+            is_admin=is_admin,
+            image=image,
+            requested_type=requested,
+        ),
+    )
 
 
 def verdicts(explained):
     """{name of a backend: (verdict, why)}"""
-    return {one.backend.name.partition('#')[2]:
-            (one.verdict.value, one.why) for one in explained.judged}
+    return {
+        one.backend.name.partition('#')[2]: (one.verdict.value, one.why)
+        for one in explained.judged
+    }
 
 
 def alternatives(explained):
@@ -36,52 +51,80 @@ def alternatives(explained):
 
 
 class PlacedTestCase(testtools.TestCase):
-
     def test_a_tagged_image(self):
         explained = explain(clouds.image('database'))
         self.assertEqual(
             (Outcome.PLACED, 'database', 'general', 'database'),
-            (explained.outcome, explained.tier, explained.overflow,
-             explained.volume_type))
+            (
+                explained.outcome,
+                explained.tier,
+                explained.overflow,
+                explained.volume_type,
+            ),
+        )
         self.assertEqual(
             'A volume of this image goes to tier database, or to tier '
-            'general when that has no room.', explained.summary)
+            'general when that has no room.',
+            explained.summary,
+        )
 
     def test_every_other_tier_is_listed_with_why_it_is_not_the_one(self):
         explained = explain(clouds.image('database', 'premium', 'archive'))
-        self.assertEqual([
-            ('premium',
-             'the project has no access to the volume type of the tier'),
-            ('archive', 'another tier that is asked for has a higher '
-                        'priority (found=10, wanted=20)'),
-            ('general', 'not asked for; it takes the volume when tier '
-                        'database has no room')],
-            list(alternatives(explained).items()))
+        self.assertEqual(
+            [
+                (
+                    'premium',
+                    'the project has no access to the volume type of the tier',
+                ),
+                (
+                    'archive',
+                    'another tier that is asked for has a higher '
+                    'priority (found=10, wanted=20)',
+                ),
+                (
+                    'general',
+                    'not asked for; it takes the volume when tier '
+                    'database has no room',
+                ),
+            ],
+            list(alternatives(explained).items()),
+        )
 
     def test_a_blank_volume(self):
         explained = explain()
-        self.assertEqual((Outcome.PLACED, 'general'),
-                         (explained.outcome, explained.tier))
         self.assertEqual(
-            dict.fromkeys(('premium', 'database', 'archive'),
-                          'not asked for: the volume is not made from an '
-                          'image'), alternatives(explained))
+            (Outcome.PLACED, 'general'), (explained.outcome, explained.tier)
+        )
+        self.assertEqual(
+            dict.fromkeys(
+                ('premium', 'database', 'archive'),
+                'not asked for: the volume is not made from an image',
+            ),
+            alternatives(explained),
+        )
 
     def test_an_image_whose_tags_do_not_count(self):
-        explained = explain(clouds.image('database', owner=clouds.THEM,
-                                         visibility='shared'))
+        explained = explain(
+            clouds.image('database', owner=clouds.THEM, visibility='shared')
+        )
         self.assertEqual('general', explained.tier)
         self.assertEqual(
             'not asked for: the tags of this image do not count for the '
-            'project', alternatives(explained)['database'])
+            'project',
+            alternatives(explained)['database'],
+        )
         self.assertIn('must be a member of the image', explained.notes[0])
 
     def test_a_tier_that_no_tag_asks_for(self):
-        self.assertEqual({
-            'premium': 'no tag of the image asks for it',
-            'database': 'no tag of the image asks for it',
-            'general': 'the fall-back serves only what asks for no other '
-                       'tier'}, alternatives(explain(clouds.image('archive'))))
+        self.assertEqual(
+            {
+                'premium': 'no tag of the image asks for it',
+                'database': 'no tag of the image asks for it',
+                'general': 'the fall-back serves only what asks for no other '
+                'tier',
+            },
+            alternatives(explain(clouds.image('archive'))),
+        )
 
     def test_an_administrator_may_use_every_tier(self):
         explained = explain(clouds.image('premium'), is_admin=True)
@@ -90,111 +133,150 @@ class PlacedTestCase(testtools.TestCase):
     def test_each_backend_has_a_verdict(self):
         wanted = '<or> on-database <or> on-general is wanted'
         explained = explain(clouds.image('database'))
-        self.assertEqual([
-            ('database', ('own', '')),
-            ('general', ('overflow', 'of tier general, when the own '
-                                     'backends have no room')),
-            ('archive', ('no', f'volume_backend_name is on-archive, '
-                               f'{wanted}')),
-            ('premium', ('no', f'volume_backend_name is on-premium, '
-                               f'{wanted}'))],
-            list(verdicts(explained).items()))
+        self.assertEqual(
+            [
+                ('database', ('own', '')),
+                (
+                    'general',
+                    (
+                        'overflow',
+                        'of tier general, when the own backends have no room',
+                    ),
+                ),
+                (
+                    'archive',
+                    ('no', f'volume_backend_name is on-archive, {wanted}'),
+                ),
+                (
+                    'premium',
+                    ('no', f'volume_backend_name is on-premium, {wanted}'),
+                ),
+            ],
+            list(verdicts(explained).items()),
+        )
 
     def test_tiers_that_overflow_in_a_circle_come_to_an_end(self):
         """As TierWeigher has it; the catalog refuses such tiers."""
         both = '<or> on-a <or> on-b'
         known = dataclasses.replace(
-            clouds.CLOUD, types=(
+            clouds.CLOUD,
+            types=(
                 clouds.tier('a', backend=both, tags='a', tiers_overflow='b'),
-                clouds.tier('b', backend=both, tags='b', tiers_overflow='a')),
-            backends=(clouds.backend('a'), clouds.backend('b')))
+                clouds.tier('b', backend=both, tags='b', tiers_overflow='a'),
+            ),
+            backends=(clouds.backend('a'), clouds.backend('b')),
+        )
         explained = explain(clouds.image('a'), known=known)
-        self.assertEqual({'overflow'}, {
-            one[0] for one in verdicts(explained).values()})
+        self.assertEqual(
+            {'overflow'}, {one[0] for one in verdicts(explained).values()}
+        )
 
     def test_hidden_backends_are_none_and_not_no_backends(self):
-        explained = explain(clouds.image('database'),
-                            known=dataclasses.replace(
-                                clouds.MEMBERS, backends=None))
-        self.assertEqual((Outcome.PLACED, None),
-                         (explained.outcome, explained.judged))
+        explained = explain(
+            clouds.image('database'),
+            known=dataclasses.replace(clouds.MEMBERS, backends=None),
+        )
+        self.assertEqual(
+            (Outcome.PLACED, None), (explained.outcome, explained.judged)
+        )
 
 
 class TypeTestCase(testtools.TestCase):
-
     def test_a_requested_type_wins_and_its_backends_are_judged(self):
         explained = explain(clouds.image('database'), requested=clouds.FAST)
         self.assertEqual(
             (Outcome.PLACED, None, 'fast'),
-            (explained.outcome, explained.tier, explained.volume_type))
+            (explained.outcome, explained.tier, explained.volume_type),
+        )
         self.assertEqual('own', verdicts(explained)['archive'][0])
         self.assertEqual(
             'not considered: the requested type does not follow the image '
-            '(found=fast)', alternatives(explained)['database'])
+            '(found=fast)',
+            alternatives(explained)['database'],
+        )
 
     def test_the_type_of_a_tier_is_named_as_such(self):
-        explained = explain(clouds.image('database'),
-                            requested=clouds.ARCHIVE)
+        explained = explain(clouds.image('database'), requested=clouds.ARCHIVE)
         self.assertEqual('archive', explained.tier)
-        self.assertIn('its volume type is that of tier archive',
-                      explained.summary)
+        self.assertIn(
+            'its volume type is that of tier archive', explained.summary
+        )
         self.assertNotIn('archive', alternatives(explained))
 
     def test_a_requested_type_that_follows_the_image_is_no_wish(self):
-        explained = explain(clouds.image('database', type_ref='fast'),
-                            requested=clouds.FOLLOWING)
+        explained = explain(
+            clouds.image('database', type_ref='fast'),
+            requested=clouds.FOLLOWING,
+        )
         self.assertEqual('database', explained.tier)
 
     def test_the_image_comes_before_the_default_of_the_project(self):
-        known = dataclasses.replace(clouds.CLOUD, default_type=(
-            facts.DefaultType(volume_type=clouds.ARCHIVE, is_projects=True)))
-        explained = explain(clouds.image('database', type_ref='id-of-fast'),
-                            known=known)
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            default_type=(
+                facts.DefaultType(volume_type=clouds.ARCHIVE, is_projects=True)
+            ),
+        )
+        explained = explain(
+            clouds.image('database', type_ref='id-of-fast'), known=known
+        )
         self.assertEqual('fast', explained.volume_type)
-        self.assertEqual(decision.Rule.IMAGE_TYPE,
-                         explained.reasons[0].rule)
+        self.assertEqual(decision.Rule.IMAGE_TYPE, explained.reasons[0].rule)
         explained = explain(clouds.image('database'), known=known)
         self.assertEqual('archive', explained.volume_type)
-        self.assertEqual(decision.Rule.PROJECT_TYPE,
-                         explained.reasons[0].rule)
+        self.assertEqual(decision.Rule.PROJECT_TYPE, explained.reasons[0].rule)
 
     def test_the_default_of_the_cloud_is_nobody_s_wish(self):
-        known = dataclasses.replace(clouds.CLOUD, default_type=(
-            facts.DefaultType(volume_type=clouds.FAST, is_projects=False)))
-        self.assertEqual('database', explain(clouds.image('database'),
-                                             known=known).tier)
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            default_type=(
+                facts.DefaultType(volume_type=clouds.FAST, is_projects=False)
+            ),
+        )
+        self.assertEqual(
+            'database', explain(clouds.image('database'), known=known).tier
+        )
 
 
 class NotPlacedTestCase(testtools.TestCase):
-
     def test_a_refused_tag(self):
-        explained = explain(clouds.image('premium', 'database'),
-                            policy=REFUSE)
+        explained = explain(clouds.image('premium', 'database'), policy=REFUSE)
         self.assertEqual(
             (Outcome.NOT_PLACED, None, None),
-            (explained.outcome, explained.tier, explained.judged))
-        self.assertIn('refused: a tag for a tier without access is refused '
-                      '(tier=premium)', explained.summary)
-        self.assertEqual('asked for, but the tier that is asked for first '
-                         'is refused', alternatives(explained)['database'])
+            (explained.outcome, explained.tier, explained.judged),
+        )
+        self.assertIn(
+            'refused: a tag for a tier without access is refused '
+            '(tier=premium)',
+            explained.summary,
+        )
+        self.assertEqual(
+            'asked for, but the tier that is asked for first is refused',
+            alternatives(explained)['database'],
+        )
 
     def test_a_tier_without_a_backend_that_is_up(self):
-        known = dataclasses.replace(clouds.CLOUD, backends=(
-            clouds.backend('archive'),))
+        known = dataclasses.replace(
+            clouds.CLOUD, backends=(clouds.backend('archive'),)
+        )
         explained = explain(clouds.image('database'), known=known)
-        self.assertEqual((Outcome.NOT_PLACED, 'database'),
-                         (explained.outcome, explained.tier))
+        self.assertEqual(
+            (Outcome.NOT_PLACED, 'database'),
+            (explained.outcome, explained.tier),
+        )
         self.assertIn('no backend that is up serves it', explained.summary)
 
     def test_a_type_that_no_backend_serves(self):
-        self.assertEqual(Outcome.NOT_PLACED,
-                         explain(requested=clouds.NOWHERE).outcome)
+        self.assertEqual(
+            Outcome.NOT_PLACED, explain(requested=clouds.NOWHERE).outcome
+        )
 
     def test_a_type_that_the_image_names_and_that_is_not_there(self):
         explained = explain(clouds.image('database', type_ref='gone'))
         self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
-        self.assertIn('names gone, a volume type that does not exist',
-                      explained.summary)
+        self.assertIn(
+            'names gone, a volume type that does not exist', explained.summary
+        )
 
     def test_a_private_image_of_others(self):
         image = clouds.image('database', owner=clouds.THEM)
@@ -209,32 +291,39 @@ class NotPlacedTestCase(testtools.TestCase):
         self.assertIn('no access to volume type premium', explained.summary)
         self.assertEqual(
             Outcome.PLACED,
-            explain(requested=clouds.PREMIUM, project=clouds.THEM).outcome)
+            explain(requested=clouds.PREMIUM, project=clouds.THEM).outcome,
+        )
 
 
 class CinderAloneTestCase(testtools.TestCase):
-
     def test_no_tiers(self):
-        known = dataclasses.replace(clouds.CLOUD, types=(clouds.FAST,),
-                                    default_type=None)
+        known = dataclasses.replace(
+            clouds.CLOUD, types=(clouds.FAST,), default_type=None
+        )
         explained = explain(clouds.image('database'), known=known)
-        self.assertEqual((Outcome.PLACED, None, ()),
-                         (explained.outcome, explained.tier,
-                          explained.alternatives))
+        self.assertEqual(
+            (Outcome.PLACED, None, ()),
+            (explained.outcome, explained.tier, explained.alternatives),
+        )
         self.assertIn('Cinder alone: no tier is applied', explained.summary)
-        self.assertEqual({'unknown'}, {
-            one[0] for one in verdicts(explained).values()})
+        self.assertEqual(
+            {'unknown'}, {one[0] for one in verdicts(explained).values()}
+        )
 
     def test_an_image_of_a_server_that_booted_from_a_volume(self):
-        explained = explain(clouds.image('database',
-                                         stands_for_snapshot=True))
+        explained = explain(clouds.image('database', stands_for_snapshot=True))
         self.assertEqual(Outcome.PLACED, explained.outcome)
         self.assertIn('fixed already (found=snapshot)', explained.summary)
 
     def test_a_type_that_cannot_be_read_is_left_out_and_named(self):
-        known = dataclasses.replace(clouds.CLOUD, types=(
-            *clouds.CLOUD.types, clouds.tier('x', priority='high'),
-            dataclasses.replace(clouds.ARCHIVE, name='zz', type_id='zz')))
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            types=(
+                *clouds.CLOUD.types,
+                clouds.tier('x', priority='high'),
+                dataclasses.replace(clouds.ARCHIVE, name='zz', type_id='zz'),
+            ),
+        )
         explained = explain(known=known)
         self.assertEqual('general', explained.tier)
         self.assertEqual(2, len(explained.notes))
@@ -247,8 +336,10 @@ class UnknownTestCase(testtools.TestCase):
     """What a member cannot see is not guessed."""
 
     def assert_unknown(self, explained, *parts):
-        self.assertEqual((Outcome.UNKNOWN, None, ()), (
-            explained.outcome, explained.tier, explained.alternatives))
+        self.assertEqual(
+            (Outcome.UNKNOWN, None, ()),
+            (explained.outcome, explained.tier, explained.alternatives),
+        )
         for part in parts:
             self.assertIn(part, explained.summary)
 
@@ -257,55 +348,84 @@ class UnknownTestCase(testtools.TestCase):
         explained = explain(image, known=clouds.TENANTS)
         self.assert_unknown(explained, 'hidden from this user')
         self.assertEqual(
-            ('volume types that can be named instead: archive, database, '
-             'fast, general, image-tier, nowhere',), explained.notes)
+            (
+                'volume types that can be named instead: archive, database, '
+                'fast, general, image-tier, nowhere',
+            ),
+            explained.notes,
+        )
 
     def test_not_even_of_a_requested_type(self):
         requested = clouds.TENANTS.find_type('fast')
-        self.assert_unknown(explain(known=clouds.TENANTS,
-                                    requested=requested))
+        self.assert_unknown(explain(known=clouds.TENANTS, requested=requested))
 
     def test_but_a_place_that_is_fixed_is(self):
-        explained = explain(clouds.image('x', stands_for_snapshot=True),
-                            known=clouds.TENANTS)
+        explained = explain(
+            clouds.image('x', stands_for_snapshot=True), known=clouds.TENANTS
+        )
         self.assertEqual(Outcome.PLACED, explained.outcome)
 
     def test_a_member_who_sees_extra_specs_is_told(self):
-        explained = explain(clouds.image('premium', 'archive'),
-                            known=clouds.MEMBERS)
-        self.assertEqual((Outcome.PLACED, 'archive'),
-                         (explained.outcome, explained.tier))
-        self.assertNotIn('premium', str(
-            (explained.summary, explained.reasons, explained.alternatives,
-             explained.notes)))
+        explained = explain(
+            clouds.image('premium', 'archive'), known=clouds.MEMBERS
+        )
+        self.assertEqual(
+            (Outcome.PLACED, 'archive'), (explained.outcome, explained.tier)
+        )
+        self.assertNotIn(
+            'premium',
+            str(
+                (
+                    explained.summary,
+                    explained.reasons,
+                    explained.alternatives,
+                    explained.notes,
+                )
+            ),
+        )
 
     def test_but_not_where_a_hidden_tier_may_be_a_refusal(self):
-        explained = explain(clouds.image('x'), known=clouds.MEMBERS,
-                            policy=REFUSE)
+        explained = explain(
+            clouds.image('x'), known=clouds.MEMBERS, policy=REFUSE
+        )
         self.assert_unknown(explained, 'does not see such tiers')
-        self.assertEqual('general', explain(
-            clouds.image(), known=clouds.MEMBERS, policy=REFUSE).tier)
+        self.assertEqual(
+            'general',
+            explain(clouds.image(), known=clouds.MEMBERS, policy=REFUSE).tier,
+        )
 
     def test_nor_where_the_fall_back_may_be_hidden(self):
         known = dataclasses.replace(clouds.MEMBERS, types=(clouds.DATABASE,))
         self.assert_unknown(explain(known=known), 'that only others see')
 
     def test_nor_where_the_default_may_be_a_wish(self):
-        known = dataclasses.replace(clouds.MEMBERS, default_type=(
-            facts.DefaultType(volume_type=clouds.FAST, is_projects=None)))
+        known = dataclasses.replace(
+            clouds.MEMBERS,
+            default_type=(
+                facts.DefaultType(volume_type=clouds.FAST, is_projects=None)
+            ),
+        )
         self.assert_unknown(explain(known=known), 'default volume type fast')
         self.assertEqual(
-            'fast', explain(known=known, requested=clouds.FAST).volume_type)
+            'fast', explain(known=known, requested=clouds.FAST).volume_type
+        )
 
     def test_nor_where_access_lists_are_hidden_and_matter(self):
         known = dataclasses.replace(
-            clouds.CLOUD, hidden=(facts.TYPE_ACCESS,), types=tuple(
-                dataclasses.replace(one, projects=one.projects
-                                    and frozenset())
-                for one in clouds.CLOUD.types))
-        self.assert_unknown(explain(clouds.image('premium'), known=known),
-                            'which projects have access')
-        self.assert_unknown(explain(
-            known=known, requested=known.find_type('premium')))
-        self.assertEqual('archive', explain(clouds.image('archive'),
-                                            known=known).tier)
+            clouds.CLOUD,
+            hidden=(facts.TYPE_ACCESS,),
+            types=tuple(
+                dataclasses.replace(one, projects=one.projects and frozenset())
+                for one in clouds.CLOUD.types
+            ),
+        )
+        self.assert_unknown(
+            explain(clouds.image('premium'), known=known),
+            'which projects have access',
+        )
+        self.assert_unknown(
+            explain(known=known, requested=known.find_type('premium'))
+        )
+        self.assertEqual(
+            'archive', explain(clouds.image('archive'), known=known).tier
+        )

@@ -18,23 +18,31 @@ REFUSE = decision.Policy(on_no_access=decision.OnNoAccess.REFUSE)
 
 
 def volume(volume_type, on, **fields):
-    return facts.KnownVolume(**{
-        'volume_id': 'id-of-volume', 'name': 'volume', 'status': 'available',
-        'project': clouds.US, 'volume_type': volume_type,
-        'type_name': volume_type and volume_type.name,
-        'host': on and clouds.host(on), **fields})
+    return facts.KnownVolume(
+        **{
+            'volume_id': 'id-of-volume',
+            'name': 'volume',
+            'status': 'available',
+            'project': clouds.US,
+            'volume_type': volume_type,
+            'type_name': volume_type and volume_type.name,
+            'host': on and clouds.host(on),
+            **fields,
+        }
+    )
 
 
 def of_image(on, **fields):
     """A volume that follows its image."""
-    return volume(clouds.FOLLOWING, on, **{'image_id': 'id-of-image',
-                                           **fields})
+    return volume(
+        clouds.FOLLOWING, on, **{'image_id': 'id-of-image', **fields}
+    )
 
 
-def explain(a_volume, image=None, *, known=clouds.CLOUD,
-            policy=DEFAULTS):
-    return explain_volume.explain_volume(volume=a_volume, image=image,
-                                         known=known, policy=policy)
+def explain(a_volume, image=None, *, known=clouds.CLOUD, policy=DEFAULTS):
+    return explain_volume.explain_volume(
+        volume=a_volume, image=image, known=known, policy=policy
+    )
 
 
 class TierTypeTestCase(testtools.TestCase):
@@ -42,63 +50,85 @@ class TierTypeTestCase(testtools.TestCase):
 
     def test_on_its_own_backend(self):
         explained = explain(volume(clouds.DATABASE, 'database'))
-        self.assertEqual((Outcome.IN_PLACE, 'database', 'general'), (
-            explained.outcome, explained.tier, explained.overflow))
+        self.assertEqual(
+            (Outcome.IN_PLACE, 'database', 'general'),
+            (explained.outcome, explained.tier, explained.overflow),
+        )
         self.assertEqual(
             'Its volume type database is that of tier database. It is on '
             'node@database#database, which serves it: it is where it should '
-            'be.', explained.summary)
+            'be.',
+            explained.summary,
+        )
         self.assertIn('its backend serves tier database', explained.notes)
 
     def test_on_the_overflow(self):
         explained = explain(volume(clouds.DATABASE, 'general'))
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
-        self.assertIn('which is of its overflow, general: a right place',
-                      explained.summary)
+        self.assertIn(
+            'which is of its overflow, general: a right place',
+            explained.summary,
+        )
         self.assertIn('its backend serves tier general', explained.notes)
 
     def test_elsewhere(self):
         explained = explain(volume(clouds.ARCHIVE, 'database'))
         self.assertEqual(Outcome.MISPLACED, explained.outcome)
-        self.assertIn('which does not serve it: volume_backend_name is '
-                      'on-database, on-archive is wanted', explained.summary)
+        self.assertIn(
+            'which does not serve it: volume_backend_name is '
+            'on-database, on-archive is wanted',
+            explained.summary,
+        )
 
     def test_what_its_image_asks_for_today_is_a_note(self):
-        explained = explain(volume(clouds.ARCHIVE, 'archive', image_id='x'),
-                            clouds.image('database'))
+        explained = explain(
+            volume(clouds.ARCHIVE, 'archive', image_id='x'),
+            clouds.image('database'),
+        )
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
-        self.assertIn('its type was chosen by the request, or by other '
-                      'tags: a new volume of its image would go to tier '
-                      'database today', explained.notes)
+        self.assertIn(
+            'its type was chosen by the request, or by other '
+            'tags: a new volume of its image would go to tier '
+            'database today',
+            explained.notes,
+        )
 
     def test_a_clone_says_so(self):
-        explained = explain(volume(
-            clouds.ARCHIVE, 'archive',
-            fixed_by=decision.FixedBy.SOURCE_VOLUME))
+        explained = explain(
+            volume(
+                clouds.ARCHIVE,
+                'archive',
+                fixed_by=decision.FixedBy.SOURCE_VOLUME,
+            )
+        )
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
-        self.assertIn('it is a clone, made where its source was',
-                      explained.notes)
+        self.assertIn(
+            'it is a clone, made where its source was', explained.notes
+        )
 
 
 @ddt.ddt
 class FollowingTestCase(testtools.TestCase):
-
     def test_on_the_tier_of_its_image(self):
         explained = explain(of_image('archive'), clouds.image('archive'))
-        self.assertEqual((Outcome.IN_PLACE, 'archive'),
-                         (explained.outcome, explained.tier))
-        self.assertIn('which leads to tier archive today',
-                      explained.summary)
+        self.assertEqual(
+            (Outcome.IN_PLACE, 'archive'), (explained.outcome, explained.tier)
+        )
+        self.assertIn('which leads to tier archive today', explained.summary)
 
     def test_elsewhere_since_the_image_was_tagged_later(self):
         explained = explain(of_image('general'), clouds.image('archive'))
-        self.assertEqual((Outcome.MISPLACED, 'archive', 'image-tier'), (
-            explained.outcome, explained.tier, explained.volume_type))
+        self.assertEqual(
+            (Outcome.MISPLACED, 'archive', 'image-tier'),
+            (explained.outcome, explained.tier, explained.volume_type),
+        )
         self.assertIn('its backend serves tier general', explained.notes)
         self.assertIn(
             'stored with the volume: its type, its backend, the id of its '
             'image; as they are today, not when it was made: the tiers, the '
-            'backends, the tags of the image', explained.notes)
+            'backends, the tags of the image',
+            explained.notes,
+        )
 
     def test_on_the_overflow(self):
         explained = explain(of_image('general'), clouds.image('database'))
@@ -107,29 +137,36 @@ class FollowingTestCase(testtools.TestCase):
 
     def test_a_blank_one(self):
         explained = explain(of_image('general', image_id=None))
-        self.assertEqual((Outcome.IN_PLACE, 'general'),
-                         (explained.outcome, explained.tier))
+        self.assertEqual(
+            (Outcome.IN_PLACE, 'general'), (explained.outcome, explained.tier)
+        )
 
     def test_its_project_counts_and_not_who_asks(self):
         explained = explain(of_image('premium'), clouds.image('premium'))
-        self.assertEqual((Outcome.MISPLACED, 'general'),
-                         (explained.outcome, explained.tier))
+        self.assertEqual(
+            (Outcome.MISPLACED, 'general'), (explained.outcome, explained.tier)
+        )
         explained = explain(
             of_image('premium', project=clouds.THEM),
-            clouds.image('premium', owner=clouds.THEM))
+            clouds.image('premium', owner=clouds.THEM),
+        )
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
 
     def test_none_would_serve_it_today(self):
-        explained = explain(of_image('premium'), clouds.image('premium'),
-                            policy=REFUSE)
-        self.assertEqual((Outcome.MISPLACED, None),
-                         (explained.outcome, explained.tier))
+        explained = explain(
+            of_image('premium'), clouds.image('premium'), policy=REFUSE
+        )
+        self.assertEqual(
+            (Outcome.MISPLACED, None), (explained.outcome, explained.tier)
+        )
         self.assertIn('No tier serves it today', explained.summary)
 
     def test_its_image_is_gone(self):
         explained = explain(of_image('archive'))
-        self.assertEqual((Outcome.UNKNOWN, clouds.host('archive')),
-                         (explained.outcome, explained.host))
+        self.assertEqual(
+            (Outcome.UNKNOWN, clouds.host('archive')),
+            (explained.outcome, explained.host),
+        )
         self.assertIn('id-of-image is gone', explained.summary)
 
     @ddt.data(*decision.FixedBy)
@@ -142,32 +179,35 @@ class FollowingTestCase(testtools.TestCase):
 
     def test_cinder_alone_placed_it_before_there_were_tiers(self):
         known = dataclasses.replace(clouds.CLOUD, types=(clouds.FOLLOWING,))
-        explained = explain(of_image('archive'), clouds.image('archive'),
-                            known=known)
+        explained = explain(
+            of_image('archive'), clouds.image('archive'), known=known
+        )
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
 
 
 class OtherTypeTestCase(testtools.TestCase):
-
     def test_its_type_decides(self):
         explained = explain(volume(clouds.FAST, 'archive'))
-        self.assertEqual((Outcome.IN_PLACE, None),
-                         (explained.outcome, explained.tier))
-        self.assertEqual(Outcome.MISPLACED,
-                         explain(volume(clouds.FAST, 'database')).outcome)
+        self.assertEqual(
+            (Outcome.IN_PLACE, None), (explained.outcome, explained.tier)
+        )
+        self.assertEqual(
+            Outcome.MISPLACED, explain(volume(clouds.FAST, 'database')).outcome
+        )
 
 
 class NoAnswerTestCase(testtools.TestCase):
-
     def test_a_volume_without_a_backend(self):
         explained = explain(volume(clouds.DATABASE, None, status='error'))
         self.assertEqual(Outcome.MISPLACED, explained.outcome)
-        self.assertIn('nowhere: it has no backend (status error)',
-                      explained.summary)
+        self.assertIn(
+            'nowhere: it has no backend (status error)', explained.summary
+        )
 
     def test_a_backend_that_does_not_report(self):
-        known = dataclasses.replace(clouds.CLOUD, backends=(
-            clouds.backend('general'),))
+        known = dataclasses.replace(
+            clouds.CLOUD, backends=(clouds.backend('general'),)
+        )
         explained = explain(volume(clouds.ARCHIVE, 'archive'), known=known)
         self.assertEqual(Outcome.UNKNOWN, explained.outcome)
         self.assertIn('does not report to the scheduler', explained.summary)
@@ -175,29 +215,37 @@ class NoAnswerTestCase(testtools.TestCase):
     def test_a_tenant_who_sees_next_to_nothing(self):
         explained = explain(
             volume(clouds.TENANTS.find_type('database'), None),
-            known=clouds.TENANTS)
-        self.assertEqual((Outcome.UNKNOWN, 'database'),
-                         (explained.outcome, explained.volume_type))
+            known=clouds.TENANTS,
+        )
+        self.assertEqual(
+            (Outcome.UNKNOWN, 'database'),
+            (explained.outcome, explained.volume_type),
+        )
         self.assertIn('hidden from this user', explained.summary)
 
     def test_a_member_who_sees_all_but_the_host(self):
-        explained = explain(volume(clouds.DATABASE, None),
-                            known=clouds.MEMBERS)
-        self.assertEqual((Outcome.UNKNOWN, 'database'),
-                         (explained.outcome, explained.tier))
+        explained = explain(
+            volume(clouds.DATABASE, None), known=clouds.MEMBERS
+        )
+        self.assertEqual(
+            (Outcome.UNKNOWN, 'database'), (explained.outcome, explained.tier)
+        )
         self.assertIn('Where it is, is hidden', explained.summary)
 
     def test_a_member_who_sees_the_host_but_no_backends(self):
         explained = explain(
             volume(clouds.DATABASE, 'database'),
-            known=dataclasses.replace(clouds.MEMBERS, backends=None))
+            known=dataclasses.replace(clouds.MEMBERS, backends=None),
+        )
         self.assertEqual(Outcome.UNKNOWN, explained.outcome)
 
     def test_a_member_whose_fall_back_may_be_hidden(self):
         explained = explain(
             of_image('general', image_id=None),
-            known=dataclasses.replace(clouds.MEMBERS, types=(
-                clouds.ARCHIVE, clouds.FOLLOWING)))
+            known=dataclasses.replace(
+                clouds.MEMBERS, types=(clouds.ARCHIVE, clouds.FOLLOWING)
+            ),
+        )
         self.assertEqual(Outcome.UNKNOWN, explained.outcome)
 
     def test_a_type_that_is_not_visible(self):

@@ -13,26 +13,56 @@ from tests.unit.domain import catalogs as given
 from tests.unit.domain import inventories
 
 POOL = state.Pool(
-    name='volumes', kind='replicated', size=3, min_size=2, pg_num=64,
-    pg_autoscale_mode='warn', crush_rule='replicated_rule')
+    name='volumes',
+    kind='replicated',
+    size=3,
+    min_size=2,
+    pg_num=64,
+    pg_autoscale_mode='warn',
+    crush_rule='replicated_rule',
+)
 RULES = {
     'replicated_rule': state.CrushRule(
-        name='replicated_rule', kind='replicated', root='default',
-        device_class=None, failure_domain='host'),
+        name='replicated_rule',
+        kind='replicated',
+        root='default',
+        device_class=None,
+        failure_domain='host',
+    ),
     'by-hand': state.CrushRule(
-        name='by-hand', kind='replicated', root='default',
-        device_class='hdd', failure_domain='osd'),
+        name='by-hand',
+        kind='replicated',
+        root='default',
+        device_class='hdd',
+        failure_domain='osd',
+    ),
     'coded': state.CrushRule(
-        name='coded', kind='erasure', root='default', device_class='hdd',
-        failure_domain='osd'),
+        name='coded',
+        kind='erasure',
+        root='default',
+        device_class='hdd',
+        failure_domain='osd',
+    ),
     'tree': state.CrushRule(
-        name='tree', kind='replicated', root=None, device_class=None,
-        failure_domain=None),
+        name='tree',
+        kind='replicated',
+        root=None,
+        device_class=None,
+        failure_domain=None,
+    ),
     'racks': state.CrushRule(
-        name='racks', kind='replicated', root='room', device_class=None,
-        failure_domain='host')}
-CAPS = {'mon': 'profile rbd', 'mgr': 'profile rbd',
-        'osd': 'profile rbd pool=volumes, profile rbd-read-only pool=images'}
+        name='racks',
+        kind='replicated',
+        root='room',
+        device_class=None,
+        failure_domain='host',
+    ),
+}
+CAPS = {
+    'mon': 'profile rbd',
+    'mgr': 'profile rbd',
+    'osd': 'profile rbd pool=volumes, profile rbd-read-only pool=images',
+}
 
 
 def volume_type(name='gold', backend='rbd-1', **changes):
@@ -41,29 +71,52 @@ def volume_type(name='gold', backend='rbd-1', **changes):
     return state.VolumeType(name=name, extra_specs=specs, **changes)
 
 
-def cloud(*types, pools=(POOL,), backends=None, qos_specs=(), caps=CAPS,
-          quotas=(), projects=None, user='admin', **ceph):
+def cloud(
+    *types,
+    pools=(POOL,),
+    backends=None,
+    qos_specs=(),
+    caps=CAPS,
+    quotas=(),
+    projects=None,
+    user='admin',
+    **ceph,
+):
     """An inventory of types on one cluster."""
     if backends is None:
-        backends = (inventories.rbd_backend('rbd-1', 'volumes'),
-                    inventories.other_backend('lvm'))
+        backends = (
+            inventories.rbd_backend('rbd-1', 'volumes'),
+            inventories.other_backend('lvm'),
+        )
     empty = given.empty_cluster()
     return inventory.Inventory(
         cinder=state.CinderState(
             volume_types={one.name: one for one in types},
             qos_specs={one.name: one for one in qos_specs},
-            quotas={one.name: one for one in quotas}),
-        backends=tuple(backends), projects=projects or {},
-        clusters=(inventory.KnownCluster(
-            fsid=inventories.FSID,
-            cluster=catalogs.Cluster(name='ceph', user=user),
-            told=ceph.pop('told', {}),
-            told_hosts=ceph.pop('told_hosts', {}),
-            ceph=dataclasses.replace(
-                empty, crush_rules=RULES,
-                pools={**empty.pools, **{one.name: one for one in pools}},
-                users={'client.cinder': state.CephxUser(
-                    name='client.cinder', caps=caps)}, **ceph)),))
+            quotas={one.name: one for one in quotas},
+        ),
+        backends=tuple(backends),
+        projects=projects or {},
+        clusters=(
+            inventory.KnownCluster(
+                fsid=inventories.FSID,
+                cluster=catalogs.Cluster(name='ceph', user=user),
+                told=ceph.pop('told', {}),
+                told_hosts=ceph.pop('told_hosts', {}),
+                ceph=dataclasses.replace(
+                    empty,
+                    crush_rules=RULES,
+                    pools={**empty.pools, **{one.name: one for one in pools}},
+                    users={
+                        'client.cinder': state.CephxUser(
+                            name='client.cinder', caps=caps
+                        )
+                    },
+                    **ceph,
+                ),
+            ),
+        ),
+    )
 
 
 def pool(**changes):
@@ -72,86 +125,148 @@ def pool(**changes):
 
 @ddt.ddt
 class ExportTestCase(testtools.TestCase):
-
     def tier(self, known, name='gold'):
         """A tier and what is said of it; the plan must be empty."""
         exported = export.export(known)
         self.assertEqual((), exported.leftover)
         return exported.catalog.tier(name), [
-            one.text for one in exported.remarks if one.tier == name]
+            one.text for one in exported.remarks if one.tier == name
+        ]
 
     def test_a_type_of_a_pool_is_that_pool(self):
         tier, remarks = self.tier(cloud(volume_type()))
         self.assertEqual([], remarks)
-        self.assertEqual(catalogs.Tier(
-            name='gold', take_over=False, backend_name='rbd-1',
-            rbd=catalogs.RbdPool(
-                cluster='ceph', pool='volumes',
-                protection=catalogs.Replicated(size=3, min_size=2))), tier)
+        self.assertEqual(
+            catalogs.Tier(
+                name='gold',
+                take_over=False,
+                backend_name='rbd-1',
+                rbd=catalogs.RbdPool(
+                    cluster='ceph',
+                    pool='volumes',
+                    protection=catalogs.Replicated(size=3, min_size=2),
+                ),
+            ),
+            tier,
+        )
 
     def test_taking_it_over_would_only_mark_the_type(self):
         exported = export.export(cloud(volume_type()))
         known = cloud(volume_type(specs={'tiers:name': 'gold'}))
         tier = export.export(known).catalog.tier('gold')
-        self.assertEqual(dataclasses.replace(
-            exported.catalog.tier('gold'), take_over=True), tier)
+        self.assertEqual(
+            dataclasses.replace(exported.catalog.tier('gold'), take_over=True),
+            tier,
+        )
 
     def test_the_cluster_has_its_user_and_pool_of_images(self):
         cluster = export.export(cloud(volume_type())).catalog.clusters['ceph']
-        self.assertEqual(('cinder', 'images'),
-                         (cluster.cinder_user, cluster.images_pool))
+        self.assertEqual(
+            ('cinder', 'images'), (cluster.cinder_user, cluster.images_pool)
+        )
 
     def test_a_pool_without_images_is_a_remark(self):
         exported = export.export(cloud(volume_type(), caps={}))
         self.assertIsNone(exported.catalog.clusters['ceph'].images_pool)
-        self.assertIn('images_pool is not known',
-                      str(exported.remarks))
+        self.assertIn('images_pool is not known', str(exported.remarks))
 
     def test_what_is_set_is_said(self):
-        tier, remarks = self.tier(cloud(
-            volume_type(), pools=[pool(
-                crush_rule='by-hand', size=2, min_size=2,
-                pg_autoscale_mode='off', options={
-                    'compression_mode': 'force', 'quota_max_bytes': '5',
-                    'noscrub': 'true', 'nodelete': 'false',
-                    'recovery_priority': 'unset',
-                    'target_size_ratio': '0.1'},
-                rbd_options={'rbd_cache': 'false'})]))
-        self.assertEqual(catalogs.RbdPool(
-            cluster='ceph', pool='volumes', device_class='hdd',
-            failure_domain='osd', pg_num=64,
-            protection=catalogs.Replicated(size=2, min_size=2),
-            options={'compression_mode': 'force', 'quota_max_bytes': 5,
-                     'noscrub': True}, rbd_options={'rbd_cache': False}),
-            tier.rbd)
+        tier, remarks = self.tier(
+            cloud(
+                volume_type(),
+                pools=[
+                    pool(
+                        crush_rule='by-hand',
+                        size=2,
+                        min_size=2,
+                        pg_autoscale_mode='off',
+                        options={
+                            'compression_mode': 'force',
+                            'quota_max_bytes': '5',
+                            'noscrub': 'true',
+                            'nodelete': 'false',
+                            'recovery_priority': 'unset',
+                            'target_size_ratio': '0.1',
+                        },
+                        rbd_options={'rbd_cache': 'false'},
+                    )
+                ],
+            )
+        )
+        self.assertEqual(
+            catalogs.RbdPool(
+                cluster='ceph',
+                pool='volumes',
+                device_class='hdd',
+                failure_domain='osd',
+                pg_num=64,
+                protection=catalogs.Replicated(size=2, min_size=2),
+                options={
+                    'compression_mode': 'force',
+                    'quota_max_bytes': 5,
+                    'noscrub': True,
+                },
+                rbd_options={'rbd_cache': False},
+            ),
+            tier.rbd,
+        )
         self.assertIn('target_size_ratio=0.1', ' '.join(remarks))
 
     def test_a_single_copy_is_said_in_words(self):
-        tier, _ = self.tier(cloud(volume_type(),
-                                  pools=[pool(size=1, min_size=1)]))
+        tier, _ = self.tier(
+            cloud(volume_type(), pools=[pool(size=1, min_size=1)])
+        )
         self.assertTrue(tier.rbd.protection.single_copy)
 
     def coded(self, **changes):
         return cloud(
-            volume_type(), pools=[
-                pool(crush_rule='by-hand', pg_autoscale_mode='off',
-                     pg_num=16, rbd_default_data_pool='volumes-data'),
-                state.Pool(**{
-                    'name': 'volumes-data', 'kind': 'erasure', 'size': 3,
-                    'min_size': 2, 'pg_num': 64, 'pg_autoscale_mode': 'off',
-                    'crush_rule': 'coded', 'erasure_code_profile': 'ec21',
-                    'ec_overwrites': True, **changes})],
-            erasure_code_profiles={'ec21': state.ErasureCodeProfile(
-                name='ec21', k=2, m=1, root='default', device_class=None,
-                failure_domain='host')})
+            volume_type(),
+            pools=[
+                pool(
+                    crush_rule='by-hand',
+                    pg_autoscale_mode='off',
+                    pg_num=16,
+                    rbd_default_data_pool='volumes-data',
+                ),
+                state.Pool(
+                    **{
+                        'name': 'volumes-data',
+                        'kind': 'erasure',
+                        'size': 3,
+                        'min_size': 2,
+                        'pg_num': 64,
+                        'pg_autoscale_mode': 'off',
+                        'crush_rule': 'coded',
+                        'erasure_code_profile': 'ec21',
+                        'ec_overwrites': True,
+                        **changes,
+                    }
+                ),
+            ],
+            erasure_code_profiles={
+                'ec21': state.ErasureCodeProfile(
+                    name='ec21',
+                    k=2,
+                    m=1,
+                    root='default',
+                    device_class=None,
+                    failure_domain='host',
+                )
+            },
+        )
 
     def test_erasure_coded_data_is_said(self):
         tier, remarks = self.tier(self.coded())
         self.assertEqual([], remarks)
         self.assertEqual(
             (catalogs.ErasureCoded(k=2, m=1), 64, 'hdd', 'osd'),
-            (tier.rbd.protection, tier.rbd.pg_num, tier.rbd.device_class,
-             tier.rbd.failure_domain))
+            (
+                tier.rbd.protection,
+                tier.rbd.pg_num,
+                tier.rbd.device_class,
+                tier.rbd.failure_domain,
+            ),
+        )
 
     def test_placement_groups_that_do_not_fit_are_left_alone(self):
         tier, remarks = self.tier(self.coded(pg_num=256))
@@ -166,37 +281,68 @@ class ExportTestCase(testtools.TestCase):
         ({'pools': [pool(size=11)]}, '11 copies'),
         ({'pools': [pool(kind='erasure')]}, 'has no data pool'),
         ({'pools': [pool(size=1)]}, 'min_size 2 with size 1'),
-        ({'pools': [pool(applications=frozenset({'rbd', 'rgw'}))]},
-         'used by rgw'),
+        (
+            {'pools': [pool(applications=frozenset({'rbd', 'rgw'}))]},
+            'used by rgw',
+        ),
         ({'pools': [pool(applications=frozenset())]}, 'applications'),
         ({'pools': [pool(rbd_default_data_pool='ec')]}, 'volumes-data'),
-        ({'backends': [inventories.rbd_backend('rbd-1', 'a/b')]},
-         'has no pool a/b'),
-        ({'backends': [inventories.rbd_backend('rbd-1', 'a/b')],
-          'pools': [pool(name='a/b')]}, 'other characters'),
+        (
+            {'backends': [inventories.rbd_backend('rbd-1', 'a/b')]},
+            'has no pool a/b',
+        ),
+        (
+            {
+                'backends': [inventories.rbd_backend('rbd-1', 'a/b')],
+                'pools': [pool(name='a/b')],
+            },
+            'other characters',
+        ),
         ({'backends': []}, 'no backend rbd-1 reports'),
-        ({'backends': [inventories.rbd_backend('rbd-1', 'volumes'),
-                       inventories.rbd_backend('rbd-1', 'images',
-                                               host='b')]},
-         'several backends are called rbd-1'),
-        ({'backends': [inventories.rbd_backend(
-            'rbd-1', 'volumes', fsid='f' + inventories.FSID[1:])]},
-         'not named with --cluster'),
-        ({'backends': [
-            inventories.rbd_backend('rbd-1', 'volumes', user='other'),
-            inventories.rbd_backend('b', 'images'),
-            inventories.rbd_backend('c', 'images')]}, 'client.other'))
+        (
+            {
+                'backends': [
+                    inventories.rbd_backend('rbd-1', 'volumes'),
+                    inventories.rbd_backend('rbd-1', 'images', host='b'),
+                ]
+            },
+            'several backends are called rbd-1',
+        ),
+        (
+            {
+                'backends': [
+                    inventories.rbd_backend(
+                        'rbd-1', 'volumes', fsid='f' + inventories.FSID[1:]
+                    )
+                ]
+            },
+            'not named with --cluster',
+        ),
+        (
+            {
+                'backends': [
+                    inventories.rbd_backend('rbd-1', 'volumes', user='other'),
+                    inventories.rbd_backend('b', 'images'),
+                    inventories.rbd_backend('c', 'images'),
+                ]
+            },
+            'client.other',
+        ),
+    )
     @ddt.unpack
-    def test_what_cannot_be_said_of_a_pool_leaves_its_backend(self, changes,
-                                                              reason):
+    def test_what_cannot_be_said_of_a_pool_leaves_its_backend(
+        self, changes, reason
+    ):
         tier, remarks = self.tier(cloud(volume_type(), **changes))
         self.assertEqual(('rbd-1', None), (tier.backend_name, tier.rbd))
         self.assertIn(reason, remarks[0])
 
     def test_a_cluster_that_was_not_reached_is_named(self):
         known = dataclasses.replace(
-            cloud(volume_type()), clusters=(),
-            unreached={'ceph': 'no monitors'})
+            cloud(volume_type()),
+            clusters=(),
+            unreached={'ceph': 'no monitors'},
+        )
         tier, remarks = self.tier(known)
         self.assertIsNone(tier.rbd)
         self.assertIn('ceph: no monitors', remarks[0])
@@ -205,170 +351,287 @@ class ExportTestCase(testtools.TestCase):
         # It was applied with backend: only, and its user has other grants.
         ours = volume_type(specs={'tiers:name': 'gold'})
         tier, remarks = self.tier(cloud(ours, caps={'osd': 'allow rwx'}))
-        self.assertEqual((True, 'rbd-1', None),
-                         (tier.take_over, tier.backend_name, tier.rbd))
+        self.assertEqual(
+            (True, 'rbd-1', None),
+            (tier.take_over, tier.backend_name, tier.rbd),
+        )
         self.assertIn('has not all capabilities', remarks[0])
 
     def test_a_pool_of_several_types_is_that_of_one(self):
-        exported = export.export(cloud(
-            volume_type('a'), volume_type('b'),
-            volume_type('z', specs={'tiers:name': 'z'})))
-        self.assertEqual([('z', True), ('a', False), ('b', False)], [
-            (tier.name, tier.rbd is not None)
-            for tier in exported.catalog.tiers])
-        self.assertIn('pool volumes is that of tier z',
-                      exported.remarks[0].text)
+        exported = export.export(
+            cloud(
+                volume_type('a'),
+                volume_type('b'),
+                volume_type('z', specs={'tiers:name': 'z'}),
+            )
+        )
+        self.assertEqual(
+            [('z', True), ('a', False), ('b', False)],
+            [
+                (tier.name, tier.rbd is not None)
+                for tier in exported.catalog.tiers
+            ],
+        )
+        self.assertIn(
+            'pool volumes is that of tier z', exported.remarks[0].text
+        )
 
     def test_types_that_are_retired_or_wait_are_no_tiers(self):
-        exported = export.export(cloud(
-            volume_type('gold', specs={'tiers:name': 'gold'}),
-            volume_type('gold - retired 1'),
-            volume_type('gold - retired 2', specs={'tiers:name': 'gold'}),
-            volume_type('any - retired 1', specs={
-                'tiers:follow_image': '<is> True'}),
-            volume_type('silver - new', 'lvm')))
-        self.assertEqual((), exported.leftover)
-        self.assertEqual((['gold'], ()), (
-            [tier.name for tier in exported.catalog.tiers],
-            exported.catalog.follow_image_types))
-        self.assertEqual(4, str(exported.remarks).count(
-            'is not in the catalog: '))
-        self.assertIn('it is retired: type gold took its place',
-                      str(exported.remarks))
-
-    def test_what_an_apply_left_half_done_is_told(self):
-        exported = export.export(cloud(*(
-            volume_type(name, specs={'tiers:name': 'gold'})
-            for name in ('gold', 'gold - new'))))
-        self.assertEqual(('refused: delete volume type gold - new',),
-                         exported.leftover)
-
-    def test_types_on_other_storage(self):
-        exported = export.export(cloud(
-            volume_type('lvm', 'lvm', specs={'multiattach': '<is> True'}),
-            volume_type('any', None, specs={'vendor_name': 'x'}),
-            volume_type('none', None, specs={'hp3par:x': 'y'}),
-            volume_type('both', '<or> a <or> b'),
-            volume_type('a/b', 'lvm'), volume_type('ANY', 'lvm'),
-            volume_type('__DEFAULT__', None)))
+        exported = export.export(
+            cloud(
+                volume_type('gold', specs={'tiers:name': 'gold'}),
+                volume_type('gold - retired 1'),
+                volume_type('gold - retired 2', specs={'tiers:name': 'gold'}),
+                volume_type(
+                    'any - retired 1',
+                    specs={'tiers:follow_image': '<is> True'},
+                ),
+                volume_type('silver - new', 'lvm'),
+            )
+        )
         self.assertEqual((), exported.leftover)
         self.assertEqual(
-            [('ANY', 'lvm', {}), ('lvm', 'lvm',
-                                  {'multiattach': '<is> True'})],
-            [(tier.name, tier.backend_name, tier.extra_specs)
-             for tier in exported.catalog.tiers])
+            (['gold'], ()),
+            (
+                [tier.name for tier in exported.catalog.tiers],
+                exported.catalog.follow_image_types,
+            ),
+        )
+        self.assertEqual(
+            4, str(exported.remarks).count('is not in the catalog: ')
+        )
+        self.assertIn(
+            'it is retired: type gold took its place', str(exported.remarks)
+        )
+
+    def test_what_an_apply_left_half_done_is_told(self):
+        exported = export.export(
+            cloud(
+                *(
+                    volume_type(name, specs={'tiers:name': 'gold'})
+                    for name in ('gold', 'gold - new')
+                )
+            )
+        )
+        self.assertEqual(
+            ('refused: delete volume type gold - new',), exported.leftover
+        )
+
+    def test_types_on_other_storage(self):
+        exported = export.export(
+            cloud(
+                volume_type('lvm', 'lvm', specs={'multiattach': '<is> True'}),
+                volume_type('any', None, specs={'vendor_name': 'x'}),
+                volume_type('none', None, specs={'hp3par:x': 'y'}),
+                volume_type('both', '<or> a <or> b'),
+                volume_type('a/b', 'lvm'),
+                volume_type('ANY', 'lvm'),
+                volume_type('__DEFAULT__', None),
+            )
+        )
+        self.assertEqual((), exported.leftover)
+        self.assertEqual(
+            [('ANY', 'lvm', {}), ('lvm', 'lvm', {'multiattach': '<is> True'})],
+            [
+                (tier.name, tier.backend_name, tier.extra_specs)
+                for tier in exported.catalog.tiers
+            ],
+        )
         told = {one.text.split()[2]: one.text for one in exported.remarks}
-        self.assertEqual({'__DEFAULT__', 'a/b', 'any', 'both', 'none'},
-                         told.keys())
+        self.assertEqual(
+            {'__DEFAULT__', 'a/b', 'any', 'both', 'none'}, told.keys()
+        )
         self.assertIn('but for case its name is that of ANY', told['any'])
         self.assertIn('names no backend', told['none'])
         self.assertIn('<or> a <or> b', told['both'])
 
     def test_limits_quotas_and_access(self):
-        spec = state.QosSpec(name='tier-gold', consumer='both',
-                             specs={'total_iops_sec': '5'},
-                             volume_types=frozenset({'gold'}))
+        spec = state.QosSpec(
+            name='tier-gold',
+            consumer='both',
+            specs={'total_iops_sec': '5'},
+            volume_types=frozenset({'gold'}),
+        )
         known = cloud(
-            volume_type(is_public=False, projects=frozenset({'1', '2'}),
-                        description='Fast'),
-            qos_specs=[spec], projects={'1': 'one', '2': None},
-            quotas=[state.TypeQuota(name='gold', volumes=7)])
+            volume_type(
+                is_public=False,
+                projects=frozenset({'1', '2'}),
+                description='Fast',
+            ),
+            qos_specs=[spec],
+            projects={'1': 'one', '2': None},
+            quotas=[state.TypeQuota(name='gold', volumes=7)],
+        )
         tier, remarks = self.tier(known)
         limits = {'total_iops_sec': '5'}
         self.assertEqual(
-            ('Fast', ('1', '2'), catalogs.Quotas(volumes=7),
-             catalogs.Qos(front_end=limits, back_end=limits)),
-            (tier.description, tier.access, tier.quotas, tier.qos))
-        self.assertEqual(['project 2 has access, but Keystone has no such '
-                          'project'], remarks)
+            (
+                'Fast',
+                ('1', '2'),
+                catalogs.Quotas(volumes=7),
+                catalogs.Qos(front_end=limits, back_end=limits),
+            ),
+            (tier.description, tier.access, tier.quotas, tier.qos),
+        )
+        self.assertEqual(
+            ['project 2 has access, but Keystone has no such project'], remarks
+        )
 
     def test_limits_of_somebody_else_are_a_remark(self):
-        spec = state.QosSpec(name='gold', consumer='back-end',
-                             specs={'total_iops_sec': '5'},
-                             volume_types=frozenset({'gold'}))
+        spec = state.QosSpec(
+            name='gold',
+            consumer='back-end',
+            specs={'total_iops_sec': '5'},
+            volume_types=frozenset({'gold'}),
+        )
         tier, remarks = self.tier(cloud(volume_type(), qos_specs=[spec]))
         self.assertIsNone(tier.qos)
-        self.assertIn('QoS spec gold (back-end: total_iops_sec=5)',
-                      remarks[0])
+        self.assertIn('QoS spec gold (back-end: total_iops_sec=5)', remarks[0])
 
     def test_tiers_of_ours_come_back(self):
-        exported = export.export(cloud(
-            volume_type('gold', '<or> rbd-1 <or> lvm', specs={
-                'tiers:name': 'gold', 'tiers:tags': 'db,gold',
-                'tiers:priority': '7', 'tiers:overflow': 'general'}),
-            volume_type('general', 'lvm', specs={
-                'tiers:name': 'general', 'tiers:fallback': '<is> True'}),
-            volume_type('by-image', None, specs={
-                'tiers:follow_image': '<is> True'})))
+        exported = export.export(
+            cloud(
+                volume_type(
+                    'gold',
+                    '<or> rbd-1 <or> lvm',
+                    specs={
+                        'tiers:name': 'gold',
+                        'tiers:tags': 'db,gold',
+                        'tiers:priority': '7',
+                        'tiers:overflow': 'general',
+                    },
+                ),
+                volume_type(
+                    'general',
+                    'lvm',
+                    specs={
+                        'tiers:name': 'general',
+                        'tiers:fallback': '<is> True',
+                    },
+                ),
+                volume_type(
+                    'by-image', None, specs={'tiers:follow_image': '<is> True'}
+                ),
+            )
+        )
         self.assertEqual((), exported.leftover)
         catalog = exported.catalog
         gold, general = catalog.tiers
-        self.assertEqual((('db', 'gold'), 7, 'general', 'rbd-1', 'volumes'), (
-            gold.tags, gold.priority, gold.overflow, gold.backend_name,
-            gold.rbd.pool))
+        self.assertEqual(
+            (('db', 'gold'), 7, 'general', 'rbd-1', 'volumes'),
+            (
+                gold.tags,
+                gold.priority,
+                gold.overflow,
+                gold.backend_name,
+                gold.rbd.pool,
+            ),
+        )
         self.assertTrue(general.fallback)
-        self.assertEqual((('by-image',), False), (
-            catalog.follow_image_types, catalog.without_fallback))
+        self.assertEqual(
+            (('by-image',), False),
+            (catalog.follow_image_types, catalog.without_fallback),
+        )
 
     def test_tiers_that_no_catalog_can_have_are_told(self):
         def ours(name, **specs):
-            return volume_type(name, 'lvm', specs={
-                'tiers:name': name, **{f'tiers:{key}': value
-                                       for key, value in specs.items()}})
+            return volume_type(
+                name,
+                'lvm',
+                specs={
+                    'tiers:name': name,
+                    **{f'tiers:{key}': value for key, value in specs.items()},
+                },
+            )
 
-        exported = export.export(cloud(
-            ours('a', tags='db', priority='3', fallback='<is> True'),
-            ours('b', tags='db,web', priority='3', fallback='<is> True'),
-            ours('c', overflow='gone')))
-        self.assertEqual({'a', 'b', 'c'},
-                         {tier.name for tier in exported.catalog.tiers})
+        exported = export.export(
+            cloud(
+                ours('a', tags='db', priority='3', fallback='<is> True'),
+                ours('b', tags='db,web', priority='3', fallback='<is> True'),
+                ours('c', overflow='gone'),
+            )
+        )
+        self.assertEqual(
+            {'a', 'b', 'c'}, {tier.name for tier in exported.catalog.tiers}
+        )
         self.assertEqual(
             ['update volume type b', 'update volume type c'],
-            sorted(text.partition(':')[0] for text in exported.leftover))
+            sorted(text.partition(':')[0] for text in exported.leftover),
+        )
         said = ' '.join(one.text for one in exported.remarks)
-        for part in ('the tag db', 'its priority is 3',
-                     "a second fallback beside 'a'", "unknown tier 'gone'"):
+        for part in (
+            'the tag db',
+            'its priority is 3',
+            "a second fallback beside 'a'",
+            "unknown tier 'gone'",
+        ):
             self.assertIn(part, said)
 
     def test_a_fallback_of_each_zone_comes_back(self):
         def fallback(name, zones):
-            return volume_type(name, 'lvm', specs={
-                'tiers:name': name, 'tiers:fallback': '<is> True',
-                'RESKEY:availability_zones': zones})
+            return volume_type(
+                name,
+                'lvm',
+                specs={
+                    'tiers:name': name,
+                    'tiers:fallback': '<is> True',
+                    'RESKEY:availability_zones': zones,
+                },
+            )
 
-        exported = export.export(cloud(
-            fallback('north', 'n1,n2'), fallback('south', 's'),
-            fallback('west', 'w,s')))
+        exported = export.export(
+            cloud(
+                fallback('north', 'n1,n2'),
+                fallback('south', 's'),
+                fallback('west', 'w,s'),
+            )
+        )
         self.assertEqual(
             {'north': True, 'south': True, 'west': False},
-            {tier.name: tier.fallback for tier in exported.catalog.tiers})
+            {tier.name: tier.fallback for tier in exported.catalog.tiers},
+        )
         self.assertEqual(
-            ["fallback is left out: tiers 'south' and 'west' are both the "
-             'fallback in availability zone s'],
-            [one.text for one in exported.remarks if 'fallback' in one.text])
+            [
+                "fallback is left out: tiers 'south' and 'west' are both the "
+                'fallback in availability zone s'
+            ],
+            [one.text for one in exported.remarks if 'fallback' in one.text],
+        )
         self.assertEqual(1, len(exported.leftover))
 
     def test_tiers_without_a_fall_back_are_sound(self):
-        exported = export.export(cloud(
-            volume_type(specs={'tiers:name': 'gold'})))
+        exported = export.export(
+            cloud(volume_type(specs={'tiers:name': 'gold'}))
+        )
         self.assertTrue(exported.catalog.without_fallback)
         self.assertEqual((), exported.leftover)
 
 
 class LocationTestCase(testtools.TestCase):
-
     def test_only_the_rbd_driver_is_read(self):
-        self.assertIsNone(inventory.location_of(
-            inventories.other_backend('lvm')))
+        self.assertIsNone(
+            inventory.location_of(inventories.other_backend('lvm'))
+        )
         odd = dataclasses.replace(
             inventories.rbd_backend('a', 'b'),
-            capabilities={'storage_protocol': 'ceph', 'location_info': 7})
+            capabilities={'storage_protocol': 'ceph', 'location_info': 7},
+        )
         self.assertIsNone(inventory.location_of(odd))
 
     def test_a_colon_in_the_path_is_no_end(self):
-        found = inventory.location_of(dataclasses.replace(
-            inventories.rbd_backend('a', 'b'), capabilities={
-                'storage_protocol': 'ceph', 'location_info':
-                f'ceph:/a:b.conf:{inventories.FSID.upper()}:c:volumes'}))
-        self.assertEqual(inventory.Location(
-            fsid=inventories.FSID, user='c', pool='volumes'), found)
+        found = inventory.location_of(
+            dataclasses.replace(
+                inventories.rbd_backend('a', 'b'),
+                capabilities={
+                    'storage_protocol': 'ceph',
+                    'location_info': 'ceph:/a:b.conf:'
+                    f'{inventories.FSID.upper()}:c:volumes',
+                },
+            )
+        )
+        self.assertEqual(
+            inventory.Location(
+                fsid=inventories.FSID, user='c', pool='volumes'
+            ),
+            found,
+        )

@@ -11,87 +11,138 @@ from cinder_tiers.domain.placement import tier_specs as extra_specs
 
 @ddt.ddt
 class ExtraSpecsTestCase(testtools.TestCase):
-
     def test_a_tier_is_read_from_its_volume_type(self):
         self.assertEqual(
             decision.AppliedTier(
-                name='database', tags=frozenset({'database', 'db'}),
-                priority=20, fallback=True, overflow='general',
-                projects=frozenset({'us'})),
+                name='database',
+                tags=frozenset({'database', 'db'}),
+                priority=20,
+                fallback=True,
+                overflow='general',
+                projects=frozenset({'us'}),
+            ),
             extra_specs.read_tier(
-                {'volume_backend_name': '<or> tier-database <or> tier-x',
-                 'tiers:name': 'database', 'tiers:tags': 'Database, db',
-                 'tiers:priority': '20', 'tiers:fallback': '<is> True',
-                 'tiers:overflow': 'general'},
-                projects=frozenset({'us'})))
+                {
+                    'volume_backend_name': '<or> tier-database <or> tier-x',
+                    'tiers:name': 'database',
+                    'tiers:tags': 'Database, db',
+                    'tiers:priority': '20',
+                    'tiers:fallback': '<is> True',
+                    'tiers:overflow': 'general',
+                },
+                projects=frozenset({'us'}),
+            ),
+        )
 
     def test_what_is_not_said_has_a_default(self):
         self.assertEqual(
             decision.AppliedTier(name='general'),
-            extra_specs.read_tier({'tiers:name': 'general'}, projects=None))
+            extra_specs.read_tier({'tiers:name': 'general'}, projects=None),
+        )
 
     def test_an_empty_overflow_is_none(self):
         tier = extra_specs.read_tier(
-            {'tiers:name': 'general', 'tiers:overflow': ''}, projects=None)
+            {'tiers:name': 'general', 'tiers:overflow': ''}, projects=None
+        )
         self.assertIsNone(tier.overflow)
 
     def test_a_type_without_our_mark_is_no_tier(self):
-        self.assertIsNone(extra_specs.read_tier(
-            {'volume_backend_name': 'lvm', 'tiers:tags': 'database'},
-            projects=None))
+        self.assertIsNone(
+            extra_specs.read_tier(
+                {'volume_backend_name': 'lvm', 'tiers:tags': 'database'},
+                projects=None,
+            )
+        )
 
     def test_a_priority_that_is_no_number_is_named(self):
         error = self.assertRaises(
-            ValueError, extra_specs.read_tier,
+            ValueError,
+            extra_specs.read_tier,
             {'tiers:name': 'database', 'tiers:priority': 'high'},
-            projects=None)
-        for part in ("'database'", 'tiers:priority', "'high'", 'an integer',
-                     'openstack tier apply'):
+            projects=None,
+        )
+        for part in (
+            "'database'",
+            'tiers:priority',
+            "'high'",
+            'an integer',
+            'openstack tier apply',
+        ):
             self.assertIn(part, str(error))
 
-    @ddt.data(('<is> True', True), ('<is> true', True), ('True', True),
-              ('<is> 1', True), ('<is> False', False), ('<is>', False),
-              ('', False), (None, False), ('<is> not True', False))
+    @ddt.data(
+        ('<is> True', True),
+        ('<is> true', True),
+        ('True', True),
+        ('<is> 1', True),
+        ('<is> False', False),
+        ('<is>', False),
+        ('', False),
+        (None, False),
+        ('<is> not True', False),
+    )
     @ddt.unpack
     def test_a_type_follows_the_image_when_it_says_so(self, value, follows):
-        self.assertIs(follows, extra_specs.follows_image(
-            {'tiers:follow_image': value}))
+        self.assertIs(
+            follows, extra_specs.follows_image({'tiers:follow_image': value})
+        )
 
     def test_a_type_that_says_nothing_does_not_follow_the_image(self):
         self.assertFalse(extra_specs.follows_image({}))
 
     @ddt.data(
-        ({}, False, set()), ({}, True, {decision.Feature.ENCRYPTION}),
-        ({'multiattach': '<is> True'}, False,
-         {decision.Feature.MULTIATTACH}),
+        ({}, False, set()),
+        ({}, True, {decision.Feature.ENCRYPTION}),
+        ({'multiattach': '<is> True'}, False, {decision.Feature.MULTIATTACH}),
         ({'multiattach': '<is> true'}, False, set()),
         ({'multiattach': 'True'}, False, set()),
-        ({'replication_enabled': '<is> true'}, False,
-         {decision.Feature.REPLICATION}),
+        (
+            {'replication_enabled': '<is> true'},
+            False,
+            {decision.Feature.REPLICATION},
+        ),
         ({'replication_enabled': 'True'}, False, set()),
         ({'replication_enabled': '<is> True x'}, False, set()),
         ({'replication_enabled': '<is> False'}, False, set()),
         ({'replication_enabled': None, 'multiattach': None}, False, set()),
-        ({'multiattach': '<is> True', 'replication_enabled': '<is> 1'}, True,
-         set(decision.Feature)))
+        (
+            {'multiattach': '<is> True', 'replication_enabled': '<is> 1'},
+            True,
+            set(decision.Feature),
+        ),
+    )
     @ddt.unpack
-    def test_a_type_gives_what_cinder_takes_it_to_give(self, specs, encrypted,
-                                                       offers):
-        self.assertEqual(offers, extra_specs.features(
-            specs, is_encrypted=encrypted))
-        self.assertEqual(offers, extra_specs.read_tier(
-            {'tiers:name': 'general', **specs}, projects=None,
-            is_encrypted=encrypted).offers)
+    def test_a_type_gives_what_cinder_takes_it_to_give(
+        self, specs, encrypted, offers
+    ):
+        self.assertEqual(
+            offers, extra_specs.features(specs, is_encrypted=encrypted)
+        )
+        self.assertEqual(
+            offers,
+            extra_specs.read_tier(
+                {'tiers:name': 'general', **specs},
+                projects=None,
+                is_encrypted=encrypted,
+            ).offers,
+        )
 
-    @ddt.data(('az1', {'az1'}), ('az1,az2', {'az1', 'az2'}),
-              (' az1 , az 2,', {'az1', 'az 2'}), ('', set()), (',', set()),
-              (None, set()), (' ', {''}))
+    @ddt.data(
+        ('az1', {'az1'}),
+        ('az1,az2', {'az1', 'az2'}),
+        (' az1 , az 2,', {'az1', 'az 2'}),
+        ('', set()),
+        (',', set()),
+        (None, set()),
+        (' ', {''}),
+    )
     @ddt.unpack
     def test_a_type_may_be_restricted_to_zones(self, value, zones):
         specs = {'tiers:name': 'general', 'RESKEY:availability_zones': value}
         self.assertEqual(zones, extra_specs.zones(specs))
-        self.assertEqual(zones, extra_specs.read_tier(
-            specs, projects=None).type_zones)
+        self.assertEqual(
+            zones, extra_specs.read_tier(specs, projects=None).type_zones
+        )
 
     def test_a_type_that_names_no_zone_is_for_all(self):
         self.assertIsNone(extra_specs.zones({}))

@@ -16,39 +16,63 @@ def schema(kind, words=()):
 
 @ddt.ddt
 class NormalTestCase(testtools.TestCase):
-
     @ddt.data(
-        ('size', '64M', '67108864'), ('size', '64MiB', '67108864'),
-        ('size', '4k', '4096'), ('size', 0, '0'),
-        ('float', 0.10, '0.1'), ('float', '5', '5'), ('float', 5, '5'),
+        ('size', '64M', '67108864'),
+        ('size', '64MiB', '67108864'),
+        ('size', '4k', '4096'),
+        ('size', 0, '0'),
+        ('float', 0.10, '0.1'),
+        ('float', '5', '5'),
+        ('float', 5, '5'),
         ('float', '0.69999999999999996', '0.7'),
-        ('uint', '007', '7'), ('int', -1, '-1'),
-        ('bool', True, 'true'), ('bool', 'False', 'false'),
-        ('bool', 1, 'true'), ('bool', 'off', 'false'),
-        ('str', 'wpq', 'wpq'))
+        ('uint', '007', '7'),
+        ('int', -1, '-1'),
+        ('bool', True, 'true'),
+        ('bool', 'False', 'false'),
+        ('bool', 1, 'true'),
+        ('bool', 'off', 'false'),
+        ('str', 'wpq', 'wpq'),
+    )
     @ddt.unpack
     def test_a_value_has_one_form(self, kind, value, form):
         self.assertEqual(form, osd_options.normal(schema(kind), value))
 
-    @ddt.data(('size', '64 apples'), ('size', True), ('size', 1.5),
-              ('size', -1), ('uint', -1), ('uint', '4K'), ('uint', 1.5),
-              ('int', 'x'), ('float', 'nan'), ('float', 'inf'),
-              ('float', 'x'), ('bool', 2), ('bool', 'perhaps'))
+    @ddt.data(
+        ('size', '64 apples'),
+        ('size', True),
+        ('size', 1.5),
+        ('size', -1),
+        ('uint', -1),
+        ('uint', '4K'),
+        ('uint', 1.5),
+        ('int', 'x'),
+        ('float', 'nan'),
+        ('float', 'inf'),
+        ('float', 'x'),
+        ('bool', 2),
+        ('bool', 'perhaps'),
+    )
     @ddt.unpack
     def test_what_is_no_value_is_told(self, kind, value):
-        error = self.assertRaises(ValueError, osd_options.normal,
-                                  schema(kind), value)
+        error = self.assertRaises(
+            ValueError, osd_options.normal, schema(kind), value
+        )
         self.assertNotEqual('', str(error))
 
     def test_a_word_is_one_of_those_that_ceph_knows(self):
         queue = schema('str', words=('wpq', 'mclock_scheduler'))
         self.assertEqual('wpq', osd_options.normal(queue, 'wpq'))
-        error = self.assertRaises(ValueError, osd_options.normal, queue,
-                                  'mclock')
+        error = self.assertRaises(
+            ValueError, osd_options.normal, queue, 'mclock'
+        )
         self.assertEqual('one of wpq, mclock_scheduler', str(error))
 
-    @hypothesis.given(st.sampled_from(KINDS), st.one_of(
-        st.text(max_size=8), st.integers(), st.floats(), st.booleans()))
+    @hypothesis.given(
+        st.sampled_from(KINDS),
+        st.one_of(
+            st.text(max_size=8), st.integers(), st.floats(), st.booleans()
+        ),
+    )
     def test_a_form_is_its_own_form(self, kind, value):
         try:
             form = osd_options.normal(schema(kind), value)
@@ -59,17 +83,21 @@ class NormalTestCase(testtools.TestCase):
 
 @ddt.ddt
 class ReasonTestCase(testtools.TestCase):
-
     @ddt.data(
         ({'mon': '5'}, 'a more special section wins'),
         ({'mon': '5', 'file': '3'}, 'ceph.conf on the host of the OSD'),
         ({'mon': '5', 'cmdline': '3', 'file': '2'}, 'the command line'),
         ({'mon': '5', 'override': '3'}, 'in the running OSD'),
-        ({}, 'has not heard of it'))
+        ({}, 'has not heard of it'),
+    )
     @ddt.unpack
     def test_the_layer_that_wins_is_named(self, layers, reason):
         self.assertIn(reason, osd_options.reason(layers, op_queue='wpq'))
 
     def test_an_mclock_profile_is_told_from_other_overrides(self):
-        self.assertIn('profile custom', osd_options.reason(
-            {'mon': '5', 'override': '1'}, op_queue='mclock_scheduler'))
+        self.assertIn(
+            'profile custom',
+            osd_options.reason(
+                {'mon': '5', 'override': '1'}, op_queue='mclock_scheduler'
+            ),
+        )

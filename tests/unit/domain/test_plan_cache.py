@@ -15,10 +15,13 @@ from cinder_tiers.domain.validation import clusters as cluster_rules
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 
-CACHED = given.tier('database', rbd=given.rbd(
-    pool='base', device_class='hdd', cache=given.cache('cache')))
-PLAIN = dataclasses.replace(CACHED, rbd=dataclasses.replace(CACHED.rbd,
-                                                            cache=None))
+CACHED = given.tier(
+    'database',
+    rbd=given.rbd(pool='base', device_class='hdd', cache=given.cache('cache')),
+)
+PLAIN = dataclasses.replace(
+    CACHED, rbd=dataclasses.replace(CACHED.rbd, cache=None)
+)
 CATALOG = given.of(CACHED, given.tier('other'))
 STOPPED = 'with all clients stopped, run '
 
@@ -35,34 +38,47 @@ def cache_tier(**changes):
 
 
 class PlanCacheTestCase(testtools.TestCase):
-
     def refusal(self, catalog=CATALOG, found=None):
-        refused, = plan.make(catalog=catalog,
-                             actual=found or actual()).refused
+        (refused,) = plan.make(
+            catalog=catalog, actual=found or actual()
+        ).refused
         return refused.refusal
 
     def test_what_is_applied_needs_nothing(self):
-        self.assertEqual((), plan.make(catalog=CATALOG,
-                                       actual=actual()).actions)
+        self.assertEqual(
+            (), plan.make(catalog=CATALOG, actual=actual()).actions
+        )
 
     def test_clients_use_the_cache_when_its_pool_and_their_grant_are_there(
-            self):
+        self,
+    ):
         made = plan.make(catalog=CATALOG, actual=given.nothing())
-        action, = [one for one in made.actions
-                   if one.key.kind is actions.Kind.CACHE_TIER]
-        self.assertEqual({'base', 'cache', 'client.cinder'},
-                         {key.name for key in action.needs})
-        before = made.actions[:made.actions.index(action)]
+        (action,) = [
+            one
+            for one in made.actions
+            if one.key.kind is actions.Kind.CACHE_TIER
+        ]
+        self.assertEqual(
+            {'base', 'cache', 'client.cinder'},
+            {key.name for key in action.needs},
+        )
+        before = made.actions[: made.actions.index(action)]
         self.assertLessEqual(action.needs, {one.key for one in before})
-        self.assertEqual('tier database; I/O of base goes through cache',
-                         action.why)
+        self.assertEqual(
+            'tier database; I/O of base goes through cache', action.why
+        )
 
     def test_the_type_waits_for_the_cache(self):
         made = plan.make(catalog=CATALOG, actual=given.nothing())
-        database, = [one for one in made.actions
-                     if one.key.name == 'database']
-        self.assertIn(actions.Key(kind=actions.Kind.CACHE_TIER, name='base',
-                                  cluster='ceph'), database.needs)
+        (database,) = [
+            one for one in made.actions if one.key.name == 'database'
+        ]
+        self.assertIn(
+            actions.Key(
+                kind=actions.Kind.CACHE_TIER, name='base', cluster='ceph'
+            ),
+            database.needs,
+        )
 
     def test_a_writeback_cache_is_flushed_before_it_goes(self):
         self.assertEqual(
@@ -73,87 +89,139 @@ class PlanCacheTestCase(testtools.TestCase):
             '"ceph osd tier remove base cache", '
             '"ceph osd pool delete cache cache '
             '--yes-i-really-really-mean-it"',
-            self.refusal(given.of(PLAIN, given.tier('other'))).remedy)
+            self.refusal(given.of(PLAIN, given.tier('other'))).remedy,
+        )
 
     def test_a_readonly_cache_holds_nothing_to_flush(self):
-        remedy = self.refusal(found=actual(cache_tiers={
-            'base': cache_tier(mode='readonly')})).remedy
+        remedy = self.refusal(
+            found=actual(cache_tiers={'base': cache_tier(mode='readonly')})
+        ).remedy
         self.assertNotIn('flush', remedy)
         self.assertIn('remove-overlay', remedy)
 
     def test_a_stale_cache_is_not_flushed(self):
-        refusal = self.refusal(found=actual(
-            objects_in={'cache': 2},
-            cache_tiers={'base': cache_tier(overlay=False)}))
+        refusal = self.refusal(
+            found=actual(
+                objects_in={'cache': 2},
+                cache_tiers={'base': cache_tier(overlay=False)},
+            )
+        )
         self.assertIn('holds 2 objects that may be older', refusal.reason)
         self.assertNotIn('flush', refusal.remedy)
 
     def test_each_of_several_caches_is_named(self):
-        refusal = self.refusal(found=actual(cache_tiers={
-            'base': cache_tier(cache_pool='cache, more')}))
-        self.assertIn('pool base has another cache already, cache, more',
-                      refusal.reason)
+        refusal = self.refusal(
+            found=actual(
+                cache_tiers={'base': cache_tier(cache_pool='cache, more')}
+            )
+        )
+        self.assertIn(
+            'pool base has another cache already, cache, more', refusal.reason
+        )
         for pool in ('cache', 'more'):
-            self.assertIn(f'"ceph osd tier remove base {pool}"',
-                          refusal.remedy)
+            self.assertIn(
+                f'"ceph osd tier remove base {pool}"', refusal.remedy
+            )
 
     def test_the_grant_that_running_clients_lack_is_a_command(self):
-        held = {daemon: text.replace(', profile rbd pool=cache', '').replace(
-            ',profile rbd pool=cache', '') for daemon, text in actual().ceph[
-                'ceph'].users['client.cinder'].caps.items()}
-        refusal = self.refusal(found=actual(
-            cache_tiers={}, objects_in={'base': 5}, users={
-                'client.cinder': state.CephxUser(name='client.cinder',
-                                                 caps=held)}))
+        held = {
+            daemon: text.replace(', profile rbd pool=cache', '').replace(
+                ',profile rbd pool=cache', ''
+            )
+            for daemon, text in actual()
+            .ceph['ceph']
+            .users['client.cinder']
+            .caps.items()
+        }
+        refusal = self.refusal(
+            found=actual(
+                cache_tiers={},
+                objects_in={'base': 5},
+                users={
+                    'client.cinder': state.CephxUser(
+                        name='client.cinder', caps=held
+                    )
+                },
+            )
+        )
         self.assertIn('client.cinder', refusal.remedy)
-        self.assertRegex(refusal.remedy, "ceph auth caps client.cinder mgr "
-                         "'profile rbd pool=base.*profile rbd pool=cache'")
+        self.assertRegex(
+            refusal.remedy,
+            'ceph auth caps client.cinder mgr '
+            "'profile rbd pool=base.*profile rbd pool=cache'",
+        )
         self.assertIn('auth_service_ticket_ttl', refusal.remedy)
 
 
 class ClusterTestCase(testtools.TestCase):
-
     def test_a_release_without_cache_tiers_is_told_before_anything(self):
-        problem, = cluster_rules.check(CATALOG, actual(
-            has_cache_tiering=False).ceph)
+        (problem,) = cluster_rules.check(
+            CATALOG, actual(has_cache_tiering=False).ceph
+        )
         self.assertIn('"osd tier add"', problem.found)
         self.assertIn('faster device_class', problem.remedy)
 
     def test_who_declares_no_cache_does_not_care(self):
-        self.assertEqual((), cluster_rules.check(
-            given.of(PLAIN), actual(has_cache_tiering=False).ceph))
+        self.assertEqual(
+            (),
+            cluster_rules.check(
+                given.of(PLAIN), actual(has_cache_tiering=False).ceph
+            ),
+        )
 
 
 class AuditTestCase(testtools.TestCase):
-
     def audit(self, **changes):
         found = actual(**changes)
-        told = audit.audit(catalog=CATALOG, observed=audit.Observed(
-            cinder=found.cinder, projects={}, ceph=found.ceph))
-        return [one for one in told
-                if one.state is not audit.State.COMPLIANT]
+        told = audit.audit(
+            catalog=CATALOG,
+            observed=audit.Observed(
+                cinder=found.cinder, projects={}, ceph=found.ceph
+            ),
+        )
+        return [one for one in told if one.state is not audit.State.COMPLIANT]
 
     def test_what_differs_is_told_of_the_tier(self):
-        found, = self.audit(cache_tiers={'base': cache_tier(
-            mode='proxy', settings={'target_max_bytes': '1'})})
-        self.assertEqual(('database', 'cache tier', 'proxy', 'writeback',
-                          '1'), (
-            found.tier, found.aspect, found.current['mode'],
-            found.expected['mode'],
-            found.current['settings.target_max_bytes']))
+        (found,) = self.audit(
+            cache_tiers={
+                'base': cache_tier(
+                    mode='proxy', settings={'target_max_bytes': '1'}
+                )
+            }
+        )
+        self.assertEqual(
+            ('database', 'cache tier', 'proxy', 'writeback', '1'),
+            (
+                found.tier,
+                found.aspect,
+                found.current['mode'],
+                found.expected['mode'],
+                found.current['settings.target_max_bytes'],
+            ),
+        )
 
     def test_the_cache_s_own_pool_is_the_tier_s(self):
         pools = dict(actual().ceph['ceph'].pools)
         pools['cache'] = dataclasses.replace(pools['cache'], min_size=2)
-        found, = self.audit(pools=pools)
-        self.assertEqual(('database', 'pool', {'min_size': 2}),
-                         (found.tier, found.aspect, found.current))
+        (found,) = self.audit(pools=pools)
+        self.assertEqual(
+            ('database', 'pool', {'min_size': 2}),
+            (found.tier, found.aspect, found.current),
+        )
 
     def test_a_pool_that_serves_another_is_told_of_its_tier(self):
-        found, = self.audit(cache_tiers={
-            'base': cache_tier(), 'theirs': state.CacheTier(
-                name='theirs', cache_pool='tier-other', mode='writeback',
-                overlay=True)})
+        (found,) = self.audit(
+            cache_tiers={
+                'base': cache_tier(),
+                'theirs': state.CacheTier(
+                    name='theirs',
+                    cache_pool='tier-other',
+                    mode='writeback',
+                    overlay=True,
+                ),
+            }
+        )
         self.assertEqual(('other', 'cache tier'), (found.tier, found.aspect))
-        self.assertIn('pool tier-other is a cache of pool theirs',
-                      found.reason)
+        self.assertIn(
+            'pool tier-other is a cache of pool theirs', found.reason
+        )

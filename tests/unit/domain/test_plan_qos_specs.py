@@ -21,10 +21,15 @@ TYPE = desired.volume_type_of(LIMITED)
 
 
 def plan(*specs, tier=LIMITED, volume_type=TYPE):
-    return tuple(plan_qos_specs.make(
-        catalog=given.of(tier), cinder=state.CinderState(
-            volume_types={volume_type.name: volume_type},
-            qos_specs={spec.name: spec for spec in specs})))
+    return tuple(
+        plan_qos_specs.make(
+            catalog=given.of(tier),
+            cinder=state.CinderState(
+                volume_types={volume_type.name: volume_type},
+                qos_specs={spec.name: spec for spec in specs},
+            ),
+        )
+    )
 
 
 def spec(**changes):
@@ -33,15 +38,22 @@ def spec(**changes):
 
 @ddt.ddt
 class QosSpecsTestCase(testtools.TestCase):
-
     def test_it_has_the_name_and_the_type_of_the_tier(self):
-        self.assertEqual(state.QosSpec(
-            name='tier-database', consumer='front-end',
-            specs={'total_iops_sec': '500'},
-            volume_types=frozenset({'database'})), SPEC)
+        self.assertEqual(
+            state.QosSpec(
+                name='tier-database',
+                consumer='front-end',
+                specs={'total_iops_sec': '500'},
+                volume_types=frozenset({'database'}),
+            ),
+            SPEC,
+        )
 
-    @ddt.data(({'x': '1'}, None, 'front-end'), (None, {'x': '1'}, 'back-end'),
-              ({'x': '1'}, {'x': '1'}, 'both'))
+    @ddt.data(
+        ({'x': '1'}, None, 'front-end'),
+        (None, {'x': '1'}, 'back-end'),
+        ({'x': '1'}, {'x': '1'}, 'both'),
+    )
     @ddt.unpack
     def test_the_consumer_follows_from_the_sides(self, front, back, consumer):
         qos = catalogs.Qos(front_end=front, back_end=back)
@@ -51,67 +63,80 @@ class QosSpecsTestCase(testtools.TestCase):
         self.assertEqual((), plan(SPEC))
 
     def test_it_is_created_after_its_type(self):
-        action, = plan()
-        self.assertEqual((None, SPEC, None), (action.before, action.after,
-                                              action.refusal))
-        self.assertEqual({'volume type database'}, set(map(str,
-                                                           action.needs)))
+        (action,) = plan()
+        self.assertEqual(
+            (None, SPEC, None), (action.before, action.after, action.refusal)
+        )
+        self.assertEqual({'volume type database'}, set(map(str, action.needs)))
 
-    @ddt.data(({'specs': {'total_iops_sec': '9'}}, 'specs.total_iops_sec'),
-              ({'specs': {**SPEC.specs, 'x': '1'}}, 'specs.x'),
-              ({'consumer': 'both'}, 'consumer'))
+    @ddt.data(
+        ({'specs': {'total_iops_sec': '9'}}, 'specs.total_iops_sec'),
+        ({'specs': {**SPEC.specs, 'x': '1'}}, 'specs.x'),
+        ({'consumer': 'both'}, 'consumer'),
+    )
     @ddt.unpack
     def test_a_change_says_what_it_does_not_reach(self, changes, field):
-        action, = plan(spec(**changes))
+        (action,) = plan(spec(**changes))
         self.assertIsNone(action.refusal)
-        self.assertEqual([field], [
-            one.field
-            for one in actions.differences(action.before, action.after)])
-        self.assertIn('keep their limits until they are attached again',
-                      action.why)
+        self.assertEqual(
+            [field],
+            [
+                one.field
+                for one in actions.differences(action.before, action.after)
+            ],
+        )
+        self.assertIn(
+            'keep their limits until they are attached again', action.why
+        )
 
     def test_one_that_a_killed_apply_left_is_associated(self):
-        action, = plan(spec(volume_types=frozenset()))
+        (action,) = plan(spec(volume_types=frozenset()))
         self.assertIsNone(action.refusal)
         self.assertEqual(SPEC, action.after)
 
     def test_one_of_our_name_and_other_values_may_be_somebody_s(self):
-        action, = plan(spec(volume_types=frozenset(), specs={'x': '1'}))
+        (action,) = plan(spec(volume_types=frozenset(), specs={'x': '1'}))
         self.assertIn('it may be somebody', action.refusal.reason)
 
     def test_one_that_other_types_have_is_not_changed(self):
         shared = spec(volume_types=frozenset({'database', 'theirs'}))
         self.assertEqual((), plan(shared))
-        action, = plan(dataclasses.replace(shared, consumer='both'))
+        (action,) = plan(dataclasses.replace(shared, consumer='both'))
         self.assertIn('too: theirs', action.refusal.reason)
         self.assertEqual(shared.volume_types, action.after.volume_types)
 
     def test_the_one_of_somebody_else_stays_on_the_type(self):
         theirs = spec(name='gold')
-        action, = plan(theirs)
+        (action,) = plan(theirs)
         self.assertIn('the QoS spec gold', action.refusal.reason)
         self.assertEqual(
-            (True, {'gold'}), (action.refusal.yields_to_consent,
-                               action.after.replaces))
+            (True, {'gold'}),
+            (action.refusal.yields_to_consent, action.after.replaces),
+        )
         self.assertEqual((), plan(theirs, tier=given.tier()))
 
     def test_limits_are_not_taken_from_a_tier(self):
-        action, = plan(SPEC, tier=given.tier())
+        (action,) = plan(SPEC, tier=given.tier())
         self.assertEqual('delete', action.verb)
         self.assertIn('take the limits', action.refusal.reason)
 
     def test_one_of_a_type_without_our_mark_is_not_ours(self):
         foreign = state.VolumeType(name='database', extra_specs={})
         for tier, verb in ((given.tier(), 'delete'), (LIMITED, 'update')):
-            action, = plan(spec(consumer='both'), tier=tier,
-                           volume_type=foreign)
-            self.assertEqual((verb, True), (
-                action.verb, action.refusal.yields_to_consent))
+            (action,) = plan(
+                spec(consumer='both'), tier=tier, volume_type=foreign
+            )
+            self.assertEqual(
+                (verb, True), (action.verb, action.refusal.yields_to_consent)
+            )
 
     def test_one_without_qos_in_the_catalog_and_without_our_type_is_not_ours(
-            self):
+        self,
+    ):
         foreign = state.VolumeType(name='database', extra_specs={})
-        self.assertEqual((), plan(SPEC, tier=given.tier('other'),
-                                  volume_type=foreign))
-        self.assertEqual((), plan(spec(volume_types=frozenset({'x'})),
-                                  tier=given.tier()))
+        self.assertEqual(
+            (), plan(SPEC, tier=given.tier('other'), volume_type=foreign)
+        )
+        self.assertEqual(
+            (), plan(spec(volume_types=frozenset({'x'})), tier=given.tier())
+        )

@@ -10,9 +10,13 @@ from cinder_tiers.domain import tags
 
 @ddt.ddt
 class NormalizeTagTestCase(testtools.TestCase):
-
-    @ddt.data(('Database', 'database'), (' db\t', 'db'), ('', ''),
-              ('STRASSE', 'stra\xdfe'), ('cafe\u0301', 'CAF\xc9'))
+    @ddt.data(
+        ('Database', 'database'),
+        (' db\t', 'db'),
+        ('', ''),
+        ('STRASSE', 'stra\xdfe'),
+        ('cafe\u0301', 'CAF\xc9'),
+    )
     @ddt.unpack
     def test_equal_for_people_is_equal(self, one, other):
         self.assertEqual(tags.normalize_tag(one), tags.normalize_tag(other))
@@ -23,12 +27,12 @@ class NormalizeTagTestCase(testtools.TestCase):
         self.assertEqual(once, tags.normalize_tag(once))
 
     def test_different_words_stay_different(self):
-        self.assertNotEqual(tags.normalize_tag('database'),
-                            tags.normalize_tag('data base'))
+        self.assertNotEqual(
+            tags.normalize_tag('database'), tags.normalize_tag('data base')
+        )
 
 
 class SpecTestCase(testtools.TestCase):
-
     def test_what_is_formatted_is_parsed_back(self):
         wanted = frozenset({'web', 'database'})
         self.assertEqual(wanted, tags.parse_tags(tags.format_tags(wanted)))

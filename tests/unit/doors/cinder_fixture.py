@@ -44,8 +44,12 @@ from cinder_tiers.doors import door  # noqa: E402
 
 PROJECT = uuid.uuid4().hex
 OTHER_PROJECT = uuid.uuid4().hex
-FILTERS = ['AvailabilityZoneFilter', 'CapacityFilter', 'CapabilitiesFilter',
-           'TierFilter']
+FILTERS = [
+    'AvailabilityZoneFilter',
+    'CapacityFilter',
+    'CapabilitiesFilter',
+    'TierFilter',
+]
 WEIGHERS = ['CapacityWeigher', 'TierWeigher']
 
 
@@ -92,8 +96,9 @@ class GlanceStandIn(fixtures.Fixture):
                 connection, _ = self._listener.accept()
             except OSError:
                 return  # stopped
-            threading.Thread(target=self._serve, args=(connection,),
-                             daemon=True).start()
+            threading.Thread(
+                target=self._serve, args=(connection,), daemon=True
+            ).start()
 
     def _serve(self, connection):
         with connection, connection.makefile('rb') as request:
@@ -116,31 +121,59 @@ class GlanceStandIn(fixtures.Fixture):
                     f'Content-Type: {kind}\r\n'
                     'Connection: close\r\n'
                     f'Content-Length: {len(body.encode())}\r\n\r\n'
-                    f'{body}'.encode())
+                    f'{body}'.encode()
+                )
 
     def _answer(self, url):
         if url.path == '/v2/schemas/image':
-            return {'name': 'image', 'properties': dict.fromkeys(
-                ('id', 'name', 'status', 'owner', 'visibility', 'tags',
-                 'size', 'min_disk', 'min_ram'), {})}
+            return {
+                'name': 'image',
+                'properties': dict.fromkeys(
+                    (
+                        'id',
+                        'name',
+                        'status',
+                        'owner',
+                        'visibility',
+                        'tags',
+                        'size',
+                        'min_disk',
+                        'min_ram',
+                    ),
+                    {},
+                ),
+            }
         if url.path != '/v2/images':
             return self.images.get(url.path.rpartition('/')[2], 404)
         if self.listing is not None:
             return self.listing
-        names = urllib.parse.parse_qs(
-            url.query, keep_blank_values=True)['name']
-        return {'images': [image for image in self.images.values()
-                           if isinstance(image, dict)
-                           and image.get('name') in names]}
+        names = urllib.parse.parse_qs(url.query, keep_blank_values=True)[
+            'name'
+        ]
+        return {
+            'images': [
+                image
+                for image in self.images.values()
+                if isinstance(image, dict) and image.get('name') in names
+            ]
+        }
 
-    def add_image(self, *tags, owner=PROJECT, visibility='private',
-                  **properties):
+    def add_image(
+        self, *tags, owner=PROJECT, visibility='private', **properties
+    ):
         """A new image; its id."""
         image_id = str(uuid.uuid4())
         self.images[image_id] = {
-            'id': image_id, 'status': 'active', 'size': 1024, 'min_disk': 0,
-            'min_ram': 0, 'owner': owner, 'visibility': visibility,
-            'tags': list(tags), **properties}
+            'id': image_id,
+            'status': 'active',
+            'size': 1024,
+            'min_disk': 0,
+            'min_ram': 0,
+            'owner': owner,
+            'visibility': visibility,
+            'tags': list(tags),
+            **properties,
+        }
         return image_id
 
     def answer(self, answer):
@@ -185,20 +218,37 @@ class Scheduler(fixtures.Fixture):
         # Its options do not exist before oslo.messaging is asked for them.
         file = folder / 'cinder.conf'
         database = folder / 'cinder.sqlite'
-        file.write_text('\n'.join((
-            '[DEFAULT]', 'transport_url = fake:/',
-            # Who serves messages here serves one after another.
-            'executor_thread_pool_size = 1',
-            '[database]', f'connection = sqlite:///{database}',
-            '[oslo_messaging_notifications]',
-            *(f'{key} = {value}'
-              for key, value in self._notifications.items()))))
-        cfg.CONF([], project='cinder', default_config_files=[str(file)],
-                 default_config_dirs=[])
+        file.write_text(
+            '\n'.join(
+                (
+                    '[DEFAULT]',
+                    'transport_url = fake:/',
+                    # Who serves messages here serves one after another.
+                    'executor_thread_pool_size = 1',
+                    '[database]',
+                    f'connection = sqlite:///{database}',
+                    '[oslo_messaging_notifications]',
+                    *(
+                        f'{key} = {value}'
+                        for key, value in self._notifications.items()
+                    ),
+                )
+            )
+        )
+        cfg.CONF(
+            [],
+            project='cinder',
+            default_config_files=[str(file)],
+            default_config_dirs=[],
+        )
         self.conf.config(
-            host='scheduler', glance_api_servers=[self.glance.url],
-            glance_num_retries=0, scheduler_default_filters=self._filters,
-            scheduler_default_weighers=WEIGHERS, state_path=str(folder))
+            host='scheduler',
+            glance_api_servers=[self.glance.url],
+            glance_num_retries=0,
+            scheduler_default_filters=self._filters,
+            scheduler_default_weighers=WEIGHERS,
+            state_path=str(folder),
+        )
         # Tests change types from one request to the next.
         self.conf.config(group='cinder_tiers', applied_cache_seconds=0)
         door.forget()
@@ -208,39 +258,66 @@ class Scheduler(fixtures.Fixture):
         database.write_bytes(empty_database())
         self.engine = sqlalchemy.create_engine(f'sqlite:///{database}')
         self.addCleanup(self.engine.dispose)
-        self.addCleanup(
-            db_api.main_context_manager.patch_engine(self.engine))
+        self.addCleanup(db_api.main_context_manager.patch_engine(self.engine))
         self.admin = context.get_admin_context()
         self.manager = manager.SchedulerManager()
 
     def add_backend(self, name, **capabilities):
         """A backend that is up and has 100 GiB; its host@backend#pool."""
         host = f'node@{name}'
-        objects.Service(context=self.admin, host=host, topic='cinder-volume',
-                        binary='cinder-volume', availability_zone='nova',
-                        report_count=1, disabled=False).create()
+        objects.Service(
+            context=self.admin,
+            host=host,
+            topic='cinder-volume',
+            binary='cinder-volume',
+            availability_zone='nova',
+            report_count=1,
+            disabled=False,
+        ).create()
         self.manager.update_service_capabilities(
-            self.admin, service_name='volume', host=host, capabilities={
-                'volume_backend_name': name, 'pool_name': name,
-                'total_capacity_gb': 100, 'free_capacity_gb': 100,
-                'reserved_percentage': 0, **capabilities},
+            self.admin,
+            service_name='volume',
+            host=host,
+            capabilities={
+                'volume_backend_name': name,
+                'pool_name': name,
+                'total_capacity_gb': 100,
+                'free_capacity_gb': 100,
+                'reserved_percentage': 0,
+                **capabilities,
+            },
             timestamp=datetime.datetime.now(datetime.UTC).strftime(
-                '%Y-%m-%dT%H:%M:%S.%f'))
+                '%Y-%m-%dT%H:%M:%S.%f'
+            ),
+        )
         return f'{host}#{name}'
 
     def add_type(self, name, projects=None, **extra_specs):
         """A volume type; `tiers_name` is written for `tiers:name`."""
-        specs = {key.replace('tiers_', 'tiers:'): value
-                 for key, value in extra_specs.items()}
+        specs = {
+            key.replace('tiers_', 'tiers:'): value
+            for key, value in extra_specs.items()
+        }
         return volume_types.create(
-            self.admin, name, specs, is_public=projects is None,
-            projects=projects)['id']
+            self.admin,
+            name,
+            specs,
+            is_public=projects is None,
+            projects=projects,
+        )['id']
 
     def add_encryption(self, type_id):
         """Volumes of a type are encrypted from now on."""
-        db_api.volume_type_encryption_create(self.admin, type_id, {
-            'provider': 'luks', 'control_location': 'front-end',
-            'cipher': 'aes-xts-plain64', 'key_size': 256})
+        db_api.volume_type_encryption_create(
+            self.admin,
+            type_id,
+            {
+                'provider': 'luks',
+                'control_location': 'front-end',
+                'cipher': 'aes-xts-plain64',
+                'key_size': 256,
+            },
+        )
 
     def delete_type(self, ident):
         """A volume type is no more."""
@@ -253,20 +330,30 @@ class Scheduler(fixtures.Fixture):
     def user(self, project=PROJECT, role='member'):
         """Context of a request of a user, such as role admin."""
         return context.RequestContext(
-            user_id='user', project_id=project, auth_token='token-of-user',
-            roles=[role], service_catalog=[])
+            user_id='user',
+            project_id=project,
+            auth_token='token-of-user',
+            roles=[role],
+            service_catalog=[],
+        )
 
     def add_volume(self, *, volume_type=None, project=PROJECT):
         """A volume of 1 GiB that is to be created."""
         volume = objects.Volume(
-            context=self.admin, size=1, status='creating', user_id='user',
-            project_id=project, availability_zone='nova',
-            volume_type_id=volume_type)
+            context=self.admin,
+            size=1,
+            status='creating',
+            user_id='user',
+            project_id=project,
+            availability_zone='nova',
+            volume_type_id=volume_type,
+        )
         volume.create()
         return volume
 
-    def create_volume(self, *, volume_type=None, project=PROJECT, user=None,
-                      **spec):
+    def create_volume(
+        self, *, volume_type=None, project=PROJECT, user=None, **spec
+    ):
         """What cinder-api does to create a volume; the volume afterwards.
 
         :param volume_type: id of its type
@@ -276,10 +363,13 @@ class Scheduler(fixtures.Fixture):
         """
         volume = self.add_volume(volume_type=volume_type, project=project)
         self.manager.create_volume(
-            user or self.user(project), volume,
+            user or self.user(project),
+            volume,
             snapshot_id=spec.get('snapshot_id'),
-            image_id=spec.get('image_id'), filter_properties={},
-            request_spec=self.request_spec(volume, **spec))
+            image_id=spec.get('image_id'),
+            filter_properties={},
+            request_spec=self.request_spec(volume, **spec),
+        )
         return objects.Volume.get_by_id(self.admin, volume.id)
 
     def request_spec(self, volume, **spec):
@@ -287,14 +377,32 @@ class Scheduler(fixtures.Fixture):
         volume_type = None
         if volume.volume_type_id:
             volume_type = objects.VolumeType.get_by_name_or_id(
-                self.admin, volume.volume_type_id)
-        nothing = dict.fromkeys((
-            'consistencygroup_id', 'cgsnapshot_id', 'image_id', 'snapshot_id',
-            'source_volid', 'group_id', 'backup_id'))
-        return objects.RequestSpec(**{
-            **nothing, 'volume': volume, 'volume_id': volume.id,
-            'volume_type': volume_type,
-            'volume_properties': objects.VolumeProperties(
-                size=volume.size, project_id=volume.project_id,
-                user_id='user', availability_zone='nova',
-                volume_type_id=volume.volume_type_id), **spec})
+                self.admin, volume.volume_type_id
+            )
+        nothing = dict.fromkeys(
+            (
+                'consistencygroup_id',
+                'cgsnapshot_id',
+                'image_id',
+                'snapshot_id',
+                'source_volid',
+                'group_id',
+                'backup_id',
+            )
+        )
+        return objects.RequestSpec(
+            **{
+                **nothing,
+                'volume': volume,
+                'volume_id': volume.id,
+                'volume_type': volume_type,
+                'volume_properties': objects.VolumeProperties(
+                    size=volume.size,
+                    project_id=volume.project_id,
+                    user_id='user',
+                    availability_zone='nova',
+                    volume_type_id=volume.volume_type_id,
+                ),
+                **spec,
+            }
+        )

@@ -18,8 +18,14 @@ from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 
 IDENT = 'c0ffee00-0000-4000-8000-000000000000'
-LIMITS = {'timeout_s': 20.0, 'max_calls': 16, 'failures': 3, 'retry_s': 10.0,
-          'image_ttl_s': 30.0, 'stale_s': 3600.0}
+LIMITS = {
+    'timeout_s': 20.0,
+    'max_calls': 16,
+    'failures': 3,
+    'retry_s': 10.0,
+    'image_ttl_s': 30.0,
+    'stale_s': 3600.0,
+}
 
 
 class Glance:
@@ -44,7 +50,8 @@ class Glance:
         go.wait(60)
         self.takes()
         answer = self.answers.get(
-            user, self.answers.get(user.project_id, self.answers.get(ref)))
+            user, self.answers.get(user.project_id, self.answers.get(ref))
+        )
         if isinstance(answer, Exception):
             raise answer
         return answer or facts(ref)
@@ -52,9 +59,13 @@ class Glance:
 
 def facts(ref, visibility='public', *tags):
     return glance.ImageFacts(
-        image_id=ref, volume_type=None, boot_snapshot=False,
-        image=decision.Image(owner=None, visibility=visibility,
-                             tags=frozenset(tags)))
+        image_id=ref,
+        volume_type=None,
+        boot_snapshot=False,
+        image=decision.Image(
+            owner=None, visibility=visibility, tags=frozenset(tags)
+        ),
+    )
 
 
 def private(ref):
@@ -62,8 +73,9 @@ def private(ref):
 
 
 def user(project='us'):
-    return context.RequestContext(user_id='user', project_id=project,
-                                  is_admin=False)
+    return context.RequestContext(
+        user_id='user', project_id=project, is_admin=False
+    )
 
 
 def refused(is_lasting=True):
@@ -71,14 +83,14 @@ def refused(is_lasting=True):
 
 
 class ImagesTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.now = 1000.0
         self.glance = Glance()
         self.addCleanup(lambda: self.glance.go.set())
-        self.images = images.Images(size=100, fetch=self.glance,
-                                    clock=lambda: self.now)
+        self.images = images.Images(
+            size=100, fetch=self.glance, clock=lambda: self.now
+        )
 
     def read(self, ref=IDENT, project='us', who=None, **limits):
         """What one reader gets: facts, or the error."""
@@ -88,8 +100,11 @@ class ImagesTestCase(testtools.TestCase):
     def answer(self, ref=IDENT, project='us', who=None, **limits):
         """What one reader gets: an answer, or the error."""
         try:
-            return self.images.read(who or user(project), ref,
-                                    images.Limits(**{**LIMITS, **limits}))
+            return self.images.read(
+                who or user(project),
+                ref,
+                images.Limits(**{**LIMITS, **limits}),
+            )
         except glance.ImageUnreadable as error:
             return error
 
@@ -123,8 +138,9 @@ class ImagesTestCase(testtools.TestCase):
             begun.release()
             results.append(self.read(**reading))
 
-        threads = [threading.Thread(target=work, daemon=True)
-                   for _ in range(number)]
+        threads = [
+            threading.Thread(target=work, daemon=True) for _ in range(number)
+        ]
         for thread in threads:
             thread.start()
         for _ in threads:

@@ -26,44 +26,59 @@ THREAD = 'cinder-tiers-metrics'
 
 def decided(verdict=decision.Verdict.TIER, *rules, tier=None):
     return decision.PlacementDecision(
-        verdict=verdict, tier=tier and decision.AppliedTier(name=tier),
-        reasons=tuple(decision.Reason(rule=rule, tier=tier)
-                      for rule in rules))
+        verdict=verdict,
+        tier=tier and decision.AppliedTier(name=tier),
+        reasons=tuple(decision.Reason(rule=rule, tier=tier) for rule in rules),
+    )
 
 
-GENERAL = decided(decision.Verdict.TIER, decision.Rule.NO_IMAGE,
-                  decision.Rule.FALLBACK, tier='general')
+GENERAL = decided(
+    decision.Verdict.TIER,
+    decision.Rule.NO_IMAGE,
+    decision.Rule.FALLBACK,
+    tier='general',
+)
 
 
 def record_of(decided=GENERAL, **values):
-    return record.Record(**{
-        'door': 'api', 'decision': decided, 'project': 'project',
-        'volume_id': None, 'image_id': None, 'volume_type_id': None,
-        'error': None, 'seconds': 0.0002,
-        'context': cinder_context.RequestContext(
-            user_id='user', project_id='project', is_admin=False),
-        **values})
+    return record.Record(
+        **{
+            'door': 'api',
+            'decision': decided,
+            'project': 'project',
+            'volume_id': None,
+            'image_id': None,
+            'volume_type_id': None,
+            'error': None,
+            'seconds': 0.0002,
+            'context': cinder_context.RequestContext(
+                user_id='user', project_id='project', is_admin=False
+            ),
+            **values,
+        }
+    )
 
 
 def metrics_of(directory, door='api', look=metrics.Gauges, **options):
     configuration = cfg.ConfigOpts()
     group = conf.register(configuration)
     configuration([])
-    for name, value in {'metrics_directory': directory,
-                        'metrics_interval_seconds': 3600,
-                        **options}.items():
+    for name, value in {
+        'metrics_directory': directory,
+        'metrics_interval_seconds': 3600,
+        **options,
+    }.items():
         configuration.set_override(name, value, group=conf.GROUP)
     return metrics.Metrics(door, group, look=look)
 
 
 class MetricsTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.directory = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+        )
 
     def metrics(self, **options):
         return metrics_of(str(self.directory), **options)
@@ -78,16 +93,19 @@ class MetricsTestCase(testtools.TestCase):
 
     def read(self, name=OWN):
         text = (self.directory / name).read_text('utf-8')
-        return {family.name: family
-                for family in parser.text_string_to_metric_families(text)}
+        return {
+            family.name: family
+            for family in parser.text_string_to_metric_families(text)
+        }
 
     def samples(self, families, name):
         """{label values without those of each sample: value}"""
         found = {}
         for sample in families[f'cinder_tiers_{name}'].samples:
             labels = dict(sample.labels)
-            self.assertEqual(('api', PID),
-                             (labels.pop('door'), labels.pop('pid')))
+            self.assertEqual(
+                ('api', PID), (labels.pop('door'), labels.pop('pid'))
+            )
             found[tuple(labels[key] for key in sorted(labels))] = sample.value
         return found
 
@@ -98,5 +116,6 @@ class MetricsTestCase(testtools.TestCase):
             time.sleep(0.02)
 
     def threads(self):
-        return [thread for thread in threading.enumerate()
-                if thread.name == THREAD]
+        return [
+            thread for thread in threading.enumerate() if thread.name == THREAD
+        ]

@@ -22,7 +22,7 @@ from tests.unit.doors import cinder_fixture
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
 
-GREEN = '''
+GREEN = """
 import eventlet
 eventlet.monkey_patch()
 import time
@@ -54,15 +54,15 @@ while tiers.get(user, ttl_s=0.5).problems[0] == '1':
 print(*many())
 print(len(reads))
 print('others ran' if len(ticks) > 5 else 'others were blocked')
-'''
+"""
 
 
 class AppliedTiersTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+        )
         self.now = 1000.0
         self.reads = 0
         self.error = None
@@ -72,16 +72,18 @@ class AppliedTiersTestCase(testtools.TestCase):
         self.addCleanup(self.go.set)
         self.reading = threading.Event()
         self.tiers = applied.AppliedTiers(
-            read=self.read, clock=lambda: self.now, wait_s=30,
-            pauses_s=(0, 0))
+            read=self.read, clock=lambda: self.now, wait_s=30, pauses_s=(0, 0)
+        )
         self.user = context.RequestContext(
-            user_id='user', project_id=PROJECT, is_admin=False)
+            user_id='user', project_id=PROJECT, is_admin=False
+        )
 
     def read(self, context):
         self.reads += 1
         number = self.reads
-        self.readers.append((threading.current_thread().name,
-                             context.is_admin))
+        self.readers.append(
+            (threading.current_thread().name, context.is_admin)
+        )
         self.reading.set()
         self.go.wait(60)
         if self.error is not None:
@@ -93,7 +95,8 @@ class AppliedTiersTestCase(testtools.TestCase):
 
     def in_thread(self, results, ttl_s=5.0):
         thread = threading.Thread(
-            target=lambda: results.append(self.get(ttl_s)))
+            target=lambda: results.append(self.get(ttl_s))
+        )
         thread.start()
         return thread
 
@@ -122,8 +125,9 @@ class AppliedTiersTestCase(testtools.TestCase):
         self.go.set()
         self.until(lambda: self.get() == 'read 2')
         me = threading.current_thread().name
-        self.assertEqual([(me, False), ('cinder-tiers-applied', True)],
-                         self.readers)
+        self.assertEqual(
+            [(me, False), ('cinder-tiers-applied', True)], self.readers
+        )
 
     def test_after_a_long_time_a_request_waits_for_what_is_read(self):
         self.get()
@@ -131,8 +135,9 @@ class AppliedTiersTestCase(testtools.TestCase):
         self.assertEqual('read 2', self.get())
         self.now += 3600
         self.assertEqual('read 3', self.get())
-        self.assertEqual({'cinder-tiers-applied'},
-                         {name for name, _ in self.readers[1:]})
+        self.assertEqual(
+            {'cinder-tiers-applied'}, {name for name, _ in self.readers[1:]}
+        )
 
     def test_many_that_come_after_a_long_time_share_one_read(self):
         self.get()
@@ -167,7 +172,8 @@ class AppliedTiersTestCase(testtools.TestCase):
 
     def test_a_request_does_not_wait_for_ever(self):
         self.tiers = applied.AppliedTiers(
-            read=self.read, clock=lambda: self.now, wait_s=0.01)
+            read=self.read, clock=lambda: self.now, wait_s=0.01
+        )
         self.get()
         self.now += 3600
         self.go.clear()
@@ -182,17 +188,18 @@ class AppliedTiersTestCase(testtools.TestCase):
 
         def start(_):
             raise RuntimeError("can't start new thread")
+
         self.useFixture(fixtures.MonkeyPatch('threading.Thread.start', start))
         self.assertEqual('read 2', self.get())
 
     def test_without_a_time_each_request_reads(self):
-        self.assertEqual(['read 1', 'read 2', 'read 3'],
-                         [self.get(0) for _ in range(3)])
+        self.assertEqual(
+            ['read 1', 'read 2', 'read 3'], [self.get(0) for _ in range(3)]
+        )
 
     def test_it_can_be_read_anew(self):
         self.get()
-        self.assertEqual(('read 2',),
-                         self.tiers.read_anew(self.user).problems)
+        self.assertEqual(('read 2',), self.tiers.read_anew(self.user).problems)
         self.assertEqual('read 2', self.get())
 
     def test_the_first_read_is_one_for_all(self):
@@ -213,14 +220,16 @@ class AppliedTiersTestCase(testtools.TestCase):
         self.go.set()
         for thread in threads:
             thread.join(10)
-        self.assertEqual(['read 2', 'read 3', 'read 4', 'read 5'],
-                         sorted(results))
+        self.assertEqual(
+            ['read 2', 'read 3', 'read 4', 'read 5'], sorted(results)
+        )
 
     def test_while_it_cannot_be_read_what_is_remembered_serves(self):
         self.get()
         self.error = sqlalchemy.exc.OperationalError('secret', {}, None)
-        warning = ('WARNING The applied tiers could not be read '
-                   '(OperationalError')
+        warning = (
+            'WARNING The applied tiers could not be read (OperationalError'
+        )
         self.now += 5
         self.assertEqual('read 1', self.get())
         self.until(lambda: self.log.output.count(warning) == 1)
@@ -249,9 +258,11 @@ class AppliedTiersTestCase(testtools.TestCase):
             if self.reads == 2:
                 self.error = None
             return self.read(context)
+
         applied_tiers = applied.AppliedTiers(read=mend, pauses_s=(0, 0))
-        self.assertEqual(('read 3',), applied_tiers.get(
-            self.user, ttl_s=5).problems)
+        self.assertEqual(
+            ('read 3',), applied_tiers.get(self.user, ttl_s=5).problems
+        )
 
     def test_what_was_never_read_cannot_serve(self):
         self.error = ZeroDivisionError()
@@ -300,31 +311,40 @@ class AppliedTiersTestCase(testtools.TestCase):
             threads[-1].start()
         for thread in threads:
             thread.join(60)
-        self.assertEqual(([], []), (
-            [thread for thread in threads if thread.is_alive()], backwards))
+        self.assertEqual(
+            ([], []),
+            ([thread for thread in threads if thread.is_alive()], backwards),
+        )
 
     def test_under_eventlet_nobody_else_is_blocked(self):
-        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', GREEN],
-                              capture_output=True, text=True, timeout=60)
-        self.assertEqual(['1', '2', '2', '2', 'others ran'],
-                         done.stdout.splitlines(), done.stderr)
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', GREEN],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual(
+            ['1', '2', '2', '2', 'others ran'],
+            done.stdout.splitlines(),
+            done.stderr,
+        )
 
 
 class ProjectDefaultsTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+        )
         self.cinder = self.useFixture(cinder_fixture.Scheduler())
         self.now = 1000.0
-        self.defaults = applied.ProjectDefaults(
-            size=2, clock=lambda: self.now)
+        self.defaults = applied.ProjectDefaults(size=2, clock=lambda: self.now)
         self.one, self.two = map(self.cinder.add_type, ('one', 'two'))
 
     def of(self, project=PROJECT, ttl_s=5.0):
-        return self.defaults.type_id_of(self.cinder.user(), project,
-                                        ttl_s=ttl_s)
+        return self.defaults.type_id_of(
+            self.cinder.user(), project, ttl_s=ttl_s
+        )
 
     def drop(self):
         with self.cinder.engine.begin() as connection:
@@ -334,8 +354,10 @@ class ProjectDefaultsTestCase(testtools.TestCase):
         self.assertIsNone(self.of(ttl_s=0))
         for ident in (self.one, self.two):
             self.cinder.set_project_default(ident)
-            self.assertEqual((ident, None), (
-                self.of(ttl_s=0), self.of(OTHER_PROJECT, ttl_s=0)))
+            self.assertEqual(
+                (ident, None),
+                (self.of(ttl_s=0), self.of(OTHER_PROJECT, ttl_s=0)),
+            )
         db_api = cinder_fixture.db_api
         db_api.project_default_volume_type_unset(self.cinder.admin, PROJECT)
         self.assertIsNone(self.of(ttl_s=0))
@@ -359,8 +381,9 @@ class ProjectDefaultsTestCase(testtools.TestCase):
         for project in ('a', 'b', 'c'):
             self.assertIsNone(self.of(project))
             self.cinder.set_project_default(self.one, project)
-        self.assertEqual((None, None, self.one), (
-            self.of('c'), self.of('b'), self.of('a')))
+        self.assertEqual(
+            (None, None, self.one), (self.of('c'), self.of('b'), self.of('a'))
+        )
 
     def test_while_it_cannot_be_read_what_is_remembered_serves(self):
         self.cinder.set_project_default(self.one)
@@ -368,9 +391,14 @@ class ProjectDefaultsTestCase(testtools.TestCase):
         self.drop()
         self.now += 5
         self.assertEqual([self.one] * 2, [self.of(), self.of()])
-        self.assertEqual(1, self.log.output.count(
-            'WARNING The default volume type of a project could not be read '
-            '(OperationalError'))
+        self.assertEqual(
+            1,
+            self.log.output.count(
+                'WARNING The default volume type of a project could not be '
+                'read '
+                '(OperationalError'
+            ),
+        )
         self.now += 5
         self.assertEqual(self.one, self.of())
         self.assertEqual(2, self.log.output.count('WARNING The default'))

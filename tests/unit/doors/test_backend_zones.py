@@ -31,7 +31,8 @@ class ZonesTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+        )
         self.cinder = self.useFixture(cinder_fixture.Scheduler())
         self.now = 1000.0
         self.zones = backend_zones.BackendZones(clock=lambda: self.now)
@@ -42,8 +43,9 @@ class ZonesTestCase(testtools.TestCase):
         self.cinder.add_backend('general')
 
     def add_tier(self, name, **specs):
-        return self.cinder.add_type(name, **{
-            'volume_backend_name': name, 'tiers_name': name, **specs})
+        return self.cinder.add_type(
+            name, **{'volume_backend_name': name, 'tiers_name': name, **specs}
+        )
 
     def add_backend(self, name, zone, **capabilities):
         self.cinder.add_backend(name, **capabilities)
@@ -52,7 +54,8 @@ class ZonesTestCase(testtools.TestCase):
     def change(self, name, **values):
         """Change the service of a backend."""
         service = objects.Service.get_by_args(
-            self.cinder.admin, f'node@{name}', 'cinder-volume')
+            self.cinder.admin, f'node@{name}', 'cinder-volume'
+        )
         service.update(values)
         service.save()
 
@@ -63,17 +66,20 @@ class ZonesTestCase(testtools.TestCase):
     def serve(self, *endpoints):
         """Let cinder-scheduler answer, and what else is to be served."""
         server = rpc.get_server(
-            messaging.Target(topic=constants.SCHEDULER_TOPIC,
-                             server='scheduler'),
+            messaging.Target(
+                topic=constants.SCHEDULER_TOPIC, server='scheduler'
+            ),
             [self.cinder.manager, *endpoints],
-            base.CinderObjectSerializer())
+            base.CinderObjectSerializer(),
+        )
         server.start()
         self.addCleanup(server.wait)
         self.addCleanup(server.stop)
 
     def of(self, state=None):
-        return self.zones.of(state or applied.read_applied(self.cinder.admin),
-                             self.user)
+        return self.zones.of(
+            state or applied.read_applied(self.cinder.admin), self.user
+        )
 
     def look(self, state=None):
         """What is known once the thread has nothing more to do."""
@@ -87,12 +93,14 @@ class ZonesTestCase(testtools.TestCase):
 
 
 BOTH = frozenset({'nova', 'az2'})
-AS_ADDED = {'database': frozenset({'nova'}), 'general': BOTH,
-            'archive': frozenset({'az2'})}
+AS_ADDED = {
+    'database': frozenset({'nova'}),
+    'general': BOTH,
+    'archive': frozenset({'az2'}),
+}
 
 
 class AnswerTestCase(ZonesTestCase):
-
     def setUp(self):
         super().setUp()
         self.serve()
@@ -126,8 +134,9 @@ class AnswerTestCase(ZonesTestCase):
 
     def test_an_overflow_counts(self):
         self.add_second_zone()
-        self.add_tier('small', volume_backend_name='<or> database <or> '
-                                                   'archive')
+        self.add_tier(
+            'small', volume_backend_name='<or> database <or> archive'
+        )
         self.assertEqual(BOTH, self.look()['small'])
 
     def test_every_capability_counts(self):
@@ -136,8 +145,10 @@ class AnswerTestCase(ZonesTestCase):
         for name, ssd in (('fast', '<is> True'), ('slow', '<is> False')):
             self.add_tier(name, volume_backend_name='same', ssd=ssd)
         looked = self.look()
-        self.assertEqual((frozenset({'az2'}), frozenset({'nova'})),
-                         (looked['fast'], looked['slow']))
+        self.assertEqual(
+            (frozenset({'az2'}), frozenset({'nova'})),
+            (looked['fast'], looked['slow']),
+        )
 
     def test_specs_that_cinder_cannot_match(self):
         self.add_second_zone()
@@ -172,7 +183,8 @@ class AnswerTestCase(ZonesTestCase):
         self.add_second_zone()
         self.look()
         objects.Service.get_by_args(
-            self.cinder.admin, 'node@archive', 'cinder-volume').destroy()
+            self.cinder.admin, 'node@archive', 'cinder-volume'
+        ).destroy()
         self.pass_time(60)
         self.assertNotIn('archive', self.look())
 
@@ -188,16 +200,28 @@ class AnswerTestCase(ZonesTestCase):
         self.add_second_zone()
         for host, zone in (('one', 'nova'), ('two', 'az2')):
             objects.Service(
-                context=self.cinder.admin, host=f'{host}@archive',
-                topic='cinder-volume', binary='cinder-volume',
-                availability_zone=zone, report_count=1, disabled=False,
-                cluster_name='all@archive').create()
+                context=self.cinder.admin,
+                host=f'{host}@archive',
+                topic='cinder-volume',
+                binary='cinder-volume',
+                availability_zone=zone,
+                report_count=1,
+                disabled=False,
+                cluster_name='all@archive',
+            ).create()
         self.cinder.manager.update_service_capabilities(
-            self.cinder.admin, service_name='volume', host='one@archive',
-            cluster_name='all@archive', capabilities={
-                'volume_backend_name': 'clustered', 'pool_name': 'any'},
+            self.cinder.admin,
+            service_name='volume',
+            host='one@archive',
+            cluster_name='all@archive',
+            capabilities={
+                'volume_backend_name': 'clustered',
+                'pool_name': 'any',
+            },
             timestamp=datetime.datetime.now(datetime.UTC).strftime(
-                '%Y-%m-%dT%H:%M:%S.%f'))
+                '%Y-%m-%dT%H:%M:%S.%f'
+            ),
+        )
         self.add_tier('clustered')
         self.assertEqual(BOTH, self.look()['clustered'])
 
@@ -221,13 +245,15 @@ class ChangedTiersTestCase(ZonesTestCase):
         self.add_tier('cold', volume_backend_name='archive')
         changed = applied.read_applied(self.cinder.admin)
         self.assertEqual(AS_ADDED, self.of(changed))
-        self.assertEqual({**AS_ADDED, 'cold': frozenset({'az2'})},
-                         self.look(changed))
+        self.assertEqual(
+            {**AS_ADDED, 'cold': frozenset({'az2'})}, self.look(changed)
+        )
 
     def test_a_tier_that_was_changed_is_not_taken_for_the_old_one(self):
         tiers = dict(self.state.types)
         tiers['database'] = dataclasses.replace(
-            tiers['database'], extra_specs=tiers['archive'].extra_specs)
+            tiers['database'], extra_specs=tiers['archive'].extra_specs
+        )
         changed = dataclasses.replace(self.state, types=tiers)
         self.assertNotIn('database', self.of(changed))
         self.assertEqual(frozenset({'az2'}), self.look(changed)['database'])
@@ -240,21 +266,23 @@ class ChangedTiersTestCase(ZonesTestCase):
 
 
 class FaultsTestCase(ZonesTestCase):
-
     def setUp(self):
         super().setUp()
         self.cinder.conf.config(rpc_response_timeout=1)
         self.add_second_zone()
 
     def warnings(self):
-        return [line for line in self.log.output.splitlines()
-                if line.startswith('WARNING The availability zones')]
+        return [
+            line
+            for line in self.log.output.splitlines()
+            if line.startswith('WARNING The availability zones')
+        ]
 
     def test_a_scheduler_that_does_not_answer(self):
         for _ in range(2):
             self.assertEqual({}, self.look())
             self.pass_time(60)
-        line, = self.warnings()
+        (line,) = self.warnings()
         self.assertIn('MessagingTimeout', line)
         self.assertIn(self.user.request_id, line)
 
@@ -301,16 +329,21 @@ class FaultsTestCase(ZonesTestCase):
             self.assertEqual({}, self.of(state))
             self.pass_time(60)
         self.assertLessEqual(
-            [thread.name for thread in set(threading.enumerate()) - before
-             if thread.name.startswith('cinder-tiers')],
-            ['cinder-tiers-zones'])
+            [
+                thread.name
+                for thread in set(threading.enumerate()) - before
+                if thread.name.startswith('cinder-tiers')
+            ],
+            ['cinder-tiers-zones'],
+        )
 
     def test_in_the_only_thread_that_serves_the_scheduler(self):
         """It asks itself, and does not wait for its own answer."""
         state = applied.read_applied(self.cinder.admin)
         self.serve(Placing(self.zones, state))
         scheduler = rpc.get_client(
-            messaging.Target(topic=constants.SCHEDULER_TOPIC))
+            messaging.Target(topic=constants.SCHEDULER_TOPIC)
+        )
         for expected in ([], sorted(AS_ADDED)):
             self.assertEqual(expected, scheduler.call(self.user, 'place'))
             self.assertTrue(self.zones.wait(60))
@@ -346,10 +379,15 @@ class RequestedTestCase(ZonesTestCase):
         ({'default_availability_zone': 'az2'}, None, (None, 'az2')),
         ({'default_availability_zone': 'az2'}, 'nova', ('nova', 'az2')),
         ({'storage_availability_zone': 'az9'}, 'az9', ('az9', 'az9')),
-        ({'allow_availability_zone_fallback': True}, 'az9',
-         ('nova', 'nova')),
-        ({'allow_availability_zone_fallback': True,
-          'default_availability_zone': 'az2'}, 'az9', ('az2', 'az2')),
+        ({'allow_availability_zone_fallback': True}, 'az9', ('nova', 'nova')),
+        (
+            {
+                'allow_availability_zone_fallback': True,
+                'default_availability_zone': 'az2',
+            },
+            'az9',
+            ('az2', 'az2'),
+        ),
         ({'allow_availability_zone_fallback': True}, 'az2', ('az2', 'nova')),
     )
     @ddt.unpack
@@ -363,4 +401,5 @@ class RequestedTestCase(ZonesTestCase):
 
     def test_before_the_zones_are_known(self):
         self.assertEqual(
-            ('az9', 'nova'), backend_zones.BackendZones().requested('az9'))
+            ('az9', 'nova'), backend_zones.BackendZones().requested('az9')
+        )

@@ -11,7 +11,7 @@ from cinder_tiers.doors import bounded_calls
 
 # cinder-scheduler runs under eventlet by default: the same, in a process of
 # its own, since a process cannot be unpatched.
-GREEN = '''
+GREEN = """
 import eventlet
 eventlet.monkey_patch()
 import time
@@ -35,11 +35,10 @@ queued = start(lambda: 'queued')
 print(calls.under_way, calls.waiting)
 print(queued.result(5))
 print('others ran' if len(ticks) > 5 else 'others were blocked')
-'''
+"""
 
 
 class BoundedCallsTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.calls = bounded_calls.BoundedCalls()
@@ -50,12 +49,12 @@ class BoundedCallsTestCase(testtools.TestCase):
         self.released.wait(60)
 
     def start(self, function, project='us', max_calls=1):
-        return self.calls.start(function, project=project,
-                                max_calls=max_calls)
+        return self.calls.start(function, project=project, max_calls=max_calls)
 
     def assert_counts(self, under_way, waiting):
-        self.assertEqual((under_way, waiting),
-                         (self.calls.under_way, self.calls.waiting))
+        self.assertEqual(
+            (under_way, waiting), (self.calls.under_way, self.calls.waiting)
+        )
 
     def test_the_result_comes_back(self):
         self.assertEqual(5, self.start(lambda: 5).result(5))
@@ -75,11 +74,13 @@ class BoundedCallsTestCase(testtools.TestCase):
     def test_who_starts_a_call_does_not_wait_for_it(self):
         started = time.monotonic()
         futures = [self.start(self.hang) for _ in range(2)]
-        self.assertThat(time.monotonic() - started,
-                        testtools.matchers.LessThan(5))
+        self.assertThat(
+            time.monotonic() - started, testtools.matchers.LessThan(5)
+        )
         self.assert_counts(1, 1)
-        self.assertEqual([True, False],
-                         [future.running() for future in futures])
+        self.assertEqual(
+            [True, False], [future.running() for future in futures]
+        )
 
     def test_an_abandoned_call_keeps_its_place_until_it_returns(self):
         self.start(self.hang)
@@ -105,7 +106,8 @@ class BoundedCallsTestCase(testtools.TestCase):
         self.start(self.hang)
         first, second, third = (
             self.start(lambda number=number: made.append(number))
-            for number in range(3))
+            for number in range(3)
+        )
         self.calls.cancel(second, project='us')
         self.assertTrue(second.cancelled())
         self.assert_counts(1, 2)
@@ -125,8 +127,7 @@ class BoundedCallsTestCase(testtools.TestCase):
         hung = self.start(self.hang)
         for number in range(100):
             project = f'p{number % 7}'
-            self.calls.cancel(self.start(self.hang, project),
-                              project=project)
+            self.calls.cancel(self.start(self.hang, project), project=project)
         self.assert_counts(1, 0)
         self.released.set()
         self.assertIsNone(hung.result(10))
@@ -135,8 +136,9 @@ class BoundedCallsTestCase(testtools.TestCase):
         served = []
         self.start(self.hang, 'before')
         futures = [
-            self.start(lambda project=project: served.append(project),
-                       project) for project in 'aaaabbc']
+            self.start(lambda project=project: served.append(project), project)
+            for project in 'aaaabbc'
+        ]
         self.released.set()
         for future in futures:
             future.result(10)
@@ -159,8 +161,7 @@ class BoundedCallsTestCase(testtools.TestCase):
                 calls.start(self.hang, project='us', max_calls=max_calls)
             self.assertEqual(1, calls.under_way)
 
-    def test_all_of_many_at_once_are_made_no_more_than_allowed_at_a_time(
-            self):
+    def test_all_of_many_at_once_are_made_no_more_than_allowed_at_a_time(self):
         lock, now, most, futures = threading.Lock(), [0], [0], []
 
         def work():
@@ -178,8 +179,10 @@ class BoundedCallsTestCase(testtools.TestCase):
                 with lock:
                     futures.append(future)
 
-        threads = [threading.Thread(target=start, args=(number,))
-                   for number in range(16)]
+        threads = [
+            threading.Thread(target=start, args=(number,))
+            for number in range(16)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -189,8 +192,14 @@ class BoundedCallsTestCase(testtools.TestCase):
         self.assert_counts(0, 0)
 
     def test_under_eventlet_no_other_is_blocked(self):
-        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', GREEN],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', GREEN],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(
             ['result', 'timeout', '1 1', 'queued', 'others ran'],
-            done.stdout.splitlines(), done.stderr)
+            done.stdout.splitlines(),
+            done.stderr,
+        )

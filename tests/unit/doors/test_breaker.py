@@ -6,7 +6,6 @@ from cinder_tiers.doors import breaker
 
 
 class CircuitBreakerTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.now = 1000.0
@@ -24,13 +23,15 @@ class CircuitBreakerTestCase(testtools.TestCase):
         found = []
         for _ in range(seconds):
             self.now += 1
-            found += [(self.now, project) for project in projects
-                      if self.admits(project, **how)]
+            found += [
+                (self.now, project)
+                for project in projects
+                if self.admits(project, **how)
+            ]
         return found
 
 
 class OfOneProjectTestCase(CircuitBreakerTestCase):
-
     def test_closed_it_admits_all(self):
         self.assertEqual([True] * 5, [self.admits() for _ in range(5)])
 
@@ -49,8 +50,9 @@ class OfOneProjectTestCase(CircuitBreakerTestCase):
 
     def test_open_it_admits_one_in_each_interval(self):
         self.fail(*['us'] * 3)
-        self.assertEqual([(1010, 'us'), (1020, 'us'), (1030, 'us')],
-                         self.admitted(30, 'us'))
+        self.assertEqual(
+            [(1010, 'us'), (1020, 'us'), (1030, 'us')], self.admitted(30, 'us')
+        )
 
     def test_an_interval_begins_at_the_last_failure(self):
         self.fail(*['us'] * 3)
@@ -98,7 +100,6 @@ class OfOneProjectTestCase(CircuitBreakerTestCase):
 
 
 class OfAllTestCase(CircuitBreakerTestCase):
-
     def is_open(self):
         self.admits('any')
         return self.breaker.is_open
@@ -133,8 +134,9 @@ class OfAllTestCase(CircuitBreakerTestCase):
 
     def test_open_it_admits_one_of_all_in_each_interval(self):
         self.fail('them', 'us', 'them')
-        self.assertEqual([(1010, 'a'), (1020, 'a')],
-                         self.admitted(20, 'a', 'b'))
+        self.assertEqual(
+            [(1010, 'a'), (1020, 'a')], self.admitted(20, 'a', 'b')
+        )
 
     def test_private_failures_do_not_open_it(self):
         self.fail(*['them', 'us', 'others'] * 2, is_private=True)
@@ -146,6 +148,7 @@ class OfAllTestCase(CircuitBreakerTestCase):
     def test_private_calls_take_no_attempt_away(self):
         self.fail('them', 'us', 'them')
         self.now += 9
-        self.assertEqual([(1010, 'a'), (1020, 'a')],
-                         self.admitted(15, 'a', is_private=True))
+        self.assertEqual(
+            [(1010, 'a'), (1020, 'a')], self.admitted(15, 'a', is_private=True)
+        )
         self.assertTrue(self.admits('b'))

@@ -26,14 +26,22 @@ from tests.unit.doors import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
-FOLLOWS = decision.NamedType(source=decision.TypeSource.REQUEST,
-                             follows_image=True)
-EXPLICIT = decision.NamedType(source=decision.TypeSource.REQUEST,
-                              follows_image=False)
-ERRORS = (ValueError('secret'), KeyError(), RecursionError(), MemoryError(),
-          OSError(), exception.VolumeTypeNotFound(volume_type_id='x'),
-          glance.ImageUnreadable('down'), UnicodeDecodeError(
-              'utf-8', b'\xff', 0, 1, 'secret'))
+FOLLOWS = decision.NamedType(
+    source=decision.TypeSource.REQUEST, follows_image=True
+)
+EXPLICIT = decision.NamedType(
+    source=decision.TypeSource.REQUEST, follows_image=False
+)
+ERRORS = (
+    ValueError('secret'),
+    KeyError(),
+    RecursionError(),
+    MemoryError(),
+    OSError(),
+    exception.VolumeTypeNotFound(volume_type_id='x'),
+    glance.ImageUnreadable('down'),
+    UnicodeDecodeError('utf-8', b'\xff', 0, 1, 'secret'),
+)
 
 
 class BrokenRecorder(record.Recorder):
@@ -45,50 +53,76 @@ class BrokenRecorder(record.Recorder):
 
 def fail_with(error):
     """A function that fails."""
+
     def fail(*arguments):
         raise error
+
     return fail
 
 
 class DoorTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+        )
         self.cinder = self.useFixture(cinder_fixture.Scheduler())
         self.glance = self.cinder.glance
         self.types = {
             'database': self.cinder.add_type(
-                'database', tiers_name='database', tiers_tags='db',
-                tiers_priority='20'),
+                'database',
+                tiers_name='database',
+                tiers_tags='db',
+                tiers_priority='20',
+            ),
             'general': self.cinder.add_type(
-                'general', tiers_name='general', tiers_fallback='<is> True')}
+                'general', tiers_name='general', tiers_fallback='<is> True'
+            ),
+        }
 
     def configure(self, **options):
         self.cinder.conf.config(group='cinder_tiers', **options)
 
-    def door(self, name='api', *, read=applied.read_applied,
-             fetch=glance.fetch_image, recorder=None):
+    def door(
+        self,
+        name='api',
+        *,
+        read=applied.read_applied,
+        fetch=glance.fetch_image,
+        recorder=None,
+    ):
         return door.Door(
-            name, applied=applied.AppliedTiers(read=read),
+            name,
+            applied=applied.AppliedTiers(read=read),
             known_images=images.Images(size=100, fetch=fetch),
-            recorder=recorder or record.Recorder())
+            recorder=recorder or record.Recorder(),
+        )
 
     def wish(self, user=None, **wish):
-        return wishes.Wish(**{'context': user or self.cinder.user(),
-                              'project': PROJECT, **wish})
+        return wishes.Wish(
+            **{
+                'context': user or self.cinder.user(),
+                'project': PROJECT,
+                **wish,
+            }
+        )
 
     def assert_placed(self, tier, placed, *rules):
         """The verdict is this tier and its type, and these rules are why."""
-        self.assertEqual((decision.Verdict.TIER, tier, self.types[tier]), (
-            placed.decision.verdict, placed.decision.tier.name,
-            placed.tier_type.type_id))
+        self.assertEqual(
+            (decision.Verdict.TIER, tier, self.types[tier]),
+            (
+                placed.decision.verdict,
+                placed.decision.tier.name,
+                placed.tier_type.type_id,
+            ),
+        )
         self.assert_because(placed, *rules)
 
     def assert_verdict(self, verdict, placed, *rules):
-        self.assertEqual((verdict, None),
-                         (placed.decision.verdict.value, placed.tier_type))
+        self.assertEqual(
+            (verdict, None), (placed.decision.verdict.value, placed.tier_type)
+        )
         self.assert_because(placed, *rules)
 
     def assert_because(self, placed, *rules):
@@ -98,7 +132,6 @@ class DoorTestCase(testtools.TestCase):
 
 @ddt.ddt
 class PlaceTestCase(DoorTestCase):
-
     def test_a_tagged_image_goes_to_its_tier(self):
         image = self.glance.add_image('db')
         placed = self.door().place(self.wish(image_ref=image))
@@ -111,40 +144,66 @@ class PlaceTestCase(DoorTestCase):
         self.assertIsNone(placed.image_id)
 
     def test_what_is_not_ours_needs_no_service(self):
-        broken = self.door(read=fail_with(ZeroDivisionError()),
-                           fetch=fail_with(ZeroDivisionError()))
-        self.assert_verdict('not_ours', broken.place(self.wish(
-            image_ref=self.glance.add_image('db'), named_type=EXPLICIT)))
+        broken = self.door(
+            read=fail_with(ZeroDivisionError()),
+            fetch=fail_with(ZeroDivisionError()),
+        )
+        self.assert_verdict(
+            'not_ours',
+            broken.place(
+                self.wish(
+                    image_ref=self.glance.add_image('db'), named_type=EXPLICIT
+                )
+            ),
+        )
         self.assertNotIn('ERROR', self.log.output)
 
     @ddt.data(*decision.FixedBy)
     def test_what_has_a_place_needs_no_image(self, fixed_by):
         broken = self.door(fetch=fail_with(ZeroDivisionError()))
-        placed = broken.place(self.wish(
-            image_ref=self.glance.add_image('db'), fixed_by=fixed_by,
-            named_type=FOLLOWS))
-        self.assertIn(placed.decision.verdict, (
-            decision.Verdict.UNDECIDED, decision.Verdict.NOT_OURS))
+        placed = broken.place(
+            self.wish(
+                image_ref=self.glance.add_image('db'),
+                fixed_by=fixed_by,
+                named_type=FOLLOWS,
+            )
+        )
+        self.assertIn(
+            placed.decision.verdict,
+            (decision.Verdict.UNDECIDED, decision.Verdict.NOT_OURS),
+        )
         self.assertNotIn('ERROR', self.log.output)
 
     def test_without_tiers_glance_is_not_asked(self):
         for ident in self.types.values():
             volume_types.destroy(self.cinder.admin, ident)
-        self.assert_verdict('not_ours', self.door().place(
-            self.wish(image_ref=self.glance.add_image('db'))),
-            decision.Rule.NO_TIERS)
+        self.assert_verdict(
+            'not_ours',
+            self.door().place(
+                self.wish(image_ref=self.glance.add_image('db'))
+            ),
+            decision.Rule.NO_TIERS,
+        )
         self.assertEqual([], self.glance.requests)
 
-    @ddt.data((None, 'database', None), (FOLLOWS, 'database', None),
-              (None, None, decision.Rule.IMAGE_TYPE))
+    @ddt.data(
+        (None, 'database', None),
+        (FOLLOWS, 'database', None),
+        (None, None, decision.Rule.IMAGE_TYPE),
+    )
     @ddt.unpack
     def test_the_type_that_an_image_names(self, named, tier, rule):
         """Only when the request names none, as in Cinder."""
         self.cinder.add_type('follow', tiers_follow_image='<is> True')
         type_name = 'follow' if rule is None else 'plain'
-        placed = self.door().place(self.wish(
-            named_type=named, image_ref=self.glance.add_image(
-                'db', cinder_img_volume_type=type_name)))
+        placed = self.door().place(
+            self.wish(
+                named_type=named,
+                image_ref=self.glance.add_image(
+                    'db', cinder_img_volume_type=type_name
+                ),
+            )
+        )
         if rule is None:
             self.assert_placed(tier, placed)
         else:
@@ -153,73 +212,113 @@ class PlaceTestCase(DoorTestCase):
     def test_the_default_type_of_the_project(self):
         self.cinder.set_project_default(self.cinder.add_type('plain'))
         wish = self.wish(image_ref=self.glance.add_image('db'))
-        self.assert_verdict('not_ours', self.door().place(wish),
-                            decision.Rule.PROJECT_TYPE)
-        self.cinder.set_project_default(self.cinder.add_type(
-            'follow', tiers_follow_image='<is> True'))
+        self.assert_verdict(
+            'not_ours', self.door().place(wish), decision.Rule.PROJECT_TYPE
+        )
+        self.cinder.set_project_default(
+            self.cinder.add_type('follow', tiers_follow_image='<is> True')
+        )
         self.assert_placed('database', self.door().place(wish))
 
     def test_it_does_not_count_for_a_volume_that_moves(self):
         self.cinder.set_project_default(self.cinder.add_type('plain'))
-        self.assert_placed('database', self.door().place(self.wish(
-            moves=True, image_ref=self.glance.add_image(
-                'db', cinder_img_volume_type='plain'))))
+        self.assert_placed(
+            'database',
+            self.door().place(
+                self.wish(
+                    moves=True,
+                    image_ref=self.glance.add_image(
+                        'db', cinder_img_volume_type='plain'
+                    ),
+                )
+            ),
+        )
 
     def test_the_image_of_a_server_with_a_volume_is_a_snapshot(self):
-        image = self.glance.add_image('db', block_device_mapping=json.dumps(
-            [{'source_type': 'snapshot', 'boot_index': 0,
-              'snapshot_id': 'x'}]))
-        self.assert_verdict('undecided', self.door().place(self.wish(
-            image_ref=image, takes_boot_snapshots=True)),
-            decision.Rule.FIXED)
-        self.assert_placed('database', self.door().place(
-            self.wish(image_ref=image)))
+        image = self.glance.add_image(
+            'db',
+            block_device_mapping=json.dumps(
+                [
+                    {
+                        'source_type': 'snapshot',
+                        'boot_index': 0,
+                        'snapshot_id': 'x',
+                    }
+                ]
+            ),
+        )
+        self.assert_verdict(
+            'undecided',
+            self.door().place(
+                self.wish(image_ref=image, takes_boot_snapshots=True)
+            ),
+            decision.Rule.FIXED,
+        )
+        self.assert_placed(
+            'database', self.door().place(self.wish(image_ref=image))
+        )
 
     @ddt.data('http://host/', '')
     def test_an_image_is_asked_for_once(self, start):
         api, image = self.door(), self.glance.add_image('db')
         for _ in range(3):
-            self.assert_placed('database', api.place(
-                self.wish(image_ref=start + image)))
+            self.assert_placed(
+                'database', api.place(self.wish(image_ref=start + image))
+            )
         self.assertEqual(1, len(self.glance.requests))
 
     def test_an_administrator_who_moves_a_volume_does_not_own_it(self):
         self.types['premium'] = self.cinder.add_type(
-            'premium', [], tiers_name='premium', tiers_tags='p',
-            tiers_priority='30')
-        wish = {'user': self.cinder.user(role='admin'), 'image_ref':
-                self.glance.add_image('p', visibility='public')}
+            'premium',
+            [],
+            tiers_name='premium',
+            tiers_tags='p',
+            tiers_priority='30',
+        )
+        wish = {
+            'user': self.cinder.user(role='admin'),
+            'image_ref': self.glance.add_image('p', visibility='public'),
+        }
         self.assert_placed('premium', self.door().place(self.wish(**wish)))
-        self.assert_placed('general', self.door().place(
-            self.wish(moves=True, **wish)), decision.Rule.NO_ACCESS)
+        self.assert_placed(
+            'general',
+            self.door().place(self.wish(moves=True, **wish)),
+            decision.Rule.NO_ACCESS,
+        )
 
 
 @ddt.ddt
 class OnErrorTestCase(DoorTestCase):
-
     def place(self, name='api', named_type=FOLLOWS, **parts):
         failing = {'fetch': fail_with(glance.ImageUnreadable('down'))}
         return self.door(name, **{**failing, **parts}).place(
-            self.wish(image_ref=self.glance.add_image('db'),
-                      named_type=named_type, keeps_type=name == 'scheduler'))
+            self.wish(
+                image_ref=self.glance.add_image('db'),
+                named_type=named_type,
+                keeps_type=name == 'scheduler',
+            )
+        )
 
     @ddt.data('api', 'scheduler')
     def test_each_choice(self, name):
         self.assert_placed('general', self.place(name), decision.Rule.ERROR)
         self.configure(on_error='pass')
-        self.assert_verdict('undecided', self.place(name),
-                            decision.Rule.ERROR)
+        self.assert_verdict('undecided', self.place(name), decision.Rule.ERROR)
         self.configure(on_error='fail')
         self.assert_verdict('refused', self.place(name), decision.Rule.ERROR)
 
     def test_an_image_that_was_not_read_may_name_a_type(self):
-        self.assert_verdict('undecided', self.place(named_type=None),
-                            decision.Rule.IMAGE_UNREAD)
+        self.assert_verdict(
+            'undecided',
+            self.place(named_type=None),
+            decision.Rule.IMAGE_UNREAD,
+        )
 
     def test_an_image_that_was_not_read_may_bring_a_key(self):
         self.cinder.add_encryption(self.cinder.add_type('luks'))
-        self.assert_verdict('undecided', self.place(),
-                            decision.Rule.IMAGE_UNREAD)
+        self.assert_verdict(
+            'undecided', self.place(), decision.Rule.IMAGE_UNREAD
+        )
         self.assert_placed('general', self.place('scheduler'))
 
     @ddt.data(None, FOLLOWS)
@@ -227,12 +326,16 @@ class OnErrorTestCase(DoorTestCase):
         """Cinder will refuse it, unless it appears at this very moment."""
         refusing = fail_with(glance.ImageRefused('404', is_lasting=True))
         self.assert_placed(
-            'general', self.place(named_type=named, fetch=refusing),
-            decision.Rule.IMAGE_REFUSED)
+            'general',
+            self.place(named_type=named, fetch=refusing),
+            decision.Rule.IMAGE_REFUSED,
+        )
         self.cinder.add_encryption(self.cinder.add_type('luks'))
         self.assert_verdict(
-            'refused', self.place(named_type=named, fetch=refusing),
-            decision.Rule.IMAGE_REFUSED)
+            'refused',
+            self.place(named_type=named, fetch=refusing),
+            decision.Rule.IMAGE_REFUSED,
+        )
         self.assertNotIn('ERROR', self.log.output)
 
     @ddt.data(('api', 'scheduler'), ('scheduler', 'api'))
@@ -243,8 +346,9 @@ class OnErrorTestCase(DoorTestCase):
         self.assert_verdict('undecided', self.place(other))
 
     def test_a_wrong_word_in_the_file_is_told_and_falls_back(self):
-        self.cinder.conf.load_raw_values(group='cinder_tiers',
-                                         on_error='fall-back')
+        self.cinder.conf.load_raw_values(
+            group='cinder_tiers', on_error='fall-back'
+        )
         self.assert_placed('general', self.place(), decision.Rule.ERROR)
         self.assertIn('fall-back', self.log.output)
 
@@ -253,13 +357,18 @@ class OnErrorTestCase(DoorTestCase):
         """Only the image could have changed that."""
         self.configure(on_error=on_error)
         self.cinder.set_project_default(self.cinder.add_type('plain'))
-        self.assert_verdict('not_ours', self.place(named_type=None),
-                            decision.Rule.PROJECT_TYPE)
+        self.assert_verdict(
+            'not_ours', self.place(named_type=None), decision.Rule.PROJECT_TYPE
+        )
 
-    @ddt.data(('api', 'fallback', 'undecided'), ('api', 'pass', 'undecided'),
-              ('api', 'fail', 'refused'), ('scheduler', 'fail', 'refused'),
-              ('scheduler', 'fallback', 'refused'),
-              ('scheduler', 'pass', 'refused'))
+    @ddt.data(
+        ('api', 'fallback', 'undecided'),
+        ('api', 'pass', 'undecided'),
+        ('api', 'fail', 'refused'),
+        ('scheduler', 'fail', 'refused'),
+        ('scheduler', 'fallback', 'refused'),
+        ('scheduler', 'pass', 'refused'),
+    )
     @ddt.unpack
     def test_the_tiers_cannot_be_read(self, name, on_error, verdict):
         self.configure(on_error=on_error)
@@ -268,26 +377,32 @@ class OnErrorTestCase(DoorTestCase):
 
     def test_a_private_fall_back(self):
         volume_types.destroy(self.cinder.admin, self.types['general'])
-        self.cinder.add_type('closed', [], tiers_name='closed',
-                             tiers_fallback='<is> True')
-        self.assert_verdict('refused', self.place(), decision.Rule.ERROR,
-                            decision.Rule.NO_ACCESS)
+        self.cinder.add_type(
+            'closed', [], tiers_name='closed', tiers_fallback='<is> True'
+        )
+        self.assert_verdict(
+            'refused',
+            self.place(),
+            decision.Rule.ERROR,
+            decision.Rule.NO_ACCESS,
+        )
 
     @ddt.data('fallback', 'pass', 'fail')
     def test_no_error_at_all_comes_out(self, on_error):
         """Whatever fails, wherever, in whatever way."""
         self.configure(on_error=on_error)
-        for error, broken in itertools.product(ERRORS, (
-                ('read',), ('fetch',), ('read', 'fetch'))):
-            placed = self.place(**{part: fail_with(error)
-                                   for part in broken})
+        for error, broken in itertools.product(
+            ERRORS, (('read',), ('fetch',), ('read', 'fetch'))
+        ):
+            placed = self.place(**{part: fail_with(error) for part in broken})
             self.assert_because(placed, decision.Rule.ERROR)
         self.assertNotIn('down; secret', self.log.output)
 
     def test_a_record_that_cannot_be_kept_fails_nothing(self):
         self.assert_placed('general', self.place(recorder=BrokenRecorder()))
-        self.assertIn('ERROR The record of a decision could not be kept',
-                      self.log.output)
+        self.assertIn(
+            'ERROR The record of a decision could not be kept', self.log.output
+        )
 
     def test_the_record_says_what_failed_and_no_more(self):
         self.place()
@@ -299,7 +414,11 @@ class OnErrorTestCase(DoorTestCase):
         self.configure(glance_timeout=0.3)
         self.glance.gate.clear()
         started = time.monotonic()
-        self.assert_placed('general', self.place(fetch=glance.fetch_image),
-                           decision.Rule.ERROR)
-        self.assertThat(time.monotonic() - started,
-                        testtools.matchers.LessThan(5))
+        self.assert_placed(
+            'general',
+            self.place(fetch=glance.fetch_image),
+            decision.Rule.ERROR,
+        )
+        self.assertThat(
+            time.monotonic() - started, testtools.matchers.LessThan(5)
+        )

@@ -22,7 +22,6 @@ BOOT = {'source_type': 'snapshot', 'boot_index': 0, 'snapshot_id': IDENT}
 
 
 class GlanceTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger())
@@ -38,8 +37,10 @@ class GlanceTestCase(testtools.TestCase):
 
     def assert_refused(self, ref, is_lasting, *, is_final=True):
         error = self.assertRaises(glance.ImageRefused, self.fetch, ref)
-        self.assertEqual((is_lasting, is_final, is_final), (
-            error.is_lasting, error.is_final, error.caused_by_client))
+        self.assertEqual(
+            (is_lasting, is_final, is_final),
+            (error.is_lasting, error.is_final, error.caused_by_client),
+        )
         return error
 
     def assert_unreadable(self, ref):
@@ -52,23 +53,30 @@ class GlanceTestCase(testtools.TestCase):
 
 @ddt.ddt
 class ByIdTestCase(GlanceTestCase):
-
     def test_an_image_in_the_words_of_placement(self):
-        ident = self.glance.add_image('db', HOSTILE, owner='o',
-                                      visibility='public')
+        ident = self.glance.add_image(
+            'db', HOSTILE, owner='o', visibility='public'
+        )
         self.assertEqual(
             glance.ImageFacts(
-                image_id=ident, image=decision.Image(
-                    owner='o', visibility='public',
-                    tags=frozenset({'db', HOSTILE})),
-                volume_type=None, boot_snapshot=False),
-            self.fetch(ident))
+                image_id=ident,
+                image=decision.Image(
+                    owner='o',
+                    visibility='public',
+                    tags=frozenset({'db', HOSTILE}),
+                ),
+                volume_type=None,
+                boot_snapshot=False,
+            ),
+            self.fetch(ident),
+        )
 
     def test_one_request_with_the_token_of_the_user(self):
         ident = self.glance.add_image()
         self.fetch(ident)
-        self.assertEqual([(f'/v2/images/{ident}', 'token-of-user')],
-                         self.glance.requests)
+        self.assertEqual(
+            [(f'/v2/images/{ident}', 'token-of-user')], self.glance.requests
+        )
 
     @ddt.data('keystone', 'noauth')
     def test_glance_can_tell_our_calls_from_those_of_cinder(self, strategy):
@@ -105,8 +113,9 @@ class ByIdTestCase(GlanceTestCase):
 
     def test_an_expired_token_is_not_what_cinder_is_refused_for(self):
         """Nor is the request wrong: Cinder may renew it."""
-        self.assert_refused(self.glance.answer(401), is_lasting=False,
-                            is_final=False)
+        self.assert_refused(
+            self.glance.answer(401), is_lasting=False, is_final=False
+        )
 
     @ddt.data(429, 500, 502, 503)
     def test_a_failure(self, status):
@@ -117,71 +126,128 @@ class ByIdTestCase(GlanceTestCase):
         ident = self.glance.add_image()
         self.glance.stop()
         error = self.assert_unreadable(ident)
-        self.assertEqual('Glance call failed: GlanceConnectionFailed',
-                         str(error))
+        self.assertEqual(
+            'Glance call failed: GlanceConnectionFailed', str(error)
+        )
 
-    @ddt.data('', 'garbage', '<html>', '[]', 'null', '1', '"text"', '{}',
-              '{"images": []}', '[' * 100000)
+    @ddt.data(
+        '',
+        'garbage',
+        '<html>',
+        '[]',
+        'null',
+        '1',
+        '"text"',
+        '{}',
+        '{"images": []}',
+        '[' * 100000,
+    )
     def test_garbage(self, body):
         self.assert_unreadable(self.glance.answer(body))
 
     @ddt.data(
-        ('id', None), ('id', 7), ('id', []), ('id', {}), ('id', HOSTILE),
-        ('owner', 7), ('owner', []), ('visibility', None),
-        ('visibility', HOSTILE), ('visibility', []), ('visibility', {}),
-        ('tags', None), ('tags', 'db'), ('tags', {'db': 1}),
-        ('tags', ['db', 1]), ('tags', [['db']]), ('tags', [None]))
+        ('id', None),
+        ('id', 7),
+        ('id', []),
+        ('id', {}),
+        ('id', HOSTILE),
+        ('owner', 7),
+        ('owner', []),
+        ('visibility', None),
+        ('visibility', HOSTILE),
+        ('visibility', []),
+        ('visibility', {}),
+        ('tags', None),
+        ('tags', 'db'),
+        ('tags', {'db': 1}),
+        ('tags', ['db', 1]),
+        ('tags', [['db']]),
+        ('tags', [None]),
+    )
     @ddt.unpack
     def test_a_hostile_value(self, key, value):
         ident = self.glance.add_image()
         self.glance.images[ident][key] = value
         error = self.assert_unreadable(ident)
-        self.assertEqual('the image that Glance answered has no usable '
-                         f'{key}', str(error))
+        self.assertEqual(
+            f'the image that Glance answered has no usable {key}', str(error)
+        )
 
     def test_values_of_other_types_that_nobody_reads(self):
-        self.assertEqual(frozenset({'db'}), self.fetch_with(
-            name=[], size='big', status=None, other={}).image.tags)
+        self.assertEqual(
+            frozenset({'db'}),
+            self.fetch_with(
+                name=[], size='big', status=None, other={}
+            ).image.tags,
+        )
 
     def test_as_many_tags_as_glance_accepts(self):
         tags = [f'{number}'.ljust(255, '\ud800') for number in range(128)]
         ident = self.glance.add_image(*tags)
         self.assertEqual(frozenset(tags), self.fetch(ident).image.tags)
 
-    @ddt.data(('ssd', 'ssd'), ('', ''), (None, None), (7, None), ([], None),
-              (HOSTILE, HOSTILE))
+    @ddt.data(
+        ('ssd', 'ssd'),
+        ('', ''),
+        (None, None),
+        (7, None),
+        ([], None),
+        (HOSTILE, HOSTILE),
+    )
     @ddt.unpack
     def test_the_type_that_an_image_names(self, value, expected):
-        self.assertEqual(expected, self.fetch_with(
-            cinder_img_volume_type=value).volume_type)
+        self.assertEqual(
+            expected, self.fetch_with(cinder_img_volume_type=value).volume_type
+        )
 
-    @ddt.data([BOOT], json.dumps([BOOT]),
-              json.dumps([{'source_type': 'blank'}, BOOT]),
-              json.dumps([{**BOOT, 'boot_index': False}]),
-              json.dumps([{**BOOT, 'boot_index': -0.0}]))
+    @ddt.data(
+        [BOOT],
+        json.dumps([BOOT]),
+        json.dumps([{'source_type': 'blank'}, BOOT]),
+        json.dumps([{**BOOT, 'boot_index': False}]),
+        json.dumps([{**BOOT, 'boot_index': -0.0}]),
+    )
     def test_an_image_that_stands_for_a_snapshot(self, mapping):
-        self.assertTrue(self.fetch_with(
-            block_device_mapping=mapping).boot_snapshot)
+        self.assertTrue(
+            self.fetch_with(block_device_mapping=mapping).boot_snapshot
+        )
 
-    @ddt.data('[]', '{}', 'null', '7', '[7]', '[null]', '[[]]', 7, None, BOOT,
-              [{**BOOT, 'boot_index': 1}], [{**BOOT, 'boot_index': '0'}],
-              [{**BOOT, 'source_type': 'image'}], [{'boot_index': 0}])
+    @ddt.data(
+        '[]',
+        '{}',
+        'null',
+        '7',
+        '[7]',
+        '[null]',
+        '[[]]',
+        7,
+        None,
+        BOOT,
+        [{**BOOT, 'boot_index': 1}],
+        [{**BOOT, 'boot_index': '0'}],
+        [{**BOOT, 'source_type': 'image'}],
+        [{'boot_index': 0}],
+    )
     def test_an_image_that_does_not(self, mapping):
-        self.assertFalse(self.fetch_with(
-            block_device_mapping=mapping).boot_snapshot)
+        self.assertFalse(
+            self.fetch_with(block_device_mapping=mapping).boot_snapshot
+        )
 
     @ddt.data('', 'garbage', '[' * 100000, '9' * 100000)
     def test_an_image_that_cinder_cannot_read(self, text):
         """It is the tenant's text, and no failure of Glance."""
         for name in ('block_device_mapping', 'mappings'):
-            self.assert_refused(self.glance.add_image(**{name: text}),
-                                is_lasting=True)
+            self.assert_refused(
+                self.glance.add_image(**{name: text}), is_lasting=True
+            )
 
     @ddt.data(('c0ffee', True), (7, True), ('', False), (None, False))
     @ddt.unpack
     def test_an_image_that_brings_a_key(self, key_id, expected):
-        self.assertIs(expected, self.fetch_with(
-            cinder_encryption_key_id=key_id).image.brings_key)
+        self.assertIs(
+            expected,
+            self.fetch_with(cinder_encryption_key_id=key_id).image.brings_key,
+        )
 
     def test_no_text_of_an_image_is_logged(self):
         ident = self.glance.add_image(HOSTILE, 'tag-of-the-image')
@@ -192,18 +258,25 @@ class ByIdTestCase(GlanceTestCase):
 
 @ddt.ddt
 class ByNameTestCase(GlanceTestCase):
-
-    @ddt.data('debian', 'debian 12/x86&name=other', 'in:a,b', '%00', HOSTILE,
-              '#?;=', 'x' * 255)
+    @ddt.data(
+        'debian',
+        'debian 12/x86&name=other',
+        'in:a,b',
+        '%00',
+        HOSTILE,
+        '#?;=',
+        'x' * 255,
+    )
     def test_exactly_one_image_of_the_name(self, name):
         self.glance.add_image('other', name='other')
         ident = self.glance.add_image('db', name=name)
         self.assertEqual(ident, self.fetch(name).image_id)
-        (path, token), = self.glance.requests
+        ((path, token),) = self.glance.requests
         url = urllib.parse.urlsplit(path)
         self.assertEqual(
             ('/v2/images', {'name': [name], 'limit': ['2']}, 'token-of-user'),
-            (url.path, urllib.parse.parse_qs(url.query), token))
+            (url.path, urllib.parse.parse_qs(url.query), token),
+        )
         self.assertEqual(['cinder-tiers'], self.glance.agents)
 
     def test_the_rest_of_a_url_is_part_of_a_name(self):
@@ -218,8 +291,15 @@ class ByNameTestCase(GlanceTestCase):
             self.glance.add_image(name='debian')
         self.assert_refused('debian', is_lasting=False)
 
-    @ddt.data({}, [], 'null', 'garbage', {'images': None}, {'images': {}},
-              {'images': 'text'})
+    @ddt.data(
+        {},
+        [],
+        'null',
+        'garbage',
+        {'images': None},
+        {'images': {}},
+        {'images': 'text'},
+    )
     def test_garbage_is_no_image(self, listing):
         self.glance.listing = listing
         self.assertRaises(glance.ImageUnreadable, self.fetch, 'debian')
@@ -239,14 +319,14 @@ class ByNameTestCase(GlanceTestCase):
 
     def test_a_name_that_is_no_text(self):
         """JSON can hold what no URL can: Glance is not to blame."""
-        self.assertFalse(self.assert_refused(
-            '\ud800', is_lasting=False).is_answer)
+        self.assertFalse(
+            self.assert_refused('\ud800', is_lasting=False).is_answer
+        )
         self.assertEqual([], self.glance.requests)
 
 
 @ddt.ddt
 class NamedLikeAnIdTestCase(GlanceTestCase):
-
     @ddt.data(400, 401, 403, 404, 413)
     def test_what_is_not_shown_by_its_id_is_a_name(self, status):
         ident = self.glance.answer(status)
@@ -280,13 +360,17 @@ class NamedLikeAnIdTestCase(GlanceTestCase):
 
 @ddt.ddt
 class PlainRefTestCase(testtools.TestCase):
-
     @ddt.data(
-        (IDENT, IDENT, True), (IDENT.upper(), IDENT.upper(), True),
+        (IDENT, IDENT, True),
+        (IDENT.upper(), IDENT.upper(), True),
         (f'http://host/v2/images/{IDENT}', IDENT, True),
-        (f'{IDENT}/x', f'{IDENT}/x', False), ('debian/12', 'debian/12', False),
-        ('debian', 'debian', False), ('/', '/', False), ('', '', False),
-        (HOSTILE, HOSTILE, False))
+        (f'{IDENT}/x', f'{IDENT}/x', False),
+        ('debian/12', 'debian/12', False),
+        ('debian', 'debian', False),
+        ('/', '/', False),
+        ('', '', False),
+        (HOSTILE, HOSTILE, False),
+    )
     @ddt.unpack
     def test_what_a_reference_says(self, ref, plain, is_id):
         self.assertEqual((plain, is_id), glance.plain_ref(ref))

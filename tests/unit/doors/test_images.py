@@ -16,7 +16,6 @@ from tests.unit.doors.images_case import refused
 
 
 class CacheTestCase(images_case.ImagesTestCase):
-
     def test_one_call_when_cold_and_none_when_warm(self):
         self.assert_reads(1)
         for _ in range(5):
@@ -71,8 +70,9 @@ class CacheTestCase(images_case.ImagesTestCase):
         self.wait_for_call()
         theirs = self.board(4, project='them')
         go()
-        self.assertEqual(([private(IDENT)] * 4, [facts(IDENT)] * 4),
-                         (ours(), theirs()))
+        self.assertEqual(
+            ([private(IDENT)] * 4, [facts(IDENT)] * 4), (ours(), theirs())
+        )
         self.assertEqual([('us', IDENT), ('them', IDENT)], self.glance.calls)
 
     def test_an_image_named_like_an_id_is_that_of_the_project(self):
@@ -91,8 +91,10 @@ class CacheTestCase(images_case.ImagesTestCase):
         landed = [self.board(4, ref=url), self.board(4, ref=IDENT)]
         self.wait_for_call()
         go()
-        self.assertEqual([[facts(first)] * 4, [facts(second)] * 4],
-                         [land() for land in landed])
+        self.assertEqual(
+            [[facts(first)] * 4, [facts(second)] * 4],
+            [land() for land in landed],
+        )
         for _ in range(2):
             self.assertEqual(facts(first), self.assert_reads(2, ref=url))
             self.assertEqual(facts(second), self.assert_reads(2))
@@ -111,10 +113,13 @@ class CacheTestCase(images_case.ImagesTestCase):
         mine = self.glance.answers['us'] = facts(str(uuid.uuid4()))
         theirs = self.glance.answers['them'] = facts(str(uuid.uuid4()))
         for _ in range(2):
-            self.assertEqual(mine, self.assert_reads(
-                len(self.glance.calls) or 1, ref='debian'))
-        self.assertEqual(theirs, self.assert_reads(2, ref='debian',
-                                                   project='them'))
+            self.assertEqual(
+                mine,
+                self.assert_reads(len(self.glance.calls) or 1, ref='debian'),
+            )
+        self.assertEqual(
+            theirs, self.assert_reads(2, ref='debian', project='them')
+        )
         self.assertEqual(mine, self.assert_reads(2, ref='debian'))
 
     def test_no_name_stands_for_an_id(self):
@@ -137,19 +142,23 @@ class CacheTestCase(images_case.ImagesTestCase):
         refs = [str(uuid.uuid4()) for _ in range(10)]
         for ref in refs:
             self.read(ref)
-        self.assertEqual(3, sum(self.images.remembered(ref) is not None
-                                for ref in refs))
+        self.assertEqual(
+            3, sum(self.images.remembered(ref) is not None for ref in refs)
+        )
 
     def test_nor_for_the_case_that_glance_fails(self):
-        self.images = images.Images(size=3, fetch=self.glance,
-                                    clock=lambda: self.now)
+        self.images = images.Images(
+            size=3, fetch=self.glance, clock=lambda: self.now
+        )
         refs = [str(uuid.uuid4()) for _ in range(10)]
         for ref in refs:
             self.read(ref)
         self.now += 30
         self.glance.answers['us'] = glance.ImageUnreadable('down')
-        self.assertEqual(3, sum(
-            isinstance(self.read(ref), glance.ImageFacts) for ref in refs))
+        self.assertEqual(
+            3,
+            sum(isinstance(self.read(ref), glance.ImageFacts) for ref in refs),
+        )
 
     def test_an_error_is_not_remembered(self):
         self.glance.answers[IDENT] = glance.ImageUnreadable('down')
@@ -165,7 +174,6 @@ class CacheTestCase(images_case.ImagesTestCase):
 
 
 class RefusalTestCase(images_case.ImagesTestCase):
-
     def setUp(self):
         super().setUp()
         self.glance.answers['them'] = refused()

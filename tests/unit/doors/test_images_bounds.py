@@ -23,7 +23,7 @@ from tests.unit.doors.images_case import refused
 #: No test may take longer for what must end at once.
 AT_ONCE_S = 5
 
-GREEN = '''
+GREEN = """
 import eventlet
 eventlet.monkey_patch()
 import time
@@ -62,16 +62,16 @@ print(*many('one'), len(calls))
 print(*many('one'), len(calls))
 print(*many('hang'), len(calls))
 print('others ran' if len(ticks) > 5 else 'others were blocked')
-'''
+"""
 
 
 class BoundTestCase(images_case.ImagesTestCase):
-
     def assert_at_once(self, function, *args, **kwargs):
         started = time.monotonic()
         result = function(*args, **kwargs)
-        self.assertThat(time.monotonic() - started,
-                        matchers.LessThan(AT_ONCE_S))
+        self.assertThat(
+            time.monotonic() - started, matchers.LessThan(AT_ONCE_S)
+        )
         return result
 
     def test_nobody_waits_longer_than_allowed(self):
@@ -101,7 +101,7 @@ class BoundTestCase(images_case.ImagesTestCase):
         self.now += 59.9
         go()
         theirs()
-        error, = self.assert_at_once(ours)
+        (error,) = self.assert_at_once(ours)
         self.assertEqual('Glance did not answer within 60 s', str(error))
         self.assertEqual(2, len(self.glance.calls))
 
@@ -127,7 +127,6 @@ class BoundTestCase(images_case.ImagesTestCase):
 
 
 class ManyThreadsTestCase(images_case.ImagesTestCase):
-
     def test_thousands_of_reads(self):
         """No deadlock, no wrong image, and no refusal of another project."""
         refs = [str(uuid.uuid4()) for _ in range(20)]
@@ -138,8 +137,13 @@ class ManyThreadsTestCase(images_case.ImagesTestCase):
         def work(project, start):
             for number in range(250):
                 ref = refs[(start + number * 7) % len(refs)]
-                found = self.read(ref, project, failures=1000,
-                                  image_ttl_s=number % 3, max_calls=100)
+                found = self.read(
+                    ref,
+                    project,
+                    failures=1000,
+                    image_ttl_s=number % 3,
+                    max_calls=100,
+                )
                 if isinstance(found, glance.ImageRefused):
                     right = project == 'them'
                 elif isinstance(found, glance.ImageUnreadable):
@@ -151,25 +155,44 @@ class ManyThreadsTestCase(images_case.ImagesTestCase):
                 self.now += 0.01
 
         for number in range(16):
-            threads.append(threading.Thread(target=work, daemon=True, args=(
-                'them' if number % 4 == 0 else f'p{number % 3}', number)))
+            threads.append(
+                threading.Thread(
+                    target=work,
+                    daemon=True,
+                    args=(
+                        'them' if number % 4 == 0 else f'p{number % 3}',
+                        number,
+                    ),
+                )
+            )
             threads[-1].start()
         for thread in threads:
             thread.join(60)
-        self.assertEqual(([], []), (
-            wrong, [thread for thread in threads if thread.is_alive()]))
+        self.assertEqual(
+            ([], []),
+            (wrong, [thread for thread in threads if thread.is_alive()]),
+        )
 
     def test_under_eventlet_nobody_else_is_blocked(self):
-        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', GREEN],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', GREEN],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(
-            ['id-one 1', 'id-one 1',
-             'Glance did not answer within 1 s 2', 'others ran'],
-            done.stdout.splitlines(), done.stderr)
+            [
+                'id-one 1',
+                'id-one 1',
+                'Glance did not answer within 1 s 2',
+                'others ran',
+            ],
+            done.stdout.splitlines(),
+            done.stderr,
+        )
 
 
 class ImagesOverHttpTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.cinder = self.useFixture(cinder_fixture.Scheduler())
@@ -178,8 +201,10 @@ class ImagesOverHttpTestCase(testtools.TestCase):
 
     def read(self, ref, timeout_s=20.0):
         return self.images.read(
-            self.cinder.user(), ref,
-            images.Limits(**{**LIMITS, 'timeout_s': timeout_s})).facts
+            self.cinder.user(),
+            ref,
+            images.Limits(**{**LIMITS, 'timeout_s': timeout_s}),
+        ).facts
 
     def test_one_request_when_cold_and_none_when_warm(self):
         ref = self.glance.add_image('db')
@@ -190,23 +215,27 @@ class ImagesOverHttpTestCase(testtools.TestCase):
     def test_one_request_for_32_at_once(self):
         ref, results = self.glance.add_image('db'), []
         self.glance.gate.clear()
-        threads = [threading.Thread(
-            target=lambda: results.append(self.read(ref).image_id))
-            for _ in range(32)]
+        threads = [
+            threading.Thread(
+                target=lambda: results.append(self.read(ref).image_id)
+            )
+            for _ in range(32)
+        ]
         for thread in threads:
             thread.start()
         time.sleep(0.2)
         self.glance.gate.set()
         for thread in threads:
             thread.join(30)
-        self.assertEqual(([ref] * 32, 1),
-                         (results, len(self.glance.requests)))
+        self.assertEqual(([ref] * 32, 1), (results, len(self.glance.requests)))
 
     def test_a_frozen_glance_is_waited_for_no_longer_than_allowed(self):
         ref = self.glance.add_image('db')
         self.glance.gate.clear()
         started = time.monotonic()
-        self.assertRaises(glance.ImageUnreadable, self.read, ref,
-                          timeout_s=0.3)
-        self.assertThat(time.monotonic() - started,
-                        matchers.LessThan(AT_ONCE_S))
+        self.assertRaises(
+            glance.ImageUnreadable, self.read, ref, timeout_s=0.3
+        )
+        self.assertThat(
+            time.monotonic() - started, matchers.LessThan(AT_ONCE_S)
+        )

@@ -16,7 +16,6 @@ DOWN = glance.ImageUnreadable('down')
 
 
 class OneProjectTestCase(images_case.ImagesTestCase):
-
     def fail(self, error):
         """Glance fails with this for every image from now on."""
         self.glance.answers['us'] = error
@@ -65,8 +64,9 @@ class OneProjectTestCase(images_case.ImagesTestCase):
         for is_lasting in (True, False):
             self.fail(refused(is_lasting))
             for _ in range(5):
-                self.assert_fails(len(self.glance.calls) + 1,
-                                  str(uuid.uuid4()))
+                self.assert_fails(
+                    len(self.glance.calls) + 1, str(uuid.uuid4())
+                )
 
     def test_a_refusal_shows_that_glance_is_back(self):
         self.open()
@@ -77,15 +77,17 @@ class OneProjectTestCase(images_case.ImagesTestCase):
 
     def test_what_was_not_sent_does_not_show_it(self):
         """A name that is no text costs nothing, and would hide an outage."""
-        self.fail(glance.ImageRefused('no text', is_lasting=False,
-                                      is_answer=False))
+        self.fail(
+            glance.ImageRefused('no text', is_lasting=False, is_answer=False)
+        )
         for _ in range(5):
             self.assert_fails(len(self.glance.calls) + 1, 'odd')
         self.fail(DOWN)
         self.assert_fails(6)
         self.assert_fails(7)
-        self.fail(glance.ImageRefused('no text', is_lasting=False,
-                                      is_answer=False))
+        self.fail(
+            glance.ImageRefused('no text', is_lasting=False, is_answer=False)
+        )
         self.assert_fails(8, 'odd')
         self.fail(DOWN)
         self.assert_fails(9)
@@ -101,7 +103,6 @@ class OneProjectTestCase(images_case.ImagesTestCase):
 
 
 class LateTestCase(images_case.ImagesTestCase):
-
     def test_timeouts_are_failures_and_late_answers_do_not_end_them(self):
         go = self.hold()
         refs = [str(uuid.uuid4()) for _ in range(3)]
@@ -118,6 +119,7 @@ class LateTestCase(images_case.ImagesTestCase):
 
     def test_a_glance_that_always_needs_a_bit_longer_opens_it(self):
         """Not one call is given up, not one answer comes in time."""
+
         def take():
             self.now += 20.001
 
@@ -162,7 +164,7 @@ class LateTestCase(images_case.ImagesTestCase):
         go()
         first()
         self.wait_for_call()
-        error, = second()
+        (error,) = second()
         self.assertIn('did not answer within 2 s', str(error))
         further()
         self.settle(lambda: self.images.remembered(other))
@@ -172,8 +174,9 @@ class LateTestCase(images_case.ImagesTestCase):
         go = self.hold()
         first = self.board(1, timeout_s=60.0, max_calls=1)
         self.wait_for_call()
-        second = self.board(1, ref=str(uuid.uuid4()), timeout_s=2.0,
-                            max_calls=1)
+        second = self.board(
+            1, ref=str(uuid.uuid4()), timeout_s=2.0, max_calls=1
+        )
         self.hold()
         self.now += 1
         go()
@@ -187,7 +190,6 @@ class LateTestCase(images_case.ImagesTestCase):
 
 @ddt.ddt
 class ManyProjectsTestCase(images_case.ImagesTestCase):
-
     def test_a_project_does_not_stop_another(self):
         self.glance.answers['them'] = DOWN
         for _ in range(9):

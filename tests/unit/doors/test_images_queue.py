@@ -14,7 +14,6 @@ from tests.unit.doors.images_case import IDENT
 
 
 class ColdStormTestCase(images_case.ImagesTestCase):
-
     def read_all(self, number, projects):
         """What each of so many readers gets, each of an image of its own."""
         self.images = images.Images(size=100, fetch=self.glance)
@@ -26,8 +25,10 @@ class ColdStormTestCase(images_case.ImagesTestCase):
             ref = refs[number]
             found[ref] = self.read(ref, f'p{number % projects}')
 
-        threads = [threading.Thread(target=read, args=(number,))
-                   for number in range(number)]
+        threads = [
+            threading.Thread(target=read, args=(number,))
+            for number in range(number)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -42,13 +43,17 @@ class ColdStormTestCase(images_case.ImagesTestCase):
 
 
 class QueueTestCase(images_case.ImagesTestCase):
-
     def hang(self, project='us', number=1, max_calls=1):
         """Let calls of a project hang; a function that lets them go."""
         go = self.hold()
         for _ in range(number):
-            self.board(1, ref=str(uuid.uuid4()), project=project,
-                       timeout_s=60.0, max_calls=max_calls)
+            self.board(
+                1,
+                ref=str(uuid.uuid4()),
+                project=project,
+                timeout_s=60.0,
+                max_calls=max_calls,
+            )
             self.wait_for_call()
         self.glance.go = threading.Event()
         self.glance.go.set()
@@ -65,8 +70,10 @@ class QueueTestCase(images_case.ImagesTestCase):
     def test_within_the_bound(self):
         self.hang()
         error = self.assert_fails(1, timeout_s=0.1, max_calls=1)
-        self.assertEqual('no call to Glance was free within 0.1 s, at most '
-                         '1 are allowed', str(error))
+        self.assertEqual(
+            'no call to Glance was free within 0.1 s, at most 1 are allowed',
+            str(error),
+        )
 
     def test_a_call_that_is_waited_for_no_longer_is_not_made(self):
         go = self.hang()
@@ -89,15 +96,17 @@ class QueueTestCase(images_case.ImagesTestCase):
     def test_who_waited_in_vain_does_not_open_the_breaker(self):
         go = self.hang()
         for _ in range(5):
-            self.assert_fails(1, str(uuid.uuid4()), timeout_s=0.05,
-                              max_calls=1)
+            self.assert_fails(
+                1, str(uuid.uuid4()), timeout_s=0.05, max_calls=1
+            )
         go()
         self.assert_reads(2, max_calls=1)
 
     def test_the_slow_calls_of_one_project_leave_half_to_the_others(self):
         self.hang('them', number=2, max_calls=4)
-        self.assert_fails(2, str(uuid.uuid4()), 'them', timeout_s=0.05,
-                          max_calls=4)
+        self.assert_fails(
+            2, str(uuid.uuid4()), 'them', timeout_s=0.05, max_calls=4
+        )
         self.assert_reads(3, max_calls=4)
 
     def test_an_image_in_the_queue_of_one_project_is_free_to_others(self):
@@ -132,7 +141,8 @@ class QueueTestCase(images_case.ImagesTestCase):
 
     def test_a_refused_reader_of_another_call_queues_as_well(self):
         self.glance.answers['them'] = glance.ImageRefused(
-            'refused', is_lasting=True)
+            'refused', is_lasting=True
+        )
         go = self.hold()
         theirs = self.board(1, project='them', max_calls=2)
         self.wait_for_call()

@@ -19,7 +19,6 @@ DOWN = glance.ImageUnreadable('down')
 
 @ddt.ddt
 class StaleTestCase(images_case.ImagesTestCase):
-
     def setUp(self):
         super().setUp()
         self.known = self.read()
@@ -27,8 +26,10 @@ class StaleTestCase(images_case.ImagesTestCase):
         self.glance.answers['us'] = DOWN
 
     def assert_stale(self, age_s, **reading):
-        self.assertEqual(images.Answer(facts=self.known, age_s=age_s),
-                         self.answer(**reading))
+        self.assertEqual(
+            images.Answer(facts=self.known, age_s=age_s),
+            self.answer(**reading),
+        )
 
     def test_an_answer_from_glance_has_no_age(self):
         self.glance.answers.clear()
@@ -102,8 +103,9 @@ class StaleTestCase(images_case.ImagesTestCase):
         self.read(timeout_s=0.1)
         go()
         self.glance.answers['us'] = refused()
-        self.settle(lambda: isinstance(self.read(timeout_s=0.1),
-                                       glance.ImageRefused))
+        self.settle(
+            lambda: isinstance(self.read(timeout_s=0.1), glance.ImageRefused)
+        )
         self.glance.answers['us'] = DOWN
         self.assertIs(DOWN, self.read())
 

@@ -12,7 +12,7 @@ from cinder_tiers.doors import in_background
 
 # As cinder-scheduler by default: in a process of its own, since a process
 # cannot be unpatched. Requests are green threads that never wait long.
-GREEN = '''
+GREEN = """
 import eventlet
 eventlet.monkey_patch()
 from cinder_tiers.doors import in_background
@@ -26,11 +26,10 @@ for green in [eventlet.spawn(request, number) for number in range(2)]:
     green.wait()
 print(background.wait(5), sorted(handled) == [
     (number, part) for number in range(2) for part in range(3)])
-'''
+"""
 
 
 class InBackgroundTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.handled = []
@@ -39,7 +38,8 @@ class InBackgroundTestCase(testtools.TestCase):
 
     def start(self, handle=None, queue_size=100):
         return in_background.InBackground(
-            'any', handle or self.handled.append, queue_size=queue_size)
+            'any', handle or self.handled.append, queue_size=queue_size
+        )
 
     def handle_when_released(self, item):
         self.released.wait(60)
@@ -54,8 +54,10 @@ class InBackgroundTestCase(testtools.TestCase):
 
     def test_none_is_lost_of_many_threads(self):
         background = self.start(queue_size=1000)
-        threads = [threading.Thread(target=background.leave, args=(item,))
-                   for item in range(64)]
+        threads = [
+            threading.Thread(target=background.leave, args=(item,))
+            for item in range(64)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -81,7 +83,8 @@ class InBackgroundTestCase(testtools.TestCase):
         self.assertTrue(background.wait(30))
         self.assertEqual(
             [item for item, found_room in enumerate(left) if found_room],
-            self.handled)
+            self.handled,
+        )
 
     def test_an_error_is_logged_and_ends_nothing(self):
         log = self.useFixture(fixtures.FakeLogger())
@@ -100,6 +103,10 @@ class InBackgroundTestCase(testtools.TestCase):
         self.assertTrue(self.start().wait(0))
 
     def test_under_eventlet_all_is_handled_too(self):
-        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', GREEN],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', GREEN],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(['True'] * 8, done.stdout.split(), done.stderr)

@@ -18,31 +18,68 @@ from cinder_tiers.doors import matching
 from tests.unit.doors import cinder_fixture
 
 # Few names and values, so that specs and capabilities often meet.
-NAMES = st.sampled_from((
-    'volume_backend_name', 'thin', 'size', 'nested', 'capabilities', ''))
-WORDS = st.sampled_from((
-    'a', 'thin', 'True', 'true', '1', '1.0', '0', 'None', '<or>', '<is>', ''))
+NAMES = st.sampled_from(
+    ('volume_backend_name', 'thin', 'size', 'nested', 'capabilities', '')
+)
+WORDS = st.sampled_from(
+    ('a', 'thin', 'True', 'true', '1', '1.0', '0', 'None', '<or>', '<is>', '')
+)
 REQUIREMENTS = st.one_of(
-    st.none(), WORDS,
-    st.builds('{} {}'.format, st.sampled_from((
-        '<in>', '<is>', '=', '==', '!=', '>=', '<=', 's==', 's!=', 's<',
-        's<=', 's>', 's>=', '<or>')), WORDS),
+    st.none(),
+    WORDS,
+    st.builds(
+        '{} {}'.format,
+        st.sampled_from(
+            (
+                '<in>',
+                '<is>',
+                '=',
+                '==',
+                '!=',
+                '>=',
+                '<=',
+                's==',
+                's!=',
+                's<',
+                's<=',
+                's>',
+                's>=',
+                '<or>',
+            )
+        ),
+        WORDS,
+    ),
     st.lists(WORDS, min_size=1, max_size=3).map(
-        lambda words: ' '.join(f'<or> {word}' for word in words)))
+        lambda words: ' '.join(f'<or> {word}' for word in words)
+    ),
+)
 KEYS = st.one_of(
-    NAMES, st.builds('capabilities:{}'.format, NAMES),
-    st.builds('{}:{}'.format, st.sampled_from(('tiers', 'vendor', '')),
-              NAMES),
-    st.builds('capabilities:{}:{}'.format, NAMES, NAMES))
+    NAMES,
+    st.builds('capabilities:{}'.format, NAMES),
+    st.builds('{}:{}'.format, st.sampled_from(('tiers', 'vendor', '')), NAMES),
+    st.builds('capabilities:{}:{}'.format, NAMES, NAMES),
+)
 EXTRA_SPECS = st.dictionaries(KEYS, REQUIREMENTS, max_size=3)
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-1, 2), WORDS,
-    st.sampled_from((0.0, -0.0, 1.0, float('nan'), float('inf'))))
-CAPABILITIES = st.dictionaries(NAMES, st.recursive(
-    SCALARS, lambda values: st.one_of(
-        st.lists(values, max_size=2), st.lists(values, max_size=2).map(tuple),
-        st.dictionaries(NAMES, values, max_size=2)), max_leaves=4),
-    max_size=4)
+    st.none(),
+    st.booleans(),
+    st.integers(-1, 2),
+    WORDS,
+    st.sampled_from((0.0, -0.0, 1.0, float('nan'), float('inf'))),
+)
+CAPABILITIES = st.dictionaries(
+    NAMES,
+    st.recursive(
+        SCALARS,
+        lambda values: st.one_of(
+            st.lists(values, max_size=2),
+            st.lists(values, max_size=2).map(tuple),
+            st.dictionaries(NAMES, values, max_size=2),
+        ),
+        max_leaves=4,
+    ),
+    max_size=4,
+)
 
 
 #: The interesting cases are rare.
@@ -62,29 +99,37 @@ def passes(matcher, backend):
 
 
 def verdicts(matcher, *backends):
-    return [weight == 0.0 for weight in matcher.weights(
-        [weights.WeighedHost(backend, 0.0) for backend in backends])]
+    return [
+        weight == 0.0
+        for weight in matcher.weights(
+            [weights.WeighedHost(backend, 0.0) for backend in backends]
+        )
+    ]
 
 
 def cinder_passes(backend, extra_specs):
     return capabilities_filter.CapabilitiesFilter().backend_passes(
-        backend, {'resource_type': {'extra_specs': extra_specs}})
+        backend, {'resource_type': {'extra_specs': extra_specs}}
+    )
 
 
 def add_backend(capabilities):
     return cinder_fixture.host_manager.BackendState(
-        'node@any#pool', None, capabilities)
+        'node@any#pool', None, capabilities
+    )
 
 
 class MatcherTestCase(testtools.TestCase):
-
     def assert_same(self, matcher, backend, extra_specs):
         """Asked by a filter, and by a weigher, which may be the first."""
         expected = outcome(cinder_passes, backend, extra_specs)
         if isinstance(expected, bool):
             self.assertEqual([expected], verdicts(matcher, backend))
-        self.assertEqual(expected, outcome(passes, matcher, backend),
-                         (extra_specs, backend.capabilities))
+        self.assertEqual(
+            expected,
+            outcome(passes, matcher, backend),
+            (extra_specs, backend.capabilities),
+        )
 
     @thorough
     @hypothesis.given(EXTRA_SPECS, st.lists(CAPABILITIES, max_size=6))
@@ -97,10 +142,12 @@ class MatcherTestCase(testtools.TestCase):
             self.assert_same(matcher, add_backend(report), extra_specs)
 
     @thorough
-    @hypothesis.given(EXTRA_SPECS, st.lists(CAPABILITIES, min_size=2,
-                                            max_size=4))
-    def test_a_backend_that_changes_gets_a_new_verdict(self, extra_specs,
-                                                       reports):
+    @hypothesis.given(
+        EXTRA_SPECS, st.lists(CAPABILITIES, min_size=2, max_size=4)
+    )
+    def test_a_backend_that_changes_gets_a_new_verdict(
+        self, extra_specs, reports
+    ):
         matcher = matching.matcher_of(extra_specs)
         backend = add_backend({})
         for report in reports:
@@ -112,12 +159,19 @@ class MatcherTestCase(testtools.TestCase):
     def test_the_order_of_the_backends_is_kept(self, extra_specs, reports):
         backends = [add_backend(report) for report in reports]
         kept = outcome(matching.Matcher(extra_specs).keep, backends)
-        verdicts = [outcome(cinder_passes, backend, extra_specs)
-                    for backend in backends]
+        verdicts = [
+            outcome(cinder_passes, backend, extra_specs)
+            for backend in backends
+        ]
         if isinstance(kept, list):
             self.assertEqual(
-                [backend for backend, passes
-                 in zip(backends, verdicts, strict=True) if passes], kept)
+                [
+                    backend
+                    for backend, passes in zip(backends, verdicts, strict=True)
+                    if passes
+                ],
+                kept,
+            )
         else:
             self.assertIn(kept, verdicts)
 
@@ -128,8 +182,9 @@ class MatcherTestCase(testtools.TestCase):
             matcher = matching.Matcher(specs)
             for _ in range(2):
                 for value in (1, True, '1', 1.0, 'True', [1], [True], ['1']):
-                    self.assert_same(matcher, add_backend({'thin': value}),
-                                     specs)
+                    self.assert_same(
+                        matcher, add_backend({'thin': value}), specs
+                    )
 
     def test_a_bare_capabilities_looks_at_all_of_them(self):
         specs = {'capabilities': '<in> thin'}
@@ -139,15 +194,19 @@ class MatcherTestCase(testtools.TestCase):
 
     def test_what_cinder_cannot_match_is_reached_when_cinder_reaches_it(self):
         backend = add_backend({'thin': 'b', 'size': 1})
-        for specs in ({'thin': 'a', 'size': '<in> a'},
-                      {'size': '<in> a', 'thin': 'a'}):
+        for specs in (
+            {'thin': 'a', 'size': '<in> a'},
+            {'size': '<in> a', 'thin': 'a'},
+        ):
             self.assert_same(matching.matcher_of(specs), backend, specs)
 
     def test_more_values_than_are_remembered(self):
         specs = {'a': 's>= 5', 'b': '<in> 7'}
         matcher = matching.Matcher(specs)
-        backends = [add_backend({'a': str(number), 'b': str(number)})
-                    for number in range(10100)]
+        backends = [
+            add_backend({'a': str(number), 'b': str(number)})
+            for number in range(10100)
+        ]
         for backend in backends:
             matcher.keep([backend])
         for backend in backends[::500]:
@@ -182,8 +241,10 @@ class BackendNameTestCase(testtools.TestCase):
     def test_one_that_is_no_longer_own_is_never_kept(self):
         renamed = self.backend('other', attribute='own')
         for backends in ([renamed], [renamed, self.own]):
-            self.assertEqual([one for one in backends if one is self.own],
-                             self.matcher.keep(backends))
+            self.assertEqual(
+                [one for one in backends if one is self.own],
+                self.matcher.keep(backends),
+            )
 
     def test_one_that_has_just_become_own_is_kept_if_it_is_the_only_one(self):
         renamed = self.backend('own', attribute='other')
@@ -191,11 +252,16 @@ class BackendNameTestCase(testtools.TestCase):
 
     def test_a_weigher_is_told_of_each(self):
         new = self.backend('new')
-        for backends in ((self.other, self.own, self.other),
-                         (self.own, new, self.other)):
-            self.assertEqual([one is self.own for one in backends],
-                             verdicts(self.matcher, *backends))
+        for backends in (
+            (self.other, self.own, self.other),
+            (self.own, new, self.other),
+        ):
+            self.assertEqual(
+                [one is self.own for one in backends],
+                verdicts(self.matcher, *backends),
+            )
 
     def test_a_name_never_seen_is_looked_at(self):
-        self.assertEqual([self.own],
-                         self.matcher.keep([self.backend('new'), self.own]))
+        self.assertEqual(
+            [self.own], self.matcher.keep([self.backend('new'), self.own])
+        )

@@ -18,7 +18,7 @@ record_of = metrics_case.record_of
 
 # Run in a process of its own: a process that has counted forks, as a server
 # does that loads the application first. Each counts for itself.
-FORK = '''
+FORK = """
 import os, sys
 from tests.unit.doors import metrics_case
 parent = metrics_case.metrics_of(sys.argv[1])
@@ -30,8 +30,8 @@ counted.write()
 if not child:
     os._exit(0)
 print(child, os.waitpid(child, 0)[1])
-'''
-REQUEST = '''
+"""
+REQUEST = """
 import os, sys
 from tests.unit.doors import metrics_case
 record = metrics_case.record_of()
@@ -41,9 +41,9 @@ for name in [name for name in sys.modules if 'prometheus_client' in name]:
 counted = metrics_case.metrics_of(sys.argv[1])
 counted.observe(record)
 print('prometheus_client' in sys.modules, os.listdir(sys.argv[1]))
-'''
+"""
 # As cinder-scheduler by default.
-GREEN = '''
+GREEN = """
 import eventlet
 eventlet.monkey_patch()
 import pathlib, sys
@@ -58,11 +58,10 @@ for green in [eventlet.spawn(request) for _ in range(10)]:
 with eventlet.Timeout(60):
     while not list(pathlib.Path(sys.argv[1]).glob('*.prom')):
         eventlet.sleep(0.05)
-'''
+"""
 
 
 class FilesTestCase(metrics_case.MetricsTestCase):
-
     def test_unless_asked_for_nothing_is_done(self):
         before = self.threads()
         counted = metrics_of(None)
@@ -74,8 +73,12 @@ class FilesTestCase(metrics_case.MetricsTestCase):
         counted.observe(record_of())
         self.wait_for((self.directory / OWN).exists)
         counted.observe(record_of())
-        self.wait_for(lambda: self.samples(self.read(), 'decisions') == {
-            ('fallback', 'general', 'tier'): 2.0})
+        self.wait_for(
+            lambda: (
+                self.samples(self.read(), 'decisions')
+                == {('fallback', 'general', 'tier'): 2.0}
+            )
+        )
 
     def test_its_thread_ends_with_it(self):
         before = self.threads()
@@ -97,8 +100,9 @@ class FilesTestCase(metrics_case.MetricsTestCase):
             state[0] = metrics.Gauges(is_circuit_open=True)
             counted.write()
             self.assertNotEqual(first, (self.directory / OWN).stat().st_ino)
-        self.assertEqual({(): 1.0}, self.samples(
-            self.read(), 'glance_circuit_open'))
+        self.assertEqual(
+            {(): 1.0}, self.samples(self.read(), 'glance_circuit_open')
+        )
 
     def test_a_file_that_was_removed_comes_back(self):
         counted = self.metrics()
@@ -111,13 +115,15 @@ class FilesTestCase(metrics_case.MetricsTestCase):
         process = subprocess.Popen([sys.executable, '-c', ''])
         process.wait(60)
         for door in ('api', 'scheduler'):
-            (self.directory
-             / f'cinder-tiers-{door}-{process.pid}.prom').touch()
+            (
+                self.directory / f'cinder-tiers-{door}-{process.pid}.prom'
+            ).touch()
         self.written(record_of())
         # A scheduler may be in another container, with ids of its own.
         self.assertEqual(
             {OWN, f'cinder-tiers-scheduler-{process.pid}.prom'},
-            {path.name for path in self.directory.iterdir()})
+            {path.name for path in self.directory.iterdir()},
+        )
 
     def test_a_directory_that_is_missing_is_told_once_and_tried_again(self):
         self.directory.rmdir()
@@ -125,19 +131,25 @@ class FilesTestCase(metrics_case.MetricsTestCase):
         counted.observe(record_of())
         for _ in range(3):
             counted.write()
-        line, = self.log.output.splitlines()
+        (line,) = self.log.output.splitlines()
         self.assertTrue(line.startswith('ERROR '), line)
-        for part in ('metrics_directory', str(self.directory),
-                     'FileNotFoundError'):
+        for part in (
+            'metrics_directory',
+            str(self.directory),
+            'FileNotFoundError',
+        ):
             self.assertIn(part, line)
         self.directory.mkdir()
         counted.observe(record_of())
         counted.write()
-        self.assertEqual({('fallback', 'general', 'tier'): 2.0},
-                         self.samples(self.read(), 'decisions'))
+        self.assertEqual(
+            {('fallback', 'general', 'tier'): 2.0},
+            self.samples(self.read(), 'decisions'),
+        )
         self.directory.rename(self.directory.with_name('elsewhere'))
-        self.addCleanup(self.directory.with_name('elsewhere').rename,
-                        self.directory)
+        self.addCleanup(
+            self.directory.with_name('elsewhere').rename, self.directory
+        )
         counted.write()
         self.assertEqual(2, len(self.log.output.splitlines()))
 
@@ -151,7 +163,7 @@ class FilesTestCase(metrics_case.MetricsTestCase):
         counted.observe(record_of())
         self.wait_for(lambda: len(self.threads()) <= len(before))
         counted.observe(record_of())
-        line, = self.log.output.splitlines()
+        (line,) = self.log.output.splitlines()
         self.assertTrue(line.startswith('ERROR '), line)
         for part in ('metrics_directory', 'prometheus_client'):
             self.assertIn(part, line)
@@ -163,9 +175,13 @@ class ProcessTestCase(metrics_case.MetricsTestCase):
 
     def run_alone(self, script):
         done = subprocess.run(
-            [sys.executable, '-c', script, str(self.directory)], check=True,
-            capture_output=True, text=True, timeout=110,
-            cwd=pathlib.Path(__file__).parents[3])
+            [sys.executable, '-c', script, str(self.directory)],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=110,
+            cwd=pathlib.Path(__file__).parents[3],
+        )
         return done.stdout.split()
 
     def test_each_process_counts_for_itself(self):
@@ -173,12 +189,12 @@ class ProcessTestCase(metrics_case.MetricsTestCase):
         self.assertEqual('0', status)
         counts = {}
         for path in self.directory.iterdir():
-            sample, = self.read(path.name)['cinder_tiers_decisions'].samples
+            (sample,) = self.read(path.name)['cinder_tiers_decisions'].samples
             counts[path.name] = sample.labels['pid'], sample.value
         # The parent may have removed that of its child, which has ended.
         own = counts.pop(f'cinder-tiers-api-{child}.prom', None)
         self.assertIn(own, (None, (child, 1.0)))
-        (_, count), = counts.values()
+        ((_, count),) = counts.values()
         self.assertEqual(2.0, count)
 
     def test_a_request_writes_nothing_and_imports_nothing(self):
@@ -186,6 +202,6 @@ class ProcessTestCase(metrics_case.MetricsTestCase):
 
     def test_under_eventlet(self):
         self.run_alone(GREEN)
-        path, = self.directory.iterdir()
-        sample, = self.read(path.name)['cinder_tiers_decisions'].samples
+        (path,) = self.directory.iterdir()
+        (sample,) = self.read(path.name)['cinder_tiers_decisions'].samples
         self.assertEqual(1000.0, sample.value)

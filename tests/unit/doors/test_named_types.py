@@ -24,19 +24,24 @@ class NamedTypesTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.cinder = self.useFixture(cinder_fixture.Scheduler())
-        self.cinder.conf.config(group='cinder_tiers',
-                                applied_cache_seconds=600)
+        self.cinder.conf.config(
+            group='cinder_tiers', applied_cache_seconds=600
+        )
         self.user = self.cinder.user()
         self.other = self.cinder.user(OTHER_PROJECT)
-        self.follow = self.cinder.add_type('image-tier',
-                                           tiers_follow_image=FOLLOWS)
+        self.follow = self.cinder.add_type(
+            'image-tier', tiers_follow_image=FOLLOWS
+        )
         self.plain = self.cinder.add_type('plain')
         self.mine = self.cinder.add_type(
-            'mine', [cinder_fixture.PROJECT], tiers_follow_image=FOLLOWS)
+            'mine', [cinder_fixture.PROJECT], tiers_follow_image=FOLLOWS
+        )
         self.statements = []
         sqlalchemy.event.listen(
-            self.cinder.engine, 'before_cursor_execute',
-            lambda *arguments: self.statements.append(arguments[2]))
+            self.cinder.engine,
+            'before_cursor_execute',
+            lambda *arguments: self.statements.append(arguments[2]),
+        )
         self.learn()
 
     def learn(self):
@@ -44,7 +49,8 @@ class NamedTypesTestCase(testtools.TestCase):
         tiers = applied.AppliedTiers()
         self.types = named_types.NamedTypes(
             get=lambda context: tiers.get(context, ttl_s=600),
-            read_anew=tiers.read_anew)
+            read_anew=tiers.read_anew,
+        )
         self.types.find(self.user, 'image-tier')
         self.statements.clear()
 
@@ -52,15 +58,20 @@ class NamedTypesTestCase(testtools.TestCase):
         """Let names and ids be compared as MariaDB does it for Cinder."""
         with self.cinder.engine.begin() as connection:
             execute = connection.exec_driver_sql
-            found = execute("SELECT sql FROM sqlite_master "
-                            "WHERE name = 'volume_types'").scalar()
+            found = execute(
+                "SELECT sql FROM sqlite_master WHERE name = 'volume_types'"
+            ).scalar()
             execute('PRAGMA writable_schema = ON')
-            execute("UPDATE sqlite_master SET sql = ? "
-                    "WHERE name = 'volume_types'", (
-                        found.replace('name VARCHAR(255)',
-                                      'name VARCHAR(255) COLLATE NOCASE')
-                        .replace('id VARCHAR(36)',
-                                 'id VARCHAR(36) COLLATE NOCASE'),))
+            execute(
+                "UPDATE sqlite_master SET sql = ? WHERE name = 'volume_types'",
+                (
+                    found.replace(
+                        'name VARCHAR(255)', 'name VARCHAR(255) COLLATE NOCASE'
+                    ).replace(
+                        'id VARCHAR(36)', 'id VARCHAR(36) COLLATE NOCASE'
+                    ),
+                ),
+            )
             execute('PRAGMA writable_schema = RESET')
         self.cinder.engine.dispose()
 
@@ -70,7 +81,6 @@ class NamedTypesTestCase(testtools.TestCase):
 
 
 class FindTestCase(NamedTypesTestCase):
-
     def test_an_exact_name_or_id_costs_no_query(self):
         for ident in ('image-tier', self.follow):
             self.assert_found(self.follow, ident)
@@ -88,8 +98,17 @@ class FindTestCase(NamedTypesTestCase):
         self.assert_found(self.plain, 'Plain')
 
     def test_what_does_not_exist(self):
-        for ident in ('', 'no type', UNKNOWN, 'x' * 256, '\r\n\x1b[2J"',
-                      "' OR 1=1 --", '\U0001f600', '%', '_lain'):
+        for ident in (
+            '',
+            'no type',
+            UNKNOWN,
+            'x' * 256,
+            '\r\n\x1b[2J"',
+            "' OR 1=1 --",
+            '\U0001f600',
+            '%',
+            '_lain',
+        ):
             self.assert_found(None, ident)
 
     def test_an_id_comes_before_a_name_that_looks_like_it(self):
@@ -137,8 +156,11 @@ class NamedTestCase(NamedTypesTestCase):
 
     def test_a_private_type_follows_for_who_may_use_it(self):
         for ident in ('mine', self.mine):
-            for context, expected in ((self.user, True), (self.other, False),
-                                      (self.cinder.admin, True)):
+            for context, expected in (
+                (self.user, True),
+                (self.other, False),
+                (self.cinder.admin, True),
+            ):
                 self.assertIs(expected, self.follows(ident, context))
 
     def test_whatever_its_spelling(self):
@@ -155,15 +177,19 @@ class NamedTestCase(NamedTypesTestCase):
         luks = self.cinder.add_type('luks', tiers_follow_image=FOLLOWS)
         self.cinder.add_encryption(luks)
         self.learn()
-        self.assertEqual(ENCRYPTED,
-                         self.types.named(self.user, 'luks').offers)
+        self.assertEqual(ENCRYPTED, self.types.named(self.user, 'luks').offers)
 
     def test_an_encrypted_type(self):
         self.cinder.add_encryption(self.plain)
         self.learn()
-        for ident, expected in (('plain', 'plain'), (self.plain, 'plain'),
-                                ('image-tier', None), ('no type', None),
-                                (None, None), ('', None)):
+        for ident, expected in (
+            ('plain', 'plain'),
+            (self.plain, 'plain'),
+            ('image-tier', None),
+            ('no type', None),
+            (None, None),
+            ('', None),
+        ):
             found = self.types.find_encrypted(self.user, ident)
             self.assertEqual(expected, found and found.name)
 
@@ -173,19 +199,24 @@ class ClosedTestCase(NamedTypesTestCase):
 
     def is_closed(self, ident, context, project=None):
         found = self.types.find(self.cinder.admin, ident)
-        return named_types.is_closed(found, context,
-                                     project or context.project_id)
+        return named_types.is_closed(
+            found, context, project or context.project_id
+        )
 
     def test_is_closed(self):
-        self.cinder.add_type('premium', [cinder_fixture.PROJECT],
-                             tiers_name='premium')
+        self.cinder.add_type(
+            'premium', [cinder_fixture.PROJECT], tiers_name='premium'
+        )
         self.cinder.add_type('public', tiers_name='public')
         self.learn()
         self.assertTrue(self.is_closed('premium', self.other))
         self.assertTrue(self.is_closed('premium', self.user, OTHER_PROJECT))
         self.assertFalse(self.is_closed('premium', self.user))
-        self.assertFalse(self.is_closed(
-            'premium', self.cinder.user(OTHER_PROJECT, role='admin')))
+        self.assertFalse(
+            self.is_closed(
+                'premium', self.cinder.user(OTHER_PROJECT, role='admin')
+            )
+        )
         # What is no private tier is Cinder's to judge.
         for ident in ('public', 'mine', 'plain'):
             self.assertFalse(self.is_closed(ident, self.other))
@@ -200,20 +231,32 @@ class NamedByOthersTestCase(NamedTypesTestCase):
         self.cinder.add_encryption(self.luks)
         self.learn()
 
-    def assert_named(self, source, *, follows_image=False, offers=frozenset(),
-                     image_type=None, context=None):
-        named, found = self.types.named_by_others(context or self.user,
-                                                  image_type)
+    def assert_named(
+        self,
+        source,
+        *,
+        follows_image=False,
+        offers=frozenset(),
+        image_type=None,
+        context=None,
+    ):
+        named, found = self.types.named_by_others(
+            context or self.user, image_type
+        )
         self.assertEqual(
             (source, follows_image),
-            (named and named.source, bool(named and named.follows_image)))
+            (named and named.source, bool(named and named.follows_image)),
+        )
         self.assertEqual(offers, found)
 
     def test_the_image_comes_first(self):
         self.cinder.set_project_default(self.plain)
         self.cinder.conf.config(default_volume_type='plain')
-        self.assert_named(decision.TypeSource.IMAGE, image_type='image-tier',
-                          follows_image=True)
+        self.assert_named(
+            decision.TypeSource.IMAGE,
+            image_type='image-tier',
+            follows_image=True,
+        )
         self.assert_named(decision.TypeSource.IMAGE, image_type='plain')
         self.assert_named(decision.TypeSource.IMAGE, image_type='no type')
 
@@ -221,8 +264,11 @@ class NamedByOthersTestCase(NamedTypesTestCase):
         self.cinder.conf.config(default_volume_type='plain')
         self.cinder.set_project_default(self.follow)
         for nothing in (None, ''):
-            self.assert_named(decision.TypeSource.PROJECT,
-                              image_type=nothing, follows_image=True)
+            self.assert_named(
+                decision.TypeSource.PROJECT,
+                image_type=nothing,
+                follows_image=True,
+            )
         self.assert_named(None, context=self.other)
 
     def test_then_that_of_cinder_which_is_as_if_none_were_named(self):
@@ -246,10 +292,12 @@ class NamedByOthersTestCase(NamedTypesTestCase):
         self.assertEqual([], self.statements)
 
     def test_a_private_type_that_the_project_may_not_use(self):
-        self.assert_named(decision.TypeSource.IMAGE, image_type='mine',
-                          follows_image=True)
-        self.assert_named(decision.TypeSource.IMAGE, image_type='mine',
-                          context=self.other)
+        self.assert_named(
+            decision.TypeSource.IMAGE, image_type='mine', follows_image=True
+        )
+        self.assert_named(
+            decision.TypeSource.IMAGE, image_type='mine', context=self.other
+        )
 
     def test_a_default_is_remembered_for_a_while(self):
         self.cinder.set_project_default(self.follow)

@@ -21,11 +21,9 @@ OWN = f'name-{os.getpid()}.prom'
 
 @ddt.ddt
 class ProcessFileTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.top = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path)
+        self.top = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.directory = self.top / 'metrics'
         self.directory.mkdir()
         self.file = process_file.ProcessFile(str(self.directory), 'name')
@@ -41,9 +39,10 @@ class ProcessFileTestCase(testtools.TestCase):
 
     def running(self):
         """The id of another process."""
-        process = subprocess.Popen([sys.executable, '-c',
-                                    'import sys; sys.stdin.read()'],
-                                   stdin=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, '-c', 'import sys; sys.stdin.read()'],
+            stdin=subprocess.PIPE,
+        )
         self.addCleanup(process.communicate)
         return process.pid
 
@@ -58,8 +57,9 @@ class ProcessFileTestCase(testtools.TestCase):
     def test_another_user_can_read_it_whatever_the_umask(self):
         self.addCleanup(os.umask, os.umask(0o077))
         self.file.replace(b'any')
-        self.assertEqual(0o644, stat.S_IMODE(
-            (self.directory / OWN).stat().st_mode))
+        self.assertEqual(
+            0o644, stat.S_IMODE((self.directory / OWN).stat().st_mode)
+        )
 
     def test_a_reader_never_sees_half_of_it(self):
         self.file.replace(b'one')
@@ -117,12 +117,26 @@ class ProcessFileTestCase(testtools.TestCase):
 
     def test_no_other_file_is_removed(self):
         ended = self.ended()
-        names = [name.format(ended) for name in (
-            'other-{}.prom', 'name2-{}.prom', 'name-{}.txt', 'name-{}.promo',
-            'xname-{}.prom', 'name-0{}.prom', 'name-{}-1.prom', 'name-.prom',
-            'name--{}.prom', 'name-0.prom', 'name-{}.prom.tmp.tmp',
-            'name-{}xprom', 'name-{}.prom\n', 'name-99999999999.prom',
-            'name-\u0663.prom')]
+        names = [
+            name.format(ended)
+            for name in (
+                'other-{}.prom',
+                'name2-{}.prom',
+                'name-{}.txt',
+                'name-{}.promo',
+                'xname-{}.prom',
+                'name-0{}.prom',
+                'name-{}-1.prom',
+                'name-.prom',
+                'name--{}.prom',
+                'name-0.prom',
+                'name-{}.prom.tmp.tmp',
+                'name-{}xprom',
+                'name-{}.prom\n',
+                'name-99999999999.prom',
+                'name-\u0663.prom',
+            )
+        ]
         for name in names:
             (self.directory / name).touch()
         target = self.top / 'target'
@@ -132,12 +146,14 @@ class ProcessFileTestCase(testtools.TestCase):
         self.file.remove_those_of_ended()
         self.assertEqual(
             sorted([*names, f'name-{ended}.prom', f'name-{ended}.prom.tmp']),
-            self.names())
+            self.names(),
+        )
         self.assertTrue(target.exists())
 
     def test_a_name_is_no_pattern(self):
         path = self.directory / f'nxme-{self.ended()}.prom'
         path.touch()
         process_file.ProcessFile(
-            str(self.directory), 'n.me').remove_those_of_ended()
+            str(self.directory), 'n.me'
+        ).remove_those_of_ended()
         self.assertTrue(path.exists())

@@ -27,48 +27,74 @@ from tests.unit.doors import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 TIERS = (
-    decision.AppliedTier(name='database', tags=frozenset({'database'}),
-                         priority=20, overflow='general'),
-    decision.AppliedTier(name='general', fallback=True))
+    decision.AppliedTier(
+        name='database',
+        tags=frozenset({'database'}),
+        priority=20,
+        overflow='general',
+    ),
+    decision.AppliedTier(name='general', fallback=True),
+)
 
 
 def decide(*tags, tiers=TIERS, **request):
-    image = decision.Image(owner=PROJECT, visibility='private',
-                           tags=frozenset(tags)) if tags else None
-    return placement.decide(tiers=tiers, request=decision.Request(
-        project=PROJECT, image=image, **request))
+    image = (
+        decision.Image(
+            owner=PROJECT, visibility='private', tags=frozenset(tags)
+        )
+        if tags
+        else None
+    )
+    return placement.decide(
+        tiers=tiers,
+        request=decision.Request(project=PROJECT, image=image, **request),
+    )
 
 
 def undecided(rule):
     return decision.PlacementDecision(
         verdict=decision.Verdict.UNDECIDED,
-        reasons=(decision.Reason(rule=rule),))
+        reasons=(decision.Reason(rule=rule),),
+    )
 
 
 def not_ours(rule):
     return decision.PlacementDecision(
         verdict=decision.Verdict.NOT_OURS,
-        reasons=(decision.Reason(rule=rule),))
+        reasons=(decision.Reason(rule=rule),),
+    )
 
 
 def record_of(decided, **values):
     """What a door keeps of a decision."""
-    return record.Record(**{
-        'door': 'scheduler', 'decision': decided, 'project': PROJECT,
-        'volume_id': 'volume', 'image_id': 'image', 'volume_type_id': 'type',
-        'error': None, 'seconds': 0.0123456789,
-        'context': cinder_context.RequestContext(
-            user_id='user', project_id='project of the user',
-            request_id='req-1', auth_token='token-of-user',
-            is_admin=False), **values})
+    return record.Record(
+        **{
+            'door': 'scheduler',
+            'decision': decided,
+            'project': PROJECT,
+            'volume_id': 'volume',
+            'image_id': 'image',
+            'volume_type_id': 'type',
+            'error': None,
+            'seconds': 0.0123456789,
+            'context': cinder_context.RequestContext(
+                user_id='user',
+                project_id='project of the user',
+                request_id='req-1',
+                auth_token='token-of-user',
+                is_admin=False,
+            ),
+            **values,
+        }
+    )
 
 
 class LineTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+        )
 
     def keep(self, kept, **how):
         recorder = record.Recorder()
@@ -77,38 +103,45 @@ class LineTestCase(testtools.TestCase):
         return self.log.output.splitlines()
 
     def test_a_decision_is_one_line_of_json(self):
-        line, = self.keep(record_of(decide('database', 'other')))
+        (line,) = self.keep(record_of(decide('database', 'other')))
         level, words, text = line.split(' ', 2)
         self.assertEqual(('INFO', 'tiers.decision'), (level, words))
-        self.assertEqual({
-            'version': '2.0',
-            'text': 'tier database: a tag of the image asks for the tier '
-                    '(tier=database, found=database); another tier may take '
-                    'the volume when this one has no room (tier=database, '
-                    'found=general)',
-            'door': 'scheduler',
-            'verdict': 'tier',
-            'tier': 'database',
-            'overflow': 'general',
-            'volume_type_id': 'type',
-            'request_id': 'req-1',
-            'project_id': PROJECT,
-            'user_id': 'user',
-            'volume_id': 'volume',
-            'image_id': 'image',
-            'image_age_seconds': None,
-            'zone': None,
-            'reasons': [
-                {'rule': 'tag', 'tier': 'database', 'found': 'database'},
-                {'rule': 'overflow', 'tier': 'database',
-                 'found': 'general'}],
-            'error': None,
-            'client_error': False,
-            'seconds': 0.012346,
-        }, json.loads(text))
+        self.assertEqual(
+            {
+                'version': '2.0',
+                'text': 'tier database: a tag of the image asks for the tier '
+                '(tier=database, found=database); another tier may take '
+                'the volume when this one has no room (tier=database, '
+                'found=general)',
+                'door': 'scheduler',
+                'verdict': 'tier',
+                'tier': 'database',
+                'overflow': 'general',
+                'volume_type_id': 'type',
+                'request_id': 'req-1',
+                'project_id': PROJECT,
+                'user_id': 'user',
+                'volume_id': 'volume',
+                'image_id': 'image',
+                'image_age_seconds': None,
+                'zone': None,
+                'reasons': [
+                    {'rule': 'tag', 'tier': 'database', 'found': 'database'},
+                    {
+                        'rule': 'overflow',
+                        'tier': 'database',
+                        'found': 'general',
+                    },
+                ],
+                'error': None,
+                'client_error': False,
+                'seconds': 0.012346,
+            },
+            json.loads(text),
+        )
 
     def test_a_tier_that_could_not_be_told_is_an_error(self):
-        line, = self.keep(record_of(decide(), error='Glance answered 404'))
+        (line,) = self.keep(record_of(decide(), error='Glance answered 404'))
         level, _, text = line.split(' ', 2)
         self.assertEqual('ERROR', level)
         self.assertEqual('Glance answered 404', json.loads(text)['error'])
@@ -116,9 +149,14 @@ class LineTestCase(testtools.TestCase):
     def test_an_error_that_the_client_caused_is_none_of_the_operator(self):
         recorder = record.Recorder()
         for _ in range(50):
-            recorder.keep(record_of(
-                undecided(decision.Rule.ERROR), error='Glance answered 404',
-                is_clients_doing=True), notify=False)
+            recorder.keep(
+                record_of(
+                    undecided(decision.Rule.ERROR),
+                    error='Glance answered 404',
+                    is_clients_doing=True,
+                ),
+                notify=False,
+            )
         self.assertTrue(recorder.wait(30))
         lines = self.log.output.splitlines()
         self.assertEqual(50, len(lines))
@@ -127,18 +165,28 @@ class LineTestCase(testtools.TestCase):
             self.assertEqual('INFO', level)
             self.assertEqual(
                 ('Glance answered 404', True),
-                (json.loads(text)['error'], json.loads(text)['client_error']))
+                (json.loads(text)['error'], json.loads(text)['client_error']),
+            )
 
     def test_a_client_that_causes_errors_does_not_wait_for_the_log(self):
         held = threading.Event()
         self.addCleanup(held.set)
-        handler, = logging.getLogger().handlers
+        (handler,) = logging.getLogger().handlers
         handler.addFilter(lambda line: held.wait(60))
         recorder = record.Recorder()
-        requests = threading.Thread(target=lambda: [
-            recorder.keep(record_of(decide(), error='Glance answered 404',
-                                    is_clients_doing=True), notify=False)
-            for _ in range(50)])
+        requests = threading.Thread(
+            target=lambda: [
+                recorder.keep(
+                    record_of(
+                        decide(),
+                        error='Glance answered 404',
+                        is_clients_doing=True,
+                    ),
+                    notify=False,
+                )
+                for _ in range(50)
+            ]
+        )
         requests.start()
         requests.join(10)
         self.assertFalse(requests.is_alive())
@@ -148,9 +196,10 @@ class LineTestCase(testtools.TestCase):
         self.assertEqual(50, len(self.log.output.splitlines()))
 
     def test_the_age_of_an_old_answer_is_told(self):
-        line, = self.keep(record_of(decide(), image_age_s=61.23456))
-        self.assertEqual(61.235, json.loads(
-            line.split(' ', 2)[2])['image_age_seconds'])
+        (line,) = self.keep(record_of(decide(), image_age_s=61.23456))
+        self.assertEqual(
+            61.235, json.loads(line.split(' ', 2)[2])['image_age_seconds']
+        )
 
     def test_a_bug_is_logged_with_its_way(self):
         try:
@@ -158,18 +207,23 @@ class LineTestCase(testtools.TestCase):
         except KeyError as error:
             bug = error
         lines = self.keep(record_of(decide(), error='KeyError'), bug=bug)
-        self.assertEqual(1, len([line for line in lines
-                                 if 'tiers.decision' in line]))
+        self.assertEqual(
+            1, len([line for line in lines if 'tiers.decision' in line])
+        )
         self.assertIn('Traceback (most recent call last):', lines)
 
     def test_where_there_was_nothing_to_decide_nothing_is_kept(self):
-        for rule in (decision.Rule.FIXED, decision.Rule.EXPLICIT_TYPE,
-                     decision.Rule.NO_TIERS):
+        for rule in (
+            decision.Rule.FIXED,
+            decision.Rule.EXPLICIT_TYPE,
+            decision.Rule.NO_TIERS,
+        ):
             self.assertEqual([], self.keep(record_of(not_ours(rule))), rule)
 
     def test_what_the_image_or_the_project_decided_is_kept(self):
-        for number, rule in enumerate((decision.Rule.IMAGE_TYPE,
-                                       decision.Rule.PROJECT_TYPE), 1):
+        for number, rule in enumerate(
+            (decision.Rule.IMAGE_TYPE, decision.Rule.PROJECT_TYPE), 1
+        ):
             lines = self.keep(record_of(not_ours(rule)))
             self.assertEqual(number, len(lines))
 
@@ -179,23 +233,31 @@ class LineTestCase(testtools.TestCase):
             self.assertEqual(number, len(lines))
             level, _, text = lines[-1].split(' ', 2)
             self.assertEqual(
-                ('ERROR' if rule is decision.Rule.ERROR else 'INFO',
-                 'undecided'), (level, json.loads(text)['verdict']))
+                (
+                    'ERROR' if rule is decision.Rule.ERROR else 'INFO',
+                    'undecided',
+                ),
+                (level, json.loads(text)['verdict']),
+            )
 
     def test_a_zone_is_named_as_the_tier_knows_it(self):
-        for zones in ({'type_zones': frozenset({'az1'})},
-                      {'backend_zones': frozenset({'az1', 'az2'})}):
-            decided = decide(tiers=[dataclasses.replace(
-                TIERS[1], **zones)])
-            self.assertEqual('az1', record_of(
-                decided, zone='az1').payload['zone'])
-            self.assertIsNone(record_of(
-                decided, zone='text of a tenant').payload['zone'])
+        for zones in (
+            {'type_zones': frozenset({'az1'})},
+            {'backend_zones': frozenset({'az1', 'az2'})},
+        ):
+            decided = decide(tiers=[dataclasses.replace(TIERS[1], **zones)])
+            self.assertEqual(
+                'az1', record_of(decided, zone='az1').payload['zone']
+            )
+            self.assertIsNone(
+                record_of(decided, zone='text of a tenant').payload['zone']
+            )
 
     def test_a_zone_that_no_tier_knows_is_not_repeated(self):
         for decided in (decide(), undecided(decision.Rule.NO_FALLBACK)):
-            self.assertIsNone(record_of(
-                decided, zone='text of a tenant').payload['zone'])
+            self.assertIsNone(
+                record_of(decided, zone='text of a tenant').payload['zone']
+            )
 
     def test_no_token_is_in_it(self):
         self.assertNotIn('token-of-user', self.keep(record_of(decide()))[0])
@@ -219,42 +281,50 @@ class CinderTestCase(testtools.TestCase):
 
     def start(self, **notifications):
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s'))
+            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+        )
         self.cinder = self.useFixture(
-            cinder_fixture.Scheduler(**notifications))
+            cinder_fixture.Scheduler(**notifications)
+        )
         self.glance = self.cinder.glance
         self.general = self.cinder.add_backend('general')
-        self.cinder.add_type('general', tiers_name='general',
-                             tiers_fallback='<is> True')
-        self.follow = self.cinder.add_type('image-tier',
-                                           tiers_follow_image='<is> True')
+        self.cinder.add_type(
+            'general', tiers_name='general', tiers_fallback='<is> True'
+        )
+        self.follow = self.cinder.add_type(
+            'image-tier', tiers_follow_image='<is> True'
+        )
 
     def create(self, *tags, **properties):
         """Create a volume from an image."""
         volume = self.cinder.create_volume(
             volume_type=self.follow,
-            image_id=self.glance.add_image(*tags, **properties))
+            image_id=self.glance.add_image(*tags, **properties),
+        )
         self.assertEqual(self.general, volume.host)
         return volume
 
     def logged(self, recorder=None):
         """All records in the log."""
         self.assertTrue((recorder or door.of_process('scheduler')).wait(30))
-        return [json.loads(line.partition(' tiers.decision ')[2])
-                for line in self.log.output.splitlines()
-                if line.startswith('INFO tiers.decision ')]
+        return [
+            json.loads(line.partition(' tiers.decision ')[2])
+            for line in self.log.output.splitlines()
+            if line.startswith('INFO tiers.decision ')
+        ]
 
 
 class NotificationTestCase(CinderTestCase):
-
     def setUp(self):
         super().setUp()
         self.start(driver='messagingv2')
         self.arrived = queue.Queue()
         listener = oslo_messaging.get_notification_listener(
             rpc.NOTIFICATION_TRANSPORT,
-            [oslo_messaging.Target(topic='notifications')], [self],
-            executor='threading')
+            [oslo_messaging.Target(topic='notifications')],
+            [self],
+            executor='threading',
+        )
         listener.start()
         self.addCleanup(listener.stop)
 
@@ -265,19 +335,26 @@ class NotificationTestCase(CinderTestCase):
     def test_what_is_logged_is_sent(self):
         volume = self.create()
         context, publisher, event, payload, _ = self.arrived.get(timeout=30)
-        self.assertEqual(('cinder-tiers.scheduler', 'tiers.decision'),
-                         (publisher, event))
+        self.assertEqual(
+            ('cinder-tiers.scheduler', 'tiers.decision'), (publisher, event)
+        )
         self.assertEqual(self.logged(), [payload])
-        self.assertEqual(('2.0', volume.id),
-                         (payload['version'], payload['volume_id']))
+        self.assertEqual(
+            ('2.0', volume.id), (payload['version'], payload['volume_id'])
+        )
         self.assertEqual(
             ('user', PROJECT, payload['request_id']),
-            (context['user_id'], context['project_id'],
-             context['request_id']))
+            (context['user_id'], context['project_id'], context['request_id']),
+        )
 
     def test_it_holds_no_token_and_no_text_of_the_image(self):
-        self.create('evil', 'evil\r\nERROR', name='evil', evil='evil',
-                    cinder_img_volume_type='evil\r\nERROR')
+        self.create(
+            'evil',
+            'evil\r\nERROR',
+            name='evil',
+            evil='evil',
+            cinder_img_volume_type='evil\r\nERROR',
+        )
         text = repr(self.arrived.get(timeout=30))
         for secret in ('token-of-user', 'evil'):
             self.assertNotIn(secret, text)
@@ -290,8 +367,9 @@ class NotificationTestCase(CinderTestCase):
         self.cinder.conf.config(group='cinder_tiers', notify=True)
         self.create()
         first, _, third = self.logged()
-        self.assertEqual([first, third],
-                         [self.arrived.get(timeout=30)[3] for _ in range(2)])
+        self.assertEqual(
+            [first, third], [self.arrived.get(timeout=30)[3] for _ in range(2)]
+        )
         self.assertTrue(self.arrived.empty())
 
 
@@ -303,8 +381,11 @@ class HangingBusTestCase(CinderTestCase):
         self.bus = socket.create_server(('127.0.0.1', 0))
         self.addCleanup(self.bus.close)
         port = self.bus.getsockname()[1]
-        self.start(driver='messagingv2', retry=0,
-                   transport_url=f'rabbit://any:any@127.0.0.1:{port}/')
+        self.start(
+            driver='messagingv2',
+            retry=0,
+            transport_url=f'rabbit://any:any@127.0.0.1:{port}/',
+        )
 
     def wait_for_connection(self):
         """A notification is under way from now on."""
@@ -330,8 +411,9 @@ class HangingBusTestCase(CinderTestCase):
             self.create()
         self.wait_for_connection()
         self.create()
-        self.assertThat(time.monotonic() - started,
-                        testtools.matchers.LessThan(20))
+        self.assertThat(
+            time.monotonic() - started, testtools.matchers.LessThan(20)
+        )
         self.assertEqual(6, len(self.logged()))
         self.hang_up(6)
 
@@ -344,7 +426,10 @@ class HangingBusTestCase(CinderTestCase):
         self.assertEqual(11, len(self.logged(recorder)))
         self.assertEqual(
             ['1', '2', '4', '8'],
-            [line.split('keep up: ')[1].split()[0]
-             for line in self.log.output.splitlines()
-             if line.startswith('WARNING The message bus')])
+            [
+                line.split('keep up: ')[1].split()[0]
+                for line in self.log.output.splitlines()
+                if line.startswith('WARNING The message bus')
+            ],
+        )
         self.hang_up(3)

@@ -23,11 +23,12 @@ def key(kind, name):
     return actions.Key(kind=kind, cluster=cluster, name=name)
 
 
-class InMemoryWorldTestCase(world_contract.WorldContract,
-                            consent_contract.CinderConsentContract,
-                            consent_contract.PoolConsentContract,
-                            testtools.TestCase):
-
+class InMemoryWorldTestCase(
+    world_contract.WorldContract,
+    consent_contract.CinderConsentContract,
+    consent_contract.PoolConsentContract,
+    testtools.TestCase,
+):
     replicated = 'database'
     other_rule = 'tier-general'
 
@@ -35,47 +36,60 @@ class InMemoryWorldTestCase(world_contract.WorldContract,
         super().setUp()
         self.catalog = given.of(
             *given.tiers_of_all_kinds(),
-            host_osd_options={'b': {'osd_max_backfills': 3}})
-        self.set_tier(pg_num=8, protection=catalogs.Replicated(
-            size=2, min_size=1))
+            host_osd_options={'b': {'osd_max_backfills': 3}},
+        )
+        self.set_tier(
+            pg_num=8, protection=catalogs.Replicated(size=2, min_size=1)
+        )
         self.world = in_memory.World(osds=given.osds())
         self.executors = self.world.executors
         self.read = self.world.read
 
     def observe(self):
         known = {'alpha': 'a' * 32, 'beta': 'b' * 32}
-        return dataclasses.replace(self.world.observe(), projects={
-            name: frozenset({known.get(name, name)})
-            for name in self.catalog.projects})
+        return dataclasses.replace(
+            self.world.observe(),
+            projects={
+                name: frozenset({known.get(name, name)})
+                for name in self.catalog.projects
+            },
+        )
 
     def put(self, one, resource):
         self.world.objects[one] = resource
 
     def set_caps(self, user, **caps):
         self.world.objects[key(actions.Kind.CEPHX_USER, user)] = (
-            state.CephxUser(name=user, caps=caps))
+            state.CephxUser(name=user, caps=caps)
+        )
 
     def set_pool(self, name, field, value):
         pool = key(actions.Kind.POOL, name)
         found = self.world.objects[pool]
         self.world.objects[pool] = dataclasses.replace(
-            found, **({field: value} if hasattr(found, field) else {
-                'options': {**found.options, field: value}}))
+            found,
+            **(
+                {field: value}
+                if hasattr(found, field)
+                else {'options': {**found.options, field: value}}
+            ),
+        )
 
     def associate(self, spec, volume_type):
         one = consent_contract.named(actions.Kind.QOS_SPEC, spec)
         found = self.world.objects[one]
         self.world.objects[one] = dataclasses.replace(
-            found, volume_types=found.volume_types | {volume_type})
+            found, volume_types=found.volume_types | {volume_type}
+        )
 
     def describe(self, volume_type, text):
         one = key(actions.Kind.VOLUME_TYPE, volume_type)
         self.world.objects[one] = dataclasses.replace(
-            self.world.objects[one], description=text)
+            self.world.objects[one], description=text
+        )
 
 
 class ApplyTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.catalog = given.of(*given.three_tiers())
@@ -86,8 +100,12 @@ class ApplyTestCase(testtools.TestCase):
         return plans.make(catalog=self.catalog, actual=self.world.observe())
 
     def carry_out(self, plan):
-        return apply.apply(plan=plan, executors=self.world.executors,
-                           read=self.world.read, report=self.reported.append)
+        return apply.apply(
+            plan=plan,
+            executors=self.world.executors,
+            read=self.world.read,
+            report=self.reported.append,
+        )
 
     def outcomes(self, results):
         return {one.action.key.name: one.outcome for one in results}
@@ -95,8 +113,12 @@ class ApplyTestCase(testtools.TestCase):
     def test_cut_off_after_any_action_the_next_apply_finishes(self):
         complete = in_memory.World(osds=given.osds())
         plan = self.make_plan()
-        apply.apply(plan=plan, executors=complete.executors,
-                    read=complete.read, report=self.reported.append)
+        apply.apply(
+            plan=plan,
+            executors=complete.executors,
+            read=complete.read,
+            report=self.reported.append,
+        )
         for count in range(len(plan.actions) + 1):
             self.world.objects.clear()
             self.carry_out(plans.Plan(actions=plan.actions[:count]))
@@ -104,28 +126,38 @@ class ApplyTestCase(testtools.TestCase):
             self.assertEqual(complete.objects, self.world.objects, count)
 
     def test_cut_off_while_a_cache_is_set_up_the_next_apply_finishes(self):
-        self.catalog = given.of(given.tier(rbd=given.rbd(
-            cache=given.cache(), primary_affinity=0.5)))
+        self.catalog = given.of(
+            given.tier(
+                rbd=given.rbd(cache=given.cache(), primary_affinity=0.5)
+            )
+        )
         self.test_cut_off_after_any_action_the_next_apply_finishes()
 
     def test_a_failure_takes_with_it_what_needs_it_and_nothing_else(self):
-        self.world.broken.add(key(actions.Kind.CRUSH_RULE,
-                                  'tier-archive-data'))
+        self.world.broken.add(
+            key(actions.Kind.CRUSH_RULE, 'tier-archive-data')
+        )
         results = self.carry_out(self.make_plan())
         by_outcome = {}
         for one in results:
             by_outcome.setdefault(one.outcome, []).append(
-                (one.action.key.kind, one.action.key.name))
+                (one.action.key.kind, one.action.key.name)
+            )
         self.assertEqual(
             [(actions.Kind.CRUSH_RULE, 'tier-archive-data')],
-            by_outcome[actions.Outcome.FAILED])
+            by_outcome[actions.Outcome.FAILED],
+        )
         self.assertEqual(
-            [(actions.Kind.POOL, 'tier-archive-data'),
-             (actions.Kind.POOL, 'tier-archive'),
-             (actions.Kind.VOLUME_TYPE, 'archive')],
-            by_outcome[actions.Outcome.SKIPPED])
-        self.assertIn(key(actions.Kind.VOLUME_TYPE, 'database'),
-                      self.world.objects)
+            [
+                (actions.Kind.POOL, 'tier-archive-data'),
+                (actions.Kind.POOL, 'tier-archive'),
+                (actions.Kind.VOLUME_TYPE, 'archive'),
+            ],
+            by_outcome[actions.Outcome.SKIPPED],
+        )
+        self.assertIn(
+            key(actions.Kind.VOLUME_TYPE, 'database'), self.world.objects
+        )
 
     def test_after_the_cause_is_gone_apply_goes_on(self):
         broken = key(actions.Kind.POOL, 'tier-general')
@@ -140,26 +172,32 @@ class ApplyTestCase(testtools.TestCase):
         pool = key(actions.Kind.POOL, 'tier-general')
         in_effect = self.world.objects[pool]
         self.world.objects[pool] = state.Pool(
-            name=in_effect.name, kind=in_effect.kind, size=in_effect.size,
-            min_size=1, pg_num=in_effect.pg_num,
+            name=in_effect.name,
+            kind=in_effect.kind,
+            size=in_effect.size,
+            min_size=1,
+            pg_num=in_effect.pg_num,
             pg_autoscale_mode=in_effect.pg_autoscale_mode,
-            crush_rule=in_effect.crush_rule)
+            crush_rule=in_effect.crush_rule,
+        )
         self.world.ignored.add(pool)
-        result, = self.carry_out(self.make_plan())
+        (result,) = self.carry_out(self.make_plan())
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
         self.assertIn('min_size is 1, not 2', result.reason)
 
     def test_an_object_that_was_not_made_is_a_failure(self):
         self.world.ignored.add(key(actions.Kind.CRUSH_RULE, 'tier-general'))
         results = self.carry_out(self.make_plan())
-        failed, = [one for one in results
-                   if one.outcome is actions.Outcome.FAILED]
+        (failed,) = [
+            one for one in results if one.outcome is actions.Outcome.FAILED
+        ]
         self.assertIn('does not exist', failed.reason)
 
     def test_with_a_refused_action_nothing_is_changed(self):
         foreign = key(actions.Kind.VOLUME_TYPE, 'database')
-        self.world.objects[foreign] = state.VolumeType(name='database',
-                                                       extra_specs={})
+        self.world.objects[foreign] = state.VolumeType(
+            name='database', extra_specs={}
+        )
         before = dict(self.world.objects)
         plan = self.make_plan()
         error = self.assertRaises(errors.ActionFailed, self.carry_out, plan)

@@ -17,10 +17,12 @@ from tests.contract import cinder_api
 
 def connect(api):
     """A connection of openstacksdk to the API, as an administrator."""
-    session = keystoneauth1.session.Session(auth=token_endpoint.Token(
-        api.endpoint, api.token))
+    session = keystoneauth1.session.Session(
+        auth=token_endpoint.Token(api.endpoint, api.token)
+    )
     return openstack.connection.Connection(
-        session=session, block_storage_api_version='3')
+        session=session, block_storage_api_version='3'
+    )
 
 
 def key(name):
@@ -29,12 +31,15 @@ def key(name):
 
 def volume_type(name, *, description='', **specs):
     return state.VolumeType(
-        name=name, description=description, extra_specs={
-            name.replace('__', ':'): value for name, value in specs.items()})
+        name=name,
+        description=description,
+        extra_specs={
+            name.replace('__', ':'): value for name, value in specs.items()
+        },
+    )
 
 
 class VolumeTypesTestCase(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -58,21 +63,38 @@ class VolumeTypesTestCase(testtools.TestCase):
         return observer.observe(self.connection).volume_types.get(name)
 
     def write(self, wanted):
-        self.executor.write(wanted, key=key(wanted.name),
-                            current=self.read(wanted.name))
+        self.executor.write(
+            wanted, key=key(wanted.name), current=self.read(wanted.name)
+        )
 
     def test_a_created_type_is_what_was_wanted(self):
         wanted = volume_type(
-            'database', description='D', tiers__name='database',
-            tiers__fallback='<is> True', volume_backend_name='tier-database')
+            'database',
+            description='D',
+            tiers__name='database',
+            tiers__fallback='<is> True',
+            volume_backend_name='tier-database',
+        )
         self.write(wanted)
         self.assertEqual(wanted, self.read('database'))
 
     def test_an_update_sets_changes_and_removes_specs(self):
-        self.write(volume_type('a', description='x', tiers__name='a',
-                               tiers__tags='x', tiers__overflow='b'))
-        wanted = volume_type('a', description='y', tiers__name='a',
-                             tiers__tags='y', tiers__priority='1')
+        self.write(
+            volume_type(
+                'a',
+                description='x',
+                tiers__name='a',
+                tiers__tags='x',
+                tiers__overflow='b',
+            )
+        )
+        wanted = volume_type(
+            'a',
+            description='y',
+            tiers__name='a',
+            tiers__tags='y',
+            tiers__priority='1',
+        )
         self.write(wanted)
         self.assertEqual(wanted, self.read('a'))
 
@@ -83,8 +105,9 @@ class VolumeTypesTestCase(testtools.TestCase):
         self.assertEqual(wanted, self.read('a'))
 
     def test_a_name_that_looks_like_an_id_is_a_name(self):
-        wanted = volume_type('0' * 8 + '-0000-0000-0000-' + '0' * 12,
-                             tiers__name='x')
+        wanted = volume_type(
+            '0' * 8 + '-0000-0000-0000-' + '0' * 12, tiers__name='x'
+        )
         self.write(wanted)
         again = volume_type(wanted.name, tiers__name='y')
         self.write(again)
@@ -93,32 +116,44 @@ class VolumeTypesTestCase(testtools.TestCase):
     def test_a_type_without_our_mark_is_not_touched(self):
         foreign = volume_type('theirs', multiattach='<is> True')
         self.executor.write(foreign, key=key('theirs'), current=None)
-        self.assertRaises(errors.ActionFailed, self.write,
-                          volume_type('theirs', tiers__name='theirs'))
+        self.assertRaises(
+            errors.ActionFailed,
+            self.write,
+            volume_type('theirs', tiers__name='theirs'),
+        )
         self.assertEqual(foreign, self.read('theirs'))
 
     def test_private_types_are_seen(self):
         self.connection.block_storage.create_type(
-            name='hidden', is_public=False, extra_specs={'tiers:name': 'h'})
+            name='hidden', is_public=False, extra_specs={'tiers:name': 'h'}
+        )
         self.assertFalse(self.read('hidden').is_public)
 
     def test_what_cinder_refuses_is_a_clear_failure(self):
         error = self.assertRaises(
-            errors.ActionFailed, self.write,
-            volume_type('a', tiers__tags='x' * 256))
+            errors.ActionFailed,
+            self.write,
+            volume_type('a', tiers__tags='x' * 256),
+        )
         self.assertIn('Cinder refused to change volume type a', str(error))
 
     def test_a_type_with_volumes_says_why_and_what_to_do(self):
         wanted = volume_type('a', tiers__name='a')
         self.write(wanted)
-        found, = [one for one in self.connection.block_storage.types()
-                  if one.name == 'a']
-        volume = self.api.add_volume(host='node@x#x',
-                                     volume_type_id=found.id)
+        (found,) = [
+            one
+            for one in self.connection.block_storage.types()
+            if one.name == 'a'
+        ]
+        volume = self.api.add_volume(host='node@x#x', volume_type_id=found.id)
         self.addCleanup(self.api.delete_volume, volume)
         error = self.assertRaises(
-            errors.ActionFailed, self.write, volume_type(
-                'a', description='new', tiers__name='a', tiers__tags='x'))
+            errors.ActionFailed,
+            self.write,
+            volume_type(
+                'a', description='new', tiers__name='a', tiers__tags='x'
+            ),
+        )
         self.assertIn('volume type a got its first volume', str(error))
         self.assertIn('run tier plan again', str(error))
         self.assertIn('nothing of it was changed', str(error))
@@ -126,10 +161,12 @@ class VolumeTypesTestCase(testtools.TestCase):
 
     def test_a_description_of_a_type_with_volumes_is_changed(self):
         self.write(volume_type('a', tiers__name='a'))
-        found, = [one for one in self.connection.block_storage.types()
-                  if one.name == 'a']
-        volume = self.api.add_volume(host='node@x#x',
-                                     volume_type_id=found.id)
+        (found,) = [
+            one
+            for one in self.connection.block_storage.types()
+            if one.name == 'a'
+        ]
+        volume = self.api.add_volume(host='node@x#x', volume_type_id=found.id)
         self.addCleanup(self.api.delete_volume, volume)
         wanted = volume_type('a', description='new', tiers__name='a')
         self.write(wanted)
@@ -138,6 +175,7 @@ class VolumeTypesTestCase(testtools.TestCase):
     def test_no_api_is_a_clear_failure(self):
         self.api.endpoint, kept = 'http://127.0.0.1:9/v3', self.api.endpoint
         self.addCleanup(setattr, self.api, 'endpoint', kept)
-        error = self.assertRaises(errors.Unreachable, observer.observe,
-                                  connect(self.api))
+        error = self.assertRaises(
+            errors.Unreachable, observer.observe, connect(self.api)
+        )
         self.assertIn('Cinder did not list volume types', str(error))

@@ -25,30 +25,51 @@ from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder
 
-CINDER_KINDS = (actions.Kind.VOLUME_TYPE, actions.Kind.QOS_SPEC,
-                actions.Kind.TYPE_QUOTA)
+CINDER_KINDS = (
+    actions.Kind.VOLUME_TYPE,
+    actions.Kind.QOS_SPEC,
+    actions.Kind.TYPE_QUOTA,
+)
 
 
-PROJECTS = {'a' * 32: 'alpha', 'b' * 32: 'beta', 'c' * 32: 'Gamma, Inc.',
-            'd' * 32: 'twice', 'e' * 32: 'twice'}
+PROJECTS = {
+    'a' * 32: 'alpha',
+    'b' * 32: 'beta',
+    'c' * 32: 'Gamma, Inc.',
+    'd' * 32: 'twice',
+    'e' * 32: 'twice',
+}
 
 
 def log_in(api, session=keystoneauth1.session.Session):
     """A connection of an administrator who logged in with Keystone."""
     return openstack.connection.Connection(
-        session=session(auth=v3.Password(
-            f'{api.url}/identity/v3', username='admin', password='any',
-            user_domain_id='default', project_id=cinder_api.PROJECT)),
-        block_storage_api_version='3', identity_api_version='3')
+        session=session(
+            auth=v3.Password(
+                f'{api.url}/identity/v3',
+                username='admin',
+                password='any',
+                user_domain_id='default',
+                project_id=cinder_api.PROJECT,
+            )
+        ),
+        block_storage_api_version='3',
+        identity_api_version='3',
+    )
 
 
 def remove_all(block_storage):
     """Deletes all volume types, their QoS specs and their quotas."""
     block_storage.put(
-        '/os-quota-class-sets/default', json={'quota_class_set': {
-            f'{resource}_{one.name}': -1
-            for one in block_storage.types(is_public='None')
-            for resource in ('volumes', 'gigabytes', 'snapshots')}})
+        '/os-quota-class-sets/default',
+        json={
+            'quota_class_set': {
+                f'{resource}_{one.name}': -1
+                for one in block_storage.types(is_public='None')
+                for resource in ('volumes', 'gigabytes', 'snapshots')
+            }
+        },
+    )
     for one in block_storage.qos_specs():
         block_storage.delete_qos_spec(one, force=True)
     for one in block_storage.types(is_public='None'):
@@ -56,10 +77,11 @@ def remove_all(block_storage):
             block_storage.delete_type(one)
 
 
-class RealCinderWorldTestCase(world_contract.WorldContract,
-                              consent_contract.CinderConsentContract,
-                              testtools.TestCase):
-
+class RealCinderWorldTestCase(
+    world_contract.WorldContract,
+    consent_contract.CinderConsentContract,
+    testtools.TestCase,
+):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -76,48 +98,61 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         self.memory = in_memory.World(osds=given.osds())
         self.executors = {
             **self.memory.executors,
-            **{kind: executor for kind, executor in registry.executors(
-                connection=self.connection, clusters={}).items()
-               if kind in CINDER_KINDS}}
+            **{
+                kind: executor
+                for kind, executor in registry.executors(
+                    connection=self.connection, clusters={}
+                ).items()
+                if kind in CINDER_KINDS
+            },
+        }
         self.catalog = given.of(*given.tiers_of_all_kinds())
 
     def read(self, key):
         if key.cluster is None:
-            return observer.reader(connection=self.connection,
-                                   clusters={})(key)
+            return observer.reader(connection=self.connection, clusters={})(
+                key
+            )
         return self.memory.read(key)
 
     def observe(self):
-        found = observer.observe(catalog=self.catalog, clusters={},
-                                 connection=self.connection)
+        found = observer.observe(
+            catalog=self.catalog, clusters={}, connection=self.connection
+        )
         return dataclasses.replace(found, ceph=self.memory.observe().ceph)
 
     def put(self, key, resource):
         block_storage = self.connection.block_storage
         if key.kind is actions.Kind.VOLUME_TYPE:
             made = block_storage.create_type(
-                name=key.name, is_public=resource.is_public,
+                name=key.name,
+                is_public=resource.is_public,
                 description=resource.description,
-                extra_specs=dict(resource.extra_specs))
+                extra_specs=dict(resource.extra_specs),
+            )
             for project in resource.projects:
                 block_storage.add_type_access(made, project)
             return
         block_storage.create_qos_spec(
-            name=key.name, consumer=resource.consumer, **resource.specs)
+            name=key.name, consumer=resource.consumer, **resource.specs
+        )
         for name in resource.volume_types:
             self.associate(key.name, name)
 
     def associate(self, spec, volume_type):
         block_storage = self.connection.block_storage
-        found, = [one for one in block_storage.qos_specs()
-                  if one.name == spec]
+        (found,) = [
+            one for one in block_storage.qos_specs() if one.name == spec
+        ]
         block_storage.associate_qos_spec(
-            found, block_storage.find_type(volume_type).id)
+            found, block_storage.find_type(volume_type).id
+        )
 
     def describe(self, volume_type, text):
         block_storage = self.connection.block_storage
-        block_storage.update_type(block_storage.find_type(volume_type),
-                                  description=text)
+        block_storage.update_type(
+            block_storage.find_type(volume_type), description=text
+        )
 
     def change(self, name, **fields):
         """Changes a tier of the catalog in fields; returns the plan."""
@@ -136,14 +171,18 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         self.assert_applied(plan)
         self.assert_applied(self.change('database', overflow='archive'))
         specs = self.read(test_cinder.key('database')).extra_specs
-        self.assertEqual('<or> tier-database <or> tier-archive',
-                         specs['volume_backend_name'])
+        self.assertEqual(
+            '<or> tier-database <or> tier-archive',
+            specs['volume_backend_name'],
+        )
 
     def test_a_private_tier_has_exactly_its_projects(self):
         self.assert_applied(self.make_plan())
         archive = self.read(test_cinder.key('archive'))
-        self.assertEqual((False, {'a' * 32, 'b' * 32}),
-                         (archive.is_public, archive.projects))
+        self.assertEqual(
+            (False, {'a' * 32, 'b' * 32}),
+            (archive.is_public, archive.projects),
+        )
 
     def test_access_that_an_apply_left_half_done_is_finished(self):
         self.carry_out(self.make_plan())
@@ -154,38 +193,53 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         # As after the first of the calls of the executor.
         block_storage.put(
             f'/types/{block_storage.find_type("archive").id}',
-            json={'volume_type': {'is_public': False}})
-        self.assertEqual({'a' * 32, 'b' * 32}, self.read(
-            test_cinder.key('archive')).projects)
+            json={'volume_type': {'is_public': False}},
+        )
+        self.assertEqual(
+            {'a' * 32, 'b' * 32},
+            self.read(test_cinder.key('archive')).projects,
+        )
         self.assert_done_with('volume type archive')
 
     def test_a_type_with_volumes_is_not_deleted_and_says_why(self):
         self.carry_out(self.make_plan())
         self.catalog = dataclasses.replace(
-            self.catalog, tiers=self.catalog.tiers[:-2])
+            self.catalog, tiers=self.catalog.tiers[:-2]
+        )
         plan = self.granted('volume type any', 'volume type lvm')
         # Of another project, and since the plan was made.
         volume = self.api.add_volume(
-            host='node@x#x', project_id='2' * 32, volume_type_id=(
-                self.connection.block_storage.find_type('any').id))
+            host='node@x#x',
+            project_id='2' * 32,
+            volume_type_id=(self.connection.block_storage.find_type('any').id),
+        )
         self.addCleanup(self.api.delete_volume, volume)
-        refused = {one.key.name: one.refusal
-                   for one in self.make_plan().refused}
-        self.assertEqual({'any': False, 'lvm': True}, {
-            name: one.yields_to_consent for name, one in refused.items()})
+        refused = {
+            one.key.name: one.refusal for one in self.make_plan().refused
+        }
+        self.assertEqual(
+            {'any': False, 'lvm': True},
+            {name: one.yields_to_consent for name, one in refused.items()},
+        )
         self.assertIn('volumes have it', refused['any'].reason)
-        result, = [one for one in self.carry_out(plan)
-                   if one.outcome is not actions.Outcome.DONE]
+        (result,) = [
+            one
+            for one in self.carry_out(plan)
+            if one.outcome is not actions.Outcome.DONE
+        ]
         self.assertIn('Target volume type is still in use', result.reason)
         self.assertIn('openstack volume set --type', result.reason)
         self.assertIsNotNone(self.type_of('any'))
 
     def test_a_project_is_added_by_its_name(self):
         self.carry_out(self.make_plan())
-        self.assert_applied(self.change(
-            'archive', access=('a' * 32, 'beta', 'Gamma, Inc.')))
-        self.assertEqual({'a' * 32, 'b' * 32, 'c' * 32}, self.read(
-            test_cinder.key('archive')).projects)
+        self.assert_applied(
+            self.change('archive', access=('a' * 32, 'beta', 'Gamma, Inc.'))
+        )
+        self.assertEqual(
+            {'a' * 32, 'b' * 32, 'c' * 32},
+            self.read(test_cinder.key('archive')).projects,
+        )
 
     def test_a_private_tier_is_opened_in_words(self):
         self.carry_out(self.make_plan())
@@ -199,63 +253,92 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         archive = block_storage.find_type('archive')
         block_storage.add_type_access(archive, 'c' * 32)
         # Since the plan was made, so that it does not know of it.
-        result, = [one for one in self.carry_out(plan)
-                   if one.outcome is not actions.Outcome.DONE]
+        (result,) = [
+            one
+            for one in self.carry_out(plan)
+            if one.outcome is not actions.Outcome.DONE
+        ]
         self.assertIn('access is not taken away', result.reason)
-        refused, = self.make_plan().refused
+        (refused,) = self.make_plan().refused
         self.assertIn('c' * 32, refused.refusal.reason)
         block_storage.remove_type_access(archive, 'c' * 32)
         self.assertEqual((), self.make_plan().actions)
 
     def test_projects_that_keystone_does_not_know_are_told_at_once(self):
         error = self.assertRaises(
-            errors.ProblemsFound, self.change, 'archive',
-            access=('twice', 'alpha', 'nobody', '../projects'))
+            errors.ProblemsFound,
+            self.change,
+            'archive',
+            access=('twice', 'alpha', 'nobody', '../projects'),
+        )
         self.assertEqual(
-            [f"2 projects of the name 'twice': {'d' * 32}, {'e' * 32}",
-             "unknown project 'nobody'", "unknown project '../projects'"],
-            [problem.found for problem in error.problems])
+            [
+                f"2 projects of the name 'twice': {'d' * 32}, {'e' * 32}",
+                "unknown project 'nobody'",
+                "unknown project '../projects'",
+            ],
+            [problem.found for problem in error.problems],
+        )
 
     def qos_spec(self, tier):
-        return self.read(actions.Key(kind=actions.Kind.QOS_SPEC,
-                                     name=f'tier-{tier}'))
+        return self.read(
+            actions.Key(kind=actions.Kind.QOS_SPEC, name=f'tier-{tier}')
+        )
 
     def test_each_tier_has_its_own_limits(self):
         self.assert_applied(self.make_plan())
         self.assertEqual(
-            [('front-end', {'total_iops_sec': '500', 'total_bytes_sec': '9'},
-              {'database'}),
-             ('back-end', {'read_iops_sec': '100'}, {'general'})],
-            [(found.consumer, found.specs, found.volume_types)
-             for found in map(self.qos_spec, ('database', 'general'))])
+            [
+                (
+                    'front-end',
+                    {'total_iops_sec': '500', 'total_bytes_sec': '9'},
+                    {'database'},
+                ),
+                ('back-end', {'read_iops_sec': '100'}, {'general'}),
+            ],
+            [
+                (found.consumer, found.specs, found.volume_types)
+                for found in map(self.qos_spec, ('database', 'general'))
+            ],
+        )
 
     def test_limits_are_changed_and_removed(self):
         self.carry_out(self.make_plan())
         specs = {'total_iops_sec': '600', 'read_bytes_sec': '7'}
-        self.assert_applied(self.change('database', qos=catalogs.Qos(
-            front_end=specs, back_end=specs)))
+        self.assert_applied(
+            self.change(
+                'database', qos=catalogs.Qos(front_end=specs, back_end=specs)
+            )
+        )
         found = self.qos_spec('database')
         self.assertEqual(('both', specs), (found.consumer, found.specs))
 
     def test_limits_of_somebody_else_stay(self):
-        self.catalog = given.of(*(
-            dataclasses.replace(tier, qos=None)
-            for tier in given.tiers_of_all_kinds()))
+        self.catalog = given.of(
+            *(
+                dataclasses.replace(tier, qos=None)
+                for tier in given.tiers_of_all_kinds()
+            )
+        )
         self.assert_applied(self.make_plan())
         block_storage = self.connection.block_storage
         gold = block_storage.create_qos_spec(name='gold', consumer='both')
         archive = block_storage.find_type('archive')
         block_storage.associate_qos_spec(gold, archive.id)
         self.assertEqual((), self.make_plan().actions)
-        refused, = self.change('archive', qos=catalogs.Qos(
-            front_end={'total_iops_sec': '1'})).refused
+        (refused,) = self.change(
+            'archive', qos=catalogs.Qos(front_end={'total_iops_sec': '1'})
+        ).refused
         self.assertIn('gold', refused.refusal.reason)
 
     def test_limits_that_an_apply_left_half_done_are_finished(self):
         self.carry_out(self.make_plan())
         block_storage = self.connection.block_storage
-        left, = [one for one in block_storage.qos_specs()
-                 if one.name == 'tier-general']
+        (left,) = [
+            one
+            for one in block_storage.qos_specs()
+            if one.name == 'tier-general'
+        ]
         block_storage.disassociate_all_qos_spec(left)
         plan = self.make_plan()
         self.assertEqual(1, len(plan.actions))
@@ -263,44 +346,59 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
 
     def test_limits_that_another_type_got_meanwhile_are_not_changed(self):
         self.carry_out(self.make_plan())
-        plan = self.change('database', qos=catalogs.Qos(
-            front_end={'total_iops_sec': '1'}))
+        plan = self.change(
+            'database', qos=catalogs.Qos(front_end={'total_iops_sec': '1'})
+        )
         block_storage = self.connection.block_storage
         theirs = block_storage.create_type(name='theirs')
-        spec, = [one for one in block_storage.qos_specs()
-                 if one.name == 'tier-database']
+        (spec,) = [
+            one
+            for one in block_storage.qos_specs()
+            if one.name == 'tier-database'
+        ]
         block_storage.associate_qos_spec(spec, theirs.id)
-        result, = self.carry_out(plan)
+        (result,) = self.carry_out(plan)
         self.assertIn('other volume types have', result.reason)
-        self.assertEqual('500',
-                         self.qos_spec('database').specs['total_iops_sec'])
+        self.assertEqual(
+            '500', self.qos_spec('database').specs['total_iops_sec']
+        )
 
     def test_a_tier_moves_to_other_storage(self):
         self.carry_out(self.make_plan())
         self.assert_applied(self.change('any', backend_name='lvm'))
         self.assert_applied(self.change('any', backend_name=None))
-        self.assertEqual({'tiers:name': 'any', 'vendor_name': 'somebody'},
-                         self.read(test_cinder.key('any')).extra_specs)
+        self.assertEqual(
+            {'tiers:name': 'any', 'vendor_name': 'somebody'},
+            self.read(test_cinder.key('any')).extra_specs,
+        )
 
     def test_quotas_are_those_of_the_type_alone(self):
         self.assert_applied(self.make_plan())
         key = actions.Key(kind=actions.Kind.TYPE_QUOTA, name='lvm')
         self.assertEqual(
-            state.TypeQuota(name='lvm', volumes=10, size_gib=200,
-                            snapshots=-1), self.read(key))
-        self.assert_applied(self.change('lvm', quotas=catalogs.Quotas(
-            snapshots=0)))
-        self.assertEqual(state.TypeQuota(name='lvm', snapshots=0),
-                         self.read(key))
-        self.assertEqual(state.TypeQuota(name='general'), self.read(
-            dataclasses.replace(key, name='general')))
+            state.TypeQuota(
+                name='lvm', volumes=10, size_gib=200, snapshots=-1
+            ),
+            self.read(key),
+        )
+        self.assert_applied(
+            self.change('lvm', quotas=catalogs.Quotas(snapshots=0))
+        )
+        self.assertEqual(
+            state.TypeQuota(name='lvm', snapshots=0), self.read(key)
+        )
+        self.assertEqual(
+            state.TypeQuota(name='general'),
+            self.read(dataclasses.replace(key, name='general')),
+        )
 
     def test_quotas_that_a_deleted_type_left_are_put_right(self):
         block_storage = self.connection.block_storage
         left = block_storage.create_type(name='lvm')
         block_storage.put(
             '/os-quota-class-sets/default',
-            json={'quota_class_set': {'snapshots_lvm': 3}})
+            json={'quota_class_set': {'snapshots_lvm': 3}},
+        )
         block_storage.delete_type(left)
         self.assert_applied(self.make_plan())
 
@@ -309,5 +407,6 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
         self.assertEqual((), self.change('lvm', quotas=None).actions)
         self.connection.block_storage.put(
             '/os-quota-class-sets/default',
-            json={'quota_class_set': {'volumes_general': 3}})
+            json={'quota_class_set': {'volumes_general': 3}},
+        )
         self.assertEqual((), self.make_plan().actions)

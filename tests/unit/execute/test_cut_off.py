@@ -31,7 +31,8 @@ class CutSession(keystoneauth1.session.Session):
     def request(self, url, method, **arguments):
         # Cinder associates by GET; the rest is logging in.
         if (method != 'GET' or url.endswith('associate')) and (
-                '/identity' not in url):
+            '/identity' not in url
+        ):
             if self.left == 0:
                 raise CutOff
             self.left -= 1
@@ -43,20 +44,31 @@ BEFORE = given.of(
     given.other_tier('limited'),
     given.other_tier('closing'),
     given.other_tier('gone', qos=catalogs.Qos(back_end={'x': '1'})),
-    follow_image_types=())
+    follow_image_types=(),
+)
 AFTER = given.of(
-    given.other_tier('limited', qos=catalogs.Qos(
-        front_end={'read_iops_sec': '5'})),
+    given.other_tier(
+        'limited', qos=catalogs.Qos(front_end={'read_iops_sec': '5'})
+    ),
     given.other_tier('closing', access=(ALPHA,)),
-    given.other_tier('theirs', access=(ALPHA,), backend_name=None,
-                     extra_specs={'vendor_name': 'x'}),
-    follow_image_types=())
-NAMES = ('qos spec tier-limited', 'volume type closing',
-         'volume type theirs', 'qos spec tier-gone', 'volume type gone')
+    given.other_tier(
+        'theirs',
+        access=(ALPHA,),
+        backend_name=None,
+        extra_specs={'vendor_name': 'x'},
+    ),
+    follow_image_types=(),
+)
+NAMES = (
+    'qos spec tier-limited',
+    'volume type closing',
+    'volume type theirs',
+    'qos spec tier-gone',
+    'volume type gone',
+)
 
 
 class CutOffTestCase(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -80,20 +92,26 @@ class CutOffTestCase(testtools.TestCase):
                 block_storage.delete_type(one)
 
     def granted(self, catalog, names):
-        return consent.grant(plans.make(
-            catalog=catalog, actual=observer.observe(
-                catalog=catalog, clusters={},
-                connection=self.connection)), names)
+        return consent.grant(
+            plans.make(
+                catalog=catalog,
+                actual=observer.observe(
+                    catalog=catalog, clusters={}, connection=self.connection
+                ),
+            ),
+            names,
+        )
 
     def carry_out(self, plan, connection):
         for result in apply.apply(
-                plan=plan, report=lambda one: None,
-                executors=registry.executors(connection=connection,
-                                             clusters={}),
-                read=observer.reader(connection=self.connection,
-                                     clusters={})):
-            self.assertEqual((actions.Outcome.DONE, ''),
-                             (result.outcome, result.reason))
+            plan=plan,
+            report=lambda one: None,
+            executors=registry.executors(connection=connection, clusters={}),
+            read=observer.reader(connection=self.connection, clusters={}),
+        ):
+            self.assertEqual(
+                (actions.Outcome.DONE, ''), (result.outcome, result.reason)
+            )
 
     def begin(self):
         """Makes what is there before; gold and theirs are not ours."""
@@ -103,8 +121,10 @@ class CutOffTestCase(testtools.TestCase):
         gold = block_storage.create_qos_spec(name='gold', consumer='both')
         block_storage.associate_qos_spec(gold, limited.id)
         theirs = block_storage.create_type(
-            name='theirs', is_public=False,
-            extra_specs={'volume_backend_name': 'y', 'theirs': 'z'})
+            name='theirs',
+            is_public=False,
+            extra_specs={'volume_backend_name': 'y', 'theirs': 'z'},
+        )
         block_storage.add_type_access(theirs, BETA)
 
     def ended_at(self, count):
@@ -137,7 +157,9 @@ class CutOffTestCase(testtools.TestCase):
         block_storage = self.connection.block_storage
         self.assertEqual(
             {'gold', 'tier-limited'},
-            {one.name for one in block_storage.qos_specs()})
+            {one.name for one in block_storage.qos_specs()},
+        )
         self.assertEqual(
             {'__DEFAULT__', 'limited', 'closing', 'theirs'},
-            {one.name for one in block_storage.types(is_public='None')})
+            {one.name for one in block_storage.types(is_public='None')},
+        )

@@ -28,7 +28,6 @@ key = always.key
 
 
 class ExportAlwaysTestCase(testtools.TestCase):
-
     def export(self, world, backends):
         """The export, read back from its text."""
         known = inventories.of_world(world, backends, projects=NAMES)
@@ -41,44 +40,79 @@ class ExportAlwaysTestCase(testtools.TestCase):
         return exported
 
     def make_plan(self, catalog, world):
-        return plans.make(catalog=catalog, actual=dataclasses.replace(
-            world.observe(), projects=BY_ID))
+        return plans.make(
+            catalog=catalog,
+            actual=dataclasses.replace(world.observe(), projects=BY_ID),
+        )
 
     @settings(max_examples=200)
     @given(first=always.sound_catalogs(), second=always.sound_catalogs())
     def test_what_was_applied_is_exported(self, first, second):
         world = in_memory.World(osds=plain.osds(), existing=always.FOREIGN)
-        applied = [catalog for catalog in (first, second)
-                   if always.try_to_apply(catalog, world)]
-        backends = {one.name: one for catalog in (first, second)
-                    for one in inventories.backends_of(catalog)}
+        applied = [
+            catalog
+            for catalog in (first, second)
+            if always.try_to_apply(catalog, world)
+        ]
+        backends = {
+            one.name: one
+            for catalog in (first, second)
+            for one in inventories.backends_of(catalog)
+        }
         for catalog in applied[-1:]:
-            backends.update({
-                one.name: one for one in inventories.backends_of(catalog)})
+            backends.update(
+                {one.name: one for one in inventories.backends_of(catalog)}
+            )
         exported = self.export(world, backends.values())
         self.assertEqual((), exported.leftover)
         self.assertEqual((), self.make_plan(exported.catalog, world).actions)
-        for wanted in (tier for catalog in applied[-1:]
-                       for tier in catalog.ours):
+        for wanted in (
+            tier for catalog in applied[-1:] for tier in catalog.ours
+        ):
             tier = exported.catalog.tier(wanted.name)
             self.assertEqual(
-                (wanted.tags, wanted.fallback, wanted.overflow,
-                 wanted.backend, wanted.is_public, wanted.qos, True),
-                (tier.tags, tier.fallback, tier.overflow, tier.backend,
-                 tier.is_public, tier.qos, tier.take_over))
+                (
+                    wanted.tags,
+                    wanted.fallback,
+                    wanted.overflow,
+                    wanted.backend,
+                    wanted.is_public,
+                    wanted.qos,
+                    True,
+                ),
+                (
+                    tier.tags,
+                    tier.fallback,
+                    tier.overflow,
+                    tier.backend,
+                    tier.is_public,
+                    tier.qos,
+                    tier.take_over,
+                ),
+            )
             if wanted.rbd:
                 self.assertEqual(
-                    (wanted.rbd.pools, wanted.rbd.device_class,
-                     wanted.rbd.protection, wanted.rbd.cache
-                     and wanted.rbd.cache.mode),
-                    (tier.rbd.pools, tier.rbd.device_class,
-                     tier.rbd.protection, tier.rbd.cache
-                     and tier.rbd.cache.mode))
+                    (
+                        wanted.rbd.pools,
+                        wanted.rbd.device_class,
+                        wanted.rbd.protection,
+                        wanted.rbd.cache and wanted.rbd.cache.mode,
+                    ),
+                    (
+                        tier.rbd.pools,
+                        tier.rbd.device_class,
+                        tier.rbd.protection,
+                        tier.rbd.cache and tier.rbd.cache.mode,
+                    ),
+                )
                 if wanted.rbd.primary_affinity is not None:
-                    self.assertEqual(wanted.rbd.primary_affinity,
-                                     tier.rbd.primary_affinity)
-                self.assertLessEqual(wanted.rbd.osd_options.items(),
-                                     tier.rbd.osd_options.items())
+                    self.assertEqual(
+                        wanted.rbd.primary_affinity, tier.rbd.primary_affinity
+                    )
+                self.assertLessEqual(
+                    wanted.rbd.osd_options.items(),
+                    tier.rbd.osd_options.items(),
+                )
 
     @settings(max_examples=200)
     @given(catalog=always.sound_catalogs(), cut=strategies.integers(0, 20))
@@ -86,9 +120,12 @@ class ExportAlwaysTestCase(testtools.TestCase):
         world = in_memory.World(osds=plain.osds(), existing=always.FOREIGN)
         plan = always.make_plan(catalog, world)
         try:
-            apply.apply(plan=plans.Plan(actions=plan.actions[:cut]),
-                        executors=world.executors, read=world.read,
-                        report=lambda result: None)
+            apply.apply(
+                plan=plans.Plan(actions=plan.actions[:cut]),
+                executors=world.executors,
+                read=world.read,
+                report=lambda result: None,
+            )
         except errors.ActionFailed:
             return
         exported = self.export(world, inventories.backends_of(catalog))
@@ -103,9 +140,11 @@ class ExportAlwaysTestCase(testtools.TestCase):
         inventories.rbd_backend('twice', 'vms'),
         inventories.rbd_backend('twice', 'volumes', host='other'),
         inventories.rbd_backend('tier-a', 'volumes'),
-        inventories.rbd_backend('far', 'x', fsid='f' * 8 + '-ffff' * 3 + '-'
-                                + 'f' * 12),
-        inventories.other_backend('lvm'))
+        inventories.rbd_backend(
+            'far', 'x', fsid='f' * 8 + '-ffff' * 3 + '-' + 'f' * 12
+        ),
+        inventories.other_backend('lvm'),
+    )
 
     @settings(max_examples=200)
     @given(existing=foreign_worlds.foreign_worlds())
@@ -122,12 +161,21 @@ class ExportAlwaysTestCase(testtools.TestCase):
         """Who takes a tier over changes nothing in Ceph but grants."""
         for tier in catalog.tiers:
             ours = dataclasses.replace(
-                catalog, without_fallback=True, tiers=tuple(
+                catalog,
+                without_fallback=True,
+                tiers=tuple(
                     dataclasses.replace(one, take_over=one is tier, access=())
-                    for one in catalog.tiers))
+                    for one in catalog.tiers
+                ),
+            )
             self.assertLessEqual(
-                {one.key.kind for one in self.make_plan(ours, world).actions
-                 if one.key.cluster}, {actions.Kind.CEPHX_USER})
+                {
+                    one.key.kind
+                    for one in self.make_plan(ours, world).actions
+                    if one.key.cluster
+                },
+                {actions.Kind.CEPHX_USER},
+            )
 
     @settings(max_examples=200)
     @given(existing=foreign_worlds.foreign_worlds())
@@ -135,23 +183,37 @@ class ExportAlwaysTestCase(testtools.TestCase):
         world = in_memory.World(osds=plain.osds(), existing=existing)
         found = self.export(world, self.BACKENDS).catalog
         # With the projects that there are.
-        tiers = [dataclasses.replace(
-            tier, take_over=True, access=None if tier.is_public else tuple(
-                one for one in tier.projects if one in NAMES))
-            for tier in found.tiers]
-        catalog = dataclasses.replace(found, without_fallback=True,
-                                      tiers=tuple(tiers))
+        tiers = [
+            dataclasses.replace(
+                tier,
+                take_over=True,
+                access=None
+                if tier.is_public
+                else tuple(one for one in tier.projects if one in NAMES),
+            )
+            for tier in found.tiers
+        ]
+        catalog = dataclasses.replace(
+            found, without_fallback=True, tiers=tuple(tiers)
+        )
         for tier in catalog.tiers:
             one = key(actions.Kind.VOLUME_TYPE, tier.name)
             theirs = world.objects[one]
             world.objects[one] = dataclasses.replace(
-                theirs, projects=theirs.projects & NAMES.keys(),
-                extra_specs={**theirs.extra_specs, 'tiers:name': tier.name})
+                theirs,
+                projects=theirs.projects & NAMES.keys(),
+                extra_specs={**theirs.extra_specs, 'tiers:name': tier.name},
+            )
         plan = self.make_plan(catalog, world)
         self.assertEqual(
-            set(), {str(action.key) for action in plan.actions
-                    if action.key.kind not in (
-                        actions.Kind.CEPHX_USER, actions.Kind.QOS_SPEC)})
+            set(),
+            {
+                str(action.key)
+                for action in plan.actions
+                if action.key.kind
+                not in (actions.Kind.CEPHX_USER, actions.Kind.QOS_SPEC)
+            },
+        )
 
     @settings(max_examples=200)
     @given(existing=foreign_worlds.foreign_worlds(may_be_ours=True))
@@ -168,15 +230,19 @@ class ExportAlwaysTestCase(testtools.TestCase):
     def assert_nothing_is_dropped(self, exported, world):
         """Each type is in the catalog, or in a remark."""
         catalog = exported.catalog
-        told = ' '.join(one.text for one in exported.remarks
-                        if one.tier is None)
+        told = ' '.join(
+            one.text for one in exported.remarks if one.tier is None
+        )
         for name in world.observe().cinder.volume_types:
             self.assertTrue(
-                catalog.tier(name) or name in catalog.follow_image_types
-                or f'volume type {name} is not in the catalog' in told)
+                catalog.tier(name)
+                or name in catalog.follow_image_types
+                or f'volume type {name} is not in the catalog' in told
+            )
 
     def test_a_cloud_without_types_is_exported(self):
         world = in_memory.World(osds=plain.osds())
         self.assertEqual(
             catalogs.Catalog(tiers=(), clusters={}),
-            self.export(world, self.BACKENDS).catalog)
+            self.export(world, self.BACKENDS).catalog,
+        )

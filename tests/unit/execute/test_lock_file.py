@@ -19,7 +19,6 @@ IS_ROOT = os.geteuid() == 0
 
 
 class SharedFolderTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.parent = self.enterContext(tempfile.TemporaryDirectory())
@@ -45,8 +44,8 @@ class SharedFolderTestCase(testtools.TestCase):
             os.chmod(closed, mode)
             self.assertEqual(
                 os.path.join(self.parent, 'cinder-tiers'),
-                lock_file.shared_folder(['/nonexistent', closed,
-                                         self.parent]))
+                lock_file.shared_folder(['/nonexistent', closed, self.parent]),
+            )
 
     def test_where_there_is_none_it_says_what_to_do(self):
         os.chmod(self.parent, 0o755)
@@ -90,20 +89,31 @@ class SharedFolderTestCase(testtools.TestCase):
     def as_other(self, path):
         """Reads the note as another user; (status, output)."""
         done = subprocess.run(
-            ['/usr/bin/env', 'python3', '-c', '''
+            [
+                '/usr/bin/env',
+                'python3',
+                '-c',
+                """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from cinder_tiers.execute import lock_file
 os.setuid(int(sys.argv[3]))
 with lock_file.opened(sys.argv[2]) as file:
     print(file.read())
-''', str(TOP), path, str(OTHER)], capture_output=True, text=True, timeout=60,
-            env={'PATH': f'{os.path.dirname(sys.executable)}:/usr/bin'})
+""",
+                str(TOP),
+                path,
+                str(OTHER),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={'PATH': f'{os.path.dirname(sys.executable)}:/usr/bin'},
+        )
         return done.returncode, done.stdout or done.stderr
 
 
 class LockFileTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
@@ -141,12 +151,17 @@ class LockFileTestCase(testtools.TestCase):
         self.assertRaises(errors.TiersError, self.open)
 
     def test_who_may_write_in_the_folder_may_use_the_lock(self):
-        for mode, expected in ((0o700, 0o600), (0o755, 0o600),
-                               (0o770, 0o660), (0o1777, 0o666)):
+        for mode, expected in (
+            (0o700, 0o600),
+            (0o755, 0o600),
+            (0o770, 0o660),
+            (0o1777, 0o666),
+        ):
             os.chmod(self.folder, mode)
             self.open()
-            self.assertEqual(expected,
-                             stat.S_IMODE(os.stat(self.path).st_mode))
+            self.assertEqual(
+                expected, stat.S_IMODE(os.stat(self.path).st_mode)
+            )
             os.unlink(self.path)
 
     def open(self):

@@ -30,7 +30,9 @@ NAMES = ('a', 'b', 'c', 'theirs', 'own')
 PROJECTS = {'one': frozenset('1'), 'two': frozenset('2')}
 LIMITS = strategies.dictionaries(
     strategies.sampled_from(('read_iops_sec', 'write_iops_sec')),
-    strategies.sampled_from('12'), min_size=1)
+    strategies.sampled_from('12'),
+    min_size=1,
+)
 
 
 def key(kind, name, cluster=None):
@@ -39,118 +41,210 @@ def key(kind, name, cluster=None):
 
 FOREIGN = {
     key(actions.Kind.VOLUME_TYPE, 'theirs'): state.VolumeType(
-        name='theirs', is_public=False, extra_specs={'x': '1'},
-        projects=frozenset('29')),
+        name='theirs',
+        is_public=False,
+        extra_specs={'x': '1'},
+        projects=frozenset('29'),
+    ),
     key(actions.Kind.VOLUME_TYPE, 'own'): state.VolumeType(
-        name='own', extra_specs={'volume_backend_name': 'x'}),
+        name='own', extra_specs={'volume_backend_name': 'x'}
+    ),
     key(actions.Kind.VOLUME_TYPE, 'more'): state.VolumeType(
-        name='more', extra_specs={'volume_backend_name': 'tier-a'}),
+        name='more', extra_specs={'volume_backend_name': 'tier-a'}
+    ),
     key(actions.Kind.VOLUME_TYPE, 'a - retired 1'): state.VolumeType(
-        name='a - retired 1', extra_specs={
-            'tiers:name': 'a', 'tiers:tags': 'a',
-            'volume_backend_name': 'tier-a'}),
+        name='a - retired 1',
+        extra_specs={
+            'tiers:name': 'a',
+            'tiers:tags': 'a',
+            'volume_backend_name': 'tier-a',
+        },
+    ),
     key(actions.Kind.VOLUME_TYPE, 'own - retired 2'): state.VolumeType(
-        name='own - retired 2', extra_specs={'volume_backend_name': 'x'}),
+        name='own - retired 2', extra_specs={'volume_backend_name': 'x'}
+    ),
     key(actions.Kind.QOS_SPEC, 'gold'): state.QosSpec(
-        name='gold', consumer='both', specs={'x': '1'},
-        volume_types=frozenset({'theirs'})),
+        name='gold',
+        consumer='both',
+        specs={'x': '1'},
+        volume_types=frozenset({'theirs'}),
+    ),
     key(actions.Kind.QOS_SPEC, 'tier-theirs'): state.QosSpec(
-        name='tier-theirs', consumer='both', specs={'x': '1'},
-        volume_types=frozenset({'more'})),
+        name='tier-theirs',
+        consumer='both',
+        specs={'x': '1'},
+        volume_types=frozenset({'more'}),
+    ),
     key(actions.Kind.QOS_SPEC, 'tier-own'): state.QosSpec(
-        name='tier-own', consumer='both', specs={'x': '1'},
-        volume_types=frozenset({'own'})),
+        name='tier-own',
+        consumer='both',
+        specs={'x': '1'},
+        volume_types=frozenset({'own'}),
+    ),
     key(actions.Kind.QOS_SPEC, 'tier-a'): state.QosSpec(
-        name='tier-a', consumer='both', specs={'x': '1'},
-        volume_types=frozenset()),
+        name='tier-a',
+        consumer='both',
+        specs={'x': '1'},
+        volume_types=frozenset(),
+    ),
     key(actions.Kind.POOL, 'cephfs', 'ceph'): state.Pool(
-        name='cephfs', kind='replicated', size=3, min_size=2, pg_num=8,
-        pg_autoscale_mode='on', crush_rule='replicated_rule',
-        applications=frozenset({'cephfs'}))}
-OF_A_CLASS = strategies.fixed_dictionaries({
-    'primary_affinity': strategies.sampled_from((None,) * 3 + (0.7,)),
-    'osd_options': strategies.sampled_from(({},) * 4 + (
-        {'osd_max_backfills': 5},)),
-    'osd_requirements': strategies.sampled_from((
-        None, osd_requirements.Requirements(rotational=False)))})
+        name='cephfs',
+        kind='replicated',
+        size=3,
+        min_size=2,
+        pg_num=8,
+        pg_autoscale_mode='on',
+        crush_rule='replicated_rule',
+        applications=frozenset({'cephfs'}),
+    ),
+}
+OF_A_CLASS = strategies.fixed_dictionaries(
+    {
+        'primary_affinity': strategies.sampled_from((None,) * 3 + (0.7,)),
+        'osd_options': strategies.sampled_from(
+            ({},) * 4 + ({'osd_max_backfills': 5},)
+        ),
+        'osd_requirements': strategies.sampled_from(
+            (None, osd_requirements.Requirements(rotational=False))
+        ),
+    }
+)
 #: Of hosts, other options than of classes.
-OF_HOSTS = strategies.sampled_from(({},) * 2 + (
-    {'a': {'bluestore_cache_size_ssd': '1G'}},))
+OF_HOSTS = strategies.sampled_from(
+    ({},) * 2 + ({'a': {'bluestore_cache_size_ssd': '1G'}},)
+)
 
 
 @strategies.composite
 def caches(draw, name):
-    mode = draw(strategies.sampled_from((None,) * 4 + (
-        'writeback', 'readonly')))
+    mode = draw(
+        strategies.sampled_from((None,) * 4 + ('writeback', 'readonly'))
+    )
     return mode and catalogs.Cache(
-        rbd=plain.rbd(pool=draw(strategies.sampled_from((
-            f'cache-{name}', f'new-{name}', 'cephfs')))),
-        mode=mode, stale_reads=mode == 'readonly',
-        settings={'target_max_bytes': draw(strategies.integers(1, 2))})
+        rbd=plain.rbd(
+            pool=draw(
+                strategies.sampled_from(
+                    (f'cache-{name}', f'new-{name}', 'cephfs')
+                )
+            )
+        ),
+        mode=mode,
+        stale_reads=mode == 'readonly',
+        settings={'target_max_bytes': draw(strategies.integers(1, 2))},
+    )
 
 
 @strategies.composite
 def storages(draw, name):
     """The fields of a tier that say where it lies."""
     kind = draw(strategies.sampled_from(('rbd', 'backend', 'specs')))
-    specs = draw(strategies.dictionaries(
-        strategies.sampled_from(('multiattach', 'vendor_name')),
-        strategies.sampled_from(('<is> True', 'x')),
-        min_size=1 if kind == 'specs' else 0))
-    protection = draw(strategies.sampled_from((
-        catalogs.Replicated(size=2, min_size=1),
-        catalogs.Replicated(size=3, min_size=2),
-        catalogs.ErasureCoded(k=2, m=1))))
+    specs = draw(
+        strategies.dictionaries(
+            strategies.sampled_from(('multiattach', 'vendor_name')),
+            strategies.sampled_from(('<is> True', 'x')),
+            min_size=1 if kind == 'specs' else 0,
+        )
+    )
+    protection = draw(
+        strategies.sampled_from(
+            (
+                catalogs.Replicated(size=2, min_size=1),
+                catalogs.Replicated(size=3, min_size=2),
+                catalogs.ErasureCoded(k=2, m=1),
+            )
+        )
+    )
     device_class = draw(strategies.sampled_from(('ssd', 'hdd', None)))
     rbd = plain.rbd(
         pool=draw(strategies.sampled_from((f'tier-{name}', f'new-{name}'))),
         device_class=device_class,
         pg_num=draw(strategies.sampled_from((None, 8, 16))),
-        protection=protection, cache=draw(caches(name)),
-        **(draw(OF_A_CLASS) if device_class else {}))
-    return {'extra_specs': specs, 'rbd': rbd if kind == 'rbd' else None,
-            'backend_name': f'old-{name}' if kind == 'backend' else None}
+        protection=protection,
+        cache=draw(caches(name)),
+        **(draw(OF_A_CLASS) if device_class else {}),
+    )
+    return {
+        'extra_specs': specs,
+        'rbd': rbd if kind == 'rbd' else None,
+        'backend_name': f'old-{name}' if kind == 'backend' else None,
+    }
 
 
 @strategies.composite
 def tiers(draw, name, priority):
     front = draw(strategies.none() | LIMITS)
-    back = draw(strategies.none() | strategies.just(front) if front
-                else strategies.none() | LIMITS)
+    back = draw(
+        strategies.none() | strategies.just(front)
+        if front
+        else strategies.none() | LIMITS
+    )
     return catalogs.Tier(
-        name=name, priority=priority, fallback=priority == 0,
+        name=name,
+        priority=priority,
+        fallback=priority == 0,
         take_over=draw(strategies.sampled_from((True,) * 7 + (False,))),
         tags=draw(strategies.sampled_from(((), (name,)))),
         description=draw(strategies.sampled_from((None, '', 'text'))),
         overflow=draw(strategies.none() | strategies.sampled_from(NAMES)),
-        access=draw(strategies.sampled_from((
-            None, catalogs.PUBLIC, (), ('one',), ('one', 'two')))),
-        qos=(catalogs.Qos(front_end=front, back_end=back)
-             if front or back else None),
-        quotas=draw(strategies.none() | strategies.builds(
-            catalogs.Quotas, volumes=strategies.integers(-1, 1),
-            size_gib=strategies.integers(-1, 1))),
-        **draw(storages(name)))
+        access=draw(
+            strategies.sampled_from(
+                (None, catalogs.PUBLIC, (), ('one',), ('one', 'two'))
+            )
+        ),
+        qos=(
+            catalogs.Qos(front_end=front, back_end=back)
+            if front or back
+            else None
+        ),
+        quotas=draw(
+            strategies.none()
+            | strategies.builds(
+                catalogs.Quotas,
+                volumes=strategies.integers(-1, 1),
+                size_gib=strategies.integers(-1, 1),
+            )
+        ),
+        **draw(storages(name)),
+    )
 
 
 @strategies.composite
 def sound_catalogs(draw):
     # Seldom a name that belongs to somebody else.
-    names = draw(strategies.lists(strategies.sampled_from(
-        NAMES * 4 if draw(strategies.integers(0, 3)) == 0 else NAMES[:3]),
-        min_size=1, max_size=3, unique=True))
-    found = [draw(tiers(name, priority))
-             for priority, name in enumerate(names)]
+    names = draw(
+        strategies.lists(
+            strategies.sampled_from(
+                NAMES * 4
+                if draw(strategies.integers(0, 3)) == 0
+                else NAMES[:3]
+            ),
+            min_size=1,
+            max_size=3,
+            unique=True,
+        )
+    )
+    found = [
+        draw(tiers(name, priority)) for priority, name in enumerate(names)
+    ]
     # Overflow to a tier that is not there would seldom be sound, and of one
     # that is not ours the catalog may say what is not so.
     ours = {tier.name for tier in found if tier.take_over}
-    catalog = plain.of(*(
-        tier if tier.overflow in ours else dataclasses.replace(
-            tier, overflow=None) for tier in found),
-        host_osd_options=draw(OF_HOSTS) if any(
-            tier.rbd for tier in found) else {},
-        follow_image_types=draw(strategies.sampled_from(
-            ((),) * 4 + (('image-tier',),) * 4 + (('more',),))))
+    catalog = plain.of(
+        *(
+            tier
+            if tier.overflow in ours
+            else dataclasses.replace(tier, overflow=None)
+            for tier in found
+        ),
+        host_osd_options=draw(OF_HOSTS)
+        if any(tier.rbd for tier in found)
+        else {},
+        follow_image_types=draw(
+            strategies.sampled_from(
+                ((),) * 4 + (('image-tier',),) * 4 + (('more',),)
+            )
+        ),
+    )
     assume(not catalog_rules.check(catalog))
     return catalog
 
@@ -160,62 +254,96 @@ def edited(draw, catalog):
     """The same tiers with other pools, limits and access, or given up."""
     found = []
     for tier in catalog.tiers:
-        rbd = tier.rbd and dataclasses.replace(tier.rbd, pg_num=draw(
-            strategies.sampled_from((None, 8, 16))))
+        rbd = tier.rbd and dataclasses.replace(
+            tier.rbd, pg_num=draw(strategies.sampled_from((None, 8, 16)))
+        )
         if rbd and isinstance(rbd.protection, catalogs.Replicated):
-            rbd = dataclasses.replace(rbd, protection=draw(
-                strategies.sampled_from((
-                    catalogs.Replicated(size=2, min_size=1),
-                    catalogs.Replicated(size=3, min_size=2)))))
+            rbd = dataclasses.replace(
+                rbd,
+                protection=draw(
+                    strategies.sampled_from(
+                        (
+                            catalogs.Replicated(size=2, min_size=1),
+                            catalogs.Replicated(size=3, min_size=2),
+                        )
+                    )
+                ),
+            )
         limits = draw(strategies.none() | LIMITS)
-        found.append(dataclasses.replace(
-            tier, rbd=rbd, qos=limits and catalogs.Qos(front_end=limits),
-            access=draw(strategies.sampled_from(
-                (tier.access, None, ('one',)))),
-            take_over=draw(strategies.sampled_from((True,) * 4 + (False,)))))
+        found.append(
+            dataclasses.replace(
+                tier,
+                rbd=rbd,
+                qos=limits and catalogs.Qos(front_end=limits),
+                access=draw(
+                    strategies.sampled_from((tier.access, None, ('one',)))
+                ),
+                take_over=draw(
+                    strategies.sampled_from((True,) * 4 + (False,))
+                ),
+            )
+        )
     return dataclasses.replace(catalog, tiers=tuple(found))
 
 
 def limit_by_hand(world, names):
     """Gives volume types without limits those of somebody else."""
     gold = key(actions.Kind.QOS_SPEC, 'gold')
-    have = {name for one in world.objects.values()
-            if isinstance(one, state.QosSpec) for name in one.volume_types}
-    found = {one.name for one in world.objects
-             if one.kind is actions.Kind.VOLUME_TYPE}
+    have = {
+        name
+        for one in world.objects.values()
+        if isinstance(one, state.QosSpec)
+        for name in one.volume_types
+    }
+    found = {
+        one.name
+        for one in world.objects
+        if one.kind is actions.Kind.VOLUME_TYPE
+    }
     world.objects[gold] = dataclasses.replace(
-        world.objects[gold], volume_types=world.objects[gold].volume_types
-        | (found & names - have))
+        world.objects[gold],
+        volume_types=world.objects[gold].volume_types | (found & names - have),
+    )
 
 
 def make_plan(catalog, world):
-    return plans.make(catalog=catalog, actual=dataclasses.replace(
-        world.observe(), projects=PROJECTS))
+    return plans.make(
+        catalog=catalog,
+        actual=dataclasses.replace(world.observe(), projects=PROJECTS),
+    )
 
 
 def try_to_apply(catalog, world):
     """Applies a catalog; returns whether the plan had no refused action."""
     plan = make_plan(catalog, world)
     try:
-        apply.apply(plan=plan, executors=world.executors, read=world.read,
-                    report=lambda result: None)
+        apply.apply(
+            plan=plan,
+            executors=world.executors,
+            read=world.read,
+            report=lambda result: None,
+        )
     except errors.ActionFailed:
         return False
     return True
 
 
 def has_as_much_access(before, after):
-    return after.is_public or (not before.is_public
-                               and before.projects <= after.projects)
+    return after.is_public or (
+        not before.is_public and before.projects <= after.projects
+    )
 
 
 def carry_out(plan, world):
-    return apply.apply(plan=plan, executors=world.executors, read=world.read,
-                       report=lambda result: None)
+    return apply.apply(
+        plan=plan,
+        executors=world.executors,
+        read=world.read,
+        report=lambda result: None,
+    )
 
 
 class AlwaysTestCase(testtools.TestCase):
-
     def assert_harmless(self, before, after):
         """Nothing of others, no data and no access was touched."""
         for one, found in before.items():
@@ -225,23 +353,31 @@ class AlwaysTestCase(testtools.TestCase):
             if isinstance(found, state.VolumeType):
                 self.assertTrue(has_as_much_access(found, after[one]))
             if isinstance(found, state.QosSpec):
-                self.assertLessEqual(found.volume_types,
-                                     after[one].volume_types)
+                self.assertLessEqual(
+                    found.volume_types, after[one].volume_types
+                )
             if isinstance(found, state.CacheTier):
                 self.assertEqual(
                     (found.cache_pool, found.mode, found.overlay),
-                    (after[one].cache_pool, after[one].mode,
-                     after[one].overlay))
+                    (
+                        after[one].cache_pool,
+                        after[one].mode,
+                        after[one].overlay,
+                    ),
+                )
             if isinstance(found, state.Pool):
                 self.assertEqual(
                     (found.size, found.pg_num, found.crush_rule),
-                    (after[one].size, after[one].pg_num,
-                     after[one].crush_rule))
+                    (
+                        after[one].size,
+                        after[one].pg_num,
+                        after[one].crush_rule,
+                    ),
+                )
 
     @settings(max_examples=200)
     @given(first=sound_catalogs(), second=sound_catalogs())
-    def test_apply_does_no_harm_and_leaves_nothing_to_do(self, first,
-                                                         second):
+    def test_apply_does_no_harm_and_leaves_nothing_to_do(self, first, second):
         world = in_memory.World(osds=plain.osds(), existing=FOREIGN)
         for catalog in (first, second):
             before = dict(world.objects)
@@ -268,24 +404,35 @@ class AlwaysTestCase(testtools.TestCase):
                 lost = found.volume_types - after[one].volume_types
                 self.assertLessEqual(lost, gone)
                 found = dataclasses.replace(
-                    found, volume_types=found.volume_types - lost)
+                    found, volume_types=found.volume_types - lost
+                )
             rest[one] = found
         self.assert_harmless(rest, after)
 
     @settings(max_examples=300)
-    @given(first=sound_catalogs(), data=strategies.data(),
-           limited=strategies.sets(strategies.sampled_from(NAMES)))
+    @given(
+        first=sound_catalogs(),
+        data=strategies.data(),
+        limited=strategies.sets(strategies.sampled_from(NAMES)),
+    )
     def test_consent_counts_for_what_it_names(self, first, data, limited):
         world = in_memory.World(osds=plain.osds(), existing=FOREIGN)
         try_to_apply(first, world)
         limit_by_hand(world, limited)
         second = data.draw(sound_catalogs() | edited(first))
         refused = make_plan(second, world).refused
-        can_be_named = [str(one.key) for one in refused
-                        if one.refusal.yields_to_consent]
-        names = can_be_named if data.draw(strategies.booleans()) else [
-            name for name in can_be_named if data.draw(
-                strategies.booleans())]
+        can_be_named = [
+            str(one.key) for one in refused if one.refusal.yields_to_consent
+        ]
+        names = (
+            can_be_named
+            if data.draw(strategies.booleans())
+            else [
+                name
+                for name in can_be_named
+                if data.draw(strategies.booleans())
+            ]
+        )
         plan = consent.grant(make_plan(second, world), names)
         self.assertEqual(set(names), set(consent.names_of(plan)))
         before = dict(world.objects)

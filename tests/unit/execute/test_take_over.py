@@ -31,7 +31,6 @@ OURS = 'tags: [database]\n    priority: 20\n'
 
 
 class TakeOverTestCase(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -42,26 +41,34 @@ class TakeOverTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.connection = test_cinder_world.log_in(
-            self.api, session=test_cut_off.CutSession)
+            self.api, session=test_cut_off.CutSession
+        )
         self.connection.session.left = math.inf
         self.addCleanup(self.connection.close)
         self.block_storage = self.connection.block_storage
         self.addCleanup(test_cinder_world.remove_all, self.block_storage)
-        self.specs = {'volume_backend_name': 'rbd-1', 'multiattach':
-                      '<is> True'}
+        self.specs = {
+            'volume_backend_name': 'rbd-1',
+            'multiattach': '<is> True',
+        }
         self.add_theirs()
 
     def add_theirs(self):
         self.old = self.block_storage.create_type(
-            name='gold', extra_specs=self.specs)
+            name='gold', extra_specs=self.specs
+        )
         spec = self.block_storage.create_qos_spec(
-            name='limits', consumer='back-end', total_iops_sec='7')
-        self.block_storage.get(f'/qos-specs/{spec.id}/associate',
-                               params={'vol_type_id': self.old.id})
+            name='limits', consumer='back-end', total_iops_sec='7'
+        )
+        self.block_storage.get(
+            f'/qos-specs/{spec.id}/associate',
+            params={'vol_type_id': self.old.id},
+        )
 
     def use(self, volume_type):
-        volume = self.api.add_volume(host='node@rbd-1#rbd-1',
-                                     volume_type_id=volume_type.id)
+        volume = self.api.add_volume(
+            host='node@rbd-1#rbd-1', volume_type_id=volume_type.id
+        )
         self.addCleanup(self.api.delete_volume, volume)
         return volume
 
@@ -72,9 +79,11 @@ class TakeOverTestCase(testtools.TestCase):
 
     def types(self):
         """{name: extra specs} of all but Cinder's own."""
-        return {one.name: one.extra_specs for one in
-                self.block_storage.types(is_public='None')
-                if one.name != '__DEFAULT__'}
+        return {
+            one.name: one.extra_specs
+            for one in self.block_storage.types(is_public='None')
+            if one.name != '__DEFAULT__'
+        }
 
     def export(self):
         """The text of an export, for which a plan has nothing to do."""
@@ -87,20 +96,35 @@ class TakeOverTestCase(testtools.TestCase):
 
     def plan(self, text, *names):
         catalog = reader.read_text(text, file='tiers.yaml')
-        return consents.grant(plans.make(
-            catalog=catalog, actual=dataclasses.replace(
-                given.nothing(), projects={},
-                cinder=world.observe_cinder(self.connection, catalog))),
-            names)
+        return consents.grant(
+            plans.make(
+                catalog=catalog,
+                actual=dataclasses.replace(
+                    given.nothing(),
+                    projects={},
+                    cinder=world.observe_cinder(self.connection, catalog),
+                ),
+            ),
+            names,
+        )
 
     def apply(self, plan):
         results = apply.apply(
-            plan=plan, report=lambda result: None,
-            executors=registry.executors(connection=self.connection,
-                                         clusters={}),
-            read=world.reader(connection=self.connection, clusters={}))
-        self.assertEqual([], [one.reason for one in results
-                              if one.outcome is not actions.Outcome.DONE])
+            plan=plan,
+            report=lambda result: None,
+            executors=registry.executors(
+                connection=self.connection, clusters={}
+            ),
+            read=world.reader(connection=self.connection, clusters={}),
+        )
+        self.assertEqual(
+            [],
+            [
+                one.reason
+                for one in results
+                if one.outcome is not actions.Outcome.DONE
+            ],
+        )
 
     def taken_over(self, text):
         """The text in which the type is a tier of ours."""
@@ -111,12 +135,13 @@ class TakeOverTestCase(testtools.TestCase):
     def test_a_type_without_volumes_is_marked_and_given_up_again(self):
         theirs = self.export()
         ours = self.taken_over(theirs)
-        refused, = self.plan(ours).refused
+        (refused,) = self.plan(ours).refused
         self.assertIn(f"--allow '{NAMED}'", refused.remedy)
         self.apply(self.plan(ours, NAMED))
-        gold, = self.block_storage.types(name='gold')
-        self.assertEqual((self.old.id, 'gold'),
-                         (gold.id, gold.extra_specs['tiers:name']))
+        (gold,) = self.block_storage.types(name='gold')
+        self.assertEqual(
+            (self.old.id, 'gold'), (gold.id, gold.extra_specs['tiers:name'])
+        )
         self.assertIn('tags: [database]', self.export())
         self.apply(self.plan(theirs, NAMED))
         self.assertEqual({'gold': self.specs}, self.types())
@@ -125,30 +150,44 @@ class TakeOverTestCase(testtools.TestCase):
     def test_a_type_with_volumes_is_retired_and_a_new_one_is_the_tier(self):
         volume = self.use(self.old)
         ours = self.taken_over(self.export())
-        refused, = self.plan(ours).refused
+        (refused,) = self.plan(ours).refused
         self.assertIn('exists without our mark', refused.refusal.reason)
         self.assertIn('the volume type has volumes', refused.refusal.reason)
         self.assertIn(f"--allow '{NAMED}'", refused.remedy)
         self.apply(self.plan(ours, NAMED))
-        self.assertEqual({
-            self.retired: self.specs,
-            'gold': {**self.specs, 'tiers:name': 'gold', 'tiers:tags':
-                     'database', 'tiers:priority': '20'}}, self.types())
-        kept, = [one for one in self.block_storage.volumes(all_projects=True)
-                 if one.id == volume]
+        self.assertEqual(
+            {
+                self.retired: self.specs,
+                'gold': {
+                    **self.specs,
+                    'tiers:name': 'gold',
+                    'tiers:tags': 'database',
+                    'tiers:priority': '20',
+                },
+            },
+            self.types(),
+        )
+        (kept,) = [
+            one
+            for one in self.block_storage.volumes(all_projects=True)
+            if one.id == volume
+        ]
         self.assertEqual(self.retired, kept.volume_type)
         self.assertEqual((), self.plan(ours).actions)
         again = self.export()
         self.assertIn('tags: [database]', again)
-        self.assertIn(f'volume type {self.retired} is not in the catalog',
-                      ' '.join(again.replace('#', '').split()))
+        self.assertIn(
+            f'volume type {self.retired} is not in the catalog',
+            ' '.join(again.replace('#', '').split()),
+        )
 
     def test_killed_after_any_write_the_next_apply_takes_it_over(self):
         session, writes, died = self.connection.session, -1, True
         while died:
             writes += 1
-            volume = self.api.add_volume(host='node@rbd-1#rbd-1',
-                                         volume_type_id=self.old.id)
+            volume = self.api.add_volume(
+                host='node@rbd-1#rbd-1', volume_type_id=self.old.id
+            )
             ours = self.taken_over(self.export())
             plan = self.plan(ours, NAMED)
             session.left, died = writes, False
@@ -160,8 +199,7 @@ class TakeOverTestCase(testtools.TestCase):
             self.apply(self.plan(ours, NAMED))
             self.assertEqual((), self.plan(ours).actions)
             self.assertIn('tags: [database]', self.export())
-            self.assertEqual({'gold', self.retired},
-                             self.types().keys())
+            self.assertEqual({'gold', self.retired}, self.types().keys())
             self.api.delete_volume(volume)
             test_cinder_world.remove_all(self.block_storage)
             self.add_theirs()
@@ -171,7 +209,7 @@ class TakeOverTestCase(testtools.TestCase):
         theirs = self.export()
         self.apply(self.plan(self.taken_over(theirs), NAMED))
         self.use(self.old)
-        refused, = self.plan(theirs).refused
+        (refused,) = self.plan(theirs).refused
         self.assertFalse(refused.refusal.yields_to_consent)
         self.assertIn('has volumes', refused.refusal.reason)
         self.assertIn('openstack volume set --type', refused.refusal.remedy)

@@ -25,7 +25,6 @@ ALPHA, BETA = 'a' * 32, 'b' * 32
 
 
 class TypesInUseTestCase(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -34,25 +33,32 @@ class TypesInUseTestCase(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.session = test_cut_off.CutSession(auth=token_endpoint.Token(
-            self.api.endpoint, self.api.token))
+        self.session = test_cut_off.CutSession(
+            auth=token_endpoint.Token(self.api.endpoint, self.api.token)
+        )
         self.session.left = math.inf
         self.connection = openstack.connection.Connection(
-            session=self.session, block_storage_api_version='3')
+            session=self.session, block_storage_api_version='3'
+        )
         self.addCleanup(self.connection.close)
         self.addCleanup(self.remove)
         database, general, archive = given.tiers_of_all_kinds()[:3]
         # On storage that exists, so that Cinder is all that there is to it.
-        self.catalog = given.of(*(
-            dataclasses.replace(one, rbd=None, backend_name=one.backend)
-            for one in (
-                dataclasses.replace(database, access=(ALPHA, BETA)),
-                dataclasses.replace(general, access=None),
-                dataclasses.replace(archive, access=None))))
+        self.catalog = given.of(
+            *(
+                dataclasses.replace(one, rbd=None, backend_name=one.backend)
+                for one in (
+                    dataclasses.replace(database, access=(ALPHA, BETA)),
+                    dataclasses.replace(general, access=None),
+                    dataclasses.replace(archive, access=None),
+                )
+            )
+        )
         self.carry_out(self.make_plan())
         self.old = self.find('database')
-        self.volume = self.api.add_volume(host='node@x#x',
-                                          volume_type_id=self.old.id)
+        self.volume = self.api.add_volume(
+            host='node@x#x', volume_type_id=self.old.id
+        )
 
     def remove(self):
         self.session.left = math.inf
@@ -60,8 +66,16 @@ class TypesInUseTestCase(testtools.TestCase):
         test_cinder_world.remove_all(self.connection.block_storage)
 
     def find(self, name):
-        return next((one for one in self.connection.block_storage.types(
-            is_public='None') if one.name == name), None)
+        return next(
+            (
+                one
+                for one in self.connection.block_storage.types(
+                    is_public='None'
+                )
+                if one.name == name
+            ),
+            None,
+        )
 
     @property
     def retired(self):
@@ -70,37 +84,59 @@ class TypesInUseTestCase(testtools.TestCase):
 
     def type_of_volume(self):
         return next(
-            one.volume_type for one in self.connection.block_storage.volumes(
-                all_projects=True) if one.id == self.volume)
+            one.volume_type
+            for one in self.connection.block_storage.volumes(all_projects=True)
+            if one.id == self.volume
+        )
 
     def make_plan(self, consent=False):
         projects = {ALPHA: frozenset({ALPHA}), BETA: frozenset({BETA})}
-        plan = plans.make(catalog=self.catalog, actual=dataclasses.replace(
-            given.nothing(), projects=projects,
-            cinder=world.observe_cinder(self.connection, self.catalog)))
-        return (consents.grant(plan, ['volume type database'])
-                if consent else plan)
+        plan = plans.make(
+            catalog=self.catalog,
+            actual=dataclasses.replace(
+                given.nothing(),
+                projects=projects,
+                cinder=world.observe_cinder(self.connection, self.catalog),
+            ),
+        )
+        return (
+            consents.grant(plan, ['volume type database']) if consent else plan
+        )
 
     def apply(self, plan):
         return apply.apply(
-            plan=plan, report=lambda result: None,
-            executors=registry.executors(connection=self.connection,
-                                         clusters={}),
-            read=world.reader(connection=self.connection, clusters={}))
+            plan=plan,
+            report=lambda result: None,
+            executors=registry.executors(
+                connection=self.connection, clusters={}
+            ),
+            read=world.reader(connection=self.connection, clusters={}),
+        )
 
     def carry_out(self, plan):
-        self.assertEqual([], [one.reason for one in self.apply(plan)
-                              if one.outcome is not actions.Outcome.DONE])
+        self.assertEqual(
+            [],
+            [
+                one.reason
+                for one in self.apply(plan)
+                if one.outcome is not actions.Outcome.DONE
+            ],
+        )
 
     def change(self, **fields):
-        self.catalog = dataclasses.replace(self.catalog, tiers=tuple(
-            dataclasses.replace(tier, **fields)
-            if tier.name == 'database' else tier
-            for tier in self.catalog.tiers))
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=tuple(
+                dataclasses.replace(tier, **fields)
+                if tier.name == 'database'
+                else tier
+                for tier in self.catalog.tiers
+            ),
+        )
 
     def test_without_consent_it_is_refused_with_the_reason(self):
         self.change(tags=('database', 'postgres'))
-        refused, = self.make_plan().refused
+        (refused,) = self.make_plan().refused
         self.assertEqual('volume type database', str(refused.key))
         self.assertIn('the volume type has volumes', refused.refusal.reason)
         self.assertIn('"database - retired ID"', refused.refusal.reason)
@@ -115,8 +151,9 @@ class TypesInUseTestCase(testtools.TestCase):
         self.change(priority=77)
         self.carry_out(self.make_plan())
         self.assertEqual(self.old.id, self.find('database').id)
-        self.volume = self.api.add_volume(host='node@x#x',
-                                          volume_type_id=self.old.id)
+        self.volume = self.api.add_volume(
+            host='node@x#x', volume_type_id=self.old.id
+        )
 
     def test_the_volumes_keep_the_old_type_and_others_get_the_new(self):
         self.change(tags=('database', 'postgres'))
@@ -126,62 +163,91 @@ class TypesInUseTestCase(testtools.TestCase):
         self.assertEqual('database,postgres', new.extra_specs['tiers:tags'])
         self.assertEqual(self.retired, self.type_of_volume())
         self.assertEqual(
-            self.old.extra_specs, self.find(self.retired).extra_specs)
+            self.old.extra_specs, self.find(self.retired).extra_specs
+        )
         self.assertEqual((), self.make_plan().actions)
 
     def test_a_second_change_retires_only_a_type_with_volumes(self):
         for priority in (31, 32):
             self.change(priority=priority)
             self.carry_out(self.make_plan(consent=True))
-        self.assertEqual('32', self.find('database').extra_specs[
-            'tiers:priority'])
-        self.assertEqual({'database', self.retired}, {
-            one.name for one in self.connection.block_storage.types(
-                is_public='None') if one.name.startswith('database')})
+        self.assertEqual(
+            '32', self.find('database').extra_specs['tiers:priority']
+        )
+        self.assertEqual(
+            {'database', self.retired},
+            {
+                one.name
+                for one in self.connection.block_storage.types(
+                    is_public='None'
+                )
+                if one.name.startswith('database')
+            },
+        )
 
     def test_the_new_type_has_all_that_the_old_one_had(self):
         block_storage = self.connection.block_storage
         block_storage.create_type_encryption(
-            block_storage.create_type(name='any'), provider='luks',
-            cipher='aes-xts-plain64', key_size=256,
-            control_location='front-end')
+            block_storage.create_type(name='any'),
+            provider='luks',
+            cipher='aes-xts-plain64',
+            key_size=256,
+            control_location='front-end',
+        )
         self.api.delete_volume(self.volume)
         block_storage.create_type_encryption(
-            self.old, provider='luks', cipher='aes-xts-plain64',
-            key_size=256, control_location='front-end')
-        self.volume = self.api.add_volume(host='node@x#x',
-                                          volume_type_id=self.old.id)
-        block_storage.put('/os-quota-class-sets/default', json={
-            'quota_class_set': {'volumes_database': 7}})
+            self.old,
+            provider='luks',
+            cipher='aes-xts-plain64',
+            key_size=256,
+            control_location='front-end',
+        )
+        self.volume = self.api.add_volume(
+            host='node@x#x', volume_type_id=self.old.id
+        )
+        block_storage.put(
+            '/os-quota-class-sets/default',
+            json={'quota_class_set': {'volumes_database': 7}},
+        )
         self.change(priority=40)
         self.carry_out(self.make_plan(consent=True))
         new = self.find('database')
         answer = block_storage.get(f'/types/{new.id}/encryption').json()
-        self.assertEqual(('luks', 256),
-                         (answer['provider'], answer['key_size']))
-        specs, = [one for one in block_storage.qos_specs()
-                  if one.name == 'tier-database']
+        self.assertEqual(
+            ('luks', 256), (answer['provider'], answer['key_size'])
+        )
+        (specs,) = [
+            one
+            for one in block_storage.qos_specs()
+            if one.name == 'tier-database'
+        ]
         self.assertEqual(
             {'database', self.retired},
-            {one.name for one in block_storage.qos_spec_associations(specs)})
-        self.assertEqual(7, block_storage.get(
-            '/os-quota-class-sets/default').json()['quota_class_set'][
-                'volumes_database'])
+            {one.name for one in block_storage.qos_spec_associations(specs)},
+        )
         self.assertEqual(
-            {ALPHA, BETA}, {row['project_id'] for row in
-                            block_storage.get_type_access(new)})
+            7,
+            block_storage.get('/os-quota-class-sets/default').json()[
+                'quota_class_set'
+            ]['volumes_database'],
+        )
+        self.assertEqual(
+            {ALPHA, BETA},
+            {row['project_id'] for row in block_storage.get_type_access(new)},
+        )
         self.assertEqual((), self.make_plan().actions)
 
     def test_limits_are_those_of_the_volumes_of_the_old_type_too(self):
         self.change(priority=42)
         self.carry_out(self.make_plan(consent=True))
         self.change(qos=catalogs.Qos(front_end={'total_iops_sec': '7'}))
-        action, = self.make_plan().actions
+        (action,) = self.make_plan().actions
         self.assertIn(f'volumes of {self.retired} as well', action.why)
         self.change(qos=None)
-        refused, = self.make_plan().refused
-        self.assertIn(f'and from volumes of {self.retired}',
-                      refused.refusal.reason)
+        (refused,) = self.make_plan().refused
+        self.assertIn(
+            f'and from volumes of {self.retired}', refused.refusal.reason
+        )
 
     def test_killed_after_any_write_the_next_apply_finishes(self):
         writes, died = -1, True
@@ -197,15 +263,22 @@ class TypesInUseTestCase(testtools.TestCase):
             self.session.left = math.inf
             self.carry_out(self.make_plan(consent=True))
             self.assertEqual((), self.make_plan().actions)
-            names = {one.name for one in
-                     self.connection.block_storage.types(is_public='None')}
+            names = {
+                one.name
+                for one in self.connection.block_storage.types(
+                    is_public='None'
+                )
+            }
             self.assertNotIn('database - new', names)
-            self.assertEqual(str(100 + writes), self.find(
-                'database').extra_specs['tiers:priority'])
+            self.assertEqual(
+                str(100 + writes),
+                self.find('database').extra_specs['tiers:priority'],
+            )
             # So that the type of the next round has a volume as well.
             self.api.delete_volume(self.volume)
             self.volume = self.api.add_volume(
-                host='node@x#x', volume_type_id=self.find('database').id)
+                host='node@x#x', volume_type_id=self.find('database').id
+            )
         self.assertGreater(writes, 5)
 
     def test_what_a_killed_apply_left_is_named_when_it_is_not_needed(self):
@@ -215,34 +288,45 @@ class TypesInUseTestCase(testtools.TestCase):
         self.assertRaises(test_cut_off.CutOff, self.carry_out, plan)
         self.session.left = math.inf
         self.change(priority=20)
-        left, = self.make_plan().actions
-        self.assertEqual('delete volume type database - new',
-                         f'{left.verb} {left.key}')
+        (left,) = self.make_plan().actions
+        self.assertEqual(
+            'delete volume type database - new', f'{left.verb} {left.key}'
+        )
 
     def test_a_type_of_somebody_else_is_not_taken_for_the_new_one(self):
         block_storage = self.connection.block_storage
         foreign = block_storage.create_type(
-            name='database - new', extra_specs={'volume_backend_name': 'lvm'})
+            name='database - new', extra_specs={'volume_backend_name': 'lvm'}
+        )
         self.change(priority=51)
-        refused, = self.make_plan().refused
+        (refused,) = self.make_plan().refused
         self.assertFalse(refused.refusal.yields_to_consent)
         self.assertIn('--name NAME "database - new"', refused.remedy)
         block_storage.update_type(foreign, name='else')
         plan = self.make_plan(consent=True)
         block_storage.update_type(foreign, name='database - new')
-        result, = self.apply(plan)
+        (result,) = self.apply(plan)
         self.assertIn('cannot be retired', result.reason)
-        self.assertEqual({'volume_backend_name': 'lvm'},
-                         self.find('database - new').extra_specs)
+        self.assertEqual(
+            {'volume_backend_name': 'lvm'},
+            self.find('database - new').extra_specs,
+        )
         self.assertEqual(self.old.id, self.find('database').id)
 
     def test_beside_such_a_type_a_new_tier_gets_a_type_of_its_own(self):
         foreign = self.connection.block_storage.create_type(
-            name='fast - new', extra_specs={'volume_backend_name': 'lvm'})
+            name='fast - new', extra_specs={'volume_backend_name': 'lvm'}
+        )
         database = self.catalog.tiers[0]
-        self.catalog = dataclasses.replace(self.catalog, tiers=(
-            *self.catalog.tiers, dataclasses.replace(
-                database, name='fast', tags=('fast',), priority=60)))
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=(
+                *self.catalog.tiers,
+                dataclasses.replace(
+                    database, name='fast', tags=('fast',), priority=60
+                ),
+            ),
+        )
         self.carry_out(self.make_plan())
         self.assertEqual(foreign.id, self.find('fast - new').id)
         self.assertEqual('fast', self.find('fast').extra_specs['tiers:name'])

@@ -18,11 +18,11 @@ MAX_BYTES = 300_000
 
 
 class ContentTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
-        self.path = os.path.join(self.useFixture(fixtures.TempDir()).path,
-                                 'file')
+        self.path = os.path.join(
+            self.useFixture(fixtures.TempDir()).path, 'file'
+        )
 
     def read(self, path, silence_s=60.0):
         return content.read(path, max_bytes=MAX_BYTES, silence_s=silence_s)
@@ -62,8 +62,9 @@ class ContentTestCase(testtools.TestCase):
                 time.sleep(0.1)
                 stream.write(part)
 
-        self.assertEqual(b'a' + b'b' * 100_000 + b'c',
-                         self.read(self.written_by(write)))
+        self.assertEqual(
+            b'a' + b'b' * 100_000 + b'c', self.read(self.written_by(write))
+        )
 
     def test_a_pipe_without_end_is_read_up_to_the_limit(self):
         read_end, write_end = os.pipe()
@@ -97,13 +98,16 @@ class ContentTestCase(testtools.TestCase):
         os.mkfifo(self.path)
         silent = os.open(self.path, os.O_RDWR)
         self.addCleanup(os.close, silent)
-        self.assertEqual('nothing came through the pipe for 0.1 s',
-                         self.refused(self.path, silence_s=0.1))
+        self.assertEqual(
+            'nothing came through the pipe for 0.1 s',
+            self.refused(self.path, silence_s=0.1),
+        )
 
     def test_devices_sockets_and_folders_are_told(self):
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(self.path)
             self.assertEqual('a socket, not a file', self.refused(self.path))
-        self.assertEqual('a character device, not a file',
-                         self.refused('/dev/zero'))
+        self.assertEqual(
+            'a character device, not a file', self.refused('/dev/zero')
+        )
         self.assertEqual('Is a directory', self.refused('/'))

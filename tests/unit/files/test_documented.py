@@ -28,24 +28,35 @@ def examples(page, *, after=''):
 
 @ddt.ddt
 class DocumentedTestCase(testtools.TestCase):
-
     def test_the_steps_of_the_take_over(self):
-        steps = [reader.read_text(one, file='guide')
-                 for one in examples('take-over.rst')]
+        steps = [
+            reader.read_text(one, file='guide')
+            for one in examples('take-over.rst')
+        ]
         self.assertEqual(
-            [((), ['general']),
-             (('image-tier',), ['general']),
-             (('image-tier',), ['general', 'gold']),
-             (('image-tier',), ['general', 'database'])],
-            [(one.follow_image_types, [tier.name for tier in one.ours])
-             for one in steps])
+            [
+                ((), ['general']),
+                (('image-tier',), ['general']),
+                (('image-tier',), ['general', 'gold']),
+                (('image-tier',), ['general', 'database']),
+            ],
+            [
+                (one.follow_image_types, [tier.name for tier in one.ours])
+                for one in steps
+            ],
+        )
         # Blank volumes have a tier to go to at each of them.
-        self.assertEqual([False] * 4,
-                         list(map(fallback_rules.has_open_default, steps)))
+        self.assertEqual(
+            [False] * 4, list(map(fallback_rules.has_open_default, steps))
+        )
 
     def test_the_fallback_of_each_zone(self):
-        found, = examples('catalog.rst', after='.. _fallback:')
+        (found,) = examples('catalog.rst', after='.. _fallback:')
         self.assertEqual(
             ['general-north', 'general-south'],
-            [tier.name for tier in reader.read_text(found, file='guide').tiers
-             if tier.fallback])
+            [
+                tier.name
+                for tier in reader.read_text(found, file='guide').tiers
+                if tier.fallback
+            ],
+        )

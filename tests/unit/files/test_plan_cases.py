@@ -19,17 +19,19 @@ from cinder_tiers.files.tiers import reader
 from tests.contract import in_memory
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'plan'
-CLASSES = {actions.Kind.ERASURE_CODE_PROFILE: state.ErasureCodeProfile,
-           actions.Kind.CRUSH_RULE: state.CrushRule,
-           actions.Kind.POOL: state.Pool,
-           actions.Kind.OSD_OPTIONS: state.OsdOptions,
-           actions.Kind.CACHE_TIER: state.CacheTier,
-           actions.Kind.PRIMARY_AFFINITY: state.PrimaryAffinity,
-           actions.Kind.HOST_OSD_OPTIONS: state.OsdOptions,
-           actions.Kind.CEPHX_USER: state.CephxUser,
-           actions.Kind.VOLUME_TYPE: state.VolumeType,
-           actions.Kind.QOS_SPEC: state.QosSpec,
-           actions.Kind.TYPE_QUOTA: state.TypeQuota}
+CLASSES = {
+    actions.Kind.ERASURE_CODE_PROFILE: state.ErasureCodeProfile,
+    actions.Kind.CRUSH_RULE: state.CrushRule,
+    actions.Kind.POOL: state.Pool,
+    actions.Kind.OSD_OPTIONS: state.OsdOptions,
+    actions.Kind.CACHE_TIER: state.CacheTier,
+    actions.Kind.PRIMARY_AFFINITY: state.PrimaryAffinity,
+    actions.Kind.HOST_OSD_OPTIONS: state.OsdOptions,
+    actions.Kind.CEPHX_USER: state.CephxUser,
+    actions.Kind.VOLUME_TYPE: state.VolumeType,
+    actions.Kind.QOS_SPEC: state.QosSpec,
+    actions.Kind.TYPE_QUOTA: state.TypeQuota,
+}
 
 
 class Case(dict):
@@ -37,7 +39,7 @@ class Case(dict):
 
     def __init__(self, path, document, case):
         super().__init__({**document, **case, 'file': path.name})
-        self.__name__ = f"{path.stem}_{case['when']}".replace(' ', '_')
+        self.__name__ = f'{path.stem}_{case["when"]}'.replace(' ', '_')
 
 
 def load_cases():
@@ -53,25 +55,33 @@ def key_of(text):
     """The key of e.g. `pool tier-general (ceph)`."""
     for kind in actions.Kind:
         if text.startswith(kind.value + ' '):
-            name, _, cluster = text[len(kind.value) + 1:].partition(' (')
-            return actions.Key(kind=kind, name=name,
-                               cluster=cluster.rstrip(')') or None)
+            name, _, cluster = text[len(kind.value) + 1 :].partition(' (')
+            return actions.Key(
+                kind=kind, name=name, cluster=cluster.rstrip(')') or None
+            )
     raise ValueError(text)
 
 
 def fields_of(declared):
-    return {name: frozenset(value) if isinstance(value, list) else value
-            for name, value in declared.items()}
+    return {
+        name: frozenset(value) if isinstance(value, list) else value
+        for name, value in declared.items()
+    }
 
 
 def osds_of(declared):
     """{host: [device class of each OSD]} as OSDs."""
-    placed = [(host, name) for host, classes in declared.items()
-              for name in classes]
+    placed = [
+        (host, name) for host, classes in declared.items() for name in classes
+    ]
     return [
-        state.Osd(osd_id=number, device_class=name, location={
-            'osd': f'osd.{number}', 'host': host, 'root': 'default'})
-        for number, (host, name) in enumerate(placed)]
+        state.Osd(
+            osd_id=number,
+            device_class=name,
+            location={'osd': f'osd.{number}', 'host': host, 'root': 'default'},
+        )
+        for number, (host, name) in enumerate(placed)
+    ]
 
 
 def text_of(case):
@@ -89,16 +99,20 @@ def world_of(case):
         catalog = reader.read_text(case['catalog'], file='tiers.yaml')
         apply.apply(
             plan=plans.make(catalog=catalog, actual=world.observe()),
-            executors=world.executors, read=world.read,
-            report=lambda result: None)
+            executors=world.executors,
+            read=world.read,
+            report=lambda result: None,
+        )
     for text, declared in case.get('existing', {}).items():
         key = key_of(text)
-        world.objects[key] = CLASSES[key.kind](name=key.name,
-                                               **fields_of(declared))
+        world.objects[key] = CLASSES[key.kind](
+            name=key.name, **fields_of(declared)
+        )
     for text, declared in case.get('changed', {}).items():
         key = key_of(text)
-        world.objects[key] = dataclasses.replace(world.objects[key],
-                                                 **fields_of(declared))
+        world.objects[key] = dataclasses.replace(
+            world.objects[key], **fields_of(declared)
+        )
     world.objects_in = case.get('objects_in', {})
     for text in case.get('removed', ()):
         del world.objects[key_of(text)]
@@ -112,23 +126,37 @@ def lines_of(plan):
         if action.before and action.after:
             line += ': ' + ', '.join(
                 f'{one.field} {shown(one.before)} -> {shown(one.after)}'
-                for one in actions.differences(action.before, action.after))
-        yield (f'refused {line}' if action.refusal
-               else f'allowed {line}' if action.consented else line)
+                for one in actions.differences(action.before, action.after)
+            )
+        yield (
+            f'refused {line}'
+            if action.refusal
+            else f'allowed {line}'
+            if action.consented
+            else line
+        )
 
 
 def shown(value):
-    return ('-' if value is None else ' '.join(sorted(value)) or '-'
-            if isinstance(value, frozenset) else value)
+    return (
+        '-'
+        if value is None
+        else ' '.join(sorted(value)) or '-'
+        if isinstance(value, frozenset)
+        else value
+    )
 
 
 @ddt.ddt
 class PlanCasesTestCase(testtools.TestCase):
-
     def make_plan(self, case, world):
-        return consent.grant(plans.make(
-            catalog=reader.read_text(text_of(case), file='tiers.yaml'),
-            actual=world.observe()), case.get('allow', ()))
+        return consent.grant(
+            plans.make(
+                catalog=reader.read_text(text_of(case), file='tiers.yaml'),
+                actual=world.observe(),
+            ),
+            case.get('allow', ()),
+        )
 
     @ddt.data(*load_cases())
     def test_case(self, case):
@@ -140,6 +168,10 @@ class PlanCasesTestCase(testtools.TestCase):
             return
         self.assertEqual(case.get('then'), list(lines_of(plan)))
         if not plan.refused:
-            apply.apply(plan=plan, executors=world.executors,
-                        read=world.read, report=lambda result: None)
+            apply.apply(
+                plan=plan,
+                executors=world.executors,
+                read=world.read,
+                report=lambda result: None,
+            )
             self.assertEqual((), self.make_plan(case, world).actions)

@@ -16,7 +16,6 @@ TOP = pathlib.Path(__file__).parents[3]
 
 
 class SchemaTestCase(testtools.TestCase):
-
     def test_the_published_schema_is_the_one_that_is_used(self):
         published = TOP / 'etc' / 'cinder-tiers' / 'tiers.schema.json'
         used = TOP / 'cinder_tiers' / 'files' / 'tiers' / 'tiers.schema.json'
@@ -35,12 +34,16 @@ class SchemaTestCase(testtools.TestCase):
         for name, subschema in structure.schema()['$defs'].items():
             walk(subschema, name)
 
-    @given(strategies.sampled_from((*expectations.NAMES, 'p99_ms_max'))
-           | strategies.from_regex(r'p[0-9.]{1,6}_ms_max', fullmatch=True)
-           | strategies.text(max_size=20))
+    @given(
+        strategies.sampled_from((*expectations.NAMES, 'p99_ms_max'))
+        | strategies.from_regex(r'p[0-9.]{1,6}_ms_max', fullmatch=True)
+        | strategies.text(max_size=20)
+    )
     def test_the_schema_knows_the_same_names(self, name):
         schema = structure.schema()['$defs']['limits']
         self.assertEqual(
             expectations.find(name) is not None,
-            bool(re.search(schema['propertyNames']['pattern'], name,
-                           re.ASCII)))
+            bool(
+                re.search(schema['propertyNames']['pattern'], name, re.ASCII)
+            ),
+        )

@@ -17,7 +17,7 @@ from cinder_tiers.files.tiers import yaml_document as document
 TOP = pathlib.Path(__file__).resolve().parents[3]
 SAMPLE = TOP / 'etc' / 'cinder-tiers' / 'tiers.yaml'
 
-SOUND = '''version: 1
+SOUND = """version: 1
 clusters:
   ceph: {}
 tiers:
@@ -28,7 +28,7 @@ tiers:
       pool: general
       device_class: hdd
       replicated: {size: 3}
-'''
+"""
 
 
 def problems(text):
@@ -42,223 +42,441 @@ def problems(text):
 
 @ddt.ddt
 class ReaderTestCase(testtools.TestCase):
-
     def test_the_sample_is_sound(self):
         catalog = reader.read_file(str(SAMPLE))
-        self.assertEqual(['database', 'general', 'archive'],
-                         [tier.name for tier in catalog.tiers])
+        self.assertEqual(
+            ['database', 'general', 'archive'],
+            [tier.name for tier in catalog.tiers],
+        )
 
     def test_defaults_are_filled_in(self):
         catalog = reader.read_text(SOUND, file='t.yaml')
         cluster = catalog.clusters['ceph']
-        self.assertEqual(('admin', 'cinder', None),
-                         (cluster.user, cluster.cinder_user, cluster.conf))
+        self.assertEqual(
+            ('admin', 'cinder', None),
+            (cluster.user, cluster.cinder_user, cluster.conf),
+        )
         rbd = catalog.tiers[0].rbd
-        self.assertEqual(('host', None, 2), (
-            rbd.failure_domain, rbd.pg_num, rbd.protection.min_size))
+        self.assertEqual(
+            ('host', None, 2),
+            (rbd.failure_domain, rbd.pg_num, rbd.protection.min_size),
+        )
 
-    @ddt.data(('public', 'public', True), ('[b, a]', ('b', 'a'), False),
-              ('[]', (), False))
+    @ddt.data(
+        ('public', 'public', True),
+        ('[b, a]', ('b', 'a'), False),
+        ('[]', (), False),
+    )
     @ddt.unpack
     def test_access_is_a_word_or_projects(self, text, access, is_public):
-        tier, = reader.read_text(SOUND.replace(
-            'fallback: true', f'fallback: true\n    access: {text}'),
-            file='t.yaml').tiers
+        (tier,) = reader.read_text(
+            SOUND.replace(
+                'fallback: true', f'fallback: true\n    access: {text}'
+            ),
+            file='t.yaml',
+        ).tiers
         self.assertEqual((access, is_public), (tier.access, tier.is_public))
 
     def test_limits_are_text_as_cinder_keeps_them(self):
-        tier, = reader.read_text(SOUND.replace(
-            'fallback: true', 'fallback: true\n    qos: {back_end: '
-            '{total_iops_sec: 500, total_bytes_sec: "1000"}}'),
-            file='t.yaml').tiers
+        (tier,) = reader.read_text(
+            SOUND.replace(
+                'fallback: true',
+                'fallback: true\n    qos: {back_end: '
+                '{total_iops_sec: 500, total_bytes_sec: "1000"}}',
+            ),
+            file='t.yaml',
+        ).tiers
         self.assertEqual(
             {'total_iops_sec': '500', 'total_bytes_sec': '1000'},
-            tier.qos.specs)
+            tier.qos.specs,
+        )
 
     def test_a_catalog_without_ceph_needs_no_cluster(self):
         catalog = reader.read_text(
             'version: 1\ntiers:\n  a: {fallback: true, backend: lvm}\n',
-            file='t.yaml')
+            file='t.yaml',
+        )
         self.assertEqual((), catalog.clusters_in_use)
         self.assertEqual('lvm', catalog.tiers[0].backend)
 
     def test_without_a_device_class_all_osds_are_meant(self):
         text = SOUND.replace('      device_class: hdd\n', '')
         self.assertIsNone(
-            reader.read_text(text, file='t.yaml').tiers[0].rbd.device_class)
-        self.assertEqual([
-            "t.yaml:11: osd_options of tier 'general': options of OSDs "
-            'without a device_class; expected device_class beside it: '
-            'options are set for the OSDs of a class; add device_class, or '
-            'remove osd_options'], problems(
-                text + '      osd_options: {osd_max_backfills: 1}\n'))
+            reader.read_text(text, file='t.yaml').tiers[0].rbd.device_class
+        )
+        self.assertEqual(
+            [
+                "t.yaml:11: osd_options of tier 'general': options of OSDs "
+                'without a device_class; expected device_class beside it: '
+                'options are set for the OSDs of a class; add device_class, '
+                'or '
+                'remove osd_options'
+            ],
+            problems(text + '      osd_options: {osd_max_backfills: 1}\n'),
+        )
 
     def test_storage_that_is_broken_is_not_said_to_be_missing(self):
-        self.assertEqual(1, len(problems(SOUND.replace(
-            '      pool: general\n', ''))))
+        self.assertEqual(
+            1, len(problems(SOUND.replace('      pool: general\n', '')))
+        )
 
     def test_a_quota_that_is_not_given_is_unlimited(self):
-        tier, = reader.read_text(SOUND.replace(
-            'fallback: true', 'fallback: true\n    quotas: {gigabytes: 9}'),
-            file='t.yaml').tiers
-        self.assertEqual((-1, 9, -1), (
-            tier.quotas.volumes, tier.quotas.size_gib,
-            tier.quotas.snapshots))
+        (tier,) = reader.read_text(
+            SOUND.replace(
+                'fallback: true', 'fallback: true\n    quotas: {gigabytes: 9}'
+            ),
+            file='t.yaml',
+        ).tiers
+        self.assertEqual(
+            (-1, 9, -1),
+            (tier.quotas.volumes, tier.quotas.size_gib, tier.quotas.snapshots),
+        )
 
     def test_values_know_their_lines(self):
         source = reader.read_text(SOUND, file='t.yaml').source
-        self.assertEqual('t.yaml:10', source.where(
-            ('tiers', 'general', 'rbd', 'device_class')))
-        self.assertEqual('t.yaml:11', source.where(
-            ('tiers', 'general', 'rbd', 'replicated', 'min_size')))
+        self.assertEqual(
+            't.yaml:10',
+            source.where(('tiers', 'general', 'rbd', 'device_class')),
+        )
+        self.assertEqual(
+            't.yaml:11',
+            source.where(
+                ('tiers', 'general', 'rbd', 'replicated', 'min_size')
+            ),
+        )
 
     @ddt.data(
-        ('fallback: true', 'falback: true', 't.yaml:6: unknown key '
-         "'falback' in tiers.general", "did you mean 'fallback'?"),
-        ('fallback: true', 'fallback: 7', 't.yaml:6: tiers.general.fallback '
-         'is 7 (an integer)', 'expected true or false'),
-        ('size: 3', 'size: 0', 't.yaml:11: tiers.general.rbd.replicated.size '
-         'is 0', 'an integer of 1 to 10'),
-        ('size: 3', 'size: 1, min_size: 1', 't.yaml:11: ',
-         'add single_copy: true for data that may be lost'),
-        ('size: 3', 'size: 3, single_copy: true', 't.yaml:11: ',
-         'remove single_copy'),
-        ('size: 3', 'size: 3, size: 2', "t.yaml:11: key 'size' again",
-         'each key once'),
-        ('{size: 3}', '{}', 't.yaml:11: tiers.general.rbd.replicated has no '
-         "'size'", 'add size'),
-        ('replicated: {size: 3}', 'erasure_coded: {k: 1, m: 1}',
-         't.yaml:11: tiers.general.rbd.erasure_coded.k is 1', '2 to 32'),
-        ('replicated: {size: 3}', 'pg_num: 32', 't.yaml:7: tiers.general.rbd '
-         'has neither of them', 'one of replicated and erasure_coded'),
-        ('device_class: hdd', 'device_class: 5', 't.yaml:10: ',
-         'put it in quotes'),
-        ('cluster: ceph', 'cluster: cpeh', "t.yaml:8: unknown cluster 'cpeh'",
-         "did you mean 'ceph'?"),
-        ('fallback: true', 'fallback: true\n    overflow: genral',
-         "t.yaml:7: unknown tier 'genral'", "did you mean 'general'?"),
-        ('fallback: true', 'fallback: true\n    overflow: [a]',
-         't.yaml:7: tiers.general.overflow is a list',
-         'the name of another tier'),
-        ('fallback: true', 'fallback: true\n    access: private',
-         "t.yaml:7: tiers.general.access is 'private'",
-         'the word public, or a list of projects'),
-        ('fallback: true', 'fallback: true\n    access: [a, 5]',
-         't.yaml:7: tiers.general.access.1 is 5', 'put it in quotes'),
-        ('fallback: true', 'fallback: true\n    access: [a, a]',
-         't.yaml:7: tiers.general.access is a list', 'each once'),
-        ('fallback: true', 'fallback: true\n    qos: {}',
-         't.yaml:7: tiers.general.qos is a mapping', 'front_end, back_end'),
-        ('fallback: true', 'fallback: true\n    qos: {front_end: {x: true}}',
-         't.yaml:7: tiers.general.qos.front_end.x is True',
-         'an integer of 0 or more'),
-        ('fallback: true',
-         'fallback: true\n    qos: {back_end: {consumer: x}}',
-         't.yaml:7: tiers.general.qos.back_end.consumer', 'not consumer'),
-        ('fallback: true', 'fallback: true\n    extra_specs: {x: true}',
-         't.yaml:7: tiers.general.extra_specs.x is True', 'put it in quotes'),
-        ('fallback: true', 'fallback: true\n    quotas: {gigabytes: -2}',
-         't.yaml:7: tiers.general.quotas.gigabytes is -2',
-         '-1 for unlimited'),
-        ('fallback: true', 'fallback: true\n    expect: {}',
-         't.yaml:7: tiers.general.expect is a mapping', 'at least one'),
-        ('fallback: true', 'fallback: true\n    expect: {4K: {iops_min: 1}}',
-         't.yaml:7: tiers.general.expect.4K', 'lower case'),
-        ('fallback: true', 'fallback: true\n    expect: {4k: {iops: 1}}',
-         't.yaml:7: tiers.general.expect.4k.iops', 'such as p99_ms_max'),
-        ('fallback: true', 'fallback: true\n    expect: {4k: {iops_min: 0}}',
-         't.yaml:7: tiers.general.expect.4k.iops_min is 0',
-         'a number greater than 0'),
-        ('fallback: true', 'fallback: true\n    expect:\n      4k:\n'
-         '        iops_max: 1\n        iops_min: 2', "t.yaml:10: expect of "
-         "tier 'general': iops_min 2 is more than iops_max 1", 'correct one'),
-        ('fallback: true', 'fallback: true\n    expect: {4k: {p9_ms_max: '
-         '.inf}}', "t.yaml:7: expect of tier 'general': p9_ms_max is inf",
-         'a number greater than 0'),
-        ('rbd:\n', 'rbd:\n  x:\n', 't.yaml:7: tiers.general.rbd is nothing',
-         'describes the Ceph pool'),
-        ('fallback: true', 'fallback: true\n    backend: <or> x',
-         "t.yaml:7: tiers.general.backend is '<or> x'", 'a letter or digit'),
-        ('version: 1', 'version: 1\nfallback: some',
-         "t.yaml:2: fallback is 'some'", 'the word none'),
-        ('version: 1', 'version: 1\nfallback: none', 't.yaml:2: fallback: '
-         "none, but tier 'general' has fallback: true", 'remove one of them'),
-        ('fallback: true', 'fallback: true\n    take_over: later',
-         "t.yaml:7: tiers.general.take_over is 'later'", 'true or false'),
-        ('general:\n', 'a: {tags: [a]}\n  general:\n',
-         "t.yaml:5: tier 'a' names no storage", 'add one of them'),
-        ('general:\n', '"a/b":\n', "t.yaml:5: tiers.a/b is 'a/b'",
-         'a letter or digit'),
+        (
+            'fallback: true',
+            'falback: true',
+            "t.yaml:6: unknown key 'falback' in tiers.general",
+            "did you mean 'fallback'?",
+        ),
+        (
+            'fallback: true',
+            'fallback: 7',
+            't.yaml:6: tiers.general.fallback is 7 (an integer)',
+            'expected true or false',
+        ),
+        (
+            'size: 3',
+            'size: 0',
+            't.yaml:11: tiers.general.rbd.replicated.size is 0',
+            'an integer of 1 to 10',
+        ),
+        (
+            'size: 3',
+            'size: 1, min_size: 1',
+            't.yaml:11: ',
+            'add single_copy: true for data that may be lost',
+        ),
+        (
+            'size: 3',
+            'size: 3, single_copy: true',
+            't.yaml:11: ',
+            'remove single_copy',
+        ),
+        (
+            'size: 3',
+            'size: 3, size: 2',
+            "t.yaml:11: key 'size' again",
+            'each key once',
+        ),
+        (
+            '{size: 3}',
+            '{}',
+            "t.yaml:11: tiers.general.rbd.replicated has no 'size'",
+            'add size',
+        ),
+        (
+            'replicated: {size: 3}',
+            'erasure_coded: {k: 1, m: 1}',
+            't.yaml:11: tiers.general.rbd.erasure_coded.k is 1',
+            '2 to 32',
+        ),
+        (
+            'replicated: {size: 3}',
+            'pg_num: 32',
+            't.yaml:7: tiers.general.rbd has neither of them',
+            'one of replicated and erasure_coded',
+        ),
+        (
+            'device_class: hdd',
+            'device_class: 5',
+            't.yaml:10: ',
+            'put it in quotes',
+        ),
+        (
+            'cluster: ceph',
+            'cluster: cpeh',
+            "t.yaml:8: unknown cluster 'cpeh'",
+            "did you mean 'ceph'?",
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    overflow: genral',
+            "t.yaml:7: unknown tier 'genral'",
+            "did you mean 'general'?",
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    overflow: [a]',
+            't.yaml:7: tiers.general.overflow is a list',
+            'the name of another tier',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    access: private',
+            "t.yaml:7: tiers.general.access is 'private'",
+            'the word public, or a list of projects',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    access: [a, 5]',
+            't.yaml:7: tiers.general.access.1 is 5',
+            'put it in quotes',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    access: [a, a]',
+            't.yaml:7: tiers.general.access is a list',
+            'each once',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    qos: {}',
+            't.yaml:7: tiers.general.qos is a mapping',
+            'front_end, back_end',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    qos: {front_end: {x: true}}',
+            't.yaml:7: tiers.general.qos.front_end.x is True',
+            'an integer of 0 or more',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    qos: {back_end: {consumer: x}}',
+            't.yaml:7: tiers.general.qos.back_end.consumer',
+            'not consumer',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    extra_specs: {x: true}',
+            't.yaml:7: tiers.general.extra_specs.x is True',
+            'put it in quotes',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    quotas: {gigabytes: -2}',
+            't.yaml:7: tiers.general.quotas.gigabytes is -2',
+            '-1 for unlimited',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    expect: {}',
+            't.yaml:7: tiers.general.expect is a mapping',
+            'at least one',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    expect: {4K: {iops_min: 1}}',
+            't.yaml:7: tiers.general.expect.4K',
+            'lower case',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    expect: {4k: {iops: 1}}',
+            't.yaml:7: tiers.general.expect.4k.iops',
+            'such as p99_ms_max',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    expect: {4k: {iops_min: 0}}',
+            't.yaml:7: tiers.general.expect.4k.iops_min is 0',
+            'a number greater than 0',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    expect:\n      4k:\n'
+            '        iops_max: 1\n        iops_min: 2',
+            't.yaml:10: expect of '
+            "tier 'general': iops_min 2 is more than iops_max 1",
+            'correct one',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    expect: {4k: {p9_ms_max: .inf}}',
+            "t.yaml:7: expect of tier 'general': p9_ms_max is inf",
+            'a number greater than 0',
+        ),
+        (
+            'rbd:\n',
+            'rbd:\n  x:\n',
+            't.yaml:7: tiers.general.rbd is nothing',
+            'describes the Ceph pool',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    backend: <or> x',
+            "t.yaml:7: tiers.general.backend is '<or> x'",
+            'a letter or digit',
+        ),
+        (
+            'version: 1',
+            'version: 1\nfallback: some',
+            "t.yaml:2: fallback is 'some'",
+            'the word none',
+        ),
+        (
+            'version: 1',
+            'version: 1\nfallback: none',
+            "t.yaml:2: fallback: none, but tier 'general' has fallback: true",
+            'remove one of them',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    take_over: later',
+            "t.yaml:7: tiers.general.take_over is 'later'",
+            'true or false',
+        ),
+        (
+            'general:\n',
+            'a: {tags: [a]}\n  general:\n',
+            "t.yaml:5: tier 'a' names no storage",
+            'add one of them',
+        ),
+        (
+            'general:\n',
+            '"a/b":\n',
+            "t.yaml:5: tiers.a/b is 'a/b'",
+            'a letter or digit',
+        ),
         ('general:\n', '"a\\n":\n', 't.yaml:5: ', 'a letter or digit'),
-        ('version: 1', 'version: 2', 't.yaml:1: version is 2',
-         'the version of this format, 1'),
-        ('ceph: {}', 'ceph:', 't.yaml:3: clusters.ceph is nothing',
-         '{} for all defaults'),
+        (
+            'version: 1',
+            'version: 2',
+            't.yaml:1: version is 2',
+            'the version of this format, 1',
+        ),
+        (
+            'ceph: {}',
+            'ceph:',
+            't.yaml:3: clusters.ceph is nothing',
+            '{} for all defaults',
+        ),
     )
     @ddt.unpack
-    def test_a_broken_value_is_shown_with_its_line(self, old, new, found,
-                                                   advice):
-        told = [line for line in problems(SOUND.replace(old, new))
-                if line.startswith(found)]
+    def test_a_broken_value_is_shown_with_its_line(
+        self, old, new, found, advice
+    ):
+        told = [
+            line
+            for line in problems(SOUND.replace(old, new))
+            if line.startswith(found)
+        ]
         self.assertEqual(1, len(told), problems(SOUND.replace(old, new)))
         self.assertIn(advice, told[0])
 
     @ddt.data(
         ('{nodelet: true}', "unknown key 'nodelet'", "did you mean 'nodele"),
         ('{size: 2}', "unknown key 'size'", 'correct or remove it'),
-        ('{compression_mode: fast}', "compression_mode is 'fast'",
-         'one of aggressive, force, none, passive or unset'),
+        (
+            '{compression_mode: fast}',
+            "compression_mode is 'fast'",
+            'one of aggressive, force, none, passive or unset',
+        ),
         ('{scrub_priority: true}', 'scrub_priority is True', 'a number'),
         ('{scrub_priority: 4K}', "scrub_priority is '4K'", 'a number'),
-        ('{target_size_ratio: .inf}', 'pool_options.target_size_ratio of '
-         "tier 'general': inf", 'a number of 0 or more'),
-        ('{quota_max_bytes: 10G}', "quota_max_bytes is '10G'",
-         'an integer of 0 or more'),
+        (
+            '{target_size_ratio: .inf}',
+            "pool_options.target_size_ratio of tier 'general': inf",
+            'a number of 0 or more',
+        ),
+        (
+            '{quota_max_bytes: 10G}',
+            "quota_max_bytes is '10G'",
+            'an integer of 0 or more',
+        ),
         ('{fast_read: true}', 'the pool is replicated', 'erasure coded'),
-        ('{target_size_ratio: 0.1, target_size_bytes: 5}',
-         'beside target_size_ratio', 'remove one of them'),
-        ('{pg_num_min: 32, pg_num_max: 16}', '16 is below pg_num_min 32',
-         'raise it'))
+        (
+            '{target_size_ratio: 0.1, target_size_bytes: 5}',
+            'beside target_size_ratio',
+            'remove one of them',
+        ),
+        (
+            '{pg_num_min: 32, pg_num_max: 16}',
+            '16 is below pg_num_min 32',
+            'raise it',
+        ),
+    )
     @ddt.unpack
-    def test_a_setting_of_a_pool_that_cannot_be(self, settings, found,
-                                                advice):
+    def test_a_setting_of_a_pool_that_cannot_be(self, settings, found, advice):
         text = SOUND + f'      pool_options: {settings}\n'
-        told, = problems(text)
+        (told,) = problems(text)
         self.assertThat(told, testtools.matchers.StartsWith('t.yaml:12: '))
         self.assertIn(found, told)
         self.assertIn(advice, told)
 
     @ddt.data(
-        ('pool_options: {pg_num_min: 8}\n      pg_num: 32', 'pg_num_min',
-         'pg_num turns the autoscaler off'),
-        ('rbd_options: {cache: true}', 'rbd_options.cache',
-         'an option of librbd'),
-        ('rbd_options: {rbd_cache: [1]}', 'rbd_cache is a list',
-         'text of 1 to 255'),
-        ('rbd_options: {rbd_default_data_pool: x}', "'x'",
-         'erasure_coded sets it'))
+        (
+            'pool_options: {pg_num_min: 8}\n      pg_num: 32',
+            'pg_num_min',
+            'pg_num turns the autoscaler off',
+        ),
+        (
+            'rbd_options: {cache: true}',
+            'rbd_options.cache',
+            'an option of librbd',
+        ),
+        (
+            'rbd_options: {rbd_cache: [1]}',
+            'rbd_cache is a list',
+            'text of 1 to 255',
+        ),
+        (
+            'rbd_options: {rbd_default_data_pool: x}',
+            "'x'",
+            'erasure_coded sets it',
+        ),
+    )
     @ddt.unpack
     def test_settings_that_do_not_fit_the_tier(self, more, found, advice):
-        told, = problems(f'{SOUND}      {more}\n')
+        (told,) = problems(f'{SOUND}      {more}\n')
         self.assertIn(found, told)
         self.assertIn(advice, told)
 
     def test_all_problems_come_at_once_in_the_order_of_the_file(self):
-        text = SOUND.replace('{}', '{usr: x}').replace(
-            'fallback: true', 'tags: [db, DB, 5]').replace('size: 3',
-                                                           'size: 0')
+        text = (
+            SOUND.replace('{}', '{usr: x}')
+            .replace('fallback: true', 'tags: [db, DB, 5]')
+            .replace('size: 3', 'size: 0')
+        )
         self.assertEqual(
-            ['t.yaml:3:', 't.yaml:4:', 't.yaml:6:', 't.yaml:6:',
-             't.yaml:11:'],
-            [line.partition(' ')[0] for line in problems(text)])
+            ['t.yaml:3:', 't.yaml:4:', 't.yaml:6:', 't.yaml:6:', 't.yaml:11:'],
+            [line.partition(' ')[0] for line in problems(text)],
+        )
 
-    @ddt.data('', 'null', '[]', '5', 'x', '{}', 'tiers:', 'tiers: []',
-              'clusters: {ceph: []}\ntiers: {a: [], b: {rbd: []}}',
-              'tiers: {a: {tags: {x: 1}, rbd: {replicated: 5}}}',
-              'tiers: {a: {tags: [[1], {a: b}, null]}}',
-              'follow_image_types: [null, [], x, x]',
-              '? [a]\n: b', 'version: ' + '9' * 5000, 'version: .nan',
-              'version: 2020-01-01', '{: }', 'a: !!binary x')
+    @ddt.data(
+        '',
+        'null',
+        '[]',
+        '5',
+        'x',
+        '{}',
+        'tiers:',
+        'tiers: []',
+        'clusters: {ceph: []}\ntiers: {a: [], b: {rbd: []}}',
+        'tiers: {a: {tags: {x: 1}, rbd: {replicated: 5}}}',
+        'tiers: {a: {tags: [[1], {a: b}, null]}}',
+        'follow_image_types: [null, [], x, x]',
+        '? [a]\n: b',
+        'version: ' + '9' * 5000,
+        'version: .nan',
+        'version: 2020-01-01',
+        '{: }',
+        'a: !!binary x',
+    )
     def test_nonsense_has_problems_and_no_traceback(self, text):
         for line in (lines := problems(text)):
             self.assertIn('; expected ', line)
@@ -267,7 +485,6 @@ class ReaderTestCase(testtools.TestCase):
 
 @ddt.ddt
 class DocumentTestCase(testtools.TestCase):
-
     @ddt.data(
         ('a: &x [1]\nb: *x', 't.yaml:1: the anchor &x'),
         ('a: !!python/object:os.system {}', 't.yaml:1: the YAML tag'),
@@ -277,17 +494,23 @@ class DocumentTestCase(testtools.TestCase):
         ('a: [1,\n', 't.yaml:2: '),
         ('a: \x00', 't.yaml: '),
         ('a: 1\nb: ' + 'x' * 2_000, 't.yaml:2: a value of 2000 characters'),
-        ('[\n' + '1,' * 30_000 + ']',
-         't.yaml:2: more than 25000 keys and values'),
-        ('a' * 300_000, 't.yaml: 300000 bytes'))
+        (
+            '[\n' + '1,' * 30_000 + ']',
+            't.yaml:2: more than 25000 keys and values',
+        ),
+        ('a' * 300_000, 't.yaml: 300000 bytes'),
+    )
     @ddt.unpack
     def test_what_is_no_plain_yaml_is_refused(self, text, found):
-        self.assertThat(problems(text)[0],
-                        testtools.matchers.StartsWith(found))
+        self.assertThat(
+            problems(text)[0], testtools.matchers.StartsWith(found)
+        )
 
     def test_a_bomb_of_aliases_is_refused_before_it_grows(self):
-        self.assertIn('the anchor &a0',
-                      problems(hostile_catalogs.TEXTS['an alias bomb'])[0])
+        self.assertIn(
+            'the anchor &a0',
+            problems(hostile_catalogs.TEXTS['an alias bomb'])[0],
+        )
 
     @ddt.data(*sorted(hostile_catalogs.TEXTS))
     def test_the_most_expensive_text_is_answered(self, name):
@@ -298,40 +521,56 @@ class DocumentTestCase(testtools.TestCase):
 
 
 class IntegerTestCase(testtools.TestCase):
-
     def test_a_number_with_a_point_is_no_integer(self):
-        text = SOUND.replace('fallback: true', '''fallback: true
+        text = SOUND.replace(
+            'fallback: true',
+            """fallback: true
     tags: [x]
     priority: 20.0
     quotas: {volumes: 1.0e+3}
-    qos: {front_end: {total_iops_sec: 500.0}}''').replace(
-            '{size: 3}', '''{size: 3.0}
+    qos: {front_end: {total_iops_sec: 500.0}}""",
+        ).replace(
+            '{size: 3}',
+            """{size: 3.0}
       pg_num: 8.0
       cache: {pool: c, mode: writeback, replicated: {size: 2},
-              target_max_bytes: 2.0e+11}''')
+              target_max_bytes: 2.0e+11}""",
+        )
         found = problems(text)
         for place, value in (
-                ('general.priority', '20.0'), ('volumes', '1000.0'),
-                ('total_iops_sec', '500.0'), ('replicated.size', '3.0'),
-                ('pg_num', '8.0'), ('target_max_bytes', '200000000000.0')):
-            self.assertEqual(1, len([
-                one for one in found
-                if f'{place} is {value} (a number)' in one]), found)
+            ('general.priority', '20.0'),
+            ('volumes', '1000.0'),
+            ('total_iops_sec', '500.0'),
+            ('replicated.size', '3.0'),
+            ('pg_num', '8.0'),
+            ('target_max_bytes', '200000000000.0'),
+        ):
+            self.assertEqual(
+                1,
+                len(
+                    [
+                        one
+                        for one in found
+                        if f'{place} is {value} (a number)' in one
+                    ]
+                ),
+                found,
+            )
 
 
 class ManyTiersTestCase(testtools.TestCase):
-
     def test_thousands_of_wrong_names_are_all_told(self):
         for name in ('wrong overflows', 'a chain of overflows'):
-            self.assertLess(3999,
-                            len(problems(hostile_catalogs.TEXTS[name])))
+            self.assertLess(3999, len(problems(hostile_catalogs.TEXTS[name])))
 
 
 class FileTestCase(testtools.TestCase):
-
     def said(self, path):
-        return str(self.assertRaises(errors.ProblemsFound, reader.read_file,
-                                     str(path)))
+        return str(
+            self.assertRaises(
+                errors.ProblemsFound, reader.read_file, str(path)
+            )
+        )
 
     def write(self, content):
         handle, path = tempfile.mkstemp()
@@ -351,7 +590,7 @@ class FileTestCase(testtools.TestCase):
         self.assertIn('a character device', self.said('/dev/zero'))
 
     def test_a_file_that_is_too_big_is_refused(self):
-        self.assertIn('too big', self.said(self.write(b' ' * 2 ** 20)))
+        self.assertIn('too big', self.said(self.write(b' ' * 2**20)))
 
     def test_bytes_that_are_not_utf_8_are_found(self):
         path = self.write(b'version: 1\n# caf\xe9\n')

@@ -12,71 +12,123 @@ from tests.unit.files import test_reader
 
 @ddt.ddt
 class OsdsTestCase(testtools.TestCase):
-
     @ddt.data(('none', ('none',)), ('[bfq, kyber]', ('bfq', 'kyber')))
     @ddt.unpack
     def test_a_scheduler_is_one_or_some(self, text, expected):
-        rbd = reader.read_text(
-            test_reader.SOUND + '      osd_requirements: {io_scheduler: '
-            f'{text}, rotational: false, fast_db: true}}\n',
-            file='t.yaml').tiers[0].rbd
-        self.assertEqual(osd_requirements.Requirements(
-            io_scheduler=expected, rotational=False, fast_db=True),
-            rbd.osd_requirements)
+        rbd = (
+            reader.read_text(
+                test_reader.SOUND + '      osd_requirements: {io_scheduler: '
+                f'{text}, rotational: false, fast_db: true}}\n',
+                file='t.yaml',
+            )
+            .tiers[0]
+            .rbd
+        )
+        self.assertEqual(
+            osd_requirements.Requirements(
+                io_scheduler=expected, rotational=False, fast_db=True
+            ),
+            rbd.osd_requirements,
+        )
 
     @ddt.data(
-        ('{}', 't.yaml:12: tiers.general.rbd.osd_requirements is a mapping; '
-         'expected a mapping of what the OSDs'),
-        ('{fast_db: false}', 't.yaml:12: tiers.general.rbd.osd_requirements.'
-         'fast_db is False (a boolean); expected true; leave it out when it '
-         'does not matter'),
+        (
+            '{}',
+            't.yaml:12: tiers.general.rbd.osd_requirements is a mapping; '
+            'expected a mapping of what the OSDs',
+        ),
+        (
+            '{fast_db: false}',
+            't.yaml:12: tiers.general.rbd.osd_requirements.'
+            'fast_db is False (a boolean); expected true; leave it out when '
+            'it '
+            'does not matter',
+        ),
         ('{object_store: blustore}', 'expected one of bluestore, filestore'),
-        ('{io_scheduler: cfq}', 'expected one of bfq, kyber, mq-deadline or '
-         'none, or a list'),
+        (
+            '{io_scheduler: cfq}',
+            'expected one of bfq, kyber, mq-deadline or none, or a list',
+        ),
         ('{io_scheduler: [none, 7, none]}', 'io_scheduler.1 is 7'),
         ('{scheduler: none}', "unknown key 'scheduler'"),
-        ('{rotational: 1}', 'rotational is 1 (an integer); expected true or '
-         'false'),
-        ('{object_store: filestore, fast_wal: true}', "t.yaml:12: tier "
-         "'general' requires fast_wal true and object_store filestore; "
-         "expected what one OSD can be"))
+        (
+            '{rotational: 1}',
+            'rotational is 1 (an integer); expected true or false',
+        ),
+        (
+            '{object_store: filestore, fast_wal: true}',
+            't.yaml:12: tier '
+            "'general' requires fast_wal true and object_store filestore; "
+            'expected what one OSD can be',
+        ),
+    )
     @ddt.unpack
     def test_requirements_that_are_wrong_are_told(self, text, expected):
-        self.assertIn(expected, '\n'.join(test_reader.problems(
-            test_reader.SOUND + f'      osd_requirements: {text}\n')))
+        self.assertIn(
+            expected,
+            '\n'.join(
+                test_reader.problems(
+                    test_reader.SOUND + f'      osd_requirements: {text}\n'
+                )
+            ),
+        )
 
     @ddt.data(
         ('primary_affinity: 0', 'an affinity of OSDs', 'it is set for'),
-        ('osd_requirements: {rotational: false}', 'requirements of OSDs',
-         'they are held against'))
+        (
+            'osd_requirements: {rotational: false}',
+            'requirements of OSDs',
+            'they are held against',
+        ),
+    )
     @ddt.unpack
-    def test_what_is_of_the_osds_of_a_class_needs_one(self, text, found,
-                                                      done):
+    def test_what_is_of_the_osds_of_a_class_needs_one(self, text, found, done):
         key = text.partition(':')[0]
-        self.assertEqual([
-            f"t.yaml:11: {key} of tier 'general': {found} without a "
-            f'device_class; expected device_class beside it: {done} the OSDs '
-            f'of a class; add device_class, or remove {key}'],
-            test_reader.problems(test_reader.SOUND.replace(
-                '      device_class: hdd\n', '') + f'      {text}\n'))
+        self.assertEqual(
+            [
+                f"t.yaml:11: {key} of tier 'general': {found} without a "
+                f'device_class; expected device_class beside it: {done} the '
+                'OSDs '
+                f'of a class; add device_class, or remove {key}'
+            ],
+            test_reader.problems(
+                test_reader.SOUND.replace('      device_class: hdd\n', '')
+                + f'      {text}\n'
+            ),
+        )
 
     @ddt.data(
-        ('{a/b: {osd_max_backfills: 1}}', 'expected the name of a CRUSH '
-         'host'),
-        ('{a: {mon_max_pg_per_osd: 1}}', 'expected the name of an option of '
-         'the OSDs'),
+        ('{a/b: {osd_max_backfills: 1}}', 'expected the name of a CRUSH host'),
+        (
+            '{a: {mon_max_pg_per_osd: 1}}',
+            'expected the name of an option of the OSDs',
+        ),
         ('{a: 1}', 'expected a mapping of options of OSDs'),
-        ('[a]', 'expected a mapping of CRUSH hosts to options'))
+        ('[a]', 'expected a mapping of CRUSH hosts to options'),
+    )
     @ddt.unpack
     def test_options_of_hosts_that_are_wrong_are_told(self, text, expected):
-        found = test_reader.problems(test_reader.SOUND.replace(
-            'ceph: {}', f'ceph: {{host_osd_options: {text}}}'))
+        found = test_reader.problems(
+            test_reader.SOUND.replace(
+                'ceph: {}', f'ceph: {{host_osd_options: {text}}}'
+            )
+        )
         self.assertEqual(1, len(found))
         self.assertIn('t.yaml:3: clusters.ceph.host_osd_options', found[0])
         self.assertIn(expected, found[0])
 
     def test_a_pool_that_is_broken_does_not_make_a_cluster_idle(self):
-        self.assertEqual(1, len(test_reader.problems(test_reader.SOUND.replace(
-            '      pool: general\n', '').replace(
-                'ceph: {}', 'ceph: {host_osd_options: '
-                '{a: {osd_max_backfills: 1}}}'))))
+        self.assertEqual(
+            1,
+            len(
+                test_reader.problems(
+                    test_reader.SOUND.replace(
+                        '      pool: general\n', ''
+                    ).replace(
+                        'ceph: {}',
+                        'ceph: {host_osd_options: '
+                        '{a: {osd_max_backfills: 1}}}',
+                    )
+                )
+            ),
+        )

@@ -20,38 +20,99 @@ from tests.unit.execute import test_plan_apply_always as always
 from tests.unit.files import test_reader
 
 #: Texts that mean something else to YAML, or to a terminal.
-AWKWARD = ('yes', 'null', '~', '1e3', '0x1f', '1_000', '007', '2001-01-01',
-           '=', '<<', '- a', 'a: b', 'a #b', '#', '"', "'", '\\', '{', '}',
-           '[', ',', '&a', '*a', '!a', '|', '>', '%', '@', '`', '? a', ' a ',
-           '\n', 'a\nb', 'a\n\nb\n', '\t', '\x1b[2J', '\u202e', '\x85',
-           '\u2028', '\ufeff', '\xa0', '\x00', 'é', '日本', '\U0001f600')
+AWKWARD = (
+    'yes',
+    'null',
+    '~',
+    '1e3',
+    '0x1f',
+    '1_000',
+    '007',
+    '2001-01-01',
+    '=',
+    '<<',
+    '- a',
+    'a: b',
+    'a #b',
+    '#',
+    '"',
+    "'",
+    '\\',
+    '{',
+    '}',
+    '[',
+    ',',
+    '&a',
+    '*a',
+    '!a',
+    '|',
+    '>',
+    '%',
+    '@',
+    '`',
+    '? a',
+    ' a ',
+    '\n',
+    'a\nb',
+    'a\n\nb\n',
+    '\t',
+    '\x1b[2J',
+    '\u202e',
+    '\x85',
+    '\u2028',
+    '\ufeff',
+    '\xa0',
+    '\x00',
+    'é',
+    '日本',
+    '\U0001f600',
+)
 ALL = strategies.characters(codec='utf-8')
-TEXTS = strategies.one_of(strategies.sampled_from(AWKWARD),
-                          strategies.text(ALL, max_size=40))
+TEXTS = strategies.one_of(
+    strategies.sampled_from(AWKWARD), strategies.text(ALL, max_size=40)
+)
 NAMES = strategies.sampled_from(
-    ('zz', 'on', 'null', '1e3', '007', '2001-01-01', 'access', 'tiers'))
+    ('zz', 'on', 'null', '1e3', '007', '2001-01-01', 'access', 'tiers')
+)
 OPTIONS = strategies.one_of(
-    strategies.booleans(), strategies.integers(), strategies.floats(
-        allow_nan=False, allow_infinity=False),
-    strategies.sampled_from(('4K', 'true', '1', '1.0', '1e3', 'é')))
+    strategies.booleans(),
+    strategies.integers(),
+    strategies.floats(allow_nan=False, allow_infinity=False),
+    strategies.sampled_from(('4K', 'true', '1', '1.0', '1e3', 'é')),
+)
 REQUIREMENTS = strategies.none() | strategies.builds(
-    osd_requirements.Requirements, object_store=strategies.none()
-    | strategies.just('bluestore'), rotational=strategies.sampled_from(
-        (None, True)), fast_db=strategies.booleans(),
-    io_scheduler=strategies.sampled_from(((), ('none',), ('bfq', 'kyber')))
+    osd_requirements.Requirements,
+    object_store=strategies.none() | strategies.just('bluestore'),
+    rotational=strategies.sampled_from((None, True)),
+    fast_db=strategies.booleans(),
+    io_scheduler=strategies.sampled_from(((), ('none',), ('bfq', 'kyber'))),
 ).filter(lambda one: one.declared)
 EXPECTED = strategies.dictionaries(
     strategies.sampled_from(('randwrite-4k', '4k', '1', '0.5', 'null', 'no')),
     strategies.dictionaries(
         strategies.sampled_from((*expectations.NAMES, 'p99.9_ms_max')),
-        strategies.sampled_from((1, 0.5, 1e-9, 0.1 + 0.2)), min_size=1),
-    max_size=2)
-CACHES = strategies.sampled_from((
-    None, plain.cache(), plain.cache(
-        mode='readonly', stale_reads=True, rbd=plain.rbd(
-            pool='cache', device_class=None, pg_num=None,
-            failure_domain='rack'),
-        settings={'cache_target_full_ratio': 0.5, 'hit_set_count': 0})))
+        strategies.sampled_from((1, 0.5, 1e-9, 0.1 + 0.2)),
+        min_size=1,
+    ),
+    max_size=2,
+)
+CACHES = strategies.sampled_from(
+    (
+        None,
+        plain.cache(),
+        plain.cache(
+            mode='readonly',
+            stale_reads=True,
+            rbd=plain.rbd(
+                pool='cache',
+                device_class=None,
+                pg_num=None,
+                failure_domain='rack',
+            ),
+            settings={'cache_target_full_ratio': 0.5, 'hit_set_count': 0},
+        ),
+    )
+)
 
 
 @strategies.composite
@@ -61,53 +122,87 @@ def written_catalogs(draw):
     names = draw(strategies.lists(NAMES, unique=True, max_size=3))
     tiers = [*catalog.tiers]
     tiers[0] = dataclasses.replace(
-        tiers[0], description=draw(TEXTS), tags=(),
+        tiers[0],
+        description=draw(TEXTS),
+        tags=(),
         take_over=draw(strategies.booleans()),
-        extra_specs={**tiers[0].extra_specs, 'x:y': draw(TEXTS)})
+        extra_specs={**tiers[0].extra_specs, 'x:y': draw(TEXTS)},
+    )
     for number, name in enumerate(names):
         tag = draw(TEXTS)
-        tiers.append(catalogs.Tier(
-            name=name, backend_name=f'b-{name}', priority=number + 10,
-            tags=(f'{number}{tag}',) if tag.isprintable() and ',' not in tag
-            else (),
-            qos=catalogs.Qos(back_end={'x': draw(TEXTS) or '0'}),
-            expect=draw(EXPECTED),
-            access=draw(strategies.sampled_from(
-                (None, 'public', (), ('a' * 32, 'yes'))))))
+        tiers.append(
+            catalogs.Tier(
+                name=name,
+                backend_name=f'b-{name}',
+                priority=number + 10,
+                tags=(f'{number}{tag}',)
+                if tag.isprintable() and ',' not in tag
+                else (),
+                qos=catalogs.Qos(back_end={'x': draw(TEXTS) or '0'}),
+                expect=draw(EXPECTED),
+                access=draw(
+                    strategies.sampled_from(
+                        (None, 'public', (), ('a' * 32, 'yes'))
+                    )
+                ),
+            )
+        )
     if draw(strategies.booleans()):
-        tiers.append(catalogs.Tier(
-            name='options', backend_name='volumes', rbd=plain.rbd(
-                pool='volumes', pg_num=None,
-                primary_affinity=draw(strategies.sampled_from(
-                    (None, 0, 0.5, 1))),
-                osd_requirements=draw(REQUIREMENTS),
-                cache=draw(CACHES),
-                device_class=draw(strategies.sampled_from(('ssd', '5'))),
-                failure_domain=draw(strategies.sampled_from(
-                    ('host', 'rack'))),
-                protection=draw(strategies.sampled_from((
-                    catalogs.Replicated(size=1, min_size=1,
-                                        single_copy=True),
-                    catalogs.Replicated(size=3, min_size=3),
-                    catalogs.ErasureCoded(k=4, m=2)))),
-                options={'target_size_ratio': 0.1, 'noscrub': True},
-                osd_options={'osd_max_backfills': draw(OPTIONS)},
-                rbd_options={'rbd_cache': draw(OPTIONS)})))
-        catalog = dataclasses.replace(catalog, clusters={
-            'ceph': dataclasses.replace(
-                catalog.clusters['ceph'], host_osd_options={
-                    host: {'osd_max_backfills': draw(OPTIONS)}
-                    for host in draw(strategies.lists(NAMES, unique=True))})})
+        tiers.append(
+            catalogs.Tier(
+                name='options',
+                backend_name='volumes',
+                rbd=plain.rbd(
+                    pool='volumes',
+                    pg_num=None,
+                    primary_affinity=draw(
+                        strategies.sampled_from((None, 0, 0.5, 1))
+                    ),
+                    osd_requirements=draw(REQUIREMENTS),
+                    cache=draw(CACHES),
+                    device_class=draw(strategies.sampled_from(('ssd', '5'))),
+                    failure_domain=draw(
+                        strategies.sampled_from(('host', 'rack'))
+                    ),
+                    protection=draw(
+                        strategies.sampled_from(
+                            (
+                                catalogs.Replicated(
+                                    size=1, min_size=1, single_copy=True
+                                ),
+                                catalogs.Replicated(size=3, min_size=3),
+                                catalogs.ErasureCoded(k=4, m=2),
+                            )
+                        )
+                    ),
+                    options={'target_size_ratio': 0.1, 'noscrub': True},
+                    osd_options={'osd_max_backfills': draw(OPTIONS)},
+                    rbd_options={'rbd_cache': draw(OPTIONS)},
+                ),
+            )
+        )
+        catalog = dataclasses.replace(
+            catalog,
+            clusters={
+                'ceph': dataclasses.replace(
+                    catalog.clusters['ceph'],
+                    host_osd_options={
+                        host: {'osd_max_backfills': draw(OPTIONS)}
+                        for host in draw(strategies.lists(NAMES, unique=True))
+                    },
+                )
+            },
+        )
     found = dataclasses.replace(catalog, tiers=tuple(tiers))
     assume(not catalog_rules.check(found))
     return found
 
 
 class WriterTestCase(testtools.TestCase):
-
     def write(self, catalog, comments=None, project_names=None):
-        return writer.write(catalog, comments=comments or {},
-                            project_names=project_names or {})
+        return writer.write(
+            catalog, comments=comments or {}, project_names=project_names or {}
+        )
 
     def read(self, text):
         return reader.read_text(text, file='t.yaml')
@@ -131,12 +226,18 @@ class WriterTestCase(testtools.TestCase):
     @settings(max_examples=200)
     @given(texts=strategies.lists(TEXTS))
     def test_comments_stay_comments(self, texts):
-        catalog = plain.of(plain.other_tier('a', fallback=True,
-                                            access=('p',)))
-        text = self.write(catalog, {
-            (): texts, ('tiers',): texts, ('tiers', 'a'): texts,
-            ('clusters',): texts, ('elsewhere',): texts},
-            {'p': ' '.join(texts)})
+        catalog = plain.of(plain.other_tier('a', fallback=True, access=('p',)))
+        text = self.write(
+            catalog,
+            {
+                (): texts,
+                ('tiers',): texts,
+                ('tiers', 'a'): texts,
+                ('clusters',): texts,
+                ('elsewhere',): texts,
+            },
+            {'p': ' '.join(texts)},
+        )
         self.assertEqual(catalog, self.read(text))
         for line in text.splitlines():
             self.assertTrue(line.isprintable(), line)
@@ -153,10 +254,16 @@ class WriterTestCase(testtools.TestCase):
         self.assertEqual(catalog, self.read(text))
 
     def test_projects_are_written_with_their_names(self):
-        text = self.write(plain.of(plain.other_tier(
-            fallback=True, access=('a' * 32, 'b' * 32))),
-            project_names={'a' * 32: 'alpha'})
-        self.assertIn(f"""    access:
+        text = self.write(
+            plain.of(
+                plain.other_tier(fallback=True, access=('a' * 32, 'b' * 32))
+            ),
+            project_names={'a' * 32: 'alpha'},
+        )
+        self.assertIn(
+            f"""    access:
     - {'a' * 32}  # alpha
     - {'b' * 32}
-""", text)
+""",
+            text,
+        )

@@ -23,59 +23,106 @@ from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
 
-RUN = "0123456789abcdef"
+RUN = '0123456789abcdef'
 RANDWRITE = fio_profile.Pattern(
-    name="randwrite-4k", rw="randwrite", bs="4k", iodepth=4)
+    name='randwrite-4k', rw='randwrite', bs='4k', iodepth=4
+)
 PROFILE = fio_profile.Profile(
-    region_mib=4, ramp_seconds=0, runtime_seconds=1, ioengine="psync")
-SHELLS = {"busybox": ["busybox", "sh"], "dash": ["dash"],
-          "bash": ["bash", "--posix"], "ksh93": ["ksh93"], "mksh": ["mksh"],
-          "yash": ["yash", "--posix"], "zsh": ["zsh", "--emulate", "sh"]}
+    region_mib=4, ramp_seconds=0, runtime_seconds=1, ioengine='psync'
+)
+SHELLS = {
+    'busybox': ['busybox', 'sh'],
+    'dash': ['dash'],
+    'bash': ['bash', '--posix'],
+    'ksh93': ['ksh93'],
+    'mksh': ['mksh'],
+    'yash': ['yash', '--posix'],
+    'zsh': ['zsh', '--emulate', 'sh'],
+}
 
 
 class LocalFleet:
     """Guests that are processes on this machine, sharing one start disk."""
 
-    def __init__(self, folder, tiers, *, plan, ready_seconds=20,
-                 profile=PROFILE, clock=None, fill=True):
+    def __init__(
+        self,
+        folder,
+        tiers,
+        *,
+        plan,
+        ready_seconds=20,
+        profile=PROFILE,
+        clock=None,
+        fill=True,
+    ):
         self.folder = folder
         self.tiers = tiers
         self.plan = plan
-        self.start_disk = folder / "start-disk"
-        with self.start_disk.open("wb") as disk:
-            disk.truncate(1024 ** 2)
+        self.start_disk = folder / 'start-disk'
+        with self.start_disk.open('wb') as disk:
+            disk.truncate(1024**2)
         self.orders = orders.FleetOrders(
-            run=RUN, guests=len(tiers), schedule=plan, profile=profile,
-            start_serial="" if clock else "none", prep_seconds=20,
-            clock=clock, fill=fill, ready_seconds=ready_seconds,
-            lead_seconds=3, succession_seconds=2)
+            run=RUN,
+            guests=len(tiers),
+            schedule=plan,
+            profile=profile,
+            start_serial='' if clock else 'none',
+            prep_seconds=20,
+            clock=clock,
+            fill=fill,
+            ready_seconds=ready_seconds,
+            lead_seconds=3,
+            succession_seconds=2,
+        )
         self.processes = {}
 
     def console_path(self, number):
-        return self.folder / f"console-{number}"
+        return self.folder / f'console-{number}'
 
     def position(self, number):
         """Of a guest among those of its tier."""
         return self.tiers[:number].count(self.tiers[number])
 
-    def start(self, number, *, shell, path=None, target=None, console="-",
-              data_serial="", **environment):
+    def start(
+        self,
+        number,
+        *,
+        shell,
+        path=None,
+        target=None,
+        console='-',
+        data_serial='',
+        **environment,
+    ):
         text = orders.script(
-            self.orders, number=number, tier=self.tiers[number],
-            position=self.position(number), data_serial=data_serial,
+            self.orders,
+            number=number,
+            tier=self.tiers[number],
+            position=self.position(number),
+            data_serial=data_serial,
             environment=orders.GuestEnvironment(
-                console=console, start_device=str(self.start_disk),
-                target=(str(self.folder / f"disk-{number}")
-                        if target is None else target),
-                work=str(self.folder / f"work-{number}"), **environment))
-        script = self.folder / f"script-{number}"
+                console=console,
+                start_device=str(self.start_disk),
+                target=(
+                    str(self.folder / f'disk-{number}')
+                    if target is None
+                    else target
+                ),
+                work=str(self.folder / f'work-{number}'),
+                **environment,
+            ),
+        )
+        script = self.folder / f'script-{number}'
         script.write_text(text)
-        with self.console_path(number).open("wb") as output:
+        with self.console_path(number).open('wb') as output:
             self.processes[number] = subprocess.Popen(
-                SHELLS[shell] + [str(script)], stdout=output,
-                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                env={"PATH": path or os.environ["PATH"]},
-                start_new_session=True)
+                SHELLS[shell] + [str(script)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env={'PATH': path or os.environ['PATH']},
+                start_new_session=True,
+            )
 
     def wait(self):
         for process in self.processes.values():
@@ -90,16 +137,21 @@ class LocalFleet:
     def console(self, number):
         heard = frames.GuestConsole(run=RUN, guest=orders.guest_name(number))
         if number in self.processes:
-            heard.feed(
-                self.console_path(number).read_text(errors="replace"))
+            heard.feed(self.console_path(number).read_text(errors='replace'))
         return heard
 
     def outcomes(self):
-        return [verdict.judge(
-            self.console(number), guest=orders.guest_name(number), tier=tier,
-            plan=self.plan, position=self.position(number),
-            late_after_ms=1000)
-            for number, tier in enumerate(self.tiers)]
+        return [
+            verdict.judge(
+                self.console(number),
+                guest=orders.guest_name(number),
+                tier=tier,
+                plan=self.plan,
+                position=self.position(number),
+                late_after_ms=1000,
+            )
+            for number, tier in enumerate(self.tiers)
+        ]
 
 
 class LocalFleetCase(testtools.TestCase):
@@ -107,53 +159,67 @@ class LocalFleetCase(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        for program in ("fio", "busybox", "dash"):
+        for program in ('fio', 'busybox', 'dash'):
             if shutil.which(program) is None:
-                self.skipTest(f"{program} is not installed (bindep.txt)")
+                self.skipTest(f'{program} is not installed (bindep.txt)')
         # Not /tmp: it may be a tmpfs, which refuses O_DIRECT.
-        folder = tempfile.mkdtemp(prefix="ctiers-", dir="/var/tmp")
+        folder = tempfile.mkdtemp(prefix='ctiers-', dir='/var/tmp')
         self.addCleanup(shutil.rmtree, folder)
         self.folder = pathlib.Path(folder)
 
-    def fleet(self, tiers, profile=PROFILE, guest_steps=(),
-              pattern=RANDWRITE, **kwargs):
-        plan = schedule.plan(list(dict.fromkeys(tiers)), [pattern], profile,
-                             guest_steps=guest_steps)
-        fleet = LocalFleet(self.folder, tiers, plan=plan, profile=profile,
-                           **kwargs)
+    def fleet(
+        self,
+        tiers,
+        profile=PROFILE,
+        guest_steps=(),
+        pattern=RANDWRITE,
+        **kwargs,
+    ):
+        plan = schedule.plan(
+            list(dict.fromkeys(tiers)),
+            [pattern],
+            profile,
+            guest_steps=guest_steps,
+        )
+        fleet = LocalFleet(
+            self.folder, tiers, plan=plan, profile=profile, **kwargs
+        )
         self.addCleanup(fleet.stop)
         return fleet
 
 
 class FleetScriptTest(LocalFleetCase):
-
     def test_a_fleet_starts_together_tier_after_tier(self):
         """Both shells, two tiers; all guests end with a usable result."""
-        fleet = self.fleet(["fast", "fast", "slow", "slow"])
-        for number, shell in enumerate(
-                ["busybox", "dash", "dash", "busybox"]):
+        fleet = self.fleet(['fast', 'fast', 'slow', 'slow'])
+        for number, shell in enumerate(['busybox', 'dash', 'dash', 'busybox']):
             fleet.start(number, shell=shell)
         fleet.wait()
         outcomes = fleet.outcomes()
         self.assertEqual(
             [(verdict.Verdict.COMPLETE, ())] * 4,
             [(o.verdict, o.reasons) for o in outcomes],
-            fleet.console_path(0).read_text(errors="replace"))
+            fleet.console_path(0).read_text(errors='replace'),
+        )
         # They share one clock here: the true offset is 0.
         for outcome in outcomes:
-            self.assertLessEqual(abs(outcome.clock_offset_ms),
-                                 outcome.clock_error_ms)
+            self.assertLessEqual(
+                abs(outcome.clock_offset_ms), outcome.clock_error_ms
+            )
             self.assertLess(outcome.clock_error_ms, 150)
             self.assertLessEqual(outcome.clock_samples, 12)
         self.assertTrue(all(o.clock_samples >= 4 for o in outcomes[1:]))
-        fast, slow = (verdict.merged(outcomes, slot)
-                      for slot in fleet.plan.slots)
+        fast, slow = (
+            verdict.merged(outcomes, slot) for slot in fleet.plan.slots
+        )
         self.assertEqual((2, 2), (fast.guests, slow.guests))
         self.assertLess(fast.start_skew_ms, 300)
         started_ms = [o.slots[0].measured.started_ms for o in outcomes]
         self.assertAlmostEqual(
             fleet.plan.slots[1].begin_seconds * 1000,
-            min(started_ms[2:]) - min(started_ms[:2]), delta=300)
+            min(started_ms[2:]) - min(started_ms[:2]),
+            delta=300,
+        )
 
         # What both say of one machine is the same.
         first, second = (outcome.system for outcome in outcomes[:2])
@@ -163,9 +229,9 @@ class FleetScriptTest(LocalFleetCase):
             self.assertGreater(outcome.slots[0].measured.cpu.busy_percent, 0)
 
     def test_a_clock_that_counts_in_10_ms_has_a_larger_error(self):
-        fleet = self.fleet(["fast", "fast"])
-        fleet.start(0, shell="dash")
-        fleet.start(1, shell="busybox", timer_list="/no/such/file")
+        fleet = self.fleet(['fast', 'fast'])
+        fleet.start(0, shell='dash')
+        fleet.start(1, shell='busybox', timer_list='/no/such/file')
         fleet.wait()
         coarse = fleet.outcomes()[1]
         self.assertEqual(verdict.Verdict.COMPLETE, coarse.verdict)
@@ -173,41 +239,56 @@ class FleetScriptTest(LocalFleetCase):
 
     def test_every_process_of_fio_starts_at_the_gate(self):
         """fio's own delay comes on top, and is in the guest's time."""
-        fleet = self.fleet(["fast"], pattern=dataclasses.replace(
-            RANDWRITE, numjobs=2, startdelay_seconds=2))
-        fleet.start(0, shell="busybox")
+        fleet = self.fleet(
+            ['fast'],
+            pattern=dataclasses.replace(
+                RANDWRITE, numjobs=2, startdelay_seconds=2
+            ),
+        )
+        fleet.start(0, shell='busybox')
         fleet.wait()
-        outcome, = fleet.outcomes()
-        self.assertEqual((verdict.Verdict.COMPLETE, 0),
-                         (outcome.verdict, outcome.damaged_lines))
+        (outcome,) = fleet.outcomes()
+        self.assertEqual(
+            (verdict.Verdict.COMPLETE, 0),
+            (outcome.verdict, outcome.damaged_lines),
+        )
         console = fleet.console_path(0).read_text()
-        self.assertEqual(2, console.splitlines().count("@start 0"))
+        self.assertEqual(2, console.splitlines().count('@start 0'))
         measured = outcome.slots[0].measured
         self.assertLess(measured.start_error_ms, 300)
         self.assertAlmostEqual(
-            3000, measured.ended_ms - measured.planned_ms, delta=700)
+            3000, measured.ended_ms - measured.planned_ms, delta=700
+        )
 
     def test_a_guest_is_idle_until_its_step(self):
-        fleet = self.fleet(["fast", "fast"], guest_steps=[1, 2])
-        fleet.start(0, shell="busybox")
-        fleet.start(1, shell="dash")
+        fleet = self.fleet(['fast', 'fast'], guest_steps=[1, 2])
+        fleet.start(0, shell='busybox')
+        fleet.start(1, shell='dash')
         fleet.wait()
         outcomes = fleet.outcomes()
         self.assertEqual(
-            [["randwrite-4k.g1", "randwrite-4k.g2"], ["randwrite-4k.g2"]],
-            [[found.measured.result.jobname for found in outcome.slots]
-             for outcome in outcomes])
-        alone, both = (verdict.merged(outcomes, slot)
-                       for slot in fleet.plan.slots)
+            [['randwrite-4k.g1', 'randwrite-4k.g2'], ['randwrite-4k.g2']],
+            [
+                [found.measured.result.jobname for found in outcome.slots]
+                for outcome in outcomes
+            ],
+        )
+        alone, both = (
+            verdict.merged(outcomes, slot) for slot in fleet.plan.slots
+        )
         self.assertEqual((1, 2), (alone.guests, both.guests))
         self.assertLess(both.start_skew_ms, 300)
 
     def test_guests_tell_what_they_did_in_each_second(self):
         """fio's clock and the guest's meet; the ramp is not told."""
-        fleet = self.fleet(["fast", "fast"], profile=dataclasses.replace(
-            PROFILE, ramp_seconds=1, runtime_seconds=3))
-        fleet.start(0, shell="busybox")
-        fleet.start(1, shell="dash")
+        fleet = self.fleet(
+            ['fast', 'fast'],
+            profile=dataclasses.replace(
+                PROFILE, ramp_seconds=1, runtime_seconds=3
+            ),
+        )
+        fleet.start(0, shell='busybox')
+        fleet.start(1, shell='dash')
         fleet.wait()
         for outcome in fleet.outcomes():
             measured = outcome.slots[0].measured
@@ -218,90 +299,97 @@ class FleetScriptTest(LocalFleetCase):
             self.assertTrue(
                 measured.started_ms + 900 <= begin_ms
                 and measured.ended_ms - 1500 <= end_ms <= measured.ended_ms,
-                (measured, begin_ms, end_ms))
-            mean = (sum(iops for _ms, iops in measured.series)
-                    / len(measured.series))
+                (measured, begin_ms, end_ms),
+            )
+            mean = sum(iops for _ms, iops in measured.series) / len(
+                measured.series
+            )
             self.assertAlmostEqual(1, mean / measured.result.iops, delta=0.3)
 
     def test_a_guest_that_never_boots_does_not_hold_up_the_others(self):
         """The leader waits its time, then starts those that are ready."""
-        fleet = self.fleet(["fast"] * 3, ready_seconds=3)
-        fleet.start(0, shell="busybox")
-        fleet.start(1, shell="busybox")
+        fleet = self.fleet(['fast'] * 3, ready_seconds=3)
+        fleet.start(0, shell='busybox')
+        fleet.start(1, shell='busybox')
         fleet.wait()
         outcomes = fleet.outcomes()[:2]
-        self.assertEqual([verdict.Verdict.COMPLETE] * 2,
-                         [o.verdict for o in outcomes])
         self.assertEqual(
-            "2", fleet.console(0).event("LEADING").fields["missing"])
+            [verdict.Verdict.COMPLETE] * 2, [o.verdict for o in outcomes]
+        )
+        self.assertEqual(
+            '2', fleet.console(0).event('LEADING').fields['missing']
+        )
         # The third one comes when it is too late, and says so.
-        fleet.start(2, shell="busybox")
+        fleet.start(2, shell='busybox')
         fleet.wait()
         late = fleet.outcomes()[2]
         self.assertEqual(verdict.Verdict.LATE, late.verdict)
-        self.assertIn("before we were ready", late.reasons[0])
+        self.assertIn('before we were ready', late.reasons[0])
 
     def test_if_the_first_never_boots_the_next_one_leads(self):
-        fleet = self.fleet(["fast"] * 3, ready_seconds=6)
-        fleet.start(1, shell="busybox")
-        fleet.start(2, shell="dash")
+        fleet = self.fleet(['fast'] * 3, ready_seconds=6)
+        fleet.start(1, shell='busybox')
+        fleet.start(2, shell='dash')
         fleet.wait()
-        self.assertEqual([verdict.Verdict.COMPLETE] * 2,
-                         [o.verdict for o in fleet.outcomes()[1:]])
         self.assertEqual(
-            "0", fleet.console(1).event("LEADING").fields["missing"])
-        self.assertIsNone(fleet.console(2).event("LEADING"))
+            [verdict.Verdict.COMPLETE] * 2,
+            [o.verdict for o in fleet.outcomes()[1:]],
+        )
+        self.assertEqual(
+            '0', fleet.console(1).event('LEADING').fields['missing']
+        )
+        self.assertIsNone(fleet.console(2).event('LEADING'))
         # The first one comes when it is too late, and does not lead again.
-        fleet.start(0, shell="busybox")
+        fleet.start(0, shell='busybox')
         fleet.wait()
         self.assertEqual(verdict.Verdict.LATE, fleet.outcomes()[0].verdict)
-        self.assertIsNone(fleet.console(0).event("LEADING"))
+        self.assertIsNone(fleet.console(0).event('LEADING'))
 
     def test_a_guest_without_a_usable_disk_is_named_and_can_still_lead(self):
         """Guest 0 cannot prepare; guest 1 measures all the same."""
-        fleet = self.fleet(["fast", "fast"])
-        fleet.start(0, shell="busybox", target="/proc/no-such-folder/disk")
-        fleet.start(1, shell="busybox")
+        fleet = self.fleet(['fast', 'fast'])
+        fleet.start(0, shell='busybox', target='/proc/no-such-folder/disk')
+        fleet.start(1, shell='busybox')
         fleet.wait()
         broken, healthy = fleet.outcomes()
         self.assertEqual(verdict.Verdict.BROKEN, broken.verdict)
-        self.assertIn("/proc/no-such-folder", broken.reasons[0])
+        self.assertIn('/proc/no-such-folder', broken.reasons[0])
         self.assertEqual(verdict.Verdict.COMPLETE, healthy.verdict)
 
-    def test_a_fio_that_dies_in_its_slot_is_reported_with_its_last_words(
-            self):
+    def test_a_fio_that_dies_in_its_slot_is_reported_with_its_last_words(self):
         """A fio that prepares, and then fails, on one of two guests."""
-        fakes = self.folder / "bin"
+        fakes = self.folder / 'bin'
         fakes.mkdir()
-        fio = fakes / "fio"
+        fio = fakes / 'fio'
         fio.write_text(
             '#!/bin/sh\ncase "$*" in *--name=prep*)\n'
             f'exec {shutil.which("fio")} "$@";; esac\n'
-            'echo "fio: the engine fell off" >&2\nexit 7\n')
+            'echo "fio: the engine fell off" >&2\nexit 7\n'
+        )
         fio.chmod(0o755)
-        fleet = self.fleet(["fast", "fast"])
-        fleet.start(0, shell="dash")
-        fleet.start(1, shell="dash",
-                    path=f"{fakes}:{os.environ['PATH']}")
+        fleet = self.fleet(['fast', 'fast'])
+        fleet.start(0, shell='dash')
+        fleet.start(1, shell='dash', path=f'{fakes}:{os.environ["PATH"]}')
         fleet.wait()
         healthy, failed = fleet.outcomes()
         self.assertEqual(verdict.Verdict.COMPLETE, healthy.verdict)
         self.assertEqual(verdict.Verdict.FIO_FAILED, failed.verdict)
         self.assertEqual(
-            ("fio ended with 7 on randwrite-4k: fio: the engine fell off",),
-            failed.reasons)
+            ('fio ended with 7 on randwrite-4k: fio: the engine fell off',),
+            failed.reasons,
+        )
 
     def test_a_guest_killed_in_its_slot_is_lost_and_the_other_kept(self):
-        fleet = self.fleet(["fast", "fast"])
-        fleet.start(0, shell="busybox")
-        fleet.start(1, shell="busybox")
+        fleet = self.fleet(['fast', 'fast'])
+        fleet.start(0, shell='busybox')
+        fleet.start(1, shell='busybox')
         deadline = time.monotonic() + 60
-        while fleet.console(1).event("START") is None:
-            self.assertLess(time.monotonic(), deadline, "guest 1 never ran")
+        while fleet.console(1).event('START') is None:
+            self.assertLess(time.monotonic(), deadline, 'guest 1 never ran')
             time.sleep(0.05)
         os.killpg(fleet.processes[1].pid, signal.SIGKILL)
         fleet.wait()
         healthy, killed = fleet.outcomes()
         self.assertEqual(verdict.Verdict.COMPLETE, healthy.verdict)
         self.assertEqual(verdict.Verdict.LOST, killed.verdict)
-        self.assertEqual(("last heard of at START",), killed.reasons)
+        self.assertEqual(('last heard of at START',), killed.reasons)

@@ -19,16 +19,15 @@ from tests.unit.guest import test_fleet_script
 
 @ddt.ddt
 class HangUpTest(test_fleet_script.LocalFleetCase):
-
-    @ddt.data("busybox", "dash")
+    @ddt.data('busybox', 'dash')
     def test_what_is_told_after_a_hang_up_is_heard(self, shell):
         terminal, end = os.openpty()
-        console = self.folder / "console"
+        console = self.folder / 'console'
         console.symlink_to(os.ttyname(end))
-        fleet = self.fleet(["fast"])
+        fleet = self.fleet(['fast'])
         later = fleet.console_path(0)
         fleet.start(0, shell=shell, console=str(console))
-        before = self.read_until(terminal, b" READY")
+        before = self.read_until(terminal, b' READY')
         # The next one to open the console finds a file.
         console.unlink()
         console.symlink_to(later)
@@ -36,14 +35,15 @@ class HangUpTest(test_fleet_script.LocalFleetCase):
         os.close(terminal)
         fleet.wait()
         pathlib.Path(later).write_bytes(before + later.read_bytes())
-        outcome, = fleet.outcomes()
-        self.assertEqual((verdict.Verdict.COMPLETE, ()),
-                         (outcome.verdict, outcome.reasons))
+        (outcome,) = fleet.outcomes()
+        self.assertEqual(
+            (verdict.Verdict.COMPLETE, ()), (outcome.verdict, outcome.reasons)
+        )
 
     def read_until(self, terminal, text):
-        heard = b""
+        heard = b''
         deadline = time.monotonic() + 60
         while text not in heard:
             self.assertLess(time.monotonic(), deadline, heard)
             heard += os.read(terminal, 4096)
-        return heard + b"\n"
+        return heard + b'\n'

@@ -14,176 +14,240 @@ from rally_scenarios.bench.result import result as result_file
 from tests.unit.bench import recorded
 from tests.unit.guest import console_text
 
-PATTERN = fio_profile.Pattern(name="randwrite-4k", rw="randwrite", bs="4k",
-                              iodepth=16)
+PATTERN = fio_profile.Pattern(
+    name='randwrite-4k', rw='randwrite', bs='4k', iodepth=16
+)
 PROFILE = named_profile.NamedProfile(
-    name="mine", repeats=3, patterns=(PATTERN,),
-    source=named_profile.Source(paper="task", where="patterns"),
-    method=fio_profile.Profile(region_mib=8, ramp_seconds=5,
-                               runtime_seconds=6))
-PLAN = schedule.plan(["fast"], [PATTERN], PROFILE.method, repeats=3)
-UNKNOWN = result_file.Fact(value=None, reason="nobody asked")
+    name='mine',
+    repeats=3,
+    patterns=(PATTERN,),
+    source=named_profile.Source(paper='task', where='patterns'),
+    method=fio_profile.Profile(
+        region_mib=8, ramp_seconds=5, runtime_seconds=6
+    ),
+)
+PLAN = schedule.plan(['fast'], [PATTERN], PROFILE.method, repeats=3)
+UNKNOWN = result_file.Fact(value=None, reason='nobody asked')
 ENVIRONMENT = dict.fromkeys(result_file.ENVIRONMENT, UNKNOWN)
 
 
 def text(iops_by_second):
     """A fio that ends when its wall clock says 10^9, with its log."""
-    document = json.loads(recorded.text("randwrite-4k"))
-    document["timestamp_ms"] = 10 ** 9
-    begin_ms = 10 ** 9 - 1000 * len(iops_by_second)
-    return json.dumps(document).encode() + b"\n@series\n" + "".join(
-        f"{begin_ms + 1000 * number}, {iops}, 1\n"
-        for number, iops in enumerate(iops_by_second, start=1)).encode()
+    document = json.loads(recorded.text('randwrite-4k'))
+    document['timestamp_ms'] = 10**9
+    begin_ms = 10**9 - 1000 * len(iops_by_second)
+    return (
+        json.dumps(document).encode()
+        + b'\n@series\n'
+        + ''.join(
+            f'{begin_ms + 1000 * number}, {iops}, 1\n'
+            for number, iops in enumerate(iops_by_second, start=1)
+        ).encode()
+    )
 
 
 def outcome(guest, *, without=(), output=None):
     """A guest that did all slots but those whose results were lost."""
-    output = output or recorded.text("randwrite-4k")
+    output = output or recorded.text('randwrite-4k')
     heard = frames.GuestConsole(run=console_text.RUN, guest=guest)
-    heard.feed("".join(
-        line for line in console_text.whole_run(
-            [(slot.number, slot.number * 15000, output)
-             for slot in PLAN.slots], guest=guest)
-        if not any(f" data {number} " in line for number in without)))
-    return verdict.judge(heard, guest=guest, tier="fast", plan=PLAN,
-                         late_after_ms=500)
+    heard.feed(
+        ''.join(
+            line
+            for line in console_text.whole_run(
+                [
+                    (slot.number, slot.number * 15000, output)
+                    for slot in PLAN.slots
+                ],
+                guest=guest,
+            )
+            if not any(f' data {number} ' in line for number in without)
+        )
+    )
+    return verdict.judge(
+        heard, guest=guest, tier='fast', plan=PLAN, late_after_ms=500
+    )
 
 
 def result(*outcomes):
     return run_result.of_run(
-        run="0123456789abcdef", ended_at="2026-11-21T20:00:00+00:00",
-        profile=PROFILE, plan=PLAN, guests_per_tier=len(outcomes),
-        outcomes=outcomes, environment=ENVIRONMENT,
-        images={"fast": UNKNOWN}, volume_types={"fast": UNKNOWN},
-        hosts={each.guest: f"host of {each.guest}" for each in outcomes})
+        run='0123456789abcdef',
+        ended_at='2026-11-21T20:00:00+00:00',
+        profile=PROFILE,
+        plan=PLAN,
+        guests_per_tier=len(outcomes),
+        outcomes=outcomes,
+        environment=ENVIRONMENT,
+        images={'fast': UNKNOWN},
+        volume_types={'fast': UNKNOWN},
+        hosts={each.guest: f'host of {each.guest}' for each in outcomes},
+    )
 
 
 class RunResultTest(testtools.TestCase):
-
     def test_ceph_has_the_last_word_on_clone_or_flat(self):
         def fact(asked, seen):
             return run_result.of_run(
-                run="0123456789abcdef", ended_at="2026-11-21T20:00:00+00:00",
-                profile=PROFILE, plan=PLAN, guests_per_tier=1,
-                outcomes=[outcome("g000")], images={"fast": UNKNOWN},
-                volume_types={"fast": UNKNOWN}, hosts={"g000": None},
-                environment={**ENVIRONMENT, "clone_or_flat": asked},
+                run='0123456789abcdef',
+                ended_at='2026-11-21T20:00:00+00:00',
+                profile=PROFILE,
+                plan=PLAN,
+                guests_per_tier=1,
+                outcomes=[outcome('g000')],
+                images={'fast': UNKNOWN},
+                volume_types={'fast': UNKNOWN},
+                hosts={'g000': None},
+                environment={**ENVIRONMENT, 'clone_or_flat': asked},
                 around=run_result.Surroundings(
-                    facts=seen and {"clone_or_flat": seen})
-                if seen else run_result.NOBODY_ASKED
-            ).environment["clone_or_flat"]
-        asked = result_file.Fact(value="boot volume, region filled")
-        flat = result_file.Fact(value="flat")
-        self.assertEqual("flat by Ceph; asked for: boot volume, region filled",
-                         fact(asked, flat).value)
-        self.assertEqual([asked, asked, flat, UNKNOWN],
-                         [fact(asked, None), fact(asked, UNKNOWN),
-                          fact(UNKNOWN, flat), fact(UNKNOWN, None)])
+                    facts=seen and {'clone_or_flat': seen}
+                )
+                if seen
+                else run_result.NOBODY_ASKED,
+            ).environment['clone_or_flat']
+
+        asked = result_file.Fact(value='boot volume, region filled')
+        flat = result_file.Fact(value='flat')
+        self.assertEqual(
+            'flat by Ceph; asked for: boot volume, region filled',
+            fact(asked, flat).value,
+        )
+        self.assertEqual(
+            [asked, asked, flat, UNKNOWN],
+            [
+                fact(asked, None),
+                fact(asked, UNKNOWN),
+                fact(UNKNOWN, flat),
+                fact(UNKNOWN, None),
+            ],
+        )
 
     def test_figures_are_sums_over_guests_and_means_over_repeats(self):
-        found = result(outcome("g000"), outcome("g001"))
-        pattern, = found.tiers[0].patterns
+        found = result(outcome('g000'), outcome('g001'))
+        (pattern,) = found.tiers[0].patterns
         self.assertEqual(3, pattern.complete_repeats)
         self.assertAlmostEqual(2 * 499.750125, pattern.iops.mean, 3)
         self.assertAlmostEqual(pattern.iops.mean, pattern.iops.low, 3)
         self.assertEqual(6 * 1001, pattern.clat.histogram().count)
         self.assertEqual(
-            (2, 1.0, 0, 14), (pattern.slots[0].merged.guests,
-                              pattern.slots[0].merged.fairness,
-                              pattern.slots[0].merged.start_skew_ms,
-                              pattern.slots[0].merged.start_skew_error_ms))
-        self.assertEqual([7, 7], [guest.clock_error_ms
-                                  for guest in found.guests])
-        self.assertEqual("fio-3.33", found.environment["fio"].value)
+            (2, 1.0, 0, 14),
+            (
+                pattern.slots[0].merged.guests,
+                pattern.slots[0].merged.fairness,
+                pattern.slots[0].merged.start_skew_ms,
+                pattern.slots[0].merged.start_skew_error_ms,
+            ),
+        )
+        self.assertEqual(
+            [7, 7], [guest.clock_error_ms for guest in found.guests]
+        )
+        self.assertEqual('fio-3.33', found.environment['fio'].value)
 
     def test_a_repeat_without_a_guest_is_told_and_not_counted(self):
-        found = result(outcome("g000"), outcome("g001", without=[1]))
-        pattern, = found.tiers[0].patterns
+        found = result(outcome('g000'), outcome('g001', without=[1]))
+        (pattern,) = found.tiers[0].patterns
         self.assertEqual(2, pattern.complete_repeats)
         slot = pattern.slots[1]
-        self.assertEqual(["complete", "damaged result"],
-                         [guest.verdict for guest in slot.guests])
-        self.assertIn("nothing of it arrived", slot.guests[1].reason)
+        self.assertEqual(
+            ['complete', 'damaged result'],
+            [guest.verdict for guest in slot.guests],
+        )
+        self.assertIn('nothing of it arrived', slot.guests[1].reason)
         self.assertIsNone(slot.guests[1].iops)
         self.assertEqual(1, slot.merged.guests)
 
     def test_steadiness_is_judged_in_the_common_window(self):
         """Guest 1 was slower to begin: of its 5 s, 5 are common."""
-        found = result(outcome("g000", output=text([900, 500, 500, 500, 500,
-                                                    500])),
-                       outcome("g001", output=text([480, 500, 520, 500,
-                                                    500])))
+        found = result(
+            outcome('g000', output=text([900, 500, 500, 500, 500, 500])),
+            outcome('g001', output=text([480, 500, 520, 500, 500])),
+        )
         slot = found.tiers[0].patterns[0].slots[0]
-        self.assertEqual([980, 1000, 1020, 1000, 1000],
-                         [iops for _ms, iops in slot.series])
-        self.assertEqual((54000, 59000), (slot.merged.window.start_ms,
-                                          slot.merged.window.end_ms))
-        self.assertEqual((True, 1000), (slot.steadiness.steady,
-                                        slot.steadiness.average))
+        self.assertEqual(
+            [980, 1000, 1020, 1000, 1000], [iops for _ms, iops in slot.series]
+        )
+        self.assertEqual(
+            (54000, 59000),
+            (slot.merged.window.start_ms, slot.merged.window.end_ms),
+        )
+        self.assertEqual(
+            (True, 1000), (slot.steadiness.steady, slot.steadiness.average)
+        )
         self.assertEqual(found, result_file.read(result_file.write(found)))
 
     def test_without_the_seconds_of_all_guests_nothing_is_judged(self):
-        found = result(outcome("g000", output=text([500] * 9)),
-                       outcome("g001"))
+        found = result(
+            outcome('g000', output=text([500] * 9)), outcome('g001')
+        )
         slot = found.tiers[0].patterns[0].slots[0]
         self.assertEqual(
-            (None, "no values of each second from g001", ()),
-            (slot.steadiness.steady, slot.steadiness.reason, slot.series))
+            (None, 'no values of each second from g001', ()),
+            (slot.steadiness.steady, slot.steadiness.reason, slot.series),
+        )
 
     def test_a_run_without_any_result_is_written_too(self):
-        found = result(outcome("g000", without=[0, 1, 2]))
-        pattern, = found.tiers[0].patterns
-        self.assertEqual((0, None, None), (
-            pattern.complete_repeats, pattern.iops, pattern.clat))
-        self.assertEqual("no result arrived",
-                         found.environment["fio"].reason)
+        found = result(outcome('g000', without=[0, 1, 2]))
+        (pattern,) = found.tiers[0].patterns
+        self.assertEqual(
+            (0, None, None),
+            (pattern.complete_repeats, pattern.iops, pattern.clat),
+        )
+        self.assertEqual('no result arrived', found.environment['fio'].reason)
         self.assertEqual(found, result_file.read(result_file.write(found)))
 
     def test_what_was_written_is_read(self):
-        found = result(outcome("g000"), outcome("g001", without=[2]))
+        found = result(outcome('g000'), outcome('g001', without=[2]))
         self.assertEqual(found, result_file.read(result_file.write(found)))
 
     def changed(self, **changes):
-        value = json.loads(result_file.write(result(outcome("g000"))))
-        return str(self.assertRaises(
-            result_file.ResultFileError, result_file.read,
-            json.dumps({**value, **changes})))
+        value = json.loads(result_file.write(result(outcome('g000'))))
+        return str(
+            self.assertRaises(
+                result_file.ResultFileError,
+                result_file.read,
+                json.dumps({**value, **changes}),
+            )
+        )
 
     def test_a_file_of_version_1_lacks_what_came_later(self):
-        value = json.loads(result_file.write(result(outcome("g000"))))
-        del value["environment"]["qos"]
-        found = result_file.read(json.dumps({**value, "version": 1}))
+        value = json.loads(result_file.write(result(outcome('g000'))))
+        del value['environment']['qos']
+        found = result_file.read(json.dumps({**value, 'version': 1}))
         self.assertEqual(result_file.VERSION, found.version)
-        self.assertEqual("a file of version 1 does not say",
-                         found.environment["qos"].reason)
-        self.assertIn("environment: found", self.changed(
-            version=1, environment=[]))
+        self.assertEqual(
+            'a file of version 1 does not say', found.environment['qos'].reason
+        )
+        self.assertIn(
+            'environment: found', self.changed(version=1, environment=[])
+        )
 
     def test_a_version_that_is_not_known_is_refused_with_a_reason(self):
-        for version in (result_file.VERSION + 1, 0, "1", 1.0, None, True):
-            self.assertIn("this code reads versions 1 to",
-                          self.changed(version=version))
+        for version in (result_file.VERSION + 1, 0, '1', 1.0, None, True):
+            self.assertIn(
+                'this code reads versions 1 to', self.changed(version=version)
+            )
 
     def test_what_is_no_result_file_is_refused(self):
-        for text in ("", "[]", "{}", "null", "[" * 100000):
-            self.assertRaises(result_file.ResultFileError, result_file.read,
-                              text)
+        for text in ('', '[]', '{}', 'null', '[' * 100000):
+            self.assertRaises(
+                result_file.ResultFileError, result_file.read, text
+            )
 
     def test_an_environment_that_says_nothing_of_something_is_refused(self):
-        self.assertIn("environment lacks cache_mode, ceph",
-                      self.changed(environment={}))
+        self.assertIn(
+            'environment lacks cache_mode, ceph', self.changed(environment={})
+        )
 
     def test_a_fact_without_a_value_needs_a_reason(self):
         self.assertRaises(ValueError, result_file.Fact, value=None)
-        self.assertRaises(ValueError, result_file.Fact, value="x",
-                          reason="y")
+        self.assertRaises(ValueError, result_file.Fact, value='x', reason='y')
 
     def test_percentiles_that_are_not_of_their_bins_are_refused(self):
-        value = json.loads(result_file.write(result(outcome("g000"))))
-        clat = value["tiers"][0]["patterns"][0]["clat"]
-        clat["percentiles_ns"]["99"] += 1
-        self.assertIn("not those of its bins",
-                      self.changed(tiers=value["tiers"]))
-        del clat["bins"][5:]
-        self.assertIn("not those of its bins",
-                      self.changed(tiers=value["tiers"]))
+        value = json.loads(result_file.write(result(outcome('g000'))))
+        clat = value['tiers'][0]['patterns'][0]['clat']
+        clat['percentiles_ns']['99'] += 1
+        self.assertIn(
+            'not those of its bins', self.changed(tiers=value['tiers'])
+        )
+        del clat['bins'][5:]
+        self.assertIn(
+            'not those of its bins', self.changed(tiers=value['tiers'])
+        )

@@ -13,18 +13,27 @@ from tests.unit.guest import test_fleet_script
 
 
 class ShellsTest(test_fleet_script.LocalFleetCase):
-
     def test_every_shell_runs_the_same_script(self):
         """One guest for each shell, all in one fleet."""
-        shells = sorted(name for name, argv in
-                        test_fleet_script.SHELLS.items()
-                        if shutil.which(argv[0]))
-        fleet = self.fleet(["fast"] * len(shells))
+        shells = sorted(
+            name
+            for name, argv in test_fleet_script.SHELLS.items()
+            if shutil.which(argv[0])
+        )
+        fleet = self.fleet(['fast'] * len(shells))
         for number, shell in enumerate(shells):
             fleet.start(number, shell=shell)
         fleet.wait()
         self.assertEqual(
             dict.fromkeys(shells, (verdict.Verdict.COMPLETE, (), 0)),
-            {shell: (outcome.verdict, outcome.reasons, outcome.damaged_lines)
-             for shell, outcome in zip(shells, fleet.outcomes(),
-                                       strict=True)})
+            {
+                shell: (
+                    outcome.verdict,
+                    outcome.reasons,
+                    outcome.damaged_lines,
+                )
+                for shell, outcome in zip(
+                    shells, fleet.outcomes(), strict=True
+                )
+            },
+        )

@@ -44,8 +44,12 @@ from tests.unit.invariants import services  # noqa: E402
 from tests.unit.invariants import world as worlds  # noqa: E402
 
 _COLLATION = 'folded'
-_ENCRYPTION = {'provider': 'luks', 'control_location': 'front-end',
-               'cipher': 'aes-xts-plain64', 'key_size': 256}
+_ENCRYPTION = {
+    'provider': 'luks',
+    'control_location': 'front-end',
+    'cipher': 'aes-xts-plain64',
+    'key_size': 256,
+}
 
 
 def _fold(one, other):
@@ -57,8 +61,9 @@ def _application(text):
     with fixtures.TempDir() as folder:
         file = pathlib.Path(folder.path, 'api-paste.ini')
         file.write_text(text)
-        return api_fixture.deploy.loadapp(f'config:{file}',
-                                          name='osapi_volume')
+        return api_fixture.deploy.loadapp(
+            f'config:{file}', name='osapi_volume'
+        )
 
 
 class Cloud(fixtures.Fixture):
@@ -72,33 +77,44 @@ class Cloud(fixtures.Fixture):
         self.conf = self._cinder.conf
         self.glance = self.useFixture(services.Glance())
         self.conf.config(
-            glance_api_servers=[self.glance.url], service_down_time=10**6,
-            allow_availability_zone_fallback=False)
+            glance_api_servers=[self.glance.url],
+            service_down_time=10**6,
+            allow_availability_zone_fallback=False,
+        )
         self.conf.config(
-            group='key_manager', fixed_key='0' * 64,
-            backend='cinder.keymgr.conf_key_mgr.ConfKeyManager')
+            group='key_manager',
+            fixed_key='0' * 64,
+            backend='cinder.keymgr.conf_key_mgr.ConfKeyManager',
+        )
         self._connect()
-        self.bus = services.Bus(self.conf.conf, {
-            constants.SCHEDULER_TOPIC: lambda: self.scheduler,
-            constants.VOLUME_TOPIC: services.Volumes,
-            constants.BACKUP_TOPIC: services.Backups})
+        self.bus = services.Bus(
+            self.conf.conf,
+            {
+                constants.SCHEDULER_TOPIC: lambda: self.scheduler,
+                constants.VOLUME_TOPIC: services.Volumes,
+                constants.BACKUP_TOPIC: services.Backups,
+            },
+        )
         rpc.TRANSPORT = transport.RPCTransport(self.bus)
         self._schedulers = {True: manager.SchedulerManager()}
-        self.conf.config(scheduler_default_filters=cinder_fixture.FILTERS[
-            :-1])
+        self.conf.config(scheduler_default_filters=cinder_fixture.FILTERS[:-1])
         self._schedulers[False] = manager.SchedulerManager()
         self._applications = {
-            has_doors: self._load(has_doors) for has_doors in (True, False)}
+            has_doors: self._load(has_doors) for has_doors in (True, False)
+        }
         self._stored = {}
 
     @staticmethod
     def _load(has_doors):
         text = api_fixture.STOCK.read_text().replace(
             'keystonemiddleware.auth_token:filter_factory',
-            'tests.unit.api.api_fixture:believe_headers')
+            'tests.unit.api.api_fixture:believe_headers',
+        )
         if has_doors:
-            text = re.sub(' apiv3$', ' tiers apiv3', text,
-                          flags=re.M) + api_fixture.DOOR
+            text = (
+                re.sub(' apiv3$', ' tiers apiv3', text, flags=re.M)
+                + api_fixture.DOOR
+            )
         return _application(text)
 
     def _connect(self):
@@ -111,8 +127,9 @@ class Cloud(fixtures.Fixture):
             connection.execute('PRAGMA synchronous=OFF')
             connection.execute('PRAGMA journal_mode=MEMORY')
 
-        @sqlalchemy.event.listens_for(self._cinder.engine,
-                                      'before_cursor_execute')
+        @sqlalchemy.event.listens_for(
+            self._cinder.engine, 'before_cursor_execute'
+        )
         def executes(connection, cursor, statement, *others):
             if self._failing and _is_by_a_door(sys._getframe()):
                 self._failing -= 1
@@ -139,17 +156,26 @@ class Cloud(fixtures.Fixture):
             self._stored[key] = zlib.compress(self._dump(), 1)
         else:
             self._restore(zlib.decompress(self._stored[key]))
-        self.conf.config(default_volume_type=world.default,
-                         snapshot_same_host=world.snapshot_same_host)
         self.conf.config(
-            group='cinder_tiers', on_error=world.on_error,
-            on_no_access=world.on_no_access, trust_tags_of=world.trust,
-            applied_cache_seconds=0, glance_timeout=5.0, glance_failures=3,
-            glance_retry_seconds=10.0)
+            default_volume_type=world.default,
+            snapshot_same_host=world.snapshot_same_host,
+        )
+        self.conf.config(
+            group='cinder_tiers',
+            on_error=world.on_error,
+            on_no_access=world.on_no_access,
+            trust_tags_of=world.trust,
+            applied_cache_seconds=0,
+            glance_timeout=5.0,
+            glance_failures=3,
+            glance_retry_seconds=10.0,
+        )
         for name in world.backends:
             self._report(name)
-        self.ids = {row['name']: row['id'] for row in
-                    volume_types.get_all_types(self.admin).values()}
+        self.ids = {
+            row['name']: row['id']
+            for row in volume_types.get_all_types(self.admin).values()
+        }
 
     def learn_zones(self):
         """Let the doors know the zones, as after their first requests.
@@ -168,8 +194,10 @@ class Cloud(fixtures.Fixture):
             return connection.serialize()
 
     def _restore(self, data):
-        with contextlib.closing(sqlite3.connect(':memory:')) as source, (
-                contextlib.closing(sqlite3.connect(self._file))) as target:
+        with (
+            contextlib.closing(sqlite3.connect(':memory:')) as source,
+            contextlib.closing(sqlite3.connect(self._file)) as target,
+        ):
             source.deserialize(data)
             target.execute('PRAGMA synchronous=OFF')
             source.backup(target)
@@ -182,33 +210,45 @@ class Cloud(fixtures.Fixture):
         ids = {}
         for one in world.types():
             ids[one.name] = volume_types.create(
-                self.admin, one.name, one.specs,
+                self.admin,
+                one.name,
+                one.specs,
                 is_public=one.projects is None,
-                projects=list(one.projects or ()))['id']
+                projects=list(one.projects or ()),
+            )['id']
             if one.encrypted:
                 db_api.volume_type_encryption_create(
-                    self.admin, ids[one.name], dict(_ENCRYPTION))
+                    self.admin, ids[one.name], dict(_ENCRYPTION)
+                )
         if world.project_default != 'none':
             for project in (worlds.ENTITLED, worlds.OTHER):
                 db_api.project_default_volume_type_set(
-                    self.admin, ids[world.project_default], project)
+                    self.admin, ids[world.project_default], project
+                )
         group_types.create(self.admin, 'any', {})
         for name in world.backends:
-            self._add_service(constants.VOLUME_TOPIC, f'node@{name}',
-                              worlds.BACKENDS[name][1])
+            self._add_service(
+                constants.VOLUME_TOPIC,
+                f'node@{name}',
+                worlds.BACKENDS[name][1],
+            )
         self._add_service(constants.BACKUP_TOPIC, 'node', 'nova')
 
     def _fold_names(self):
         with self._cinder.engine.begin() as connection:
             execute = connection.exec_driver_sql
-            text = execute('SELECT sql FROM sqlite_master WHERE '
-                           "name = 'volume_types'").scalar()
+            text = execute(
+                "SELECT sql FROM sqlite_master WHERE name = 'volume_types'"
+            ).scalar()
             for column in ('name VARCHAR(255)', 'id VARCHAR(36)'):
-                text = text.replace(column,
-                                    f'{column} COLLATE {_COLLATION}', 1)
+                text = text.replace(
+                    column, f'{column} COLLATE {_COLLATION}', 1
+                )
             execute('PRAGMA writable_schema=ON')
-            execute("UPDATE sqlite_master SET sql = ? WHERE "
-                    "name = 'volume_types'", (text,))
+            execute(
+                "UPDATE sqlite_master SET sql = ? WHERE name = 'volume_types'",
+                (text,),
+            )
             execute('PRAGMA writable_schema=RESET')
         self._cinder.engine.dispose()
         with self._cinder.engine.begin() as connection:
@@ -216,20 +256,33 @@ class Cloud(fixtures.Fixture):
 
     def _add_service(self, topic, host, zone):
         objects.Service(
-            context=self.admin, host=host, topic=topic, binary=topic,
-            availability_zone=zone, report_count=1, disabled=False).create()
+            context=self.admin,
+            host=host,
+            topic=topic,
+            binary=topic,
+            availability_zone=zone,
+            report_count=1,
+            disabled=False,
+        ).create()
 
     def _report(self, name):
         backend, _zone, free = worlds.BACKENDS[name]
         self.scheduler.update_service_capabilities(
-            self.admin, service_name='volume', host=f'node@{name}',
+            self.admin,
+            service_name='volume',
+            host=f'node@{name}',
             capabilities={
-                'volume_backend_name': backend, 'pool_name': name,
+                'volume_backend_name': backend,
+                'pool_name': name,
                 'total_capacity_gb': 1000 if free > 60 else 100,
-                'free_capacity_gb': free, 'reserved_percentage': 0,
-                'multiattach': True},
+                'free_capacity_gb': free,
+                'reserved_percentage': 0,
+                'multiattach': True,
+            },
             timestamp=datetime.datetime.now(datetime.UTC).strftime(
-                '%Y-%m-%dT%H:%M:%S.%f'))
+                '%Y-%m-%dT%H:%M:%S.%f'
+            ),
+        )
 
     def break_down(self, fault):
         """Let something fail for the doors from now on.
@@ -238,8 +291,10 @@ class Cloud(fixtures.Fixture):
             or tiers
         """
         self.glance.fault = {
-            'glance-500': 500, 'glance-404': 404,
-            'glance-hang': threading.Event()}.get(fault)
+            'glance-500': 500,
+            'glance-404': 404,
+            'glance-hang': threading.Event(),
+        }.get(fault)
         self._failing = {'tiers-once': 1, 'tiers': sys.maxsize}.get(fault, 0)
         if fault == 'glance-hang':
             self.conf.config(group='cinder_tiers', glance_timeout=0.1)
@@ -261,12 +316,21 @@ class Cloud(fixtures.Fixture):
         :param is_admin: whether who asks is an administrator
         """
         request = webob.Request.blank(
-            f'/v3/{project}/{path}', method='POST',
-            content_type='application/json', body=json.dumps(body).encode())
-        request.headers.update({
-            'X-User-Id': 'user', 'X-Project-Id': project,
-            'X-Roles': 'admin,member,reader' if is_admin
-            else 'member,reader', 'X-Auth-Token': 'token-of-user'})
+            f'/v3/{project}/{path}',
+            method='POST',
+            content_type='application/json',
+            body=json.dumps(body).encode(),
+        )
+        request.headers.update(
+            {
+                'X-User-Id': 'user',
+                'X-Project-Id': project,
+                'X-Roles': 'admin,member,reader'
+                if is_admin
+                else 'member,reader',
+                'X-Auth-Token': 'token-of-user',
+            }
+        )
         if version:
             request.headers['OpenStack-API-Version'] = f'volume {version}'
         answer = request.get_response(self._application)
@@ -281,13 +345,16 @@ class Cloud(fixtures.Fixture):
 
     def volumes(self):
         """{id: volume} of all volumes there are."""
-        return {volume.id: volume for volume in
-                objects.VolumeList.get_all(self.admin)}
+        return {
+            volume.id: volume
+            for volume in objects.VolumeList.get_all(self.admin)
+        }
 
     def groups(self):
         """{id: group} of all groups there are."""
-        return {group.id: group for group in
-                objects.GroupList.get_all(self.admin)}
+        return {
+            group.id: group for group in objects.GroupList.get_all(self.admin)
+        }
 
 
 class _End(threading.Event):

@@ -11,8 +11,14 @@ from tests.unit.invariants import operations
 from tests.unit.invariants import play as plays
 from tests.unit.invariants import world as worlds
 
-FAULTS = ('glance-500', 'glance-404', 'glance-hang', 'breaker', 'tiers-once',
-          'tiers')
+FAULTS = (
+    'glance-500',
+    'glance-404',
+    'glance-hang',
+    'breaker',
+    'tiers-once',
+    'tiers',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,11 +60,13 @@ def _text(value):
 
 
 EXAMPLES = strategies.builds(
-    Example, world=worlds.WORLDS, is_entitled=strategies.booleans(),
+    Example,
+    world=worlds.WORLDS,
+    is_entitled=strategies.booleans(),
     image=operations.IMAGES | operations.IMAGES | strategies.none(),
-    fault=strategies.just('none') | strategies.sampled_from(
-        ('none', *FAULTS)),
-    steps=operations.STEPS)
+    fault=strategies.just('none') | strategies.sampled_from(('none', *FAULTS)),
+    steps=operations.STEPS,
+)
 
 
 def problems_of(cloud, example):
@@ -89,21 +97,33 @@ def problems_of(cloud, example):
         found += [f'a service failed: {text}' for text in cloud.bus.failures]
     finally:
         cloud.repair()
-    if isinstance(example.steps[0], operations.Create) and (
-            example.fault == 'none') and first != 'available':
+    if (
+        isinstance(example.steps[0], operations.Create)
+        and (example.fault == 'none')
+        and first != 'available'
+    ):
         found += _failed(cloud, example, first)
     return found
 
 
 def _open_breaker(cloud, play):
     """Glance fails once, which the doors do not forget for a while."""
-    cloud.conf.config(group='cinder_tiers', glance_failures=1,
-                      glance_retry_seconds=1000)
+    cloud.conf.config(
+        group='cinder_tiers', glance_failures=1, glance_retry_seconds=1000
+    )
     cloud.break_down('glance-500')
     image = cloud.glance.add_image(owner=play.project)
-    play.cloud.request('volumes', {'volume': {
-        'size': 1, 'imageRef': image, 'volume_type': 'image-tier'}},
-        project=play.project)
+    play.cloud.request(
+        'volumes',
+        {
+            'volume': {
+                'size': 1,
+                'imageRef': image,
+                'volume_type': 'image-tier',
+            }
+        },
+        project=play.project,
+    )
     cloud.repair()
 
 
@@ -123,5 +143,8 @@ def _failed(cloud, example, ours):
     cloud.become(example.world, has_doors=False)
     play = plays.Play(cloud, project, example.image)
     theirs = _outcome(cloud, play, step.perform(play))
-    return [] if theirs != 'available' else [
-        f'I4 Create: {ours}, by Cinder alone {theirs}']
+    return (
+        []
+        if theirs != 'available'
+        else [f'I4 Create: {ours}, by Cinder alone {theirs}']
+    )

@@ -45,8 +45,10 @@ class Seen:
 
     def __str__(self):
         where = worlds.backend_of(self.host) if self.host else 'no backend'
-        return (f'{self.status}, on {where}, of type {self.volume_type}, '
-                f'{"with" if self.has_key else "without"} a key')
+        return (
+            f'{self.status}, on {where}, of type {self.volume_type}, '
+            f'{"with" if self.has_key else "without"} a key'
+        )
 
 
 def look(cloud):
@@ -56,21 +58,36 @@ def look(cloud):
     """
     names = {ident: name for name, ident in cloud.ids.items()}
     volumes = cloud.volumes()
-    images = {row['volume_id']: row['value'] for row in
-              db_api.volume_glance_metadata_list_get(
-                  cloud.admin, list(volumes)) if row['key'] == 'image_id'}
+    images = {
+        row['volume_id']: row['value']
+        for row in db_api.volume_glance_metadata_list_get(
+            cloud.admin, list(volumes)
+        )
+        if row['key'] == 'image_id'
+    }
     found = {
         volume.id: Seen(
-            project=volume.project_id, host=volume.host,
+            project=volume.project_id,
+            host=volume.host,
             volume_type=names.get(volume.volume_type_id),
             has_key=volume.encryption_key_id is not None,
-            status=volume.status, image_id=images.get(volume.id),
-            is_of_source=bool(volume.snapshot_id or volume.source_volid))
-        for volume in volumes.values()}
-    found.update({
-        group.id: Seen(project=group.project_id, host=group.host,
-                       volume_type=None, status=group.status)
-        for group in cloud.groups().values()})
+            status=volume.status,
+            image_id=images.get(volume.id),
+            is_of_source=bool(volume.snapshot_id or volume.source_volid),
+        )
+        for volume in volumes.values()
+    }
+    found.update(
+        {
+            group.id: Seen(
+                project=group.project_id,
+                host=group.host,
+                volume_type=None,
+                status=group.status,
+            )
+            for group in cloud.groups().values()
+        }
+    )
     return found
 
 
@@ -78,7 +95,8 @@ def _matches(one, backend):
     name, _zone, _free = worlds.BACKENDS[backend]
     return capabilities_filter.CapabilitiesFilter()._satisfies_extra_specs(
         {'volume_backend_name': name, 'multiattach': True},
-        {'resource_type': {'extra_specs': one.specs}})
+        {'resource_type': {'extra_specs': one.specs}},
+    )
 
 
 def _may_use(one, project):
@@ -124,18 +142,25 @@ class Judge:
             if now == then:
                 continue
             where = f'{type(step).__name__} by {_name(project)}: {now}'
-            found += [f'{rule} {where}' for rule, is_broken in (
-                ('I1', self._is_forbidden(step, then, now)),
-                ('I2', self._lacks_type(step, then, now)),
-                ('I3', self._lacks_key(step, then, now, project)))
-                if is_broken]
+            found += [
+                f'{rule} {where}'
+                for rule, is_broken in (
+                    ('I1', self._is_forbidden(step, then, now)),
+                    ('I2', self._lacks_type(step, then, now)),
+                    ('I3', self._lacks_key(step, then, now, project)),
+                )
+                if is_broken
+            ]
         return found
 
     def _servers(self, host):
         """Types of tiers that serve the backend of a host."""
         backend = worlds.backend_of(host)
-        return [one for one in self._types.values()
-                if _is_tier(one) and _matches(one, backend)]
+        return [
+            one
+            for one in self._types.values()
+            if _is_tier(one) and _matches(one, backend)
+        ]
 
     def _is_forbidden(self, step, then, now):
         if not now.host or then is not None and then.host == now.host:
@@ -144,35 +169,44 @@ class Judge:
         # Cinder lets an administrator use each type, for its own volumes, and
         # give volumes of others a type that it names.
         if getattr(step, 'is_admin', False) and (
-                then is None or now.volume_type in [
-                    one.name for one in servers]):
+            then is None or now.volume_type in [one.name for one in servers]
+        ):
             return False
         # A public type of no tier may name the backend: the operator's word.
         named = self._types.get(now.volume_type)
-        if named is not None and not _is_tier(named) and (
-                'volume_backend_name' in named.specs):
+        if (
+            named is not None
+            and not _is_tier(named)
+            and ('volume_backend_name' in named.specs)
+        ):
             return False
         return bool(servers) and not any(
-            _may_use(one, now.project) for one in servers)
+            _may_use(one, now.project) for one in servers
+        )
 
     def _lacks_type(self, step, then, now):
         named = self._types.get(now.volume_type)
-        if not now.host or not _follows(named) or (
-                now.status.startswith('error')):
+        if (
+            not now.host
+            or not _follows(named)
+            or (now.status.startswith('error'))
+        ):
             return False
         if then is not None and then.volume_type == now.volume_type:
             return False
-        servers = [one for one in self._servers(now.host)
-                   if _is_applied(one)]
+        servers = [one for one in self._servers(now.host) if _is_applied(one)]
         if not servers:
             return False
-        if then is not None and then.host == now.host and any(
-                one.name == then.volume_type for one in servers):
+        if (
+            then is not None
+            and then.host == now.host
+            and any(one.name == then.volume_type for one in servers)
+        ):
             # Only who administers may have volumes without a tier.
-            return not (step.is_admin and self._is_undecided(step, now,
-                                                             named))
+            return not (step.is_admin and self._is_undecided(step, now, named))
         if self._example.fault != 'none' or isinstance(
-                step, operations.Group | operations.Manage):
+            step, operations.Group | operations.Manage
+        ):
             return False
         return not self._is_undecided(step, now, named)
 
@@ -181,12 +215,14 @@ class Judge:
         if 'multiattach' in named.specs:
             return True
         if now.is_of_source and not (
-                isinstance(step, operations.Create) and step.volume_type):
+            isinstance(step, operations.Create) and step.volume_type
+        ):
             return True  # The source's type is that of the copy.
         if now.is_of_source and any(
-                isinstance(one, operations.Given)
-                and _follows(self._types.get(one.volume_type))
-                for one in self._example.steps):
+            isinstance(one, operations.Given)
+            and _follows(self._types.get(one.volume_type))
+            for one in self._example.steps
+        ):
             return True  # It is one that follows the image, from before.
         image = None
         if now.image_id is not None:
@@ -195,33 +231,55 @@ class Judge:
             image = self._play.image
             if image.volume_type:
                 return True
-        needs_key = named.encrypted or now.has_key or (
-            image is not None and image.brings_key)
+        needs_key = (
+            named.encrypted
+            or now.has_key
+            or (image is not None and image.brings_key)
+        )
         zone = worlds.BACKENDS[worlds.backend_of(now.host)][1]
-        usable = [one for one in self._types.values()
-                  if _is_tier(one) and _is_applied(one)
-                  and _may_use(one, now.project)
-                  and (one.encrypted or not needs_key) and any(
-                      _matches(one, backend)
-                      and worlds.BACKENDS[backend][1] == zone
-                      for backend in self._world.backends)]
+        usable = [
+            one
+            for one in self._types.values()
+            if _is_tier(one)
+            and _is_applied(one)
+            and _may_use(one, now.project)
+            and (one.encrypted or not needs_key)
+            and any(
+                _matches(one, backend) and worlds.BACKENDS[backend][1] == zone
+                for backend in self._world.backends
+            )
+        ]
         if any('tiers:fallback' in one.specs for one in usable):
             return False
         return not self._is_asked_for(image, usable)
 
     def _is_asked_for(self, image, types):
         trust = self._world.trust
-        return image is not None and (
-            image.is_own or trust == 'all'
-            or image.visibility == 'public' and trust != 'own') and any(
-                _asks_for(image, one) for one in types)
+        return (
+            image is not None
+            and (
+                image.is_own
+                or trust == 'all'
+                or image.visibility == 'public'
+                and trust != 'own'
+            )
+            and any(_asks_for(image, one) for one in types)
+        )
 
     def _lacks_key(self, step, then, now, project):
         image = self._play.image
-        if then is not None or now.has_key or image is None or (
+        if (
+            then is not None
+            or now.has_key
+            or image is None
+            or (
                 not isinstance(step, operations.Create)
-                or now.image_id is None or now.is_of_source
-                or not now.host or now.status.startswith('error')):
+                or now.image_id is None
+                or now.is_of_source
+                or not now.host
+                or now.status.startswith('error')
+            )
+        ):
             return False
         named = self._type_of(image.volume_type, project)
         asked = self._asked_type(step, image, project)
@@ -229,7 +287,8 @@ class Judge:
             # The type is not ours to choose, but to leave as it is.
             return asked.encrypted
         if self._example.fault != 'none' and now.volume_type == (
-                asked.name if asked else self._world.default):
+            asked.name if asked else self._world.default
+        ):
             return False  # As by Cinder alone; the doors could not know.
         return image.brings_key or named is not None and named.encrypted
 
@@ -239,9 +298,13 @@ class Judge:
         """
         odd = dict(step.odd)
         text = odd.get('volume_type') or step.volume_type
-        for name in (text and self._play.type_text(text), image.volume_type,
-                     {'none': None}.get(self._world.project_default,
-                                        self._world.project_default)):
+        for name in (
+            text and self._play.type_text(text),
+            image.volume_type,
+            {'none': None}.get(
+                self._world.project_default, self._world.project_default
+            ),
+        ):
             if name:
                 return self._type_of(name, project)
         return None
@@ -252,7 +315,8 @@ class Judge:
             return None
         try:
             found = objects.VolumeType.get_by_name_or_id(
-                self._play.cloud.context(project), name)
+                self._play.cloud.context(project), name
+            )
         except exception.CinderException:
             return None
         return self._types.get(found.name)
@@ -271,36 +335,57 @@ def is_excused(example, project, step, types):
     world, image = example.world, example.image
     if step.is_admin:
         project = worlds.ADMIN
-    if image is not None and step.source == 'image' and (
-            image.brings_key or image.volume_type):
+    if (
+        image is not None
+        and step.source == 'image'
+        and (image.brings_key or image.volume_type)
+    ):
         return True  # I3 may be the reason.
-    if world.on_no_access == 'refuse' and image is not None and any(
+    if (
+        world.on_no_access == 'refuse'
+        and image is not None
+        and any(
             _asks_for(image, one) and not _may_use(one, project)
-            for one in types.values()):
+            for one in types.values()
+        )
+    ):
         return True
     if world.fallback == 'private' and project == worlds.OTHER:
         return True
     zone = step.zone or 'nova'
     return not any(
-        worlds.BACKENDS[backend][1] == zone and (not servers or any(
-            _may_use(one, project) for one in servers))
+        worlds.BACKENDS[backend][1] == zone
+        and (not servers or any(_may_use(one, project) for one in servers))
         for backend, servers in (
-            (backend, [one for one in types.values()
-                       if _is_tier(one) and _matches(one, backend)])
-            for backend in world.backends))
+            (
+                backend,
+                [
+                    one
+                    for one in types.values()
+                    if _is_tier(one) and _matches(one, backend)
+                ],
+            )
+            for backend in world.backends
+        )
+    )
 
 
 def _asks_for(image, one):
     return one.specs.get('tiers:tags') in {
-        tag.strip().casefold() for tag in image.tags}
+        tag.strip().casefold() for tag in image.tags
+    }
 
 
 def _is_applied(one):
     """Whether new volumes may get the type of a tier."""
-    return (one.specs.get('tiers:priority', '0').isdigit()
-            and ' - retired ' not in one.name)
+    return (
+        one.specs.get('tiers:priority', '0').isdigit()
+        and ' - retired ' not in one.name
+    )
 
 
 def _name(project):
-    return {worlds.ENTITLED: 'the entitled project',
-            worlds.OTHER: 'the other project'}[project]
+    return {
+        worlds.ENTITLED: 'the entitled project',
+        worlds.OTHER: 'the other project',
+    }[project]

@@ -18,8 +18,19 @@ from tests.unit.invariants import services
 from tests.unit.invariants import world as worlds
 
 #: One of each schema of a create, and of each rule that came without one.
-VERSIONS = (None, '3.12', '3.13', '3.45', '3.46', '3.47', '3.52', '3.53',
-            '3.60', '3.61', '3.71')
+VERSIONS = (
+    None,
+    '3.12',
+    '3.13',
+    '3.45',
+    '3.46',
+    '3.47',
+    '3.52',
+    '3.53',
+    '3.60',
+    '3.61',
+    '3.71',
+)
 _SNAPSHOT = {'source_type': 'snapshot', 'boot_index': 0}
 #: Values of the property `block_device_mapping`; '#' is the id of a snapshot
 #: of the project.
@@ -32,22 +43,54 @@ BLOCK_DEVICES = (
     json.dumps([{**_SNAPSHOT, 'boot_index': '0'}]),
     json.dumps([{'boot_index': 0}, {**_SNAPSHOT, 'snapshot_id': '#'}]),
     json.dumps({**_SNAPSHOT, 'snapshot_id': '#'}),
-    '[]', '{}', 'null', '[[', '[null]', '"snapshot"')
+    '[]',
+    '{}',
+    'null',
+    '[[',
+    '[null]',
+    '"snapshot"',
+)
 #: Values that some schema lets pass, and Cinder takes for nothing, or ignores.
 ODD = tuple(
-    (key, value) for key, values in {
-        'source_replica': ('x', 0), 'backup_id': (0, False, [], {}, '', 'x'),
-        'group_id': (0, '', False), 'consistencygroup_id': ('', 0),
-        'snapshot_id': (None, ''), 'source_volid': (None, ''),
-        'image_id': (None, ''), 'volume_type': (None, '', 0, []),
-        'multiattach': (False, 'false'), 'scheduler_hints': ({}, 'x'),
-        'size': ('1', 1.0), 'unknown': (1,), 'imageRef': ('',),
-    }.items() for value in values)
+    (key, value)
+    for key, values in {
+        'source_replica': ('x', 0),
+        'backup_id': (0, False, [], {}, '', 'x'),
+        'group_id': (0, '', False),
+        'consistencygroup_id': ('', 0),
+        'snapshot_id': (None, ''),
+        'source_volid': (None, ''),
+        'image_id': (None, ''),
+        'volume_type': (None, '', 0, []),
+        'multiattach': (False, 'false'),
+        'scheduler_hints': ({}, 'x'),
+        'size': ('1', 1.0),
+        'unknown': (1,),
+        'imageRef': ('',),
+    }.items()
+    for value in values
+)
 TYPES = (
-    'image-tier', 'IMAGE-TIER', 'image-tier ', ' image-tier', '@image-tier',
-    '@@image-tier', 'image-private', '@image-private', 'image-multi',
-    'image-luks', 'plain', 'luks', 'database', '@database', 'premium',
-    '@premium', 'PREMIUM', 'general', 'missing')
+    'image-tier',
+    'IMAGE-TIER',
+    'image-tier ',
+    ' image-tier',
+    '@image-tier',
+    '@@image-tier',
+    'image-private',
+    '@image-private',
+    'image-multi',
+    'image-luks',
+    'plain',
+    'luks',
+    'database',
+    '@database',
+    'premium',
+    '@premium',
+    'PREMIUM',
+    'general',
+    'missing',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,12 +122,16 @@ class Image:
             if '#' in text:
                 text = text.replace('#', play.given_snapshot())
             properties['block_device_mapping'] = (
-                text if self.is_encoded else json.loads(text))
+                text if self.is_encoded else json.loads(text)
+            )
         if self.is_named_as_id:
             properties['name'] = uuid.uuid4().hex
         ident = play.cloud.glance.add_image(
-            *self.tags, visibility=self.visibility,
-            owner=play.project if self.is_own else 'f' * 32, **properties)
+            *self.tags,
+            visibility=self.visibility,
+            owner=play.project if self.is_own else 'f' * 32,
+            **properties,
+        )
         play.image_id = ident
         return properties.get('name', ident)
 
@@ -106,8 +153,12 @@ class Create:
     is_admin: bool = False
 
     def perform(self, play):
-        return play.post('volumes', {'volume': self.body(play)},
-                         version=self.version, is_admin=self.is_admin)
+        return play.post(
+            'volumes',
+            {'volume': self.body(play)},
+            version=self.version,
+            is_admin=self.is_admin,
+        )
 
     def body(self, play):
         """The volume that is asked for."""
@@ -115,21 +166,29 @@ class Create:
         if self.source == 'image' and play.image is not None:
             ref = play.image_ref()
             volume['image_id' if self.image_by == 'key' else 'imageRef'] = (
-                f'http://glance/images/{ref}' if self.image_by == 'url'
-                else ref)
+                f'http://glance/images/{ref}'
+                if self.image_by == 'url'
+                else ref
+            )
         elif self.source == 'current':
             if play.current:
                 volume['source_volid'] = play.current
         elif self.source not in ('blank', 'image'):
-            key = {'volume': 'source_volid'}.get(self.source,
-                                                 f'{self.source}_id')
+            key = {'volume': 'source_volid'}.get(
+                self.source, f'{self.source}_id'
+            )
             volume[key] = getattr(play, f'given_{self.source}')()
         if self.volume_type is not None:
             volume['volume_type'] = play.type_text(self.volume_type)
         if self.zone is not None:
             volume['availability_zone'] = self.zone
-        volume.update({key: value for key, value in self.odd
-                       if value is not None or key not in volume})
+        volume.update(
+            {
+                key: value
+                for key, value in self.odd
+                if value is not None or key not in volume
+            }
+        )
         return volume
 
 
@@ -141,8 +200,9 @@ class Given:
     has_image: bool = True
 
     def perform(self, play):
-        play.current = play.given_volume(self.volume_type,
-                                         has_image=self.has_image)
+        play.current = play.given_volume(
+            self.volume_type, has_image=self.has_image
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -154,9 +214,15 @@ class Retype:
     is_admin: bool = False
 
     def perform(self, play):
-        return play.act({'os-retype': {
-            'new_type': play.type_text(self.new_type),
-            'migration_policy': self.policy}}, is_admin=self.is_admin)
+        return play.act(
+            {
+                'os-retype': {
+                    'new_type': play.type_text(self.new_type),
+                    'migration_policy': self.policy,
+                }
+            },
+            is_admin=self.is_admin,
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -166,8 +232,10 @@ class Migrate:
     backend: str = 'premium'
 
     def perform(self, play):
-        return play.act({'os-migrate_volume': {
-            'host': worlds.host_of(self.backend)}}, is_admin=True)
+        return play.act(
+            {'os-migrate_volume': {'host': worlds.host_of(self.backend)}},
+            is_admin=True,
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -178,9 +246,17 @@ class SetImage:
     is_image: bool = True
 
     def perform(self, play):
-        return play.act({'os-set_image_metadata': {'metadata': {
-            'image_id': play.image_ref() if self.is_image
-            else str(uuid.UUID(int=9))}}})
+        return play.act(
+            {
+                'os-set_image_metadata': {
+                    'metadata': {
+                        'image_id': play.image_ref()
+                        if self.is_image
+                        else str(uuid.UUID(int=9))
+                    }
+                }
+            }
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -196,17 +272,24 @@ class Transfer:
     """The current volume becomes the other project's, which goes on."""
 
     def perform(self, play):
-        status, answer = play.post('volume-transfers', {'transfer': {
-            'volume_id': play.current or str(uuid.UUID(int=8))}},
-            version='3.71', answers='transfer')
+        status, answer = play.post(
+            'volume-transfers',
+            {'transfer': {'volume_id': play.current or str(uuid.UUID(int=8))}},
+            version='3.71',
+            answers='transfer',
+        )
         if status == 202:
             play.project = (
-                worlds.OTHER if play.project == worlds.ENTITLED
-                else worlds.ENTITLED)
+                worlds.OTHER
+                if play.project == worlds.ENTITLED
+                else worlds.ENTITLED
+            )
             status, answer = play.post(
-                f"volume-transfers/{answer['transfer']['id']}/accept",
+                f'volume-transfers/{answer["transfer"]["id"]}/accept',
                 {'accept': {'auth_key': answer['transfer']['auth_key']}},
-                version='3.71', answers='transfer')
+                version='3.71',
+                answers='transfer',
+            )
         return status, answer
 
 
@@ -215,8 +298,11 @@ class Restore:
     """A backup is restored to a new volume."""
 
     def perform(self, play):
-        return play.post(f'backups/{play.given_backup()}/restore',
-                         {'restore': {}}, answers='restore')
+        return play.post(
+            f'backups/{play.given_backup()}/restore',
+            {'restore': {}},
+            answers='restore',
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -227,14 +313,25 @@ class Group:
 
     def perform(self, play):
         names = [play.type_text(name) for name in self.volume_types]
-        status, answer = play.post('groups', {'group': {
-            'group_type': 'any', 'volume_types': names}}, version='3.71',
-            answers='group')
+        status, answer = play.post(
+            'groups',
+            {'group': {'group_type': 'any', 'volume_types': names}},
+            version='3.71',
+            answers='group',
+        )
         if status != 202:
             return status, answer
-        return play.post('volumes', {'volume': {
-            'size': 1, 'group_id': answer['group']['id'],
-            'volume_type': names[0]}}, version='3.71')
+        return play.post(
+            'volumes',
+            {
+                'volume': {
+                    'size': 1,
+                    'group_id': answer['group']['id'],
+                    'volume_type': names[0],
+                }
+            },
+            version='3.71',
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -246,10 +343,18 @@ class Manage:
     is_admin = True
 
     def perform(self, play):
-        return play.post('manageable_volumes', {'volume': {
-            'host': worlds.host_of(self.backend),
-            'volume_type': self.volume_type, 'ref': {'source-name': 'any'}}},
-            version='3.71', is_admin=True)
+        return play.post(
+            'manageable_volumes',
+            {
+                'volume': {
+                    'host': worlds.host_of(self.backend),
+                    'volume_type': self.volume_type,
+                    'ref': {'source-name': 'any'},
+                }
+            },
+            version='3.71',
+            is_admin=True,
+        )
 
 
 def _mostly(usual, others):
@@ -258,20 +363,37 @@ def _mostly(usual, others):
 
 IMAGES = strategies.builds(
     Image,
-    tags=strategies.lists(strategies.sampled_from(
-        (*worlds.TAGS, ' Premium ', 'DATABASE', 'other', '', 'a,premium')),
-        max_size=2, unique=True).map(tuple),
+    tags=strategies.lists(
+        strategies.sampled_from(
+            (*worlds.TAGS, ' Premium ', 'DATABASE', 'other', '', 'a,premium')
+        ),
+        max_size=2,
+        unique=True,
+    ).map(tuple),
     is_own=_mostly(True, [False]),
     visibility=_mostly('private', ['public', 'shared', 'community']),
-    volume_type=_mostly(None, ['luks', 'plain', 'image-tier', 'premium',
-                               'LUKS', 'missing', 'image-luks', '']),
+    volume_type=_mostly(
+        None,
+        [
+            'luks',
+            'plain',
+            'image-tier',
+            'premium',
+            'LUKS',
+            'missing',
+            'image-luks',
+            '',
+        ],
+    ),
     block_devices=_mostly(None, BLOCK_DEVICES),
     is_encoded=_mostly(True, [False]),
     brings_key=_mostly(False, [True]),
-    is_named_as_id=_mostly(False, [False, True])).map(
-        lambda image: dataclasses.replace(
-            image, is_encoded=image.is_encoded
-            or not _is_json(image.block_devices)))
+    is_named_as_id=_mostly(False, [False, True]),
+).map(
+    lambda image: dataclasses.replace(
+        image, is_encoded=image.is_encoded or not _is_json(image.block_devices)
+    )
+)
 
 
 def _is_json(text):
@@ -284,45 +406,75 @@ def _is_json(text):
 
 def _weighed(*pairs):
     """One of some strategies, the one more often than the other."""
-    return strategies.sampled_from([
-        strategy for weight, strategy in pairs for _ in range(weight)
-    ]).flatmap(lambda strategy: strategy)
+    return strategies.sampled_from(
+        [strategy for weight, strategy in pairs for _ in range(weight)]
+    ).flatmap(lambda strategy: strategy)
 
 
 _NAMES = _mostly('image-tier', TYPES)
 CREATES = strategies.builds(
     Create,
-    source=_mostly('image', ['blank', 'blank', 'volume', 'snapshot',
-                             'backup', 'current']),
+    source=_mostly(
+        'image', ['blank', 'blank', 'volume', 'snapshot', 'backup', 'current']
+    ),
     volume_type=strategies.none() | _NAMES,
     version=strategies.sampled_from(VERSIONS),
     zone=_mostly(None, ['nova', 'az2', 'az9']),
-    odd=strategies.just(()) | strategies.lists(
-        strategies.sampled_from(ODD), max_size=2).map(tuple),
+    odd=strategies.just(())
+    | strategies.lists(strategies.sampled_from(ODD), max_size=2).map(tuple),
     image_by=_mostly('id', ['key', 'url']),
-    is_admin=_mostly(False, [False, False, True]))
+    is_admin=_mostly(False, [False, False, True]),
+)
 BACKENDS = strategies.sampled_from(list(worlds.BACKENDS))
 FIRST = _weighed(
     (12, CREATES),
-    (4, strategies.builds(
-        Given, volume_type=strategies.sampled_from(
-            ['database', 'premium', 'image-tier', 'plain', 'luks', 'vault']),
-        has_image=strategies.booleans())),
-    (2, strategies.builds(Group, volume_types=strategies.lists(
-        _NAMES, min_size=1, max_size=2, unique=True).map(tuple))),
+    (
+        4,
+        strategies.builds(
+            Given,
+            volume_type=strategies.sampled_from(
+                ['database', 'premium', 'image-tier', 'plain', 'luks', 'vault']
+            ),
+            has_image=strategies.booleans(),
+        ),
+    ),
+    (
+        2,
+        strategies.builds(
+            Group,
+            volume_types=strategies.lists(
+                _NAMES, min_size=1, max_size=2, unique=True
+            ).map(tuple),
+        ),
+    ),
     (1, strategies.just(Restore())),
-    (1, strategies.builds(
-        Manage, backend=BACKENDS, volume_type=strategies.sampled_from(
-            ['image-tier', 'database', 'plain', 'premium']))))
+    (
+        1,
+        strategies.builds(
+            Manage,
+            backend=BACKENDS,
+            volume_type=strategies.sampled_from(
+                ['image-tier', 'database', 'plain', 'premium']
+            ),
+        ),
+    ),
+)
 LATER = _weighed(
-    (4, strategies.builds(
-        Retype, new_type=_NAMES,
-        policy=strategies.sampled_from(['never', 'on-demand']),
-        is_admin=_mostly(False, [False, True]))),
+    (
+        4,
+        strategies.builds(
+            Retype,
+            new_type=_NAMES,
+            policy=strategies.sampled_from(['never', 'on-demand']),
+            is_admin=_mostly(False, [False, True]),
+        ),
+    ),
     (2, strategies.builds(Migrate, backend=BACKENDS)),
     (2, strategies.builds(SetImage, is_image=strategies.booleans())),
-    (2, CREATES), (1, strategies.just(Transfer())),
-    (1, strategies.just(Extend())))
-STEPS = strategies.tuples(
-    FIRST, strategies.lists(LATER, max_size=3)).map(
-        lambda steps: (steps[0], *steps[1]))
+    (2, CREATES),
+    (1, strategies.just(Transfer())),
+    (1, strategies.just(Extend())),
+)
+STEPS = strategies.tuples(FIRST, strategies.lists(LATER, max_size=3)).map(
+    lambda steps: (steps[0], *steps[1])
+)

@@ -34,22 +34,28 @@ class Bus:
         #: What a service did not expect to happen.
         self.failures = []
         self._serializer = rpc.RequestContextSerializer(
-            objects.base.CinderObjectSerializer())
+            objects.base.CinderObjectSerializer()
+        )
 
     def send(self, target, ctxt, message, wait_for_reply=None, **others):
         topic = target.topic.partition('.')[0]
         ctxt, message = jsonutils.loads(jsonutils.dumps([ctxt, message]))
         deliver = dispatcher.RPCDispatcher(
-            [self._endpoints[topic]()], self._serializer,
-            dispatcher.DefaultRPCAccessPolicy)
+            [self._endpoints[topic]()],
+            self._serializer,
+            dispatcher.DefaultRPCAccessPolicy,
+        )
         try:
-            return deliver.dispatch(types.SimpleNamespace(
-                ctxt=ctxt, message=message, client_timeout=None))
+            return deliver.dispatch(
+                types.SimpleNamespace(
+                    ctxt=ctxt, message=message, client_timeout=None
+                )
+            )
         # As a server does: who casts hears nothing of it.
         except Exception as error:  # noqa: BLE001
             if wait_for_reply:
                 raise
-            self.failures.append(f"{message['method']}: {error!r}")
+            self.failures.append(f'{message["method"]}: {error!r}')
 
     def send_notification(self, *args, **others):
         """Nobody listens."""
@@ -68,15 +74,18 @@ class Volumes(cloud_fixture.VolumeStandIn):
         admin = context.elevated()
         if request_spec['image_id']:
             db_api.volume_glance_metadata_create(
-                admin, volume.id, 'image_id', request_spec['image_id'])
+                admin, volume.id, 'image_id', request_spec['image_id']
+            )
         elif request_spec['snapshot_id']:
             with contextlib.suppress(Exception):
                 db_api.volume_glance_metadata_copy_to_volume(
-                    admin, volume.id, request_spec['snapshot_id'])
+                    admin, volume.id, request_spec['snapshot_id']
+                )
         elif request_spec['source_volid']:
             with contextlib.suppress(Exception):
                 db_api.volume_glance_metadata_copy_from_volume_to_volume(
-                    admin, request_spec['source_volid'], volume.id)
+                    admin, request_spec['source_volid'], volume.id
+                )
         super().create_volume(context, volume)
 
     def accept_transfer(self, context, **request):
@@ -85,7 +94,8 @@ class Volumes(cloud_fixture.VolumeStandIn):
     def create_snapshot(self, context, snapshot):
         with contextlib.suppress(Exception):
             db_api.volume_glance_metadata_copy_to_snapshot(
-                context.elevated(), snapshot.id, snapshot.volume_id)
+                context.elevated(), snapshot.id, snapshot.volume_id
+            )
         super().create_snapshot(context, snapshot)
 
 
@@ -95,8 +105,9 @@ class Backups:
     target = oslo_messaging.Target(version='2.4')
 
     def restore_backup(self, context, backup, volume_id, **request):
-        db_api.volume_update(context.elevated(), volume_id,
-                             {'status': 'available'})
+        db_api.volume_update(
+            context.elevated(), volume_id, {'status': 'available'}
+        )
 
 
 class Glance(cinder_fixture.GlanceStandIn):
@@ -109,6 +120,7 @@ class Glance(cinder_fixture.GlanceStandIn):
 
     def _answer(self, url):
         if self.fault is not None and (
-                glance.USER_AGENT in (self.agents[-1] or '')):
+            glance.USER_AGENT in (self.agents[-1] or '')
+        ):
             return self.fault
         return super()._answer(url)

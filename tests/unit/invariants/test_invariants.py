@@ -23,47 +23,65 @@ DATABASE = Image(tags=('database',))
 PREMIUM = Image(tags=('premium',))
 BLANK = Create(source='blank')
 #: Each names a snapshot, in one spelling or another.
-SNAPSHOT_IMAGES = [Image(block_devices=text)
-                   for text in operations.BLOCK_DEVICES]
+SNAPSHOT_IMAGES = [
+    Image(block_devices=text) for text in operations.BLOCK_DEVICES
+]
 
 
 def odd(version, *parts, **world):
     """A create from an image for tier database, with odd parts."""
-    return Example(image=DATABASE, world=World(**world),
-                   steps=(Create(version=version, odd=parts),))
+    return Example(
+        image=DATABASE,
+        world=World(**world),
+        steps=(Create(version=version, odd=parts),),
+    )
 
 
 def named(text):
     """The same, which names the following type by another text."""
-    return Example(image=DATABASE, world=World(folds_case=True),
-                   steps=(Create(volume_type=text),))
+    return Example(
+        image=DATABASE,
+        world=World(folds_case=True),
+        steps=(Create(volume_type=text),),
+    )
 
 
 #: Ways around the doors that there were once.
 KNOWN = {
     'an image that names a snapshot': Example(
-        image=SNAPSHOT_IMAGES[0], steps=(Create(version='3.45'),),
-        world=World(on_error='fail', on_no_access='refuse')),
+        image=SNAPSHOT_IMAGES[0],
+        steps=(Create(version='3.45'),),
+        world=World(on_error='fail', on_no_access='refuse'),
+    ),
     'the same without a version': Example(
-        image=SNAPSHOT_IMAGES[0], steps=(Create(version=None),)),
+        image=SNAPSHOT_IMAGES[0], steps=(Create(version=None),)
+    ),
     'a retype to the following type': Example(
-        image=DATABASE, steps=(Create(), Retype())),
+        image=DATABASE, steps=(Create(), Retype())
+    ),
     'the same of a private tier, by id': Example(
-        image=PREMIUM, is_entitled=True, steps=(
-            Create(), Retype(new_type='@image-tier', policy='on-demand'))),
+        image=PREMIUM,
+        is_entitled=True,
+        steps=(Create(), Retype(new_type='@image-tier', policy='on-demand')),
+    ),
     'the same by an administrator': Example(
-        image=DATABASE, steps=(Given(), Retype(is_admin=True))),
+        image=DATABASE, steps=(Given(), Retype(is_admin=True))
+    ),
     'no fallback': Example(world=World(fallback='none'), steps=(BLANK,)),
     'no fallback, a tag without access': Example(
-        world=World(fallback='none'), image=PREMIUM),
+        world=World(fallback='none'), image=PREMIUM
+    ),
     'a fallback that cannot be read': Example(
-        world=World(fallback='unreadable'), steps=(BLANK,)),
+        world=World(fallback='unreadable'), steps=(BLANK,)
+    ),
     'tiers that cannot be read': Example(fault='tiers', steps=(BLANK,)),
     'tiers that cannot be read once': Example(
-        fault='tiers-once', steps=(Create(source='blank',
-                                          volume_type='image-tier'),)),
+        fault='tiers-once',
+        steps=(Create(source='blank', volume_type='image-tier'),),
+    ),
     'on_error is pass': Example(
-        fault='glance-500', image=PREMIUM, world=World(on_error='pass')),
+        fault='glance-500', image=PREMIUM, world=World(on_error='pass')
+    ),
     'source_replica': odd('3.52', ('source_replica', 'x')),
     'backup_id is 0': odd('3.46', ('backup_id', 0)),
     'backup_id is false': odd('3.46', ('backup_id', False)),
@@ -73,42 +91,56 @@ KNOWN = {
     'a name with a trailing blank': named('image-tier '),
     'an id in upper case': named('@@image-tier'),
     'an encrypted image type, breaker open': Example(
-        image=Image(volume_type='luks'), fault='breaker'),
+        image=Image(volume_type='luks'), fault='breaker'
+    ),
     'an encrypted image type beside the following type': Example(
         image=Image(volume_type='luks'),
-        steps=(Create(volume_type='image-tier'),)),
+        steps=(Create(volume_type='image-tier'),),
+    ),
     'an image with a key': Example(image=Image(brings_key=True)),
     'a zone without the fallback': Example(
-        steps=(Create(source='blank', zone='az2'),)),
+        steps=(Create(source='blank', zone='az2'),)
+    ),
     'a restore': Example(steps=(operations.Restore(),)),
     'a retype to a private tier, by name': Example(
-        steps=(BLANK, Retype(new_type='premium', policy='on-demand'))),
+        steps=(BLANK, Retype(new_type='premium', policy='on-demand'))
+    ),
     'a retype to a private tier, by id': Example(
-        steps=(BLANK, Retype(new_type='@premium', policy='on-demand'))),
+        steps=(BLANK, Retype(new_type='@premium', policy='on-demand'))
+    ),
     'an image that the volume was not made from': Example(
-        image=DATABASE, steps=(BLANK, operations.SetImage(), Retype(
-            policy='on-demand'))),
+        image=DATABASE,
+        steps=(BLANK, operations.SetImage(), Retype(policy='on-demand')),
+    ),
     'a migration to a private tier': Example(
-        world=World(fallback='none'), fault='glance-500', image=DATABASE,
-        steps=(Given(volume_type='image-tier'), operations.Migrate())),
+        world=World(fallback='none'),
+        fault='glance-500',
+        image=DATABASE,
+        steps=(Given(volume_type='image-tier'), operations.Migrate()),
+    ),
 }
 
 
 class InvariantsTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.cloud = self.useFixture(clouds.Cloud())
 
     def test_known_ways_around_are_closed(self):
-        found = {name: examples.problems_of(self.cloud, example)
-                 for name, example in KNOWN.items()}
-        self.assertEqual({}, {name: problems for name, problems
-                              in found.items() if problems})
+        found = {
+            name: examples.problems_of(self.cloud, example)
+            for name, example in KNOWN.items()
+        }
+        self.assertEqual(
+            {},
+            {name: problems for name, problems in found.items() if problems},
+        )
 
     @hypothesis.given(examples.EXAMPLES)
     # To make a failure small takes minutes; the benchmark does it.
-    @hypothesis.settings(max_examples=150, phases=(
-        hypothesis.Phase.reuse, hypothesis.Phase.generate))
+    @hypothesis.settings(
+        max_examples=150,
+        phases=(hypothesis.Phase.reuse, hypothesis.Phase.generate),
+    )
     def test_they_hold_for_any_example(self, example):
         self.assertEqual([], examples.problems_of(self.cloud, example))

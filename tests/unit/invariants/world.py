@@ -85,45 +85,76 @@ class World:
     def stored(self):
         """What of it is in the database."""
         return dataclasses.replace(
-            self, default='', snapshot_same_host=True, on_error='',
-            on_no_access='', trust='')
+            self,
+            default='',
+            snapshot_same_host=True,
+            on_error='',
+            on_no_access='',
+            trust='',
+        )
 
     @property
     def backends(self):
         """Names of the backends that are up."""
-        return [name for name in BACKENDS if (
-            self.plain or not name.startswith('plain')) and (
-                name != 'general-2' or self.fallback == 'zones')]
+        return [
+            name
+            for name in BACKENDS
+            if (self.plain or not name.startswith('plain'))
+            and (name != 'general-2' or self.fallback == 'zones')
+        ]
 
     def types(self):
         """All volume types."""
+
         def named(name):
             return {'volume_backend_name': name}
 
         found = [
             VolumeType(name='image-tier', specs=FOLLOW),
-            VolumeType(name='image-private', specs=FOLLOW,
-                       projects=(OTHER,)),
-            VolumeType(name='image-multi', specs={
-                **FOLLOW, 'multiattach': '<is> True'}),
+            VolumeType(name='image-private', specs=FOLLOW, projects=(OTHER,)),
+            VolumeType(
+                name='image-multi',
+                specs={**FOLLOW, 'multiattach': '<is> True'},
+            ),
             VolumeType(name='image-luks', specs=FOLLOW, encrypted=True),
             VolumeType(name='plain', specs=named('plain')),
-            VolumeType(name='luks', encrypted=True, specs=named(
-                '<or> plain <or> tier-general')),
-            VolumeType(name='database', specs={
-                **self._reach('database'), 'tiers:name': 'database',
-                'tiers:tags': 'database', 'tiers:priority': '20'})]
+            VolumeType(
+                name='luks',
+                encrypted=True,
+                specs=named('<or> plain <or> tier-general'),
+            ),
+            VolumeType(
+                name='database',
+                specs={
+                    **self._reach('database'),
+                    'tiers:name': 'database',
+                    'tiers:tags': 'database',
+                    'tiers:priority': '20',
+                },
+            ),
+        ]
         if self.vault:
-            found.append(VolumeType(name='vault', encrypted=True, specs={
-                **named('tier-vault'), 'tiers:name': 'vault',
-                'tiers:tags': 'vault', 'tiers:priority': '10'}))
+            found.append(
+                VolumeType(
+                    name='vault',
+                    encrypted=True,
+                    specs={
+                        **named('tier-vault'),
+                        'tiers:name': 'vault',
+                        'tiers:tags': 'vault',
+                        'tiers:priority': '10',
+                    },
+                )
+            )
         return [*found, *self._premium(), *self._fallbacks()]
 
     def _reach(self, tier):
         if self.overflow != tier:
             return {'volume_backend_name': f'tier-{tier}'}
-        return {'volume_backend_name': f'<or> tier-{tier} <or> tier-general',
-                'tiers:overflow': 'general'}
+        return {
+            'volume_backend_name': f'<or> tier-{tier} <or> tier-general',
+            'tiers:overflow': 'general',
+        }
 
     def _premium(self):
         if self.premium == 'none':
@@ -131,25 +162,50 @@ class World:
         name = 'premium'
         if self.premium == 'retired':
             name = 'premium - retired 1'
-        return [VolumeType(name=name, projects=(ENTITLED,), specs={
-            **self._reach('premium'), 'tiers:name': 'premium',
-            'tiers:tags': 'premium', 'tiers:priority': (
-                '3O' if self.premium == 'unreadable' else '30')})]
+        return [
+            VolumeType(
+                name=name,
+                projects=(ENTITLED,),
+                specs={
+                    **self._reach('premium'),
+                    'tiers:name': 'premium',
+                    'tiers:tags': 'premium',
+                    'tiers:priority': (
+                        '3O' if self.premium == 'unreadable' else '30'
+                    ),
+                },
+            )
+        ]
 
     def _fallbacks(self):
         if self.fallback == 'none':
             return []
-        specs = {'volume_backend_name': 'tier-general',
-                 'tiers:name': 'general', 'tiers:fallback': '<is> True'}
+        specs = {
+            'volume_backend_name': 'tier-general',
+            'tiers:name': 'general',
+            'tiers:fallback': '<is> True',
+        }
         if self.fallback == 'unreadable':
             specs['tiers:priority'] = 'O'
-        found = [VolumeType(name='general', specs=specs, projects=(
-            (ENTITLED,) if self.fallback == 'private' else None))]
+        found = [
+            VolumeType(
+                name='general',
+                specs=specs,
+                projects=((ENTITLED,) if self.fallback == 'private' else None),
+            )
+        ]
         if self.fallback == 'zones':
-            found.append(VolumeType(name='general-2', specs={
-                **specs, 'volume_backend_name': 'tier-general-2',
-                'tiers:name': 'general-2',
-                'RESKEY:availability_zones': 'az2'}))
+            found.append(
+                VolumeType(
+                    name='general-2',
+                    specs={
+                        **specs,
+                        'volume_backend_name': 'tier-general-2',
+                        'tiers:name': 'general-2',
+                        'RESKEY:availability_zones': 'az2',
+                    },
+                )
+            )
         return found
 
 
@@ -162,12 +218,20 @@ WORLDS = strategies.builds(
     fallback=_mostly('general', 'none', 'private', 'unreadable', 'zones'),
     premium=_mostly('private', 'unreadable', 'retired', 'none'),
     overflow=_mostly('none', 'database', 'premium'),
-    vault=strategies.booleans(), plain=_mostly(True, False),
-    default=_mostly('image-tier', 'plain', 'luks', 'image-private',
-                    'image-multi', 'image-luks'),
+    vault=strategies.booleans(),
+    plain=_mostly(True, False),
+    default=_mostly(
+        'image-tier',
+        'plain',
+        'luks',
+        'image-private',
+        'image-multi',
+        'image-luks',
+    ),
     project_default=_mostly('none', 'none', 'image-tier', 'plain', 'luks'),
     folds_case=strategies.booleans(),
     snapshot_same_host=_mostly(True, False),
     on_error=_mostly('fallback', 'pass', 'fail'),
     on_no_access=_mostly('fallback', 'refuse'),
-    trust=_mostly('own_and_public', 'own', 'all'))
+    trust=_mostly('own_and_public', 'own', 'all'),
+)

@@ -4,6 +4,6 @@
 import pathlib
 import sys
 
-_DEVSTACK = str(pathlib.Path(__file__).resolve().parents[3] / "devstack")
+_DEVSTACK = str(pathlib.Path(__file__).resolve().parents[3] / 'devstack')
 if _DEVSTACK not in sys.path:
     sys.path.insert(0, _DEVSTACK)

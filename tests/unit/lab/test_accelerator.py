@@ -24,7 +24,6 @@ STAYS = 'exec sleep 60\n'
 
 
 class ProbeTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)

@@ -10,97 +10,157 @@ import testtools
 from lab import demo
 from rally_scenarios.plugins.report import tables as report
 
-CATALOG = {"tiers": {
-    "database": {"tags": ["database"], "rbd": {
-        "pool": "tier-database", "device_class": "ssd",
-        "replicated": {"size": 3}}},
-    "general": {"fallback": True, "rbd": {
-        "pool": "tier-general", "device_class": "hdd",
-        "replicated": {"size": 3}}},
-    "archive": {"tags": ["archive"], "rbd": {
-        "pool": "tier-archive", "device_class": "hdd",
-        "erasure_coded": {"k": 2, "m": 1}}},
-}}
+CATALOG = {
+    'tiers': {
+        'database': {
+            'tags': ['database'],
+            'rbd': {
+                'pool': 'tier-database',
+                'device_class': 'ssd',
+                'replicated': {'size': 3},
+            },
+        },
+        'general': {
+            'fallback': True,
+            'rbd': {
+                'pool': 'tier-general',
+                'device_class': 'hdd',
+                'replicated': {'size': 3},
+            },
+        },
+        'archive': {
+            'tags': ['archive'],
+            'rbd': {
+                'pool': 'tier-archive',
+                'device_class': 'hdd',
+                'erasure_coded': {'k': 2, 'm': 1},
+            },
+        },
+    }
+}
 
 
-def landing(image="image", tags=(), pool="tier-general"):
-    return demo.Landing(image=image, tags=tags, pool=pool, data_pool="",
-                        volume_type="image-tier", backend="host@b#p")
+def landing(image='image', tags=(), pool='tier-general'):
+    return demo.Landing(
+        image=image,
+        tags=tags,
+        pool=pool,
+        data_pool='',
+        volume_type='image-tier',
+        backend='host@b#p',
+    )
 
 
 def rows(**iops):
-    return [{"tier": tier, "pattern": "randwrite-4k", "IOPS": value}
-            for tier, value in iops.items()]
+    return [
+        {'tier': tier, 'pattern': 'randwrite-4k', 'IOPS': value}
+        for tier, value in iops.items()
+    ]
 
 
 @ddt.ddt
 class JudgementTest(testtools.TestCase):
-
     def judge(self, **iops):
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            problems = demo.judge(rows(**iops), demo.estimates(CATALOG),
-                                  demo.slow_tiers(CATALOG))
+            problems = demo.judge(
+                rows(**iops), demo.estimates(CATALOG), demo.slow_tiers(CATALOG)
+            )
         return problems, said.getvalue()
 
     def test_only_replicated_tiers_on_throttled_disks_have_an_estimate(self):
         # 3 disks x 160 IOPS / 3 copies
-        estimate, = demo.estimates(CATALOG)
-        self.assertEqual(("general", 160), (estimate.tier, estimate.iops))
+        (estimate,) = demo.estimates(CATALOG)
+        self.assertEqual(('general', 160), (estimate.tier, estimate.iops))
 
     def test_both_figures_are_shown(self):
         problems, said = self.judge(database=800, general=150, archive=170)
         self.assertEqual([], problems)
-        self.assertIn("150 IOPS of 4k random write measured, 3 disks x 160 "
-                      "/ 3 = 160 expected (-6%)", said)
-        self.assertIn("database / general: 5.3 times measured", said)
-        self.assertNotIn("archive / general", said)
+        self.assertIn(
+            '150 IOPS of 4k random write measured, 3 disks x 160 '
+            '/ 3 = 160 expected (-6%)',
+            said,
+        )
+        self.assertIn('database / general: 5.3 times measured', said)
+        self.assertNotIn('archive / general', said)
 
     @ddt.data(119, 201, 0)
     def test_a_tier_far_from_its_estimate_is_a_problem(self, iops):
         problems, _ = self.judge(database=800, general=iops)
-        self.assertIn(f"general: {iops} IOPS, expected 160 within 25%",
-                      problems[0])
+        self.assertIn(
+            f'general: {iops} IOPS, expected 160 within 25%', problems[0]
+        )
 
     def test_a_fast_tier_that_is_not_faster_is_a_problem(self):
         problems, _ = self.judge(database=150, general=160)
-        self.assertEqual(["database: 150 IOPS, no more than the throttled "
-                          "general"], problems)
+        self.assertEqual(
+            ['database: 150 IOPS, no more than the throttled general'],
+            problems,
+        )
 
     def test_a_tier_without_a_figure_is_a_problem(self):
-        for figures in ({}, {"general": "-"}):
+        for figures in ({}, {'general': '-'}):
             problems, _ = self.judge(database=800, **figures)
             self.assertEqual(1, len(problems))
 
 
 class PlacementTest(testtools.TestCase):
-
     def test_volumes_on_their_tiers_are_no_problem(self):
-        self.assertEqual([], demo.misplaced(
-            [landing(), landing(tags=("database",), pool="tier-database")],
-            CATALOG))
+        self.assertEqual(
+            [],
+            demo.misplaced(
+                [landing(), landing(tags=('database',), pool='tier-database')],
+                CATALOG,
+            ),
+        )
 
     def test_each_misplaced_volume_is_named(self):
         wrong = demo.misplaced(
-            [landing("a", ("archive",), "tier-general"), landing("b", (), "")],
-            CATALOG)
-        self.assertEqual([
-            "a volume of a lies in pool tier-general, expected tier-archive "
-            "of tier archive",
-            "a volume of b lies in pool (none), expected tier-general of "
-            "tier general"], wrong)
+            [landing('a', ('archive',), 'tier-general'), landing('b', (), '')],
+            CATALOG,
+        )
+        self.assertEqual(
+            [
+                'a volume of a lies in pool tier-general, expected '
+                'tier-archive '
+                'of tier archive',
+                'a volume of b lies in pool (none), expected tier-general of '
+                'tier general',
+            ],
+            wrong,
+        )
 
 
 class ReportTest(testtools.TestCase):
-
     def task(self, *outputs):
-        return {"tasks": [{"subtasks": [{"workloads": [{"data": [
-            {"output": {"complete": list(outputs)}}]}]}]}]}
+        return {
+            'tasks': [
+                {
+                    'subtasks': [
+                        {
+                            'workloads': [
+                                {
+                                    'data': [
+                                        {'output': {'complete': list(outputs)}}
+                                    ]
+                                }
+                            ]
+                        }
+                    ]
+                }
+            ]
+        }
 
     def test_rows_are_found_by_the_tables_title(self):
-        table = {"title": report.TIER_TABLE_TITLE,
-                 "data": {"cols": ["tier", "IOPS"], "rows": [["x", 1]]}}
-        self.assertEqual([{"tier": "x", "IOPS": 1}], demo.measured_rows(
-            self.task({"title": "another", "data": []}, table)))
+        table = {
+            'title': report.TIER_TABLE_TITLE,
+            'data': {'cols': ['tier', 'IOPS'], 'rows': [['x', 1]]},
+        }
+        self.assertEqual(
+            [{'tier': 'x', 'IOPS': 1}],
+            demo.measured_rows(
+                self.task({'title': 'another', 'data': []}, table)
+            ),
+        )
 
     def test_a_report_without_the_table_is_an_error(self):
         self.assertRaises(demo.DemoFailed, demo.measured_rows, self.task())

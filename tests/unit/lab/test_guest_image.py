@@ -68,7 +68,6 @@ deb http://deb.debian.org/debian-security bookworm-security main
 
 
 class SourceListTestCase(testtools.TestCase):
-
     def test_stanzas_of_the_archive_become_source_stanzas(self):
         self.assertEqual(
             'types: deb-src\n'
@@ -102,7 +101,6 @@ class SourceListTestCase(testtools.TestCase):
 
 @ddt.ddt
 class SourcePackageTestCase(testtools.TestCase):
-
     @ddt.data(
         ('Version: 3.33-3', 'fio', '3.33-3'),
         ('Source: fio-tools\nVersion: 3.33-3', 'fio-tools', '3.33-3'),
@@ -128,7 +126,6 @@ class SourcePackageTestCase(testtools.TestCase):
 
 
 class MasterBootRecordTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.record = disk.master_boot_record(b'\xfa' * 440, 36864)
@@ -161,7 +158,6 @@ class MasterBootRecordTestCase(testtools.TestCase):
 
 
 class ModuleFilesTestCase(testtools.TestCase):
-
     DEPENDENCIES = (
         'kernel/fs/isofs/isofs.ko: kernel/drivers/cdrom/cdrom.ko\n'
         'kernel/drivers/cdrom/cdrom.ko:\n'
@@ -199,7 +195,6 @@ class ModuleFilesTestCase(testtools.TestCase):
 
 
 class StampTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -292,7 +287,6 @@ class StampTestCase(testtools.TestCase):
 
 
 class GuestScriptsTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.scripts = initramfs.ROOTFS / 'etc' / 'init.d'

@@ -11,76 +11,79 @@ from lab import layout
 
 
 class LayoutTest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         # Short: the lab refuses paths that are too long for a socket.
-        folder = tempfile.TemporaryDirectory(prefix="ct", dir="/tmp")
+        folder = tempfile.TemporaryDirectory(prefix='ct', dir='/tmp')
         self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name) / "lab"
+        self.root = pathlib.Path(folder.name) / 'lab'
 
     def test_a_second_start_finds_ports_and_secrets_of_the_first(self):
         first = layout.load_or_create(
-            self.root, {layout.PORT_OFFSET_VARIABLE: "500"})
+            self.root, {layout.PORT_OFFSET_VARIABLE: '500'}
+        )
         again = layout.load_or_create(self.root, {})
         self.assertEqual(first, again)
-        self.assertEqual(5500, again.port("keystone"))
+        self.assertEqual(5500, again.port('keystone'))
 
     def test_secrets_are_for_root_only(self):
         layout.load_or_create(self.root, {})
-        mode = (self.root / "lab.json").stat().st_mode
+        mode = (self.root / 'lab.json').stat().st_mode
         self.assertEqual(0o600, stat.S_IMODE(mode))
 
     def test_two_labs_have_different_secrets(self):
         one = layout.load_or_create(self.root, {})
-        other = layout.load_or_create(self.root.with_name("other"), {})
+        other = layout.load_or_create(self.root.with_name('other'), {})
         self.assertNotEqual(one.passwords, other.passwords)
 
     def test_a_folder_with_something_else_in_it_is_refused(self):
         self.root.mkdir()
-        (self.root / "thesis.txt").touch()
-        problem = self.assertRaises(layout.LayoutError,
-                                    layout.load_or_create, self.root, {})
-        self.assertIn("is not a lab", str(problem))
-        self.assertEqual(["thesis.txt"],
-                         [path.name for path in self.root.iterdir()])
+        (self.root / 'thesis.txt').touch()
+        problem = self.assertRaises(
+            layout.LayoutError, layout.load_or_create, self.root, {}
+        )
+        self.assertIn('is not a lab', str(problem))
+        self.assertEqual(
+            ['thesis.txt'], [path.name for path in self.root.iterdir()]
+        )
 
     def test_downloads_that_destroy_has_kept_are_no_hindrance(self):
-        (self.root / "venv").mkdir(parents=True)
-        self.assertEqual(self.root,
-                         layout.load_or_create(self.root, {}).root)
+        (self.root / 'venv').mkdir(parents=True)
+        self.assertEqual(self.root, layout.load_or_create(self.root, {}).root)
 
     def test_files_of_the_user_for_cinder_outlive_another_start(self):
         first = layout.load_or_create(self.root, {})
-        override = first.cinder_overrides / "mine.conf"
-        override.write_text("[DEFAULT]\n")
+        override = first.cinder_overrides / 'mine.conf'
+        override.write_text('[DEFAULT]\n')
         layout.load_or_create(self.root, {})
-        self.assertEqual("[DEFAULT]\n", override.read_text())
+        self.assertEqual('[DEFAULT]\n', override.read_text())
 
     def test_a_damaged_description_is_said_and_kept(self):
         layout.load_or_create(self.root, {})
-        (self.root / "lab.json").write_text("{")
-        problem = self.assertRaises(layout.LayoutError, layout.load,
-                                    self.root)
-        self.assertIn(str(self.root / "lab.json"), str(problem))
+        (self.root / 'lab.json').write_text('{')
+        problem = self.assertRaises(layout.LayoutError, layout.load, self.root)
+        self.assertIn(str(self.root / 'lab.json'), str(problem))
 
     def test_a_port_offset_that_is_no_number_is_refused(self):
-        for text in ("-1", "x", "40001"):
+        for text in ('-1', 'x', '40001'):
             problem = self.assertRaises(
-                layout.LayoutError, layout.load_or_create, self.root,
-                {layout.PORT_OFFSET_VARIABLE: text})
+                layout.LayoutError,
+                layout.load_or_create,
+                self.root,
+                {layout.PORT_OFFSET_VARIABLE: text},
+            )
             self.assertIn(repr(text), str(problem))
         self.assertFalse(self.root.exists())
 
     def test_a_path_too_long_for_a_socket_is_refused(self):
-        long = self.root / ("x" * 60)
+        long = self.root / ('x' * 60)
         self.assertRaises(layout.LayoutError, layout.load_or_create, long, {})
         self.assertFalse(long.exists())
 
     def test_writing_tells_whether_a_file_changed(self):
-        path = self.root / "a" / "file"
-        self.assertTrue(layout.write_private(path, "one"))
-        self.assertFalse(layout.write_private(path, "one"))
-        self.assertTrue(layout.write_private(path, "two"))
-        self.assertEqual("two", path.read_text())
+        path = self.root / 'a' / 'file'
+        self.assertTrue(layout.write_private(path, 'one'))
+        self.assertFalse(layout.write_private(path, 'one'))
+        self.assertTrue(layout.write_private(path, 'two'))
+        self.assertEqual('two', path.read_text())
         self.assertEqual([path], list(path.parent.iterdir()))

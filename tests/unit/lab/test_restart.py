@@ -13,44 +13,68 @@ from lab import services
 from lab import supervisor
 from lab import up
 
-OTHERS = ("ceph-mon.a", "ceph-osd.0", "mariadb", "rabbitmq", "epmd",
-          "libvirtd")
+OTHERS = (
+    'ceph-mon.a',
+    'ceph-osd.0',
+    'mariadb',
+    'rabbitmq',
+    'epmd',
+    'libvirtd',
+)
 
 
 class RestartTest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
-        folder = tempfile.TemporaryDirectory(prefix="ct", dir="/tmp")
+        folder = tempfile.TemporaryDirectory(prefix='ct', dir='/tmp')
         self.addCleanup(folder.cleanup)
         self.layout = lab_layout.load_or_create(
-            pathlib.Path(folder.name) / "lab", {})
+            pathlib.Path(folder.name) / 'lab', {}
+        )
 
     def test_every_service_has_a_stage_that_starts_it(self):
         known = {stage.name for stage in up.all_stages(self.layout)}
-        for name in (*OTHERS, *restart.WORKERS, *(
-                f"{service}-api" for service in services.APPLICATIONS)):
+        for name in (
+            *OTHERS,
+            *restart.WORKERS,
+            *(f'{service}-api' for service in services.APPLICATIONS),
+        ):
             self.assertNotEqual((), restart.stages_of(name))
             self.assertEqual(set(), set(restart.stages_of(name)) - known)
 
     def test_an_unknown_name_stops_nothing_and_names_those_that_are(self):
         keeper = supervisor.Supervisor(
-            self.layout, supervisord=shutil.which("supervisord"))
+            self.layout, supervisord=shutil.which('supervisord')
+        )
         self.addCleanup(keeper.stop_daemon)
         keeper.start_daemon()
-        keeper.ensure([supervisor.Program(name=name, argv=("sleep", "600"))
-                       for name in ("cinder-api", "mariadb")])
+        keeper.ensure(
+            [
+                supervisor.Program(name=name, argv=('sleep', '600'))
+                for name in ('cinder-api', 'mariadb')
+            ]
+        )
         before = keeper.states()
         problem = self.assertRaises(
-            restart.NoSuchService, restart.restart, self.layout,
-            ["mariadb", "cinder-apy"])
-        self.assertEqual("no service is called cinder-apy; there are: "
-                         "cinder-api, mariadb", str(problem))
-        self.assertEqual([state.pid for state in before],
-                         [state.pid for state in keeper.states()])
+            restart.NoSuchService,
+            restart.restart,
+            self.layout,
+            ['mariadb', 'cinder-apy'],
+        )
+        self.assertEqual(
+            'no service is called cinder-apy; there are: cinder-api, mariadb',
+            str(problem),
+        )
+        self.assertEqual(
+            [state.pid for state in before],
+            [state.pid for state in keeper.states()],
+        )
 
     def test_a_lab_that_is_down_says_how_to_start_it(self):
         problem = self.assertRaises(
-            supervisor.SupervisorError, restart.restart, self.layout,
-            ["cinder-api"])
-        self.assertIn("devstack/lab.sh up", str(problem))
+            supervisor.SupervisorError,
+            restart.restart,
+            self.layout,
+            ['cinder-api'],
+        )
+        self.assertIn('devstack/lab.sh up', str(problem))

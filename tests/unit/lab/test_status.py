@@ -10,26 +10,31 @@ from lab import status
 
 
 class TellingLineTest(testtools.TestCase):
-
     def telling(self, *lines):
-        log = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / "x.log"
-        log.write_text("\n".join(lines))
+        log = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'x.log'
+        log.write_text('\n'.join(lines))
         return status.telling_line(log)
 
     def test_the_last_error_counts_not_what_follows(self):
-        self.assertEqual("bind failed: in use", self.telling(
-            "error: no such pool", "bind failed: in use", "goodbye"))
+        self.assertEqual(
+            'bind failed: in use',
+            self.telling(
+                'error: no such pool', 'bind failed: in use', 'goodbye'
+            ),
+        )
 
     def test_the_empty_end_of_a_traceback_does_not_count(self):
         self.assertEqual(
-            "2026-11-20 21:44:54.288 19182 ERROR cinder NoFilter: X",
+            '2026-11-20 21:44:54.288 19182 ERROR cinder NoFilter: X',
             self.telling(
-                "2026-11-20 21:44:54.288 19182 ERROR cinder NoFilter: X",
-                "2026-11-20 21:44:54.288 19182 ERROR cinder ",
-                "2026-11-20 21:44:54.288 19182 ERROR cinder [-]"))
+                '2026-11-20 21:44:54.288 19182 ERROR cinder NoFilter: X',
+                '2026-11-20 21:44:54.288 19182 ERROR cinder ',
+                '2026-11-20 21:44:54.288 19182 ERROR cinder [-]',
+            ),
+        )
 
     def test_without_an_error_the_last_line_counts(self):
-        self.assertEqual("b", self.telling("a", "b"))
+        self.assertEqual('b', self.telling('a', 'b'))
 
     def test_a_log_that_is_not_there_says_nothing(self):
-        self.assertEqual("", status.telling_line(pathlib.Path("/no/log")))
+        self.assertEqual('', status.telling_line(pathlib.Path('/no/log')))

@@ -15,25 +15,27 @@ from lab import leftovers
 from lab import supervisor
 
 
-def sleeper(name="sleeper", seconds=600, **changes):
-    return supervisor.Program(name=name, argv=("sleep", str(seconds)),
-                              **changes)
+def sleeper(name='sleeper', seconds=600, **changes):
+    return supervisor.Program(
+        name=name, argv=('sleep', str(seconds)), **changes
+    )
 
 
 class SupervisorTest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
-        folder = tempfile.TemporaryDirectory(prefix="ct", dir="/tmp")
+        folder = tempfile.TemporaryDirectory(prefix='ct', dir='/tmp')
         self.addCleanup(folder.cleanup)
         self.layout = lab_layout.load_or_create(
-            pathlib.Path(folder.name) / "lab", {})
+            pathlib.Path(folder.name) / 'lab', {}
+        )
         self.supervisor = supervisor.Supervisor(
-            self.layout, supervisord=shutil.which("supervisord"))
+            self.layout, supervisord=shutil.which('supervisord')
+        )
         self.addCleanup(self.supervisor.stop_daemon)
         self.supervisor.start_daemon()
 
-    def pid(self, name="sleeper"):
+    def pid(self, name='sleeper'):
         return self.supervisor.state(name).pid
 
     def wait_for_another_pid(self, old):
@@ -45,17 +47,17 @@ class SupervisorTest(testtools.TestCase):
     def test_what_runs_unchanged_is_left_alone(self):
         self.supervisor.ensure([sleeper()])
         before = self.pid()
-        self.supervisor.ensure([sleeper(), sleeper("other")])
+        self.supervisor.ensure([sleeper(), sleeper('other')])
         self.assertEqual(before, self.pid())
-        self.assertNotEqual(0, self.pid("other"))
+        self.assertNotEqual(0, self.pid('other'))
 
     def test_a_changed_definition_restarts_the_program(self):
         self.supervisor.ensure([sleeper()])
         before = self.pid()
-        self.supervisor.ensure([sleeper(environment={"A": 'x%"y'})])
+        self.supervisor.ensure([sleeper(environment={'A': 'x%"y'})])
         self.assertNotIn(self.pid(), (0, before))
-        environment = pathlib.Path(f"/proc/{self.pid()}/environ").read_bytes()
-        self.assertIn(b'A=x%"y', environment.split(b"\0"))
+        environment = pathlib.Path(f'/proc/{self.pid()}/environ').read_bytes()
+        self.assertIn(b'A=x%"y', environment.split(b'\0'))
 
     def test_what_was_killed_comes_back(self):
         self.supervisor.ensure([sleeper()])
@@ -65,22 +67,30 @@ class SupervisorTest(testtools.TestCase):
 
     def test_a_program_that_cannot_run_is_named_with_its_last_words(self):
         problem = self.assertRaises(
-            supervisor.SupervisorError, self.supervisor.ensure,
-            [supervisor.Program(name="broken", argv=(
-                "sh", "-c", "echo no such pool: 100%; exit 3"))])
-        self.assertIn("broken does not start", str(problem))
-        self.assertIn("no such pool: 100%", str(problem))
+            supervisor.SupervisorError,
+            self.supervisor.ensure,
+            [
+                supervisor.Program(
+                    name='broken',
+                    argv=('sh', '-c', 'echo no such pool: 100%; exit 3'),
+                )
+            ],
+        )
+        self.assertIn('broken does not start', str(problem))
+        self.assertIn('no such pool: 100%', str(problem))
 
     def test_a_program_that_is_not_there_is_named(self):
         problem = self.assertRaises(
-            supervisor.SupervisorError, self.supervisor.ensure,
-            [supervisor.Program(name="absent", argv=("/no/such/program",))])
-        self.assertIn("absent", str(problem))
+            supervisor.SupervisorError,
+            self.supervisor.ensure,
+            [supervisor.Program(name='absent', argv=('/no/such/program',))],
+        )
+        self.assertIn('absent', str(problem))
 
     def test_orphans_of_a_killed_supervisor_make_room_for_successors(self):
         self.supervisor.ensure([sleeper()])
         orphan = self.pid()
-        daemon = int((self.layout.run / "supervisord.pid").read_text())
+        daemon = int((self.layout.run / 'supervisord.pid').read_text())
         os.kill(daemon, signal.SIGKILL)
         while self.supervisor.is_up():
             time.sleep(0.05)
@@ -88,17 +98,27 @@ class SupervisorTest(testtools.TestCase):
         self.assertEqual([orphan], [process.pid for process in ended])
         self.supervisor.ensure([sleeper()])
         self.assertEqual(
-            {self.pid(), int((self.layout.run
-                              / "supervisord.pid").read_text())},
-            {process.pid for process in leftovers.marked(self.layout.root)})
+            {
+                self.pid(),
+                int((self.layout.run / 'supervisord.pid').read_text()),
+            },
+            {process.pid for process in leftovers.marked(self.layout.root)},
+        )
 
     def test_children_of_a_killed_program_make_room_for_their_successors(self):
-        self.supervisor.ensure([supervisor.Program(
-            name="sleeper", argv=("sh", "-c", "sleep 600 & wait"))])
+        self.supervisor.ensure(
+            [
+                supervisor.Program(
+                    name='sleeper', argv=('sh', '-c', 'sleep 600 & wait')
+                )
+            ]
+        )
         parent = self.pid()
-        child, = (process.pid for process
-                  in leftovers.marked(self.layout.root)
-                  if process.command == "sleep 600")
+        (child,) = (
+            process.pid
+            for process in leftovers.marked(self.layout.root)
+            if process.command == 'sleep 600'
+        )
         os.kill(parent, signal.SIGKILL)
         self.wait_for_another_pid(parent)
         ended = self.supervisor.start_daemon()
@@ -106,30 +126,33 @@ class SupervisorTest(testtools.TestCase):
         self.assertEqual([], self.supervisor.start_daemon())
 
     def test_stopping_leaves_no_process(self):
-        self.supervisor.ensure([sleeper(), sleeper("other")])
+        self.supervisor.ensure([sleeper(), sleeper('other')])
         self.supervisor.stop_daemon()
         self.assertFalse(self.supervisor.is_up())
         self.assertEqual([], leftovers.marked(self.layout.root))
 
     def test_only_the_chosen_programs_are_stopped(self):
-        self.supervisor.ensure([sleeper("ceph-a"), sleeper("nova")])
-        self.supervisor.stop_all_but("ceph-")
-        self.assertEqual("RUNNING", self.supervisor.state("ceph-a").state)
-        self.assertEqual("STOPPED", self.supervisor.state("nova").state)
+        self.supervisor.ensure([sleeper('ceph-a'), sleeper('nova')])
+        self.supervisor.stop_all_but('ceph-')
+        self.assertEqual('RUNNING', self.supervisor.state('ceph-a').state)
+        self.assertEqual('STOPPED', self.supervisor.state('nova').state)
 
     def test_what_is_forgotten_is_stopped_and_known_no_more(self):
-        self.supervisor.ensure([sleeper(), sleeper("other")])
-        kept = self.pid("other")
-        self.supervisor.forget(["sleeper", "never-there"])
+        self.supervisor.ensure([sleeper(), sleeper('other')])
+        kept = self.pid('other')
+        self.supervisor.forget(['sleeper', 'never-there'])
         self.assertEqual(
-            [("other", kept)],
-            [(state.name, state.pid) for state in self.supervisor.states()])
+            [('other', kept)],
+            [(state.name, state.pid) for state in self.supervisor.states()],
+        )
         self.supervisor.stop_daemon()
         self.supervisor.start_daemon()
-        self.assertEqual(["other"], [
-            state.name for state in self.supervisor.states()])
+        self.assertEqual(
+            ['other'], [state.name for state in self.supervisor.states()]
+        )
 
     def test_another_labs_processes_are_not_ours(self):
         self.supervisor.ensure([sleeper()])
-        self.assertEqual([], leftovers.marked(
-            self.layout.root.with_name("another")))
+        self.assertEqual(
+            [], leftovers.marked(self.layout.root.with_name('another'))
+        )

@@ -15,19 +15,51 @@ from cinder_tiers.domain.placement import backends
 
 NAMES = strategies.sampled_from(['a', 'b', 'capabilities'])
 WORDS = strategies.sampled_from(
-    ['', 'a', 'b', 'True', 'yes', '0', '1', '1.5', 'nan', '<or>', '<in>',
-     '<is>', '=', '==', '!=', '>=', '<=', 's==', 's!=', 's<', 's<=', 's>',
-     's>='])
-KEYS = strategies.lists(NAMES | strategies.just('tiers'), min_size=1,
-                        max_size=3).map(':'.join)
+    [
+        '',
+        'a',
+        'b',
+        'True',
+        'yes',
+        '0',
+        '1',
+        '1.5',
+        'nan',
+        '<or>',
+        '<in>',
+        '<is>',
+        '=',
+        '==',
+        '!=',
+        '>=',
+        '<=',
+        's==',
+        's!=',
+        's<',
+        's<=',
+        's>',
+        's>=',
+    ]
+)
+KEYS = strategies.lists(
+    NAMES | strategies.just('tiers'), min_size=1, max_size=3
+).map(':'.join)
 SPECS = strategies.dictionaries(
-    KEYS, strategies.lists(WORDS, max_size=5).map(' '.join)
-    | strategies.none(), max_size=3)
+    KEYS,
+    strategies.lists(WORDS, max_size=5).map(' '.join) | strategies.none(),
+    max_size=3,
+)
 VALUES = strategies.recursive(
-    strategies.none() | strategies.booleans() | strategies.integers(0, 2)
+    strategies.none()
+    | strategies.booleans()
+    | strategies.integers(0, 2)
     | strategies.sampled_from(['', 'a', 'ab', 'True', '1', '1.5', '=']),
-    lambda values: strategies.lists(values, max_size=2)
-    | strategies.dictionaries(NAMES, values, max_size=2), max_leaves=4)
+    lambda values: (
+        strategies.lists(values, max_size=2)
+        | strategies.dictionaries(NAMES, values, max_size=2)
+    ),
+    max_leaves=4,
+)
 CAPABILITIES = strategies.dictionaries(NAMES, VALUES, max_size=3)
 
 
@@ -36,19 +68,19 @@ def passes_cinder(capabilities, specs):
     try:
         return capabilities_filter.CapabilitiesFilter().backend_passes(
             types.SimpleNamespace(capabilities=capabilities),
-            {'resource_type': {'extra_specs': specs}})
+            {'resource_type': {'extra_specs': specs}},
+        )
     except (AttributeError, IndexError, TypeError):
         return False
 
 
 class AsCinderTestCase(testtools.TestCase):
-
     @settings(max_examples=500)
     @given(CAPABILITIES, SPECS)
     @example({'a': 'b'}, {'a': '<or> a <or> b'})
     @example({'a': True}, {'a': '<is> True'})
     def test_both_say_the_same(self, capabilities, specs):
         mismatch = backends.find_mismatch(
-            backends.Backend(name='x', capabilities=capabilities), specs)
-        self.assertEqual(passes_cinder(capabilities, specs),
-                         mismatch is None)
+            backends.Backend(name='x', capabilities=capabilities), specs
+        )
+        self.assertEqual(passes_cinder(capabilities, specs), mismatch is None)

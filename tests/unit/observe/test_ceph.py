@@ -15,8 +15,12 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import cluster as ceph
 
-SAMPLE = (pathlib.Path(__file__).resolve().parents[3] / 'etc'
-          / 'cinder-tiers' / 'tiers.yaml')
+SAMPLE = (
+    pathlib.Path(__file__).resolve().parents[3]
+    / 'etc'
+    / 'cinder-tiers'
+    / 'tiers.yaml'
+)
 RECORDED = pathlib.Path(__file__).with_name('data') / 'ceph-16.2.15.json'
 
 
@@ -27,15 +31,19 @@ class Recording:
 
     def __init__(self):
         self.answers = json.loads(RECORDED.read_text('utf-8'))['answers']
-        self.rbd_metadata = {'tier-archive': {
-            'rbd_default_data_pool': 'tier-archive-data',
-            'rbd_cache': 'false'}}
+        self.rbd_metadata = {
+            'tier-archive': {
+                'rbd_default_data_pool': 'tier-archive-data',
+                'rbd_cache': 'false',
+            }
+        }
 
     def command(self, prefix, **arguments):
         recorded = self.answers[' '.join([prefix, *arguments.values()])]
         if recorded['code']:
-            raise ceph_session.CommandFailed(recorded['said'],
-                                             errno=-recorded['code'])
+            raise ceph_session.CommandFailed(
+                recorded['said'], errno=-recorded['code']
+            )
         return recorded['answer']
 
     def rbd_options(self, pool):
@@ -43,7 +51,6 @@ class Recording:
 
 
 class ObserveTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.session = Recording()
@@ -51,32 +58,43 @@ class ObserveTestCase(testtools.TestCase):
         self.state = ceph.observe(self.session, self.catalog)
 
     def tier(self, name):
-        tier, = [one for one in self.catalog.tiers if one.name == name]
+        (tier,) = [one for one in self.catalog.tiers if one.name == name]
         return desired.pools_of(tier.rbd)
 
     def test_a_profile_is_looked_for_under_its_second_name(self):
         # The first name has other chunks than the catalog wants.
         second = 'tier-archive-data-hdd-host'
         self.session.answers[f'osd erasure-code-profile get {second}'] = {
-            'code': 0, 'answer': {
-                'k': '2', 'm': '2', 'crush-device-class': 'hdd'}}
-        found = ceph.observe(self.session, reader.read_text(
-            SAMPLE.read_text('utf-8').replace('m: 1', 'm: 2'), file='t'))
-        self.assertEqual([1, 2], [
-            found.erasure_code_profiles[name].m
-            for name in ('tier-archive-data', second)])
+            'code': 0,
+            'answer': {'k': '2', 'm': '2', 'crush-device-class': 'hdd'},
+        }
+        found = ceph.observe(
+            self.session,
+            reader.read_text(
+                SAMPLE.read_text('utf-8').replace('m: 1', 'm: 2'), file='t'
+            ),
+        )
+        self.assertEqual(
+            [1, 2],
+            [
+                found.erasure_code_profiles[name].m
+                for name in ('tier-archive-data', second)
+            ],
+        )
 
     def test_what_was_applied_is_what_is_desired(self):
         for name in ('archive', 'database'):
             wanted = self.tier(name)
             for pool in wanted.pools:
-                self.assertEqual((), actions.differences(
-                    self.state.pools[pool.name], pool))
+                self.assertEqual(
+                    (), actions.differences(self.state.pools[pool.name], pool)
+                )
             for rule in wanted.crush_rules:
                 self.assertEqual(rule, self.state.crush_rules[rule.name])
             for one in wanted.erasure_code_profiles:
                 self.assertEqual(
-                    one, self.state.erasure_code_profiles[one.name])
+                    one, self.state.erasure_code_profiles[one.name]
+                )
 
     def test_device_classes_are_counted(self):
         self.assertEqual({'hdd': 3, 'ssd': 3}, self.state.device_classes)
@@ -84,19 +102,23 @@ class ObserveTestCase(testtools.TestCase):
     def test_osds_know_their_host_and_root(self):
         self.assertEqual(
             {'hostA', 'hostB', 'hostC'},
-            self.state.buckets(kind='host', root='default',
-                               device_class='ssd'))
-        self.assertEqual(6, len(self.state.buckets(kind='osd',
-                                                   root='default')))
+            self.state.buckets(
+                kind='host', root='default', device_class='ssd'
+            ),
+        )
+        self.assertEqual(
+            6, len(self.state.buckets(kind='osd', root='default'))
+        )
 
     def test_a_rule_without_a_class_takes_all(self):
         rule = self.state.crush_rules['replicated_rule']
-        self.assertEqual((None, 'host', 'default'), (
-            rule.device_class, rule.failure_domain, rule.root))
+        self.assertEqual(
+            (None, 'host', 'default'),
+            (rule.device_class, rule.failure_domain, rule.root),
+        )
 
     def test_a_rule_over_osds_has_that_failure_domain(self):
-        self.assertEqual('osd',
-                         self.state.crush_rules['o1'].failure_domain)
+        self.assertEqual('osd', self.state.crush_rules['o1'].failure_domain)
 
     def test_a_rule_of_several_parts_equals_none_of_ours(self):
         self.assertIsNone(self.state.crush_rules['by_hand'].root)
@@ -109,12 +131,19 @@ class ObserveTestCase(testtools.TestCase):
         self.assertEqual(pool_options.KNOWN, options.keys())
         self.assertEqual(
             ('unset', 'unset', 'false', '0'),
-            (options['compression_mode'], options['target_size_ratio'],
-             options['nodelete'], options['quota_max_bytes']))
+            (
+                options['compression_mode'],
+                options['target_size_ratio'],
+                options['nodelete'],
+                options['quota_max_bytes'],
+            ),
+        )
 
     def test_rbd_options_are_those_that_the_pool_sets(self):
-        self.assertEqual({'rbd_cache': 'false'},
-                         self.state.pools['tier-archive'].rbd_options)
+        self.assertEqual(
+            {'rbd_cache': 'false'},
+            self.state.pools['tier-archive'].rbd_options,
+        )
 
     def test_the_key_of_a_user_is_not_taken_in(self):
         user = self.state.users['client.cinder']
@@ -132,11 +161,14 @@ class ObserveTestCase(testtools.TestCase):
 
     def test_one_object_reads_as_in_the_whole(self):
         for kind, name, expected in (
-                (actions.Kind.POOL, 'tier-archive', self.state.pools),
-                (actions.Kind.CRUSH_RULE, 'tier-database',
-                 self.state.crush_rules),
-                (actions.Kind.CEPHX_USER, 'client.cinder',
-                 self.state.users)):
-            self.assertEqual(expected[name], ceph.read(
-                self.session,
-                actions.Key(kind=kind, cluster='ceph', name=name)))
+            (actions.Kind.POOL, 'tier-archive', self.state.pools),
+            (actions.Kind.CRUSH_RULE, 'tier-database', self.state.crush_rules),
+            (actions.Kind.CEPHX_USER, 'client.cinder', self.state.users),
+        ):
+            self.assertEqual(
+                expected[name],
+                ceph.read(
+                    self.session,
+                    actions.Key(kind=kind, cluster='ceph', name=name),
+                ),
+            )

@@ -11,10 +11,15 @@ from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
 
 QUEUE = osd_options.Schema(
-    name='osd_op_queue', kind='str', default='wpq',
-    words=('wpq', 'mclock_scheduler'), at_runtime=False)
-BACKFILLS = osd_options.Schema(name='osd_max_backfills', kind='uint',
-                               default='1')
+    name='osd_op_queue',
+    kind='str',
+    default='wpq',
+    words=('wpq', 'mclock_scheduler'),
+    at_runtime=False,
+)
+BACKFILLS = osd_options.Schema(
+    name='osd_max_backfills', kind='uint', default='1'
+)
 
 
 class Osds:
@@ -37,11 +42,24 @@ class Osds:
         if prefix == 'osd ls-tree' and arguments['name'] == 'h':
             return list(self.diffs)
         if prefix == 'config dump':
-            return [dict(zip(('section', 'mask', 'name', 'value'), entry,
-                             strict=True)) for entry in self.stored]
+            return [
+                dict(
+                    zip(
+                        ('section', 'mask', 'name', 'value'),
+                        entry,
+                        strict=True,
+                    )
+                )
+                for entry in self.stored
+            ]
         if prefix == 'config help' and arguments['key'] == 'osd_op_queue':
-            return {'name': 'osd_op_queue', 'type': 'str', 'default': 'wpq',
-                    'daemon_default': '', 'can_update_at_runtime': False}
+            return {
+                'name': 'osd_op_queue',
+                'type': 'str',
+                'default': 'wpq',
+                'daemon_default': '',
+                'can_update_at_runtime': False,
+            }
         raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
 
     def tell(self, osd_id, prefix):
@@ -56,120 +74,173 @@ def layers(**values):
 
 @ddt.ddt
 class InEffectTestCase(testtools.TestCase):
-
     def seen(self, diffs):
-        return ceph_osds.in_effect(Osds(diffs), 'class', 'hdd',
-                                   {'osd_max_backfills': BACKFILLS})
+        return ceph_osds.in_effect(
+            Osds(diffs), 'class', 'hdd', {'osd_max_backfills': BACKFILLS}
+        )
 
     def test_osds_that_were_told_nothing_use_the_default(self):
-        self.assertEqual({'osd_max_backfills': '1'},
-                         self.seen({0: {}, 1: {}}).values)
+        self.assertEqual(
+            {'osd_max_backfills': '1'}, self.seen({0: {}, 1: {}}).values
+        )
 
     def test_osds_that_agree_have_one_value(self):
         told = layers(default=1, mon=4, final=4)
-        self.assertEqual({'osd_max_backfills': '4'},
-                         self.seen({0: told, 1: told}).values)
+        self.assertEqual(
+            {'osd_max_backfills': '4'}, self.seen({0: told, 1: told}).values
+        )
 
     def test_one_that_differs_is_named_with_the_layer_that_wins(self):
-        seen = self.seen({
-            0: layers(default=1, mon=4, final=4),
-            1: layers(default=1, mon=4, file=2, final=2)})
-        self.assertEqual('4 (osd.0), 2 (osd.1)',
-                         seen.values['osd_max_backfills'])
+        seen = self.seen(
+            {
+                0: layers(default=1, mon=4, final=4),
+                1: layers(default=1, mon=4, file=2, final=2),
+            }
+        )
+        self.assertEqual(
+            '4 (osd.0), 2 (osd.1)', seen.values['osd_max_backfills']
+        )
         self.assertIn('ceph.conf', seen.reasons['osd_max_backfills'])
 
     def test_one_that_is_down_is_left_out(self):
         self.assertEqual(
             {'osd_max_backfills': '4'},
-            self.seen({0: None, 1: layers(mon=4, final=4)}).values)
+            self.seen({0: None, 1: layers(mon=4, final=4)}).values,
+        )
 
     def test_when_all_are_down_nothing_is_known(self):
-        error = self.assertRaises(errors.Unreachable, self.seen,
-                                  {0: None, 1: None})
+        error = self.assertRaises(
+            errors.Unreachable, self.seen, {0: None, 1: None}
+        )
         self.assertIn('no OSD of class hdd', str(error))
 
     def test_those_of_a_host_are_asked_whatever_their_class(self):
         seen = ceph_osds.in_effect(
-            Osds({3: layers(mon=4, final=4)}), 'host', 'h',
-            {'osd_max_backfills': BACKFILLS})
-        self.assertEqual(('h', {'osd_max_backfills': '4'}),
-                         (seen.name, seen.values))
+            Osds({3: layers(mon=4, final=4)}),
+            'host',
+            'h',
+            {'osd_max_backfills': BACKFILLS},
+        )
+        self.assertEqual(
+            ('h', {'osd_max_backfills': '4'}), (seen.name, seen.values)
+        )
 
     @ddt.data(('host', 'nowhere'), ('class', 'nvme'))
     @ddt.unpack
     def test_where_no_osd_is_nothing_is_in_effect(self, mask, name):
-        self.assertEqual({}, ceph_osds.in_effect(
-            Osds({0: {}}), mask, name,
-            {'osd_max_backfills': BACKFILLS}).values)
+        self.assertEqual(
+            {},
+            ceph_osds.in_effect(
+                Osds({0: {}}), mask, name, {'osd_max_backfills': BACKFILLS}
+            ).values,
+        )
 
     def test_an_option_that_the_cluster_lacks_has_no_schema(self):
-        self.assertEqual({'osd_op_queue'}, ceph_osds.schemas_of(
-            Osds({}), {'osd_op_queue', 'osd_op_threads'}).keys())
+        self.assertEqual(
+            {'osd_op_queue'},
+            ceph_osds.schemas_of(
+                Osds({}), {'osd_op_queue', 'osd_op_threads'}
+            ).keys(),
+        )
 
 
 class AtStartTestCase(testtools.TestCase):
     """As OSDs of 16.2.15 answer: what they were started with stays."""
 
     wanted = 'mclock_scheduler'
-    using = {'osd_op_queue': {'default': 'wpq', 'mon': wanted,
-                              'final': wanted}}
+    using = {
+        'osd_op_queue': {'default': 'wpq', 'mon': wanted, 'final': wanted}
+    }
 
     def seen(self, diffs, *stored, schema=QUEUE):
         return ceph_osds.in_effect(
-            Osds(diffs, [(section, mask, schema.name, value)
-                         for section, mask, value in stored]),
-            'class', 'hdd', {schema.name: schema})
+            Osds(
+                diffs,
+                [
+                    (section, mask, schema.name, value)
+                    for section, mask, value in stored
+                ],
+            ),
+            'class',
+            'hdd',
+            {schema.name: schema},
+        )
 
     def test_what_counts_from_the_next_start_is_told_apart(self):
         seen = self.seen({0: {}, 1: self.using}, ('osd', '', self.wanted))
         self.assertEqual(
-            ({'osd_op_queue': 'wpq (osd.0), mclock_scheduler (osd.1)'},
-             {'osd_op_queue': 'mclock_scheduler'}),
-            (seen.values, seen.after_restart))
+            (
+                {'osd_op_queue': 'wpq (osd.0), mclock_scheduler (osd.1)'},
+                {'osd_op_queue': 'mclock_scheduler'},
+            ),
+            (seen.values, seen.after_restart),
+        )
         self.assertEqual(
             'osd.0 run with what they were started with: restart them',
-            seen.reasons['osd_op_queue'])
+            seen.reasons['osd_op_queue'],
+        )
 
     def test_an_osd_that_was_told_nothing_misses_no_restart(self):
         self.assertEqual({}, self.seen({0: {}}).after_restart)
 
     def test_what_was_removed_is_used_until_the_restart(self):
-        self.assertEqual({'osd_op_queue': 'wpq'},
-                         self.seen({0: self.using}).after_restart)
+        self.assertEqual(
+            {'osd_op_queue': 'wpq'}, self.seen({0: self.using}).after_restart
+        )
 
     def test_the_section_of_the_osd_wins(self):
-        seen = self.seen({0: {}, 1: {}}, ('global', '', 'wpq'),
-                         ('osd.1', '', self.wanted), ('osd', '', 'wpq'))
+        seen = self.seen(
+            {0: {}, 1: {}},
+            ('global', '', 'wpq'),
+            ('osd.1', '', self.wanted),
+            ('osd', '', 'wpq'),
+        )
         self.assertEqual(
             {'osd_op_queue': 'wpq (osd.0), mclock_scheduler (osd.1)'},
-            seen.after_restart)
+            seen.after_restart,
+        )
 
     def test_a_restart_does_not_help_against_a_mask(self):
-        seen = self.seen({0: {}, 1: self.using},
-                         ('osd', 'class:hdd', self.wanted),
-                         ('osd.1', '', self.wanted))
+        seen = self.seen(
+            {0: {}, 1: self.using},
+            ('osd', 'class:hdd', self.wanted),
+            ('osd.1', '', self.wanted),
+        )
         self.assertEqual({}, seen.after_restart)
-        self.assertIn('does not look at device class and host: set it for '
-                      'each of osd.0 as well, as "ceph config set osd.0 '
-                      'osd_op_queue mclock_scheduler"',
-                      seen.reasons['osd_op_queue'])
+        self.assertIn(
+            'does not look at device class and host: set it for '
+            'each of osd.0 as well, as "ceph config set osd.0 '
+            'osd_op_queue mclock_scheduler"',
+            seen.reasons['osd_op_queue'],
+        )
 
     def test_a_restart_does_not_help_against_ceph_conf(self):
-        told = {'osd_op_queue': {'default': 'wpq', 'file': 'wpq',
-                                 'final': 'wpq'}}
+        told = {
+            'osd_op_queue': {'default': 'wpq', 'file': 'wpq', 'final': 'wpq'}
+        }
         seen = self.seen({0: told}, ('osd', 'class:hdd', self.wanted))
         self.assertEqual({}, seen.after_restart)
         self.assertIn('ceph.conf', seen.reasons['osd_op_queue'])
 
-    def test_of_what_is_shown_and_not_used_the_value_at_the_start_counts(
-            self):
+    def test_of_what_is_shown_and_not_used_the_value_at_the_start_counts(self):
         shown = {'bluestore_cache_size': {'default': 0, 'mon': 5, 'final': 5}}
         seen = self.seen(
-            {0: shown, 1: shown}, ('osd', 'class:hdd', '5'),
-            ('osd.1', '', '5'), schema=ceph_osds.parse_schema({
-                'name': 'bluestore_cache_size', 'type': 'size',
-                'default': '0', 'can_update_at_runtime': True}))
-        self.assertEqual({'bluestore_cache_size': '0 (osd.0), 5 (osd.1)'},
-                         seen.values)
-        self.assertIn('set it for each of osd.0 as well',
-                      seen.reasons['bluestore_cache_size'])
+            {0: shown, 1: shown},
+            ('osd', 'class:hdd', '5'),
+            ('osd.1', '', '5'),
+            schema=ceph_osds.parse_schema(
+                {
+                    'name': 'bluestore_cache_size',
+                    'type': 'size',
+                    'default': '0',
+                    'can_update_at_runtime': True,
+                }
+            ),
+        )
+        self.assertEqual(
+            {'bluestore_cache_size': '0 (osd.0), 5 (osd.1)'}, seen.values
+        )
+        self.assertIn(
+            'set it for each of osd.0 as well',
+            seen.reasons['bluestore_cache_size'],
+        )

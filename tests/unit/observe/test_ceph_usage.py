@@ -10,8 +10,12 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.state import usage
 from cinder_tiers.observe.ceph import usage as ceph_usage
 
-ANSWERS = json.loads(pathlib.Path(__file__).with_name('data').joinpath(
-    'usage.json').read_text('utf-8'))
+ANSWERS = json.loads(
+    pathlib.Path(__file__)
+    .with_name('data')
+    .joinpath('usage.json')
+    .read_text('utf-8')
+)
 
 
 class Monitors:
@@ -23,26 +27,33 @@ class Monitors:
     def command(self, prefix, **arguments):
         name = ' '.join((prefix, *arguments.values()))
         if name in self.without or name not in ANSWERS:
-            raise ceph_session.CommandFailed(f'{name} is refused',
-                                             errno=errno.EACCES)
+            raise ceph_session.CommandFailed(
+                f'{name} is refused', errno=errno.EACCES
+            )
         return ANSWERS[name]
 
 
 class UsageTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.usage = ceph_usage.observe(Monitors())
 
     def test_a_pool_is_known_with_one_copy_and_with_all(self):
-        self.assertEqual(usage.PoolUsage(
-            stored_bytes=1073741843, objects=261, used_bytes=3221237760,
-            max_avail_bytes=6442450944), self.usage.pools['tier-general'])
+        self.assertEqual(
+            usage.PoolUsage(
+                stored_bytes=1073741843,
+                objects=261,
+                used_bytes=3221237760,
+                max_avail_bytes=6442450944,
+            ),
+            self.usage.pools['tier-general'],
+        )
 
     def test_sizes_of_osds_are_in_bytes(self):
-        self.assertEqual(usage.OsdUsage(total_bytes=10 * 2 ** 30,
-                                        used_bytes=4 * 2 ** 30),
-                         self.usage.osds[1])
+        self.assertEqual(
+            usage.OsdUsage(total_bytes=10 * 2**30, used_bytes=4 * 2**30),
+            self.usage.osds[1],
+        )
 
     def test_an_osd_that_is_out_has_no_room(self):
         self.assertEqual(0, self.usage.osds[2].total_bytes)
@@ -51,9 +62,14 @@ class UsageTestCase(testtools.TestCase):
         self.assertEqual({0, 1, 2, 7}, set(self.usage.osds))
 
     def test_ratios_are_as_they_were_set(self):
-        self.assertEqual((0.85, 0.9, 0.95), (
-            self.usage.nearfull_ratio, self.usage.backfillfull_ratio,
-            self.usage.full_ratio))
+        self.assertEqual(
+            (0.85, 0.9, 0.95),
+            (
+                self.usage.nearfull_ratio,
+                self.usage.backfillfull_ratio,
+                self.usage.full_ratio,
+            ),
+        )
 
     def test_without_an_answer_the_reason_is_told(self):
         found = ceph_usage.attempt(Monitors('osd df'))

@@ -12,18 +12,43 @@ from tests.unit.observe import test_ceph
 
 FSID = '01234567-89ab-cdef-0123-456789abcdef'
 TOLD = [
-    {'section': 'osd', 'mask': 'class:hdd', 'name': 'osd_max_backfills',
-     'value': '3'},
-    {'section': 'osd', 'mask': 'class:hdd', 'name': 'osd_is_gone',
-     'value': '1'},
-    {'section': 'osd', 'mask': 'class:nvme', 'name': 'osd_max_backfills',
-     'value': '4'},
-    {'section': 'osd', 'mask': 'host:hostA', 'name': 'osd_max_backfills',
-     'value': '5'},
-    {'section': 'osd', 'mask': 'host:gone', 'name': 'osd_max_backfills',
-     'value': '5'},
-    {'section': 'mon', 'mask': '', 'name': 'mon_allow_pool_delete',
-     'value': 'true'}]
+    {
+        'section': 'osd',
+        'mask': 'class:hdd',
+        'name': 'osd_max_backfills',
+        'value': '3',
+    },
+    {
+        'section': 'osd',
+        'mask': 'class:hdd',
+        'name': 'osd_is_gone',
+        'value': '1',
+    },
+    {
+        'section': 'osd',
+        'mask': 'class:nvme',
+        'name': 'osd_max_backfills',
+        'value': '4',
+    },
+    {
+        'section': 'osd',
+        'mask': 'host:hostA',
+        'name': 'osd_max_backfills',
+        'value': '5',
+    },
+    {
+        'section': 'osd',
+        'mask': 'host:gone',
+        'name': 'osd_max_backfills',
+        'value': '5',
+    },
+    {
+        'section': 'mon',
+        'mask': '',
+        'name': 'mon_allow_pool_delete',
+        'value': 'true',
+    },
+]
 
 
 class Recording(test_ceph.Recording):
@@ -38,13 +63,19 @@ class Recording(test_ceph.Recording):
             case 'config dump', _:
                 return TOLD
             case ('osd crush class ls-osd', _) | (
-                    'osd ls-tree', {'name': 'hostA'}):
+                'osd ls-tree',
+                {'name': 'hostA'},
+            ):
                 return [1]
             case 'config help', {'key': 'osd_is_gone'}:
                 raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
             case 'config help', {'key': name}:
-                return {'name': name, 'type': 'uint', 'default': 1,
-                        'can_update_at_runtime': True}
+                return {
+                    'name': name,
+                    'type': 'uint',
+                    'default': 1,
+                    'can_update_at_runtime': True,
+                }
         return super().command(prefix, **arguments)
 
     def tell(self, osd_id, prefix):
@@ -56,7 +87,6 @@ def location(pool, fsid=FSID, user='cinder'):
 
 
 class ReadClusterTestCase(testtools.TestCase):
-
     def read(self, *locations):
         return inventory.read_cluster(Recording(), locations)
 
@@ -64,26 +94,32 @@ class ReadClusterTestCase(testtools.TestCase):
         known = self.read(location('tier-archive'), location('tier-database'))
         self.assertEqual(FSID, known.fsid)
         self.assertIn('tier-archive-data', known.ceph.erasure_code_profiles)
-        self.assertEqual('tier-archive-data', known.ceph.pools[
-            'tier-archive'].rbd_default_data_pool)
+        self.assertEqual(
+            'tier-archive-data',
+            known.ceph.pools['tier-archive'].rbd_default_data_pool,
+        )
         self.assertIn('tier-database', known.ceph.crush_rules)
         self.assertEqual(['client.cinder'], list(known.ceph.users))
 
     def test_options_of_the_classes_in_question_are_read_as_in_effect(self):
         known = self.read(location('tier-archive'))
-        self.assertEqual({'hdd': {'osd_max_backfills': '3',
-                                  'osd_is_gone': '1'}}, known.told)
-        self.assertEqual({'osd_max_backfills': '3'},
-                         known.ceph.class_options['hdd'].values)
-        self.assertEqual(['osd_max_backfills'],
-                         list(known.ceph.option_schemas))
+        self.assertEqual(
+            {'hdd': {'osd_max_backfills': '3', 'osd_is_gone': '1'}}, known.told
+        )
+        self.assertEqual(
+            {'osd_max_backfills': '3'}, known.ceph.class_options['hdd'].values
+        )
+        self.assertEqual(
+            ['osd_max_backfills'], list(known.ceph.option_schemas)
+        )
 
     def test_options_of_hosts_are_read_where_there_is_such_a_host(self):
         known = self.read(location('tier-archive'))
         self.assertEqual({'hostA', 'gone'}, known.told_hosts.keys())
         self.assertEqual(['hostA'], list(known.ceph.host_options))
-        self.assertEqual({'osd_max_backfills': '3'},
-                         known.ceph.host_options['hostA'].values)
+        self.assertEqual(
+            {'osd_max_backfills': '3'}, known.ceph.host_options['hostA'].values
+        )
 
     def test_a_host_of_which_no_osd_answers_does_not_stop_the_rest(self):
         class Silent(Recording):
@@ -96,7 +132,9 @@ class ReadClusterTestCase(testtools.TestCase):
     def test_places_elsewhere_are_not_looked_for(self):
         known = self.read(
             location('gone', user='nobody'),
-            location('tier-archive', fsid='f' + FSID[1:], user='stranger'))
+            location('tier-archive', fsid='f' + FSID[1:], user='stranger'),
+        )
         self.assertEqual(({}, {}), (known.told, known.ceph.users))
         self.assertIsNone(
-            known.ceph.pools['tier-archive'].rbd_default_data_pool)
+            known.ceph.pools['tier-archive'].rbd_default_data_pool
+        )

@@ -21,7 +21,6 @@ from tests.unit.execute import test_cinder_world
 
 
 class PagesTestCase(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -34,35 +33,44 @@ class PagesTestCase(testtools.TestCase):
         super().setUp()
         plain = test_cinder_world.log_in(self.api)
         self.session = keystoneauth1.session.Session(
-            auth=plain.session.auth, collect_timing=True)
+            auth=plain.session.auth, collect_timing=True
+        )
         self.connection = openstack.connection.Connection(
-            session=self.session, block_storage_api_version='3')
+            session=self.session, block_storage_api_version='3'
+        )
         self.addCleanup(self.connection.close)
         self.known = placement.observe(self.connection)
 
     def count(self, path):
         """How often a path was asked for since the last count."""
-        found = [one for one in self.session.get_timings()
-                 if path in one.url]
+        found = [one for one in self.session.get_timings() if path in one.url]
         self.session.reset_timings()
         return len(found)
 
     def test_all_volumes_come_whatever_the_page(self):
-        ids = [self.api.add_volume(host=f'node@ssd#{number}',
-                                   project_id=str(number % 3) * 32)
-               for number in range(7)]
+        ids = [
+            self.api.add_volume(
+                host=f'node@ssd#{number}', project_id=str(number % 3) * 32
+            )
+            for number in range(7)
+        ]
         for ident in ids:
             self.addCleanup(self.api.delete_volume, ident)
         self.count('')
         for page, most in ((1, 8), (2, 5), (3, 4), (1000, 2)):
-            found = list(volumes.volumes(self.connection, self.known,
-                                         page=page))
-            self.assertEqual(sorted(ids),
-                             sorted(one.volume_id for one in found))
+            found = list(
+                volumes.volumes(self.connection, self.known, page=page)
+            )
             self.assertEqual(
-                {(f'node@ssd#{number}', str(number % 3) * 32)
-                 for number in range(7)},
-                {(one.host, one.project) for one in found})
+                sorted(ids), sorted(one.volume_id for one in found)
+            )
+            self.assertEqual(
+                {
+                    (f'node@ssd#{number}', str(number % 3) * 32)
+                    for number in range(7)
+                },
+                {(one.host, one.project) for one in found},
+            )
             self.assertLessEqual(self.count('/volumes/detail'), most)
 
     def test_a_marker_that_was_deleted_is_an_expected_failure(self):
@@ -76,21 +84,22 @@ class PagesTestCase(testtools.TestCase):
         self.assertIn('run the audit again', str(error))
 
     def test_images_are_listed_once_and_by_pages(self):
-        ids = [self.api.add_image('x', name=f'image-{number}')
-               for number in range(5)]
+        ids = [
+            self.api.add_image('x', name=f'image-{number}')
+            for number in range(5)
+        ]
         images = volumes.Images(self.connection, page=2)
         self.count('')
-        self.assertEqual(frozenset({'x'}),
-                         images.find(ids[4]).image.tags)
+        self.assertEqual(frozenset({'x'}), images.find(ids[4]).image.tags)
         self.assertIsNone(images.find('gone'))
-        self.assertEqual(set(ids), {images.find(one).image_id
-                                    for one in ids})
+        self.assertEqual(set(ids), {images.find(one).image_id for one in ids})
         self.assertLessEqual(self.count('/v2/images'), 5)
 
     def test_a_glance_that_fails_is_asked_once(self):
         connection = openstack.connection.Connection(
             session=self.session,
-            image_endpoint_override=f'{self.api.url}/nowhere')
+            image_endpoint_override=f'{self.api.url}/nowhere',
+        )
         self.addCleanup(connection.close)
         images = volumes.Images(connection)
         for _ in range(2):
@@ -99,17 +108,19 @@ class PagesTestCase(testtools.TestCase):
 
 
 class ResidencyTestCase(testtools.TestCase):
-
     def read(self, images_pool, session):
-        catalog = given.of(given.tier(), given.other_tier(),
-                           images_pool=images_pool)
-        return volumes.residency(catalog, {'ceph': session(
-            catalog.clusters['ceph'])})
+        catalog = given.of(
+            given.tier(), given.other_tier(), images_pool=images_pool
+        )
+        return volumes.residency(
+            catalog, {'ceph': session(catalog.clusters['ceph'])}
+        )
 
     def test_a_cluster_that_was_not_reached_says_why(self):
         found = self.read('images', lambda _: audit.Unread(reason='down'))
-        self.assertEqual(({}, {'database': 'down'}),
-                         (found.clones, found.unread))
+        self.assertEqual(
+            ({}, {'database': 'down'}), (found.clones, found.unread)
+        )
 
     def test_without_a_pool_of_images_there_are_no_clones(self):
         found = self.read(None, lambda _: audit.Unread(reason='down'))
@@ -117,8 +128,13 @@ class ResidencyTestCase(testtools.TestCase):
 
     def test_clones_are_known_by_the_id_in_their_name(self):
         found = self.read('images', Pool)
-        self.assertEqual(({'a': 'images/debian', 'other': 'images/cirros'},
-                          {'database': ''}), (found.clones, found.unread))
+        self.assertEqual(
+            (
+                {'a': 'images/debian', 'other': 'images/cirros'},
+                {'database': ''},
+            ),
+            (found.clones, found.unread),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,5 +145,6 @@ class Pool:
 
     def clones(self, pool):
         """What `rbd children` tells of each image."""
-        return iter({'images': [('debian', 'volume-a'),
-                                ('cirros', 'other')]}[pool])
+        return iter(
+            {'images': [('debian', 'volume-a'), ('cirros', 'other')]}[pool]
+        )

@@ -22,32 +22,52 @@ class Admin:
 
         def get(volume_id):
             volume = volumes.get(volume_id)
-            setattr(volume, "os-vol-host-attr:host",
-                    self.backends.get(volume.volume_type))
+            setattr(
+                volume,
+                'os-vol-host-attr:host',
+                self.backends.get(volume.volume_type),
+            )
             return volume
+
         named = types.SimpleNamespace
         return named(
             volumes=named(get=get),
-            volume_types=named(list=lambda is_public: [
-                named(name=name, qos_specs_id=spec.id)
-                for name, spec in self.qos.items()]),
+            volume_types=named(
+                list=lambda is_public: [
+                    named(name=name, qos_specs_id=spec.id)
+                    for name, spec in self.qos.items()
+                ]
+            ),
             qos_specs=named(list=lambda: list(self.qos.values())),
-            services=named(server_api_version=lambda: [
-                named(status="CURRENT", version="3.71")]))
+            services=named(
+                server_api_version=lambda: [
+                    named(status='CURRENT', version='3.71')
+                ]
+            ),
+        )
 
     def nova(self, version):
         servers = self._cloud.clients().nova(version).servers
 
         def get(server_id):
             server = servers.get(server_id)
-            setattr(server, "OS-EXT-SRV-ATTR:hypervisor_hostname", "host-a")
+            setattr(server, 'OS-EXT-SRV-ATTR:hypervisor_hostname', 'host-a')
             return server
+
         named = types.SimpleNamespace
         return named(
             servers=named(get=get),
-            versions=named(get_current=lambda: named(
-                status="CURRENT", version="2.104")),
-            hypervisors=named(list=lambda: [
-                named(hypervisor_hostname=name, hypervisor_type="QEMU",
-                      hypervisor_version=7002022)
-                for name in ("host-a", "host-b")]))
+            versions=named(
+                get_current=lambda: named(status='CURRENT', version='2.104')
+            ),
+            hypervisors=named(
+                list=lambda: [
+                    named(
+                        hypervisor_hostname=name,
+                        hypervisor_type='QEMU',
+                        hypervisor_version=7002022,
+                    )
+                    for name in ('host-a', 'host-b')
+                ]
+            ),
+        )

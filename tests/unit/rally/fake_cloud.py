@@ -22,7 +22,7 @@ from tests.unit.guest import console_text
 
 # Guests need no time to boot, and a reading takes this long.
 _SECONDS_PER_READING = 2
-_TIME = re.compile(r" (?:at|real|end)=([0-9]+)")
+_TIME = re.compile(r' (?:at|real|end)=([0-9]+)')
 
 
 class Cloud:
@@ -55,16 +55,18 @@ class Cloud:
         self.networks = {}
         self.floating = {}
         self.failing_images = set()
-        self.ids = (f"{number:08d}-0000-4000-8000-000000000000"
-                    for number in itertools.count(1))
+        self.ids = (
+            f'{number:08d}-0000-4000-8000-000000000000'
+            for number in itertools.count(1)
+        )
         self.volumes_by_id = {}
         self.servers_by_id = {}
         self.groups_by_id = {}
         self.volume_type_names = set(multiattach_types)
-        self.hosts = ("host-1", "host-2")
+        self.hosts = ('host-1', 'host-2')
         self.group_quota = 10
         self.member_quota = 10
-        self.clocks = "sync=chrony bound=400"
+        self.clocks = 'sync=chrony bound=400'
         self.most_in_build = 0
         self.everything_made = []
         self.readings = 0
@@ -77,37 +79,58 @@ class Cloud:
         return types.SimpleNamespace(
             glance=lambda: types.SimpleNamespace(images=_Images(self)),
             cinder=lambda: types.SimpleNamespace(
-                volumes=_Volumes(self), volume_types=types.SimpleNamespace(
-                    list=lambda: [types.SimpleNamespace(name=name) for name
-                                  in sorted(self.volume_type_names)])),
-            nova=lambda version="2": types.SimpleNamespace(
+                volumes=_Volumes(self),
+                volume_types=types.SimpleNamespace(
+                    list=lambda: [
+                        types.SimpleNamespace(name=name)
+                        for name in sorted(self.volume_type_names)
+                    ]
+                ),
+            ),
+            nova=lambda version='2': types.SimpleNamespace(
                 servers=_Servers(self, version),
-                server_groups=_ServerGroups(self)),
+                server_groups=_ServerGroups(self),
+            ),
             neutron=lambda: _Neutron(self),
-            credential=types.SimpleNamespace(api_info={}))
+            credential=types.SimpleNamespace(api_info={}),
+        )
 
 
 class _Neutron:
-
     def __init__(self, cloud):
         self._cloud = cloud
 
     def list_networks(self, **filters):
-        return {"networks": [{"id": "net-outside", "name": "outside",
-                              "router:external": True}]}
+        return {
+            'networks': [
+                {
+                    'id': 'net-outside',
+                    'name': 'outside',
+                    'router:external': True,
+                }
+            ]
+        }
 
     def list_ports(self, device_id):
         server = self._cloud.servers_by_id[device_id]
-        return {"ports": [{"id": f"port-of-{device_id}"}
-                          for _network in server.addresses]}
+        return {
+            'ports': [
+                {'id': f'port-of-{device_id}'} for _network in server.addresses
+            ]
+        }
 
     def create_floatingip(self, body):
-        wanted = body["floatingip"]
-        assert wanted["floating_network_id"] == "net-outside"
-        made = f"floating-{next(self._cloud.ids)}"
-        self._cloud.floating[made] = wanted["port_id"]
-        return {"floatingip": {"id": made, "floating_ip_address":
-                               f"203.0.113.{len(self._cloud.floating)}"}}
+        wanted = body['floatingip']
+        assert wanted['floating_network_id'] == 'net-outside'
+        made = f'floating-{next(self._cloud.ids)}'
+        self._cloud.floating[made] = wanted['port_id']
+        return {
+            'floatingip': {
+                'id': made,
+                'floating_ip_address': '203.0.113.'
+                f'{len(self._cloud.floating)}',
+            }
+        }
 
     def delete_floatingip(self, floatingip_id):
         if floatingip_id not in self._cloud.floating:
@@ -116,26 +139,33 @@ class _Neutron:
 
 
 class _Images:
-
     def __init__(self, cloud):
         self._cloud = cloud
 
     def list(self, filters):
-        assert filters.pop("status") == "active"
-        return [types.SimpleNamespace(id=image_id, name=name)
-                for name, image_ids in self._cloud.images_by_name.items()
-                for image_id in image_ids if name == filters["name"]]
+        assert filters.pop('status') == 'active'
+        return [
+            types.SimpleNamespace(id=image_id, name=name)
+            for name, image_ids in self._cloud.images_by_name.items()
+            for image_id in image_ids
+            if name == filters['name']
+        ]
 
 
 class _Volumes:
-
     def __init__(self, cloud):
         self._cloud = cloud
 
     def create(self, size, name, imageRef=None, volume_type=None):
         volume = types.SimpleNamespace(
-            id=next(self._cloud.ids), size=size, name=name, image=imageRef,
-            volume_type=volume_type, status="creating", servers=set())
+            id=next(self._cloud.ids),
+            size=size,
+            name=name,
+            image=imageRef,
+            volume_type=volume_type,
+            status='creating',
+            servers=set(),
+        )
         if self._cloud.types_of_volumes.get(imageRef):
             volume.volume_type = self._cloud.types_of_volumes[imageRef].pop(0)
         self._cloud.volumes_by_id[volume.id] = volume
@@ -146,45 +176,58 @@ class _Volumes:
         if volume_id not in self._cloud.volumes_by_id:
             raise cinder_exceptions.NotFound(404)
         volume = self._cloud.volumes_by_id[volume_id]
-        if volume.status == "creating":
-            volume.status = ("error" if volume.image
-                             in self._cloud.failing_images else "available")
+        if volume.status == 'creating':
+            volume.status = (
+                'error'
+                if volume.image in self._cloud.failing_images
+                else 'available'
+            )
         return volume
 
     def delete(self, volume_id):
-        if self.get(volume_id).status not in ("available", "error"):
-            raise cinder_exceptions.BadRequest(400, "volume is in use")
+        if self.get(volume_id).status not in ('available', 'error'):
+            raise cinder_exceptions.BadRequest(400, 'volume is in use')
         del self._cloud.volumes_by_id[volume_id]
 
 
 def _jobs(userdata):
     """{slot: name of its fio job}; a repeat names the slot of the first."""
-    found = {int(slot): name for slot, name in re.findall(
-        r"^CT_FIO_(\d+)='[^']*?^--name=([\w.-]+)", userdata, re.MULTILINE)}
-    found.update((int(slot), found[int(first)]) for slot, first in re.findall(
-        r"^CT_FIO_(\d+)=\$CT_FIO_(\d+)$", userdata, re.MULTILINE))
+    found = {
+        int(slot): name
+        for slot, name in re.findall(
+            r"^CT_FIO_(\d+)='[^']*?^--name=([\w.-]+)", userdata, re.MULTILINE
+        )
+    }
+    found.update(
+        (int(slot), found[int(first)])
+        for slot, first in re.findall(
+            r'^CT_FIO_(\d+)=\$CT_FIO_(\d+)$', userdata, re.MULTILINE
+        )
+    )
     return found
 
 
 def _recording(job):
     """What fio printed once, as if the job had been called so."""
-    name = job.partition(".g")[0]
-    return recorded.text(name).replace(f'"{name}"'.encode(),
-                                       f'"{job}"'.encode())
+    name = job.partition('.g')[0]
+    return recorded.text(name).replace(
+        f'"{name}"'.encode(), f'"{job}"'.encode()
+    )
 
 
 class _ServerGroups:
-
     def __init__(self, cloud):
         self._cloud = cloud
 
     def create(self, name, policies):
-        assert policies == "soft-anti-affinity"
+        assert policies == 'soft-anti-affinity'
         if len(self._cloud.groups_by_id) >= self._cloud.group_quota:
             raise nova_exceptions.Forbidden(
-                403, "Quota exceeded, too many server groups.")
+                403, 'Quota exceeded, too many server groups.'
+            )
         group = types.SimpleNamespace(
-            id=next(self._cloud.ids), name=name, members=[])
+            id=next(self._cloud.ids), name=name, members=[]
+        )
         self._cloud.groups_by_id[group.id] = group
         self._cloud.everything_made.append(group)
         return group
@@ -200,79 +243,110 @@ class _ServerGroups:
 
 
 class _Servers:
-
     def __init__(self, cloud, version):
         self._cloud = cloud
-        self._version = tuple(int(part) for part in version.split("."))
+        self._version = tuple(int(part) for part in version.split('.'))
 
-    def create(self, name, image, flavor, *, block_device_mapping_v2, nics,
-               userdata, config_drive, scheduler_hints=None, key_name=None,
-               security_groups=()):
+    def create(
+        self,
+        name,
+        image,
+        flavor,
+        *,
+        block_device_mapping_v2,
+        nics,
+        userdata,
+        config_drive,
+        scheduler_hints=None,
+        key_name=None,
+        security_groups=(),
+    ):
         assert image is None and config_drive is True and flavor
-        networks = [] if nics == "none" else [nic["net-id"] for nic in nics]
+        networks = [] if nics == 'none' else [nic['net-id'] for nic in nics]
         if not set(networks) <= set(self._cloud.networks):
-            raise nova_exceptions.BadRequest(400, "there is no such network")
+            raise nova_exceptions.BadRequest(400, 'there is no such network')
         server = types.SimpleNamespace(
-            id=next(self._cloud.ids), name=name, status="BUILD", readings=0,
-            lines=None, boots_from=[], data=[], hostId="",
-            orders=dict(re.findall(
-                r"^(CT_\w+)='?([^'\n]*)'?$", userdata, re.MULTILINE)),
-            jobs=_jobs(userdata), key_name=key_name,
-            security_groups=list(security_groups), addresses={
-                f"name of {network}": [
-                    {"addr": self._cloud.networks[network], "version": 4}]
-                for network in networks})
+            id=next(self._cloud.ids),
+            name=name,
+            status='BUILD',
+            readings=0,
+            lines=None,
+            boots_from=[],
+            data=[],
+            hostId='',
+            orders=dict(
+                re.findall(r"^(CT_\w+)='?([^'\n]*)'?$", userdata, re.MULTILINE)
+            ),
+            jobs=_jobs(userdata),
+            key_name=key_name,
+            security_groups=list(security_groups),
+            addresses={
+                f'name of {network}': [
+                    {'addr': self._cloud.networks[network], 'version': 4}
+                ]
+                for network in networks
+            },
+        )
         server.hostId = self._host(server, scheduler_hints)
         for device in block_device_mapping_v2:
-            volume = self._cloud.volumes_by_id[device["uuid"]]
+            volume = self._cloud.volumes_by_id[device['uuid']]
             self._reserve(volume)
             volume.servers.add(server.id)
-            if device["boot_index"] == 0:
+            if device['boot_index'] == 0:
                 server.boots_from.append(volume)
-            elif volume.id == server.orders["CT_TARGET_SERIAL"]:
+            elif volume.id == server.orders['CT_TARGET_SERIAL']:
                 server.data.append(volume)
         self._cloud.servers_by_id[server.id] = server
-        self._cloud.most_in_build = max(self._cloud.most_in_build, sum(
-            each.status == "BUILD"
-            for each in self._cloud.servers_by_id.values()))
+        self._cloud.most_in_build = max(
+            self._cloud.most_in_build,
+            sum(
+                each.status == 'BUILD'
+                for each in self._cloud.servers_by_id.values()
+            ),
+        )
         self._cloud.everything_made.append(server)
-        folder = self._cloud.guests_keep.get(server.orders["CT_GUEST"])
+        folder = self._cloud.guests_keep.get(server.orders['CT_GUEST'])
         if folder:
-            (folder / "log").write_text("".join(self._lines(server)))
+            (folder / 'log').write_text(''.join(self._lines(server)))
         return server
 
     def _host(self, server, scheduler_hints):
         if not scheduler_hints:
             return self._cloud.hosts[0]
-        members = self._cloud.groups_by_id[scheduler_hints["group"]].members
+        members = self._cloud.groups_by_id[scheduler_hints['group']].members
         if len(members) >= self._cloud.member_quota:
             raise nova_exceptions.Forbidden(
-                403, "Quota exceeded, too many servers in group.")
+                403, 'Quota exceeded, too many servers in group.'
+            )
         members.append(server.id)
         return self._cloud.hosts[(len(members) - 1) % len(self._cloud.hosts)]
 
     def _reserve(self, volume):
         shared = volume.volume_type in self._cloud.multiattach_types
         if shared and self._version < (2, 60):
-            raise nova_exceptions.BadRequest(400, "needs microversion 2.60")
-        if volume.status not in (("available", "in-use") if shared
-                                 else ("available",)):
+            raise nova_exceptions.BadRequest(400, 'needs microversion 2.60')
+        if volume.status not in (
+            ('available', 'in-use') if shared else ('available',)
+        ):
             raise nova_exceptions.BadRequest(
-                400, f"volume is {volume.status}, cannot be reserved")
-        volume.status = "reserved"
+                400, f'volume is {volume.status}, cannot be reserved'
+            )
+        volume.status = 'reserved'
 
     def get(self, server_id):
         if server_id not in self._cloud.servers_by_id:
             raise nova_exceptions.NotFound(404)
         server = self._cloud.servers_by_id[server_id]
-        if server.status == "BUILD":
-            server.status = "ACTIVE"
+        if server.status == 'BUILD':
+            server.status = 'ACTIVE'
             for volume in self._cloud.volumes_by_id.values():
                 if server_id in volume.servers:
-                    volume.status = "in-use"
-        elif (server.orders["CT_GUEST"] in self._cloud.guests_stop
-                and server.readings > 3):
-            server.status = "SHUTOFF"
+                    volume.status = 'in-use'
+        elif (
+            server.orders['CT_GUEST'] in self._cloud.guests_stop
+            and server.readings > 3
+        ):
+            server.status = 'SHUTOFF'
         return server
 
     def delete(self, server_id):
@@ -280,8 +354,8 @@ class _Servers:
         del self._cloud.servers_by_id[server_id]
         for volume in self._cloud.volumes_by_id.values():
             volume.servers.discard(server_id)
-            if not volume.servers and volume.status == "in-use":
-                volume.status = "available"
+            if not volume.servers and volume.status == 'in-use':
+                volume.status = 'available'
 
     def get_console_output(self, server_id):
         """More with every reading; the first one finds no console yet."""
@@ -289,15 +363,17 @@ class _Servers:
         server.readings += 1
         self._cloud.readings += 1
         if server.readings == 1:
-            raise nova_exceptions.Conflict(409, "not ready")
+            raise nova_exceptions.Conflict(409, 'not ready')
         if server.lines is None:
             server.lines = self._lines(server)
         lines = server.lines
-        if server.orders["CT_RESULTS"] == "kept":
-            lines = [line for line in lines if " data " not in line]
-        now_ms = 1000 * (self._cloud.clock() - self._cloud.guests_behind.get(
-            server.orders["CT_GUEST"], 0))
-        found = ""
+        if server.orders['CT_RESULTS'] == 'kept':
+            lines = [line for line in lines if ' data ' not in line]
+        now_ms = 1000 * (
+            self._cloud.clock()
+            - self._cloud.guests_behind.get(server.orders['CT_GUEST'], 0)
+        )
+        found = ''
         for line in lines:
             told = _TIME.findall(line)
             if told and int(told[-1]) > now_ms:
@@ -307,19 +383,32 @@ class _Servers:
 
     def _lines(self, server):
         found = server.orders
-        guest = found["CT_GUEST"]
-        slots = [[int(number) for number in words.split(":")]
-                 for words in found["CT_SLOTS"].split()]
+        guest = found['CT_GUEST']
+        slots = [
+            [int(number) for number in words.split(':')]
+            for words in found['CT_SLOTS'].split()
+        ]
         lines = console_text.whole_run(
-            [(slot, begin_seconds * 1000, _recording(server.jobs[slot]))
-             for slot, begin_seconds, _seconds in slots],
-            guest=guest, run=found["CT_RUN"])
-        if found["CT_START_BY"] == "clock":
+            [
+                (slot, begin_seconds * 1000, _recording(server.jobs[slot]))
+                for slot, begin_seconds, _seconds in slots
+            ],
+            guest=guest,
+            run=found['CT_RUN'],
+        )
+        if found['CT_START_BY'] == 'clock':
             lines[3] = console_text.event(
-                4, "GO start=50000 offset=200 samples=0 by=clock"
-                f" reading=10000 {self._cloud.clocks}", guest=guest,
-                run=found["CT_RUN"])
-        elif found["CT_INDEX"] == "0":
-            lines.insert(3, console_text.event(
-                90, "LEADING missing=-", guest=guest, run=found["CT_RUN"]))
+                4,
+                'GO start=50000 offset=200 samples=0 by=clock'
+                f' reading=10000 {self._cloud.clocks}',
+                guest=guest,
+                run=found['CT_RUN'],
+            )
+        elif found['CT_INDEX'] == '0':
+            lines.insert(
+                3,
+                console_text.event(
+                    90, 'LEADING missing=-', guest=guest, run=found['CT_RUN']
+                ),
+            )
         return self._cloud.guests_do.get(guest, lambda same: same)(lines)

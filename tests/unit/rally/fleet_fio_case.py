@@ -15,8 +15,9 @@ from rally_scenarios.plugins.fleet import scenario as fleet_fio
 from tests.unit.rally import fake_cloud
 
 PATTERNS = [
-    {"name": "randwrite-4k", "rw": "randwrite", "bs": "4k", "iodepth": 16},
-    {"name": "write-1m", "rw": "write", "bs": "1m", "iodepth": 4}]
+    {'name': 'randwrite-4k', 'rw': 'randwrite', 'bs': '4k', 'iodepth': 16},
+    {'name': 'write-1m', 'rw': 'write', 'bs': '1m', 'iodepth': 4},
+]
 
 
 class FleetFioCase(testtools.TestCase):
@@ -24,19 +25,26 @@ class FleetFioCase(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.results = pathlib.Path(
-            self.useFixture(fixtures.TempDir()).path) / "results"
+        self.results = (
+            pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'results'
+        )
         self.log = self.useFixture(fixtures.FakeLogger())
         self.cloud = fake_cloud.Cloud(
-            images={"db": ["image-db"], "plain": ["image-plain"]},
-            multiattach_types={"c_rally_start"})
+            images={'db': ['image-db'], 'plain': ['image-plain']},
+            multiattach_types={'c_rally_start'},
+        )
         owner = str(uuid.uuid4())
         self.scenario = fleet_fio.FleetFio(
-            context={"owner_id": owner, "task": {"uuid": owner},
-                     "cinder_tiers_start_signal": {
-                         "volume_type": "c_rally_start"}},
-            clients=self.cloud.clients(), clock=self.cloud.clock)
+            context={
+                'owner_id': owner,
+                'task': {'uuid': owner},
+                'cinder_tiers_start_signal': {'volume_type': 'c_rally_start'},
+            },
+            clients=self.cloud.clients(),
+            clock=self.cloud.clock,
+        )
 
     def run_scenario(self, **args):
-        self.scenario.run(**{**self.args, "result_folder": str(self.results),
-                             **args})
+        self.scenario.run(
+            **{**self.args, 'result_folder': str(self.results), **args}
+        )

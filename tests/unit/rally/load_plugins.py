@@ -13,7 +13,6 @@ import sys
 
 
 class Remember(logging.Handler):
-
     def __init__(self):
         super().__init__(logging.WARNING)
         self.messages = []
@@ -31,19 +30,37 @@ def main():
     from rally import plugins
 
     plugins.load()
-    discover.import_modules_by_entry_point(_packages=[{
-        "name": "cinder-tiers", "version": "under test",
-        "plugins_path": sys.argv[1],
-        "plugins_path_ep": importlib.metadata.EntryPoint(
-            name="path", value=sys.argv[1], group="rally_plugins")}])
-    ours = [p for p in plugin.Plugin.get_all(allow_hidden=True)
-            if p.__module__.startswith("rally_scenarios.")]
+    discover.import_modules_by_entry_point(
+        _packages=[
+            {
+                'name': 'cinder-tiers',
+                'version': 'under test',
+                'plugins_path': sys.argv[1],
+                'plugins_path_ep': importlib.metadata.EntryPoint(
+                    name='path', value=sys.argv[1], group='rally_plugins'
+                ),
+            }
+        ]
+    )
+    ours = [
+        p
+        for p in plugin.Plugin.get_all(allow_hidden=True)
+        if p.__module__.startswith('rally_scenarios.')
+    ]
     # Rally checks docstrings and annotations against each other here.
-    info = {p.get_name(): p.get_info()["title"] for p in ours}
-    json.dump({"warnings": remember.messages, "plugins": info,
-               "modules": sorted(name for name in sys.modules
-                                 if name.startswith("rally_scenarios."))},
-              sys.stdout)
+    info = {p.get_name(): p.get_info()['title'] for p in ours}
+    json.dump(
+        {
+            'warnings': remember.messages,
+            'plugins': info,
+            'modules': sorted(
+                name
+                for name in sys.modules
+                if name.startswith('rally_scenarios.')
+            ),
+        },
+        sys.stdout,
+    )
 
 
 main()

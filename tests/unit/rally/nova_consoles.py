@@ -37,18 +37,19 @@ class NovaConsoles:
         """A server with its status."""
         return types.SimpleNamespace(
             id=server_id,
-            status="SHUTOFF" if server_id in self.stopped else "ACTIVE")
+            status='SHUTOFF' if server_id in self.stopped else 'ACTIVE',
+        )
 
     def get_console_output(self, server_id):
         """The last 100 KiB, as text."""
         if server_id in self.unreachable:
             self._refusals += 1
             if self._refusals % 2:
-                raise nova_exceptions.ClientException(503, "try later")
-            raise keystone_exceptions.ConnectFailure("connection refused")
+                raise nova_exceptions.ClientException(503, 'try later')
+            raise keystone_exceptions.ConnectFailure('connection refused')
         if not self.paths[server_id].exists():
-            raise nova_exceptions.Conflict(409, "not ready")
-        with self.paths[server_id].open("rb") as console:
+            raise nova_exceptions.Conflict(409, 'not ready')
+        with self.paths[server_id].open('rb') as console:
             size = console.seek(0, 2)
             console.seek(max(0, size - KEPT_BYTES))
-            return console.read().decode("utf-8", "replace")
+            return console.read().decode('utf-8', 'replace')

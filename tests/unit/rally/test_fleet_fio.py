@@ -17,34 +17,43 @@ from rally_scenarios.plugins import servers as cloud_guests
 from tests.unit.rally import fake_cloud
 from tests.unit.rally import fleet_fio_case
 
-OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]
+OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
 ARGS = {
-    "fleets": [{"tier": "database", "image": "db"},
-               {"tier": "general", "image": "plain"}],
-    "patterns": fleet_fio_case.PATTERNS,
-    "flavor": "1", "guests_per_tier": 2, "listen_every_seconds": 0,
+    'fleets': [
+        {'tier': 'database', 'image': 'db'},
+        {'tier': 'general', 'image': 'plain'},
+    ],
+    'patterns': fleet_fio_case.PATTERNS,
+    'flavor': '1',
+    'guests_per_tier': 2,
+    'listen_every_seconds': 0,
 }
 
 
 class FleetFioTest(fleet_fio_case.FleetFioCase):
-
     args = ARGS
 
     def result(self):
-        file, = self.results.iterdir()
-        self.assertEqual(".json", file.suffix)
+        (file,) = self.results.iterdir()
+        self.assertEqual('.json', file.suffix)
         return result_file.read(file.read_bytes())
 
     def failure(self, **args):
-        return str(self.assertRaises(cloud_guests.FleetError,
-                                     self.run_scenario, **args))
+        return str(
+            self.assertRaises(
+                cloud_guests.FleetError, self.run_scenario, **args
+            )
+        )
 
     def output(self, title):
-        return next(found for found in self.scenario._output["complete"]
-                    if found["title"] == title)
+        return next(
+            found
+            for found in self.scenario._output['complete']
+            if found['title'] == title
+        )
 
     def rows(self, title):
-        return self.output(title)["data"]["rows"]
+        return self.output(title)['data']['rows']
 
     def assert_nothing_is_left(self):
         self.assertEqual({}, self.cloud.servers_by_id)
@@ -54,11 +63,14 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.run_scenario()
         rows = self.rows(report.TIER_TABLE_TITLE)
         self.assertEqual(
-            [("database", "randwrite-4k", 2, 999.5, "complete"),
-             ("database", "write-1m", 2, 199.9, "complete"),
-             ("general", "randwrite-4k", 2, 999.5, "complete"),
-             ("general", "write-1m", 2, 199.9, "complete")],
-            [(*row[:4], row[-1]) for row in rows])
+            [
+                ('database', 'randwrite-4k', 2, 999.5, 'complete'),
+                ('database', 'write-1m', 2, 199.9, 'complete'),
+                ('general', 'randwrite-4k', 2, 999.5, 'complete'),
+                ('general', 'write-1m', 2, 199.9, 'complete'),
+            ],
+            [(*row[:4], row[-1]) for row in rows],
+        )
         self.assertEqual(8, len(self.rows(report.GUEST_TABLE_TITLE)))
         self.assert_nothing_is_left()
 
@@ -66,247 +78,364 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.run_scenario(repeats=2)
         found = self.result()
         self.assertEqual(
-            [("database", "randwrite-4k", 999.5, 2),
-             ("database", "write-1m", 199.9, 2),
-             ("general", "randwrite-4k", 999.5, 2),
-             ("general", "write-1m", 199.9, 2)],
-            [(tier.tier, pattern.pattern, round(pattern.iops.mean, 1),
-              pattern.complete_repeats)
-             for tier in found.tiers for pattern in tier.patterns])
+            [
+                ('database', 'randwrite-4k', 999.5, 2),
+                ('database', 'write-1m', 199.9, 2),
+                ('general', 'randwrite-4k', 999.5, 2),
+                ('general', 'write-1m', 199.9, 2),
+            ],
+            [
+                (
+                    tier.tier,
+                    pattern.pattern,
+                    round(pattern.iops.mean, 1),
+                    pattern.complete_repeats,
+                )
+                for tier in found.tiers
+                for pattern in tier.patterns
+            ],
+        )
         self.assertEqual(
-            (["complete"] * 4, ["6.1.0"] * 4, "fio-3.33", "db (image-db)"),
-            ([guest.verdict for guest in found.guests],
-             [guest.kernel for guest in found.guests],
-             found.environment["fio"].value, found.tiers[0].image.value))
-        self.assertEqual(("patterns", 2, 2), (
-            found.profile.name, found.profile.repeats,
-            found.guests_per_tier))
+            (['complete'] * 4, ['6.1.0'] * 4, 'fio-3.33', 'db (image-db)'),
+            (
+                [guest.verdict for guest in found.guests],
+                [guest.kernel for guest in found.guests],
+                found.environment['fio'].value,
+                found.tiers[0].image.value,
+            ),
+        )
+        self.assertEqual(
+            ('patterns', 2, 2),
+            (found.profile.name, found.profile.repeats, found.guests_per_tier),
+        )
 
     def test_reasons_for_doubt_come_first_and_are_in_the_file(self):
         self.run_scenario()
-        self.assertEqual(report.DOUBT_TABLE_TITLE,
-                         self.scenario._output["complete"][0]["title"])
-        self.assertEqual([["-", "no reason was found"]],
-                         self.rows(report.DOUBT_TABLE_TITLE))
+        self.assertEqual(
+            report.DOUBT_TABLE_TITLE,
+            self.scenario._output['complete'][0]['title'],
+        )
+        self.assertEqual(
+            [['-', 'no reason was found']], self.rows(report.DOUBT_TABLE_TITLE)
+        )
         self.assertEqual((), self.result().doubts)
 
     def test_a_guest_that_is_missing_is_a_reason_for_doubt(self):
-        self.cloud.guests_do["g003"] = lambda lines: lines[:5]
-        self.cloud.guests_stop.add("g003")
+        self.cloud.guests_do['g003'] = lambda lines: lines[:5]
+        self.cloud.guests_stop.add('g003')
         self.failure()
         self.assertEqual(
-            [["guests missing", f"general {pattern}: in 1 of 1 repeats, which"
-              f" are in no interval: g003 (lost)"]
-             for pattern in ("randwrite-4k", "write-1m")],
-            self.rows(report.DOUBT_TABLE_TITLE))
+            [
+                [
+                    'guests missing',
+                    f'general {pattern}: in 1 of 1 repeats, which'
+                    f' are in no interval: g003 (lost)',
+                ]
+                for pattern in ('randwrite-4k', 'write-1m')
+            ],
+            self.rows(report.DOUBT_TABLE_TITLE),
+        )
 
     def test_a_lost_guest_is_in_the_file_and_in_no_figure(self):
-        self.cloud.guests_do["g003"] = lambda lines: lines[:5]
-        self.cloud.guests_stop.add("g003")
+        self.cloud.guests_do['g003'] = lambda lines: lines[:5]
+        self.cloud.guests_stop.add('g003')
         self.failure()
         found = self.result()
-        self.assertEqual(["complete"] * 3 + ["lost"],
-                         [guest.verdict for guest in found.guests])
+        self.assertEqual(
+            ['complete'] * 3 + ['lost'],
+            [guest.verdict for guest in found.guests],
+        )
         pattern = found.tiers[1].patterns[0]
         self.assertEqual((0, None), (pattern.complete_repeats, pattern.iops))
         self.assertEqual(1, pattern.slots[0].merged.guests)
         self.assertEqual(
-            ["last heard of at START"],
-            [guest.reason for guest in pattern.slots[0].guests
-             if guest.verdict == "lost"])
+            ['last heard of at START'],
+            [
+                guest.reason
+                for guest in pattern.slots[0].guests
+                if guest.verdict == 'lost'
+            ],
+        )
 
     def test_a_guest_that_stood_still_is_in_no_figure(self):
         """By its own clock it did all at the right time."""
-        self.cloud.guests_behind["g003"] = 30
-        self.assertIn("g003 (general): wrong clock: its clock is at least",
-                      self.failure())
+        self.cloud.guests_behind['g003'] = 30
+        self.assertIn(
+            'g003 (general): wrong clock: its clock is at least',
+            self.failure(),
+        )
         found = self.result()
-        self.assertEqual(["complete"] * 3 + ["wrong clock"],
-                         [guest.verdict for guest in found.guests])
+        self.assertEqual(
+            ['complete'] * 3 + ['wrong clock'],
+            [guest.verdict for guest in found.guests],
+        )
         self.assertEqual(1, found.tiers[1].patterns[0].slots[0].merged.guests)
 
     def test_a_volume_on_the_wrong_tier_is_in_no_figure(self):
-        self.cloud.types_of_volumes = {"image-db": ["fast", "slow"],
-                                       "image-plain": ["slow", "slow"]}
-        failure = self.failure(fleets=[
-            {"tier": "database", "image": "db",
-             "expected_volume_type": "fast"},
-            {"tier": "general", "image": "plain"}])
-        self.assertIn("g001 (database): wrong tier: its volume has the volume"
-                      " type slow, expected fast", failure)
+        self.cloud.types_of_volumes = {
+            'image-db': ['fast', 'slow'],
+            'image-plain': ['slow', 'slow'],
+        }
+        failure = self.failure(
+            fleets=[
+                {
+                    'tier': 'database',
+                    'image': 'db',
+                    'expected_volume_type': 'fast',
+                },
+                {'tier': 'general', 'image': 'plain'},
+            ]
+        )
+        self.assertIn(
+            'g001 (database): wrong tier: its volume has the volume'
+            ' type slow, expected fast',
+            failure,
+        )
         found = self.result()
-        self.assertEqual(["complete", "wrong tier", "complete", "complete"],
-                         [guest.verdict for guest in found.guests])
-        self.assertEqual("fast, slow", found.tiers[0].volume_types.value)
+        self.assertEqual(
+            ['complete', 'wrong tier', 'complete', 'complete'],
+            [guest.verdict for guest in found.guests],
+        )
+        self.assertEqual('fast, slow', found.tiers[0].volume_types.value)
 
     def test_a_folder_that_cannot_be_written_to_is_found_at_once(self):
-        self.results.write_text("a file")
-        self.assertIn("cannot write there", self.failure())
+        self.results.write_text('a file')
+        self.assertIn('cannot write there', self.failure())
         self.assertEqual([], self.cloud.everything_made)
 
     def test_each_repeat_has_its_rows(self):
         self.run_scenario(repeats=2)
         self.assertEqual(
-            [(tier, f"{name} ({repeat} of 2)")
-             for repeat in (1, 2) for tier in ("database", "general")
-             for name in ("randwrite-4k", "write-1m")],
-            [tuple(row[:2]) for row in self.rows(report.TIER_TABLE_TITLE)])
-        self.assertEqual(8, len(self.scenario._output["additive"][0]["data"]))
+            [
+                (tier, f'{name} ({repeat} of 2)')
+                for repeat in (1, 2)
+                for tier in ('database', 'general')
+                for name in ('randwrite-4k', 'write-1m')
+            ],
+            [tuple(row[:2]) for row in self.rows(report.TIER_TABLE_TITLE)],
+        )
+        self.assertEqual(8, len(self.scenario._output['additive'][0]['data']))
         # Charts are over all repeats.
-        self.assertEqual(10, len(self.scenario._output["complete"]))
+        self.assertEqual(10, len(self.scenario._output['complete']))
         self.assertEqual(
-            ["database", "randwrite-4k", "2 of 2", 999.5, 999.5, 999.5, 0.0,
-             "Student's t over 2 repeats"],
-            self.rows(report.REPEAT_TABLE_TITLE)[0])
+            [
+                'database',
+                'randwrite-4k',
+                '2 of 2',
+                999.5,
+                999.5,
+                999.5,
+                0.0,
+                "Student's t over 2 repeats",
+            ],
+            self.rows(report.REPEAT_TABLE_TITLE)[0],
+        )
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output)
+            self.scenario._output
+        )
 
     def test_a_repeat_without_all_guests_is_in_no_interval(self):
-        self.cloud.guests_do["g001"] = lambda lines: [
-            line for line in lines if " data 4 " not in line]
+        self.cloud.guests_do['g001'] = lambda lines: [
+            line for line in lines if ' data 4 ' not in line
+        ]
         self.failure(repeats=2)
         rows = self.rows(report.REPEAT_TABLE_TITLE)
         self.assertEqual(
-            (["1 of 2", 999.5, "-", "-", "-"], "no interval: one repeat"),
-            (rows[0][2:7], rows[0][7][:23]))
-        self.assertEqual("2 of 2", rows[1][2])
+            (['1 of 2', 999.5, '-', '-', '-'], 'no interval: one repeat'),
+            (rows[0][2:7], rows[0][7][:23]),
+        )
+        self.assertEqual('2 of 2', rows[1][2])
 
     def test_the_patterns_may_come_from_a_job_file(self):
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / "x"
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'x'
         path.write_text(
-            "[global]\ndirect=1\ntime_based\nsize=32m\nruntime=6\n"
-            "ioengine=libaio\n[randwrite-4k]\nrw=randwrite\niodepth=16\n"
-            "[write-1m]\nstonewall\nrw=write\nbs=1m\niodepth=4\n")
+            '[global]\ndirect=1\ntime_based\nsize=32m\nruntime=6\n'
+            'ioengine=libaio\n[randwrite-4k]\nrw=randwrite\niodepth=16\n'
+            '[write-1m]\nstonewall\nrw=write\nbs=1m\niodepth=4\n'
+        )
         self.run_scenario(patterns=None, job_file=str(path))
         self.assertEqual(
-            {"randwrite-4k", "write-1m"},
-            {row[1] for row in self.rows(report.TIER_TABLE_TITLE)})
+            {'randwrite-4k', 'write-1m'},
+            {row[1] for row in self.rows(report.TIER_TABLE_TITLE)},
+        )
 
     def test_boot_volumes_name_no_type_and_all_names_are_rallys(self):
         self.run_scenario()
         made = self.cloud.everything_made
-        boot = [v for v in made if getattr(v, "image", None)]
+        boot = [v for v in made if getattr(v, 'image', None)]
         self.assertEqual(
-            [("image-db", None)] * 2 + [("image-plain", None)] * 2,
-            [(volume.image, volume.volume_type) for volume in boot])
+            [('image-db', None)] * 2 + [('image-plain', None)] * 2,
+            [(volume.image, volume.volume_type) for volume in boot],
+        )
         self.assertEqual(
-            [["image-db"]] * 2 + [["image-plain"]] * 2,
-            [[v.image for v in server.boots_from] for server in made
-             if hasattr(server, "boots_from")])
-        self.assertEqual([], [each.name for each in made
-                              if not each.name.startswith("s_rally_")])
+            [['image-db']] * 2 + [['image-plain']] * 2,
+            [
+                [v.image for v in server.boots_from]
+                for server in made
+                if hasattr(server, 'boots_from')
+            ],
+        )
+        self.assertEqual(
+            [],
+            [
+                each.name
+                for each in made
+                if not each.name.startswith('s_rally_')
+            ],
+        )
 
     def test_outputs_fit_the_schema_that_rally_imports_results_with(self):
-        self.cloud.guests_do["g003"] = lambda lines: lines[:3]
-        self.cloud.guests_stop.add("g003")
+        self.cloud.guests_do['g003'] = lambda lines: lines[:3]
+        self.cloud.guests_stop.add('g003')
         self.failure()
-        self.assertEqual(10, len(self.scenario._output["complete"]))
+        self.assertEqual(10, len(self.scenario._output['complete']))
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output)
+            self.scenario._output
+        )
 
     def test_so_do_those_of_a_run_in_which_all_is_well(self):
         self.run_scenario()
-        self.assertEqual(1, len(self.scenario._output["additive"]))
+        self.assertEqual(1, len(self.scenario._output['additive']))
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output)
+            self.scenario._output
+        )
 
     def test_a_guest_whose_server_stopped_is_not_waited_for(self):
-        self.cloud.guests_do["g003"] = lambda lines: lines[:5]
-        self.cloud.guests_stop.add("g003")
-        self.assertIn("g003 (general): lost: last heard of at START",
-                      self.failure())
-        self.assertEqual(["complete"] * 2 + ["1 of 2 guests"] * 2,
-                         [row[-1] for row in
-                          self.rows(report.TIER_TABLE_TITLE)])
+        self.cloud.guests_do['g003'] = lambda lines: lines[:5]
+        self.cloud.guests_stop.add('g003')
+        self.assertIn(
+            'g003 (general): lost: last heard of at START', self.failure()
+        )
+        self.assertEqual(
+            ['complete'] * 2 + ['1 of 2 guests'] * 2,
+            [row[-1] for row in self.rows(report.TIER_TABLE_TITLE)],
+        )
         self.assert_nothing_is_left()
 
     def test_a_guest_whose_fio_died_fails_the_run_and_not_the_others(self):
         def fio_dies(lines):
             run = lines[0].split()[2]
-            return [line for line in lines if "END slot=3" not in line
-                    and " data 3 " not in line] + [
+            return [
+                line
+                for line in lines
+                if 'END slot=3' not in line and ' data 3 ' not in line
+            ] + [
                 fake_cloud.console_text.event(
-                    91, "FIO-FAILED slot=3 rc=1 : no space left",
-                    guest="g002", run=run)]
-        self.cloud.guests_do["g002"] = fio_dies
+                    91,
+                    'FIO-FAILED slot=3 rc=1 : no space left',
+                    guest='g002',
+                    run=run,
+                )
+            ]
+
+        self.cloud.guests_do['g002'] = fio_dies
         self.assertEqual(
-            "1 of 4 guests are not complete: g002 (general): fio failed: fio"
-            " ended with 1 on write-1m: no space left", self.failure())
+            '1 of 4 guests are not complete: g002 (general): fio failed: fio'
+            ' ended with 1 on write-1m: no space left',
+            self.failure(),
+        )
         self.assertEqual(
-            ["complete", "complete", "complete", "1 of 2 guests"],
-            [row[-1] for row in self.rows(report.TIER_TABLE_TITLE)])
+            ['complete', 'complete', 'complete', '1 of 2 guests'],
+            [row[-1] for row in self.rows(report.TIER_TABLE_TITLE)],
+        )
         self.assertEqual(
-            [("g002", "write-1m", "fio failed")],
-            [(row[0], row[2], row[-2])
-             for row in self.rows(report.GUEST_TABLE_TITLE)
-             if row[-2] != "complete"])
-        console = self.output(report.CONSOLE_TITLE)["data"]
+            [('g002', 'write-1m', 'fio failed')],
+            [
+                (row[0], row[2], row[-2])
+                for row in self.rows(report.GUEST_TABLE_TITLE)
+                if row[-2] != 'complete'
+            ],
+        )
+        console = self.output(report.CONSOLE_TITLE)['data']
         self.assertEqual(
-            [], [line for line in console if not line.startswith("g002: ")
-                 or " data " in line])
-        self.assertIn("FIO-FAILED slot=3 rc=1 : no space left", console[-1])
-        self.assertIn("FIO-FAILED slot=3 rc=1 : no space left",
-                      self.log.output)
-        self.assertEqual([], self.scenario._output["additive"])
+            [],
+            [
+                line
+                for line in console
+                if not line.startswith('g002: ') or ' data ' in line
+            ],
+        )
+        self.assertIn('FIO-FAILED slot=3 rc=1 : no space left', console[-1])
+        self.assertIn(
+            'FIO-FAILED slot=3 rc=1 : no space left', self.log.output
+        )
+        self.assertEqual([], self.scenario._output['additive'])
         self.assert_nothing_is_left()
 
     def test_a_result_cut_off_on_the_console_is_named(self):
-        self.cloud.guests_do["g001"] = lambda lines: [
-            line for line in lines if " data 0 2/" not in line]
-        self.assertIn("g001 (database): damaged result: result of"
-                      " randwrite-4k: 1 of 6 lines are missing",
-                      self.failure())
+        self.cloud.guests_do['g001'] = lambda lines: [
+            line for line in lines if ' data 0 2/' not in line
+        ]
+        self.assertIn(
+            'g001 (database): damaged result: result of'
+            ' randwrite-4k: 1 of 6 lines are missing',
+            self.failure(),
+        )
         self.assert_nothing_is_left()
 
     @staticmethod
     def finds_no_start_disk(lines):
-        return [lines[0], fake_cloud.console_text.event(
-            2, "FAILED : found no disk", guest="g000",
-            run=lines[0].split()[2])]
+        return [
+            lines[0],
+            fake_cloud.console_text.event(
+                2,
+                'FAILED : found no disk',
+                guest='g000',
+                run=lines[0].split()[2],
+            ),
+        ]
 
     def test_a_fleet_that_nobody_leads_has_no_figures(self):
-        self.cloud.guests_do["g000"] = self.finds_no_start_disk
-        for name in ("g001", "g002", "g003"):
+        self.cloud.guests_do['g000'] = self.finds_no_start_disk
+        for name in ('g001', 'g002', 'g003'):
             self.cloud.guests_do[name] = lambda lines: lines[:3]
-        message = self.failure(timeouts_seconds={"ready": 1, "prepare": 1})
-        self.assertIn("g000 (database): broken: found no disk", message)
-        self.assertIn("g003 (general): lost: last heard of at READY", message)
-        self.assertEqual([0] * 4, [row[2] for row
-                                   in self.rows(report.TIER_TABLE_TITLE)])
+        message = self.failure(timeouts_seconds={'ready': 1, 'prepare': 1})
+        self.assertIn('g000 (database): broken: found no disk', message)
+        self.assertIn('g003 (general): lost: last heard of at READY', message)
+        self.assertEqual(
+            [0] * 4, [row[2] for row in self.rows(report.TIER_TABLE_TITLE)]
+        )
         self.assert_nothing_is_left()
 
     def test_another_guest_may_lead(self):
-        self.cloud.guests_do["g000"] = self.finds_no_start_disk
-        self.cloud.guests_do["g001"] = lambda lines: [
-            *lines[:3], fake_cloud.console_text.event(
-                90, "LEADING missing=0", guest="g001",
-                run=lines[0].split()[2]), *lines[3:]]
-        self.assertIn("1 of 4 guests are not complete", self.failure())
-        self.assertEqual([1, 1, 2, 2], [row[2] for row in self.rows(
-            report.TIER_TABLE_TITLE)])
+        self.cloud.guests_do['g000'] = self.finds_no_start_disk
+        self.cloud.guests_do['g001'] = lambda lines: [
+            *lines[:3],
+            fake_cloud.console_text.event(
+                90, 'LEADING missing=0', guest='g001', run=lines[0].split()[2]
+            ),
+            *lines[3:],
+        ]
+        self.assertIn('1 of 4 guests are not complete', self.failure())
+        self.assertEqual(
+            [1, 1, 2, 2],
+            [row[2] for row in self.rows(report.TIER_TABLE_TITLE)],
+        )
         self.assert_nothing_is_left()
 
     def test_all_unusable_images_are_named_before_anything_is_made(self):
-        self.cloud.images_by_name = {"db": ["a", "b"]}
+        self.cloud.images_by_name = {'db': ['a', 'b']}
         message = self.failure()
         self.assertIn("no active image is called 'plain'", message)
         self.assertIn("2 active images are called 'db': a, b", message)
         self.assertEqual([], self.cloud.everything_made)
 
     def test_a_volume_that_no_backend_takes_is_named_and_all_is_deleted(self):
-        self.cloud.failing_images = {"image-plain"}
-        self.assertIn("ended in status error: no backend took it",
-                      self.failure())
+        self.cloud.failing_images = {'image-plain'}
+        self.assertIn(
+            'ended in status error: no backend took it', self.failure()
+        )
         self.assertEqual(5, len(self.cloud.everything_made))
         self.assert_nothing_is_left()
 
     def test_without_a_type_for_the_start_volume_nothing_is_made(self):
-        del self.scenario.context["cinder_tiers_start_signal"]
-        self.assertIn("add the context cinder_tiers_start_signal",
-                      self.failure())
+        del self.scenario.context['cinder_tiers_start_signal']
+        self.assertIn(
+            'add the context cinder_tiers_start_signal', self.failure()
+        )
         self.assertEqual([], self.cloud.everything_made)
 
     def test_a_type_that_is_named_is_used_for_the_start_volume(self):
-        self.cloud.multiattach_types = {"shared"}
-        self.run_scenario(start_volume_type="shared")
-        self.assertEqual("shared", self.cloud.everything_made[0].volume_type)
+        self.cloud.multiattach_types = {'shared'}
+        self.run_scenario(start_volume_type='shared')
+        self.assertEqual('shared', self.cloud.everything_made[0].volume_type)

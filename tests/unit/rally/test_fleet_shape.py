@@ -20,23 +20,32 @@ from rally_scenarios.plugins import servers as cloud_guests
 from tests.unit.rally import fake_cloud
 from tests.unit.rally import fleet_fio_case
 
-OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]
-CLOCK = {"by": "clock", "after_seconds": 1}
-FLEETS = [{"tier": "database", "image": "db"},
-          {"tier": "general", "image": "plain"}]
+OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
+CLOCK = {'by': 'clock', 'after_seconds': 1}
+FLEETS = [
+    {'tier': 'database', 'image': 'db'},
+    {'tier': 'general', 'image': 'plain'},
+]
 
 
 class ShapeCase(fleet_fio_case.FleetFioCase):
-
-    args = {"fleets": FLEETS, "patterns": fleet_fio_case.PATTERNS,
-            "flavor": "1", "guests_per_tier": 2, "listen_every_seconds": 0}
+    args = {
+        'fleets': FLEETS,
+        'patterns': fleet_fio_case.PATTERNS,
+        'flavor': '1',
+        'guests_per_tier': 2,
+        'listen_every_seconds': 0,
+    }
 
     def rows(self, title=fleet_report.FLEET_TABLE_TITLE):
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output)
-        found, = (each["data"]["rows"] for each
-                  in self.scenario._output["complete"]
-                  if each["title"] == title)
+            self.scenario._output
+        )
+        (found,) = (
+            each['data']['rows']
+            for each in self.scenario._output['complete']
+            if each['title'] == title
+        )
         return found
 
     def column(self, name):
@@ -44,259 +53,407 @@ class ShapeCase(fleet_fio_case.FleetFioCase):
         return [row[at] for row in self.rows()]
 
     def result(self):
-        file, = self.results.iterdir()
+        (file,) = self.results.iterdir()
         return result_file.read(file.read_bytes())
 
     def made(self, attribute):
-        return [each for each in self.cloud.everything_made
-                if hasattr(each, attribute)]
+        return [
+            each
+            for each in self.cloud.everything_made
+            if hasattr(each, attribute)
+        ]
 
     def failure(self, **args):
-        return str(self.assertRaises(cloud_guests.FleetError,
-                                     self.run_scenario, **args))
+        return str(
+            self.assertRaises(
+                cloud_guests.FleetError, self.run_scenario, **args
+            )
+        )
 
     def assert_nothing_is_left(self):
-        self.assertEqual(({}, {}, {}), (
-            self.cloud.servers_by_id, self.cloud.volumes_by_id,
-            self.cloud.groups_by_id))
+        self.assertEqual(
+            ({}, {}, {}),
+            (
+                self.cloud.servers_by_id,
+                self.cloud.volumes_by_id,
+                self.cloud.groups_by_id,
+            ),
+        )
 
 
 class ClockStartTest(ShapeCase):
-
     def test_it_needs_no_start_volume_and_boots_all_at_once(self):
-        del self.scenario.context["cinder_tiers_start_signal"]
+        del self.scenario.context['cinder_tiers_start_signal']
         self.run_scenario(start=CLOCK)
-        self.assertEqual([1] * 4, [volume.size for volume
-                                   in self.made("image")])
-        self.assertEqual(["image-db"] * 2 + ["image-plain"] * 2, [
-            volume.image for volume in self.made("image")])
+        self.assertEqual(
+            [1] * 4, [volume.size for volume in self.made('image')]
+        )
+        self.assertEqual(
+            ['image-db'] * 2 + ['image-plain'] * 2,
+            [volume.image for volume in self.made('image')],
+        )
         self.assertEqual(4, self.cloud.most_in_build)
         self.assert_nothing_is_left()
 
     def test_with_a_start_volume_they_boot_one_after_another(self):
         self.run_scenario()
         self.assertEqual(1, self.cloud.most_in_build)
-        self.assertEqual(["the leader's, over the start volume"] * 2,
-                         self.column("common clock"))
+        self.assertEqual(
+            ["the leader's, over the start volume"] * 2,
+            self.column('common clock'),
+        )
 
     def test_guests_are_told_one_time_that_is_ahead(self):
-        self.run_scenario(start={"by": "clock", "after_seconds": 77})
-        told = {(server.orders["CT_START_AT"],
-                 server.orders["CT_ORDERED_AT"],
-                 server.orders["CT_START_SERIAL"])
-                for server in self.made("orders")}
-        (at, ordered_at, serial), = told
-        self.assertEqual((77, ""), (int(at) - int(ordered_at), serial))
+        self.run_scenario(start={'by': 'clock', 'after_seconds': 77})
+        told = {
+            (
+                server.orders['CT_START_AT'],
+                server.orders['CT_ORDERED_AT'],
+                server.orders['CT_START_SERIAL'],
+            )
+            for server in self.made('orders')
+        }
+        ((at, ordered_at, serial),) = told
+        self.assertEqual((77, ''), (int(at) - int(ordered_at), serial))
 
     def test_the_result_says_how_far_clocks_may_be_off(self):
         self.run_scenario(start=CLOCK)
-        self.assertEqual(["wall time, off by at most 10.4 ms"] * 2,
-                         self.column("common clock"))
+        self.assertEqual(
+            ['wall time, off by at most 10.4 ms'] * 2,
+            self.column('common clock'),
+        )
         guest = self.result().guests[0]
         self.assertEqual(
-            ("complete", None, 10.4,
-             "the start was by wall time; chrony keeps its clock"),
-            (guest.verdict, guest.clock_offset_ms, guest.clock_error_ms,
-             guest.clock_reason))
+            (
+                'complete',
+                None,
+                10.4,
+                'the start was by wall time; chrony keeps its clock',
+            ),
+            (
+                guest.verdict,
+                guest.clock_offset_ms,
+                guest.clock_error_ms,
+                guest.clock_reason,
+            ),
+        )
 
     def test_without_knowing_that_a_start_skew_has_no_error(self):
-        self.cloud.clocks = "sync=nobody bound=-"
+        self.cloud.clocks = 'sync=nobody bound=-'
         self.run_scenario(start=CLOCK)
         self.assertEqual(
-            "wall time, of 2 of 2 guests off by nobody knows how much: g000:"
-            " the start was by wall time; nobody keeps its clock",
-            self.column("common clock")[0])
-        skew = report.TIER_TABLE_COLUMNS.index("its error ms")
-        self.assertEqual(["-"] * 4, [
-            row[skew] for row in self.rows(report.TIER_TABLE_TITLE)])
+            'wall time, of 2 of 2 guests off by nobody knows how much: g000:'
+            ' the start was by wall time; nobody keeps its clock',
+            self.column('common clock')[0],
+        )
+        skew = report.TIER_TABLE_COLUMNS.index('its error ms')
+        self.assertEqual(
+            ['-'] * 4,
+            [row[skew] for row in self.rows(report.TIER_TABLE_TITLE)],
+        )
         found = self.result()
         self.assertIsNone(
-            found.tiers[0].patterns[0].slots[0].merged.start_skew_error_ms)
+            found.tiers[0].patterns[0].slots[0].merged.start_skew_error_ms
+        )
         self.assertIsNone(found.guests[0].clock_error_ms)
 
     def test_a_late_guest_does_not_hold_up_the_others(self):
         def late(lines):
             run = lines[0].split()[2]
-            return [*lines[:3], fake_cloud.console_text.event(
-                4, "LATE : ready 2.3 s after the start by its clock",
-                guest="g003", run=run)]
-        self.cloud.guests_do["g003"] = late
-        self.assertIn("g003 (general): late: ready 2.3 s after the start",
-                      self.failure(start=CLOCK))
-        self.assertEqual(["complete"] * 2 + ["1 of 2 guests"] * 2, [
-            row[-1] for row in self.rows(report.TIER_TABLE_TITLE)])
+            return [
+                *lines[:3],
+                fake_cloud.console_text.event(
+                    4,
+                    'LATE : ready 2.3 s after the start by its clock',
+                    guest='g003',
+                    run=run,
+                ),
+            ]
+
+        self.cloud.guests_do['g003'] = late
+        self.assertIn(
+            'g003 (general): late: ready 2.3 s after the start',
+            self.failure(start=CLOCK),
+        )
+        self.assertEqual(
+            ['complete'] * 2 + ['1 of 2 guests'] * 2,
+            [row[-1] for row in self.rows(report.TIER_TABLE_TITLE)],
+        )
         self.assert_nothing_is_left()
 
 
 class DataVolumeTest(ShapeCase):
-
     def test_guests_work_on_a_clone_and_boot_from_another_image(self):
-        self.cloud.images_by_name["small"] = ["image-small"]
-        self.run_scenario(volume={
-            "kind": "data", "source": "image", "boot_image": "small",
-            "size_gib": 3})
-        servers = self.made("boots_from")
-        self.assertEqual([["image-small"]] * 4, [
-            [volume.image for volume in server.boots_from]
-            for server in servers])
+        self.cloud.images_by_name['small'] = ['image-small']
+        self.run_scenario(
+            volume={
+                'kind': 'data',
+                'source': 'image',
+                'boot_image': 'small',
+                'size_gib': 3,
+            }
+        )
+        servers = self.made('boots_from')
         self.assertEqual(
-            [[("image-db", None, 3)]] * 2 + [[("image-plain", None, 3)]] * 2,
-            [[(volume.image, volume.volume_type, volume.size)
-              for volume in server.data] for server in servers])
-        self.assertEqual("data volume, clone of image db where the backend"
-                         " clones", self.column("fio works on")[0])
-        self.assertEqual("db (image-db)", self.result().tiers[0].image.value)
+            [['image-small']] * 4,
+            [
+                [volume.image for volume in server.boots_from]
+                for server in servers
+            ],
+        )
+        self.assertEqual(
+            [[('image-db', None, 3)]] * 2 + [[('image-plain', None, 3)]] * 2,
+            [
+                [
+                    (volume.image, volume.volume_type, volume.size)
+                    for volume in server.data
+                ]
+                for server in servers
+            ],
+        )
+        self.assertEqual(
+            'data volume, clone of image db where the backend clones',
+            self.column('fio works on')[0],
+        )
+        self.assertEqual('db (image-db)', self.result().tiers[0].image.value)
         self.assert_nothing_is_left()
 
     def test_a_blank_volume_has_the_type_of_its_tier(self):
-        self.cloud.volume_type_names |= {"database", "slow"}
+        self.cloud.volume_type_names |= {'database', 'slow'}
         self.run_scenario(
-            volume={"kind": "data", "source": "blank"},
-            fleets=[FLEETS[0], {**FLEETS[1], "volume_type": "slow"}])
+            volume={'kind': 'data', 'source': 'blank'},
+            fleets=[FLEETS[0], {**FLEETS[1], 'volume_type': 'slow'}],
+        )
         self.assertEqual(
-            [(None, "database")] * 2 + [(None, "slow")] * 2,
-            [(volume.image, volume.volume_type)
-             for server in self.made("data") for volume in server.data])
-        self.assertEqual(["database", "slow"], self.column("volume types"))
+            [(None, 'database')] * 2 + [(None, 'slow')] * 2,
+            [
+                (volume.image, volume.volume_type)
+                for server in self.made('data')
+                for volume in server.data
+            ],
+        )
+        self.assertEqual(['database', 'slow'], self.column('volume types'))
         found = self.result()
-        self.assertEqual(["database", "slow"], [
-            tier.volume_types.value for tier in found.tiers])
-        self.assertEqual("blank data volume (flat), region filled",
-                         found.environment["clone_or_flat"].value)
+        self.assertEqual(
+            ['database', 'slow'],
+            [tier.volume_types.value for tier in found.tiers],
+        )
+        self.assertEqual(
+            'blank data volume (flat), region filled',
+            found.environment['clone_or_flat'].value,
+        )
 
     def test_types_that_do_not_exist_are_named_before_anything_is_made(self):
         self.assertIn(
             "no volume type 'database', 'general' that this project may use:"
-            " found c_rally_start;",
-            self.failure(volume={"kind": "data", "source": "blank"}))
+            ' found c_rally_start;',
+            self.failure(volume={'kind': 'data', 'source': 'blank'}),
+        )
         self.assertEqual([], self.cloud.everything_made)
 
     def test_a_region_that_was_not_filled_is_told(self):
-        self.run_scenario(volume={"kind": "boot", "fill": False})
-        self.assertEqual(["region not filled"] * 2, self.column("before"))
+        self.run_scenario(volume={'kind': 'boot', 'fill': False})
+        self.assertEqual(['region not filled'] * 2, self.column('before'))
         self.assertEqual(
-            "database: boot volume, clone of image db where the backend"
-            " clones, region not filled; general: boot volume, clone of image"
-            " plain where the backend clones, region not filled",
-            self.result().environment["clone_or_flat"].value)
-        self.assertEqual({""}, {server.orders["CT_PREP"]
-                                for server in self.made("orders")})
+            'database: boot volume, clone of image db where the backend'
+            ' clones, region not filled; general: boot volume, clone of image'
+            ' plain where the backend clones, region not filled',
+            self.result().environment['clone_or_flat'].value,
+        )
+        self.assertEqual(
+            {''}, {server.orders['CT_PREP'] for server in self.made('orders')}
+        )
 
 
 class SpreadTest(ShapeCase):
-
     def test_guests_of_a_tier_are_on_different_hosts(self):
         self.run_scenario()
-        self.assertEqual(["host-1", "host-2"] * 2,
-                         [guest.host for guest in self.result().guests])
-        self.assertEqual([2, 2], self.column("compute hosts"))
-        groups = self.made("members")
+        self.assertEqual(
+            ['host-1', 'host-2'] * 2,
+            [guest.host for guest in self.result().guests],
+        )
+        self.assertEqual([2, 2], self.column('compute hosts'))
+        groups = self.made('members')
         self.assertEqual([2, 2], [len(group.members) for group in groups])
-        self.assertEqual([], [group.name for group in groups
-                              if not group.name.startswith("s_rally_")])
+        self.assertEqual(
+            [],
+            [
+                group.name
+                for group in groups
+                if not group.name.startswith('s_rally_')
+            ],
+        )
         self.assert_nothing_is_left()
 
     def test_it_can_be_left_to_nova(self):
         self.run_scenario(spread=False)
-        self.assertEqual([], self.made("members"))
-        self.assertEqual([1, 1], self.column("compute hosts"))
+        self.assertEqual([], self.made('members'))
+        self.assertEqual([1, 1], self.column('compute hosts'))
 
     def test_a_cloud_that_refuses_groups_measures_all_the_same(self):
         self.cloud.group_quota = 1
         self.run_scenario()
-        self.assertEqual([2, 1], self.column("compute hosts"))
-        self.assertIn("Guests of tier general may share hosts: Nova refuses a"
-                      " server group: Quota exceeded", self.log.output)
+        self.assertEqual([2, 1], self.column('compute hosts'))
+        self.assertIn(
+            'Guests of tier general may share hosts: Nova refuses a'
+            ' server group: Quota exceeded',
+            self.log.output,
+        )
         self.assert_nothing_is_left()
 
     def test_so_does_one_whose_groups_are_too_small(self):
         self.cloud.member_quota = 2
         self.run_scenario(guests_per_tier=4, fleets=FLEETS[:1])
         self.assertEqual(
-            ["host-1", "host-2", "host-1", "host-1"],
-            [guest.host for guest in self.result().guests])
-        self.assertEqual(1, self.log.output.count(
-            "Further guests of tier database may share hosts"))
+            ['host-1', 'host-2', 'host-1', 'host-1'],
+            [guest.host for guest in self.result().guests],
+        )
+        self.assertEqual(
+            1,
+            self.log.output.count(
+                'Further guests of tier database may share hosts'
+            ),
+        )
 
     def test_a_host_that_nova_does_not_tell_is_not_counted(self):
-        self.cloud.hosts = ("",)
+        self.cloud.hosts = ('',)
         self.run_scenario()
-        self.assertEqual(["-", "-"], self.column("compute hosts"))
+        self.assertEqual(['-', '-'], self.column('compute hosts'))
         self.assertIsNone(self.result().guests[0].host)
 
 
 def shape(**args):
-    return fleet_shape.of_arguments(**{
-        "fleets": FLEETS, "start": None, "volume": None,
-        "volume_size_gib": None, "spread": None, **args})
+    return fleet_shape.of_arguments(
+        **{
+            'fleets': FLEETS,
+            'start': None,
+            'volume': None,
+            'volume_size_gib': None,
+            'spread': None,
+            **args,
+        }
+    )
 
 
 @ddt.ddt
 class ArgumentsTest(testtools.TestCase):
-
     def test_nothing_said_is_what_it_was_before(self):
         found = shape()
         self.assertEqual(
             (False, False, True, True, 1, 1),
-            (found.by_clock, found.has_data, found.fill, found.spread,
-             found.boot_gib, found.volumes_per_guest))
-        self.assertEqual(["db", "plain"], found.images)
+            (
+                found.by_clock,
+                found.has_data,
+                found.fill,
+                found.spread,
+                found.boot_gib,
+                found.volumes_per_guest,
+            ),
+        )
+        self.assertEqual(['db', 'plain'], found.images)
 
     def test_an_image_that_nothing_is_made_of_is_not_needed(self):
-        for source, images in (("blank", ["x"]),
-                               ("image", ["db", "plain", "x"])):
-            self.assertEqual(images, shape(volume={
-                "kind": "data", "source": source, "boot_image": "x"}).images)
-        self.assertEqual(["db", "plain"], shape(volume={
-            "kind": "data", "source": "blank"}).images)
+        for source, images in (
+            ('blank', ['x']),
+            ('image', ['db', 'plain', 'x']),
+        ):
+            self.assertEqual(
+                images,
+                shape(
+                    volume={
+                        'kind': 'data',
+                        'source': source,
+                        'boot_image': 'x',
+                    }
+                ).images,
+            )
+        self.assertEqual(
+            ['db', 'plain'],
+            shape(volume={'kind': 'data', 'source': 'blank'}).images,
+        )
 
     @ddt.data(
-        ({"start": {"by": "volume", "after_seconds": 5}}, "start by clock"),
-        ({"volume": {"kind": "data"}}, "needs a source"),
-        ({"volume": {"kind": "boot", "source": "blank"}}, "source is of"),
-        ({"fleets": [{**FLEETS[0], "volume_type": "x"}]}, "blank data"))
+        ({'start': {'by': 'volume', 'after_seconds': 5}}, 'start by clock'),
+        ({'volume': {'kind': 'data'}}, 'needs a source'),
+        ({'volume': {'kind': 'boot', 'source': 'blank'}}, 'source is of'),
+        ({'fleets': [{**FLEETS[0], 'volume_type': 'x'}]}, 'blank data'),
+    )
     @ddt.unpack
     def test_what_does_not_fit_is_refused(self, args, message):
-        self.assertIn(message,
-                      str(self.assertRaises(ValueError, shape, **args)))
+        self.assertIn(
+            message, str(self.assertRaises(ValueError, shape, **args))
+        )
 
     def test_the_plan_knows_the_difference(self):
-        arguments = {"fleets": FLEETS, "guests_per_tier": 50,
-                     "patterns": fleet_fio_case.PATTERNS, "region_mib": 10}
+        arguments = {
+            'fleets': FLEETS,
+            'guests_per_tier': 50,
+            'patterns': fleet_fio_case.PATTERNS,
+            'region_mib': 10,
+        }
         by_volume = planning.planned(arguments)
-        by_clock = planning.planned({**arguments, "start": {"by": "clock"}})
-        self.assertEqual((1000, 100), (by_volume.expected.boot,
-                                       by_clock.expected.boot))
+        by_clock = planning.planned({**arguments, 'start': {'by': 'clock'}})
+        self.assertEqual(
+            (1000, 100), (by_volume.expected.boot, by_clock.expected.boot)
+        )
         # 100 guests fill 10 MiB each at 10 MiB/s: 100 s.
-        self.assertEqual((460, 260), (by_clock.expected.after,
-                                      by_clock.expected.wait))
-        self.assertIn("wait 260 s for the start", by_clock.told())
-        self.assertNotIn("wait", by_volume.told())
+        self.assertEqual(
+            (460, 260), (by_clock.expected.after, by_clock.expected.wait)
+        )
+        self.assertIn('wait 260 s for the start', by_clock.told())
+        self.assertNotIn('wait', by_volume.told())
         planning.check_orders(by_clock)
 
     def test_a_start_by_clock_takes_no_type_of_a_start_volume(self):
-        arguments = {"fleets": FLEETS, "patterns": fleet_fio_case.PATTERNS,
-                     "start_volume_type": "shared"}
+        arguments = {
+            'fleets': FLEETS,
+            'patterns': fleet_fio_case.PATTERNS,
+            'start_volume_type': 'shared',
+        }
         planning.planned(arguments)
-        error = self.assertRaises(ValueError, planning.planned,
-                                  {**arguments, "start": {"by": "clock"}})
-        self.assertIn("start_volume_type 'shared' with a start by clock",
-                      str(error))
+        error = self.assertRaises(
+            ValueError,
+            planning.planned,
+            {**arguments, 'start': {'by': 'clock'}},
+        )
+        self.assertIn(
+            "start_volume_type 'shared' with a start by clock", str(error)
+        )
 
     @ddt.data((1, None, 5), (3, None, 7), (50, None, 12), (12, [2, 12], 6))
     @ddt.unpack
     def test_few_guests_launch_fio_in_less_time(self, guests, steps, seconds):
-        plan = planning.planned({
-            "fleets": FLEETS, "patterns": fleet_fio_case.PATTERNS,
-            "guests_per_tier": guests, "guest_steps": steps})
-        self.assertEqual(seconds, planning.orders_of(
-            plan, planning.limits_seconds(plan, None), run="0" * 16,
-            start_serial="x", now=1).lead_seconds)
+        plan = planning.planned(
+            {
+                'fleets': FLEETS,
+                'patterns': fleet_fio_case.PATTERNS,
+                'guests_per_tier': guests,
+                'guest_steps': steps,
+            }
+        )
+        self.assertEqual(
+            seconds,
+            planning.orders_of(
+                plan,
+                planning.limits_seconds(plan, None),
+                run='0' * 16,
+                start_serial='x',
+                now=1,
+            ).lead_seconds,
+        )
 
     def test_a_region_must_fit_the_data_volume(self):
-        error = self.assertRaises(ValueError, planning.planned, {
-            "fleets": FLEETS, "patterns": fleet_fio_case.PATTERNS,
-            "region_mib": 1025, "volume": {"kind": "data",
-                                           "source": "image"}})
-        self.assertIn("region_mib 1025 on data volumes of 1 GiB: expected at"
-                      " most 1024", str(error))
+        error = self.assertRaises(
+            ValueError,
+            planning.planned,
+            {
+                'fleets': FLEETS,
+                'patterns': fleet_fio_case.PATTERNS,
+                'region_mib': 1025,
+                'volume': {'kind': 'data', 'source': 'image'},
+            },
+        )
+        self.assertIn(
+            'region_mib 1025 on data volumes of 1 GiB: expected at most 1024',
+            str(error),
+        )

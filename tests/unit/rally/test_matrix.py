@@ -2,7 +2,6 @@
 
 """Fleets in steps, and disks below tiers, against a cloud in memory."""
 
-
 import ddt
 import jsonschema
 from rally.common.objects import task as task_objects
@@ -18,147 +17,232 @@ from rally_scenarios.plugins.report import tables as report
 from rally_scenarios.plugins import servers as cloud_guests
 from tests.unit.rally import fleet_fio_case
 
-OUTPUT_SCHEMA = task_objects.TASK_SCHEMA["definitions"]["output"]
-DISKS = {"disks": 3, "iops_per_disk": 160, "replicas": 3,
-         "disk_writes_per_write": 1.5}
+OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
+DISKS = {
+    'disks': 3,
+    'iops_per_disk': 160,
+    'replicas': 3,
+    'disk_writes_per_write': 1.5,
+}
 ARGS = {
-    "fleets": [{"tier": "database", "image": "db"},
-               {"tier": "general", "image": "plain", "disks": DISKS}],
-    "patterns": fleet_fio_case.PATTERNS,
-    "flavor": "1", "guest_steps": [1, 3], "repeats": 2,
-    "listen_every_seconds": 0,
+    'fleets': [
+        {'tier': 'database', 'image': 'db'},
+        {'tier': 'general', 'image': 'plain', 'disks': DISKS},
+    ],
+    'patterns': fleet_fio_case.PATTERNS,
+    'flavor': '1',
+    'guest_steps': [1, 3],
+    'repeats': 2,
+    'listen_every_seconds': 0,
 }
 MEASURED = 499.750125  # of one guest of the recorded randwrite-4k
 
 
 class MatrixTest(fleet_fio_case.FleetFioCase):
-
     args = ARGS
 
     def rows(self, title):
-        return next(found["data"]["rows"]
-                    for found in self.scenario._output["complete"]
-                    if found["title"] == title)
+        return next(
+            found['data']['rows']
+            for found in self.scenario._output['complete']
+            if found['title'] == title
+        )
 
     def titles(self):
-        return [found["title"] for found
-                in self.scenario._output["complete"]]
+        return [found['title'] for found in self.scenario._output['complete']]
 
     def test_a_whole_matrix_runs_on_one_boot(self):
         self.run_scenario()
-        servers = [each for each in self.cloud.everything_made
-                   if hasattr(each, "boots_from")]
+        servers = [
+            each
+            for each in self.cloud.everything_made
+            if hasattr(each, 'boots_from')
+        ]
         self.assertEqual(6, len(servers))
         self.assertEqual(
-            [(tier, f"{name}.g{guests} ({repeat} of 2)", guests, "complete")
-             for repeat in (1, 2) for tier in ("database", "general")
-             for name in ("randwrite-4k", "write-1m") for guests in (1, 3)],
-            [(*row[:3], row[-1])
-             for row in self.rows(report.TIER_TABLE_TITLE)])
+            [
+                (tier, f'{name}.g{guests} ({repeat} of 2)', guests, 'complete')
+                for repeat in (1, 2)
+                for tier in ('database', 'general')
+                for name in ('randwrite-4k', 'write-1m')
+                for guests in (1, 3)
+            ],
+            [
+                (*row[:3], row[-1])
+                for row in self.rows(report.TIER_TABLE_TITLE)
+            ],
+        )
         self.assertEqual(
             [2 * 2 * 2, 4, 4, 8, 4, 4],
-            [len([row for row in self.rows(report.GUEST_TABLE_TITLE)
-                  if row[0] == f"g{number:03d}"]) for number in range(6)])
+            [
+                len(
+                    [
+                        row
+                        for row in self.rows(report.GUEST_TABLE_TITLE)
+                        if row[0] == f'g{number:03d}'
+                    ]
+                )
+                for number in range(6)
+            ],
+        )
         self.assertEqual({}, self.cloud.servers_by_id)
         self.assertEqual({}, self.cloud.volumes_by_id)
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output)
+            self.scenario._output
+        )
 
     def test_more_guests_are_set_against_one(self):
         self.run_scenario()
         rows = self.rows(matrix_report.SCALING_TABLE_TITLE)
         self.assertEqual(
-            ["general", "randwrite-4k", 3, "2 of 2", round(3 * MEASURED, 1)],
-            rows[5][:5])
+            ['general', 'randwrite-4k', 3, '2 of 2', round(3 * MEASURED, 1)],
+            rows[5][:5],
+        )
         self.assertEqual([100.0, 100.0], [rows[4][7], rows[5][7]])
         chart = next(
-            found for found in self.scenario._output["complete"]
-            if found["title"] == "IOPS against guests: randwrite-4k")
+            found
+            for found in self.scenario._output['complete']
+            if found['title'] == 'IOPS against guests: randwrite-4k'
+        )
         self.assertEqual(
-            [["database", [[1, 499.8], [3, 1499.3]]],
-             ["general", [[1, 499.8], [3, 1499.3]]]], chart["data"])
+            [
+                ['database', [[1, 499.8], [3, 1499.3]]],
+                ['general', [[1, 499.8], [3, 1499.3]]],
+            ],
+            chart['data'],
+        )
 
     def test_the_result_file_has_each_step_under_its_name(self):
         self.run_scenario()
-        file, = self.results.iterdir()
+        (file,) = self.results.iterdir()
         found = result_file.read(file.read_bytes())
         self.assertEqual(
-            [("randwrite-4k.g1", 1, 2), ("randwrite-4k.g3", 3, 2),
-             ("write-1m.g1", 1, 2), ("write-1m.g3", 3, 2)],
-            [(pattern.pattern, len(pattern.slots[0].guests),
-              pattern.complete_repeats)
-             for pattern in found.tiers[1].patterns])
+            [
+                ('randwrite-4k.g1', 1, 2),
+                ('randwrite-4k.g3', 3, 2),
+                ('write-1m.g1', 1, 2),
+                ('write-1m.g3', 3, 2),
+            ],
+            [
+                (
+                    pattern.pattern,
+                    len(pattern.slots[0].guests),
+                    pattern.complete_repeats,
+                )
+                for pattern in found.tiers[1].patterns
+            ],
+        )
         self.assertEqual(3, found.guests_per_tier)
 
     def test_disks_are_set_against_random_patterns_of_their_tier(self):
         self.run_scenario()
         expected = 3 * 160 / 3 / 1.5
         self.assertEqual(
-            [["general", "randwrite-4k", guests, 3, 160, 3, 1.5,
-              round(expected, 1), round(guests * MEASURED, 1),
-              round(100 * guests * MEASURED / expected, 1)]
-             for guests in (1, 3)],
-            self.rows(matrix_report.DISKS_TABLE_TITLE))
+            [
+                [
+                    'general',
+                    'randwrite-4k',
+                    guests,
+                    3,
+                    160,
+                    3,
+                    1.5,
+                    round(expected, 1),
+                    round(guests * MEASURED, 1),
+                    round(100 * guests * MEASURED / expected, 1),
+                ]
+                for guests in (1, 3)
+            ],
+            self.rows(matrix_report.DISKS_TABLE_TITLE),
+        )
 
     def test_without_steps_and_disks_there_is_neither_table(self):
-        self.run_scenario(guest_steps=None, guests_per_tier=1, fleets=[
-            {"tier": "general", "image": "plain"}])
-        self.assertEqual([], [title for title in self.titles() if title in (
-            matrix_report.SCALING_TABLE_TITLE,
-            matrix_report.DISKS_TABLE_TITLE)])
+        self.run_scenario(
+            guest_steps=None,
+            guests_per_tier=1,
+            fleets=[{'tier': 'general', 'image': 'plain'}],
+        )
+        self.assertEqual(
+            [],
+            [
+                title
+                for title in self.titles()
+                if title
+                in (
+                    matrix_report.SCALING_TABLE_TITLE,
+                    matrix_report.DISKS_TABLE_TITLE,
+                )
+            ],
+        )
 
     def test_a_step_that_lacks_a_guest_has_no_figure(self):
-        self.cloud.guests_do["g004"] = lambda lines: [
-            line for line in lines if " data " not in line]
+        self.cloud.guests_do['g004'] = lambda lines: [
+            line for line in lines if ' data ' not in line
+        ]
         self.assertRaises(cloud_guests.FleetError, self.run_scenario)
         rows = self.rows(matrix_report.SCALING_TABLE_TITLE)
-        self.assertEqual(["general", "randwrite-4k", 3, "0 of 2",
-                          *["-"] * 5], rows[5])
-        self.assertEqual("2 of 2", rows[4][3])
         self.assertEqual(
-            ["-", "-"], self.rows(matrix_report.DISKS_TABLE_TITLE)[1][-2:])
+            ['general', 'randwrite-4k', 3, '0 of 2', *['-'] * 5], rows[5]
+        )
+        self.assertEqual('2 of 2', rows[4][3])
+        self.assertEqual(
+            ['-', '-'], self.rows(matrix_report.DISKS_TABLE_TITLE)[1][-2:]
+        )
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output)
+            self.scenario._output
+        )
 
     def test_how_long_it_may_take_is_said_at_the_start(self):
         self.run_scenario()
         self.assertIn(
-            "6 guests, 16 runs of fio one after another; expected to take"
-            " about 7 min: volumes 12 s, boot 60 s, prepare 20 s, measure"
-            " 258 s, delete 24 s", self.log.output)
+            '6 guests, 16 runs of fio one after another; expected to take'
+            ' about 7 min: volumes 12 s, boot 60 s, prepare 20 s, measure'
+            ' 258 s, delete 24 s',
+            self.log.output,
+        )
 
 
 @ddt.ddt
 class PlanningTest(testtools.TestCase):
-
     @ddt.data(
-        ({"guests_per_tier": 2}, "expected 3, the last step"),
-        ({"guest_steps": [3, 1]}, "guest_steps [3, 1]"),
-        ({"repeats": 100, "guest_steps": [1, 2, 3]}, "600 runs"),
-        ({"fleets": [{"tier": "a", "image": "x"}] * 2}, "named twice: a"))
+        ({'guests_per_tier': 2}, 'expected 3, the last step'),
+        ({'guest_steps': [3, 1]}, 'guest_steps [3, 1]'),
+        ({'repeats': 100, 'guest_steps': [1, 2, 3]}, '600 runs'),
+        ({'fleets': [{'tier': 'a', 'image': 'x'}] * 2}, 'named twice: a'),
+    )
     @ddt.unpack
     def test_what_cannot_be_planned_is_refused(self, wrong, message):
-        error = self.assertRaises(ValueError, planning.planned,
-                                  {**ARGS, **wrong})
+        error = self.assertRaises(
+            ValueError, planning.planned, {**ARGS, **wrong}
+        )
         self.assertIn(message, str(error))
 
     def test_the_last_step_is_the_fleet(self):
-        for args in (ARGS, {**ARGS, "guests_per_tier": 3}):
+        for args in (ARGS, {**ARGS, 'guests_per_tier': 3}):
             found = planning.planned(args)
             self.assertEqual((3, 6), (found.guests_per_tier, found.guests))
-        self.assertEqual(3, planning.planned(
-            {**ARGS, "guest_steps": None}).guests_per_tier)
+        self.assertEqual(
+            3, planning.planned({**ARGS, 'guest_steps': None}).guests_per_tier
+        )
 
     def test_a_task_has_the_last_word_on_time_limits(self):
         plan = planning.planned(ARGS)
         self.assertEqual(
-            (7, 300), (planning.limits_seconds(plan, {"end": 7})["end"],
-                       planning.limits_seconds(plan, {"end": 7})["boot"]))
+            (7, 300),
+            (
+                planning.limits_seconds(plan, {'end': 7})['end'],
+                planning.limits_seconds(plan, {'end': 7})['boot'],
+            ),
+        )
 
     def test_orders_that_are_too_long_are_found_before_anything_is_made(self):
-        patterns = [{"name": f"p{number}", "rw": "read", "bs": "4k"}
-                    for number in range(200)]
+        patterns = [
+            {'name': f'p{number}', 'rw': 'read', 'bs': '4k'}
+            for number in range(200)
+        ]
         error = self.assertRaises(
-            ValueError, planning.check_orders,
-            planning.planned({**ARGS, "patterns": patterns, "repeats": 1}))
-        self.assertIn("order fewer slots", str(error))
+            ValueError,
+            planning.check_orders,
+            planning.planned({**ARGS, 'patterns': patterns, 'repeats': 1}),
+        )
+        self.assertIn('order fewer slots', str(error))

@@ -11,27 +11,36 @@ import testtools
 from rally_scenarios.bench.result import result as result_file
 from tests.unit.guest import test_run_result
 
-PUBLISHED = (pathlib.Path(__file__).parents[3] / "etc" / "cinder-tiers"
-             / "result.schema.json")
+PUBLISHED = (
+    pathlib.Path(__file__).parents[3]
+    / 'etc'
+    / 'cinder-tiers'
+    / 'result.schema.json'
+)
 
 
 class ResultSchemaTest(testtools.TestCase):
-
     def test_the_published_schema_is_that_of_the_code(self):
         """To renew it, write what this compares; and think of VERSION."""
         self.assertEqual(
-            json.dumps(result_file.schema(), indent=2) + "\n",
-            PUBLISHED.read_text("utf-8"))
+            json.dumps(result_file.schema(), indent=2) + '\n',
+            PUBLISHED.read_text('utf-8'),
+        )
 
     def test_it_is_a_schema_and_files_are_valid_by_it(self):
-        schema = json.loads(PUBLISHED.read_text("utf-8"))
+        schema = json.loads(PUBLISHED.read_text('utf-8'))
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(schema)
-        for outcomes in ([test_run_result.outcome("g000")],
-                         [test_run_result.outcome("g000", without=[0, 1, 2]),
-                          test_run_result.outcome("g001")]):
-            value = json.loads(result_file.write(
-                test_run_result.result(*outcomes)))
+        for outcomes in (
+            [test_run_result.outcome('g000')],
+            [
+                test_run_result.outcome('g000', without=[0, 1, 2]),
+                test_run_result.outcome('g001'),
+            ],
+        ):
+            value = json.loads(
+                result_file.write(test_run_result.result(*outcomes))
+            )
             validator.validate(value)
-            self.assertFalse(validator.is_valid({**value, "version": 1}))
-            self.assertFalse(validator.is_valid({**value, "guests": [{}]}))
+            self.assertFalse(validator.is_valid({**value, 'version': 1}))
+            self.assertFalse(validator.is_valid({**value, 'guests': [{}]}))

@@ -20,82 +20,102 @@ from tests.unit.rally import test_fleet_fio
 
 
 def qos(name, **specs):
-    return types.SimpleNamespace(id=name, name=name, consumer="front-end",
-                                 specs=specs)
+    return types.SimpleNamespace(
+        id=name, name=name, consumer='front-end', specs=specs
+    )
 
 
 class SurroundingsTest(fleet_fio_case.FleetFioCase):
-
     args = test_fleet_fio.ARGS
 
     def with_admin(self):
         admin = fake_admin.Admin(self.cloud)
         self.scenario = fleet_fio.FleetFio(
-            context={**self.scenario.context, "owner_id": str(uuid.uuid4()),
-                     "admin": {"credential": None}},
-            clients=self.cloud.clients(), admin_clients=admin,
-            clock=self.cloud.clock)
+            context={
+                **self.scenario.context,
+                'owner_id': str(uuid.uuid4()),
+                'admin': {'credential': None},
+            },
+            clients=self.cloud.clients(),
+            admin_clients=admin,
+            clock=self.cloud.clock,
+        )
         return admin
 
     def result(self):
-        file, = self.results.iterdir()
+        (file,) = self.results.iterdir()
         return result_file.read(file.read_bytes())
 
     def test_an_administrator_sees_qos_backends_and_hosts(self):
         admin = self.with_admin()
         # Volumes of the cloud in memory have no type.
-        admin.qos = {None: qos("gold", read_iops_sec="500")}
-        admin.backends = {None: "host@rbd#rbd"}
+        admin.qos = {None: qos('gold', read_iops_sec='500')}
+        admin.backends = {None: 'host@rbd#rbd'}
         self.run_scenario()
         found = self.result()
         self.assertEqual(
-            [("gold, front-end: read_iops_sec 500", "host@rbd#rbd")] * 2,
-            [(tier.qos.value, tier.backends.value) for tier in found.tiers])
+            [('gold, front-end: read_iops_sec 500', 'host@rbd#rbd')] * 2,
+            [(tier.qos.value, tier.backends.value) for tier in found.tiers],
+        )
         self.assertEqual(
-            ("API 3.71", "API 2.104", "QEMU 7.2.22 on 1 host"),
-            tuple(found.environment[name].value
-                  for name in ("cinder", "nova", "compute")))
+            ('API 3.71', 'API 2.104', 'QEMU 7.2.22 on 1 host'),
+            tuple(
+                found.environment[name].value
+                for name in ('cinder', 'nova', 'compute')
+            ),
+        )
 
     def test_a_type_without_qos_has_none(self):
         self.with_admin()
         self.run_scenario()
         tier = self.result().tiers[0]
-        self.assertEqual("none", tier.qos.value)
-        self.assertEqual((None, "Cinder does not say where its volumes are"),
-                         (tier.backends.value, tier.backends.reason))
+        self.assertEqual('none', tier.qos.value)
+        self.assertEqual(
+            (None, 'Cinder does not say where its volumes are'),
+            (tier.backends.value, tier.backends.reason),
+        )
 
     def test_what_a_service_refuses_is_a_reason(self):
         admin = self.with_admin()
 
         def refused(**_filters):
-            raise cloud_readings.cinder_exceptions.Forbidden(403, "not you")
-        fact, = cloud_readings.of_tiers(
+            raise cloud_readings.cinder_exceptions.Forbidden(403, 'not you')
+
+        (fact,) = cloud_readings.of_tiers(
             types.SimpleNamespace(
                 volumes=admin.cinder().volumes,
-                qos_specs=types.SimpleNamespace(list=refused)),
-            {"fast": []})[0].values()
-        self.assertIn("not you", fact.reason)
+                qos_specs=types.SimpleNamespace(list=refused),
+            ),
+            {'fast': []},
+        )[0].values()
+        self.assertIn('not you', fact.reason)
 
     def test_without_an_administrator_the_reason_says_so(self):
         self.run_scenario()
         found = self.result()
         self.assertIsNone(found.tiers[0].qos)
-        self.assertIn("no administrator", found.environment["qos"].reason)
-        self.assertIn("names no cluster", found.environment["ceph"].reason)
+        self.assertIn('no administrator', found.environment['qos'].reason)
+        self.assertIn('names no cluster', found.environment['ceph'].reason)
 
     def test_a_cluster_that_stops_answering_costs_no_result(self):
-        cluster = surroundings.Cluster("/no/such/ceph.conf", "admin")
-        cluster.look_before({"g000": "x"})
-        watch = cluster.look_after({"g000": "x"})
-        self.assertEqual((None, None, {}),
-                         (watch.before, watch.after, cluster.images))
-        self.assertEqual(["before", "after"],
-                         [text.partition(" ")[0] for text in watch.unread])
+        cluster = surroundings.Cluster('/no/such/ceph.conf', 'admin')
+        cluster.look_before({'g000': 'x'})
+        watch = cluster.look_after({'g000': 'x'})
+        self.assertEqual(
+            (None, None, {}), (watch.before, watch.after, cluster.images)
+        )
+        self.assertEqual(
+            ['before', 'after'],
+            [text.partition(' ')[0] for text in watch.unread],
+        )
 
     def test_a_cluster_that_cannot_be_read_ends_the_run_at_once(self):
         error = self.assertRaises(
-            cloud_guests.FleetError, self.run_scenario,
-            ceph={"conf": "/no/such/ceph.conf"})
-        self.assertIn("the cluster of the argument 'ceph' cannot be read",
-                      str(error))
+            cloud_guests.FleetError,
+            self.run_scenario,
+            ceph={'conf': '/no/such/ceph.conf'},
+        )
+        self.assertIn(
+            "the cluster of the argument 'ceph' cannot be read", str(error)
+        )
         self.assertEqual([], self.cloud.everything_made)

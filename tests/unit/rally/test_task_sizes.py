@@ -26,9 +26,9 @@ from tests.unit.guest import console_text
 from tests.unit.rally import test_tasks
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
-TASKS = REPOSITORY / "rally_scenarios" / "tasks"
-DURATIONS = REPOSITORY / "doc" / "source" / "user" / "tasks.csv"
-NAMES = ("quick", "scaling", "meyer2016", "lin2013", "idcf2014")
+TASKS = REPOSITORY / 'rally_scenarios' / 'tasks'
+DURATIONS = REPOSITORY / 'doc' / 'source' / 'user' / 'tasks.csv'
+NAMES = ('quick', 'scaling', 'meyer2016', 'lin2013', 'idcf2014')
 SIZES = tuple(size.value for size in named_profile.Size)
 ALL = tuple((name, size) for name in NAMES for size in SIZES)
 # nova/virt/libvirt/driver.py
@@ -38,19 +38,20 @@ READING_SECONDS = 0.5
 
 
 def render(name, **args):
-    return test_tasks.render(file=TASKS / f"{name}.yaml", **args)
+    return test_tasks.render(file=TASKS / f'{name}.yaml', **args)
 
 
 def scenarios(config):
     """Arguments of the scenario of each workload."""
-    return [workload["scenario"]["CinderTiers.fleet_fio"]
-            for subtask in config["subtasks"]
-            for workload in subtask["workloads"]]
+    return [
+        workload['scenario']['CinderTiers.fleet_fio']
+        for subtask in config['subtasks']
+        for workload in subtask['workloads']
+    ]
 
 
 def plans(name, **args):
-    return [planning.planned(each) for each in scenarios(
-        render(name, **args))]
+    return [planning.planned(each) for each in scenarios(render(name, **args))]
 
 
 def largest_result(runtime_seconds):
@@ -59,23 +60,27 @@ def largest_result(runtime_seconds):
     The slowest disks and the fastest caches together would leave about that.
     """
     dice = random.Random(1)
-    document = json.loads(recorded.text("randwrite-4k"))
-    job = document["jobs"][0]
-    for direction in ("read", "write"):
-        job[direction]["clat_ns"]["bins"] = {
-            str((64 + step) << octave): dice.randint(1, 10 ** 5)
-            for octave in range(5, 25) for step in range(64)}
-    series = "".join(
-        f"{10 ** 12 + 1000 * second + dice.randint(0, 9)},"
-        f" {dice.randint(10 ** 4, 10 ** 6)}, {direction}\n"
-        for second in range(runtime_seconds) for direction in (0, 1))
+    document = json.loads(recorded.text('randwrite-4k'))
+    job = document['jobs'][0]
+    for direction in ('read', 'write'):
+        job[direction]['clat_ns']['bins'] = {
+            str((64 + step) << octave): dice.randint(1, 10**5)
+            for octave in range(5, 25)
+            for step in range(64)
+        }
+    series = ''.join(
+        f'{10**12 + 1000 * second + dice.randint(0, 9)},'
+        f' {dice.randint(10**4, 10**6)}, {direction}\n'
+        for second in range(runtime_seconds)
+        for direction in (0, 1)
+    )
     return json.dumps(document, indent=2).encode() + (
-        b"\n@series\n" + series.encode())
+        b'\n@series\n' + series.encode()
+    )
 
 
 @ddt.ddt
 class TaskSizesTest(testtools.TestCase):
-
     @ddt.data(*ALL)
     @ddt.unpack
     def test_rally_takes_it(self, name, size):
@@ -83,52 +88,79 @@ class TaskSizesTest(testtools.TestCase):
 
     @ddt.data(*NAMES)
     def test_the_default_is_the_lab(self, name):
-        self.assertEqual(render(name, size="lab"), render(name))
+        self.assertEqual(render(name, size='lab'), render(name))
 
     @ddt.data(*NAMES)
     def test_another_size_is_refused(self, name):
         def start():
-            test_tasks.check(render(name, size="huge"))
+            test_tasks.check(render(name, size='huge'))
+
         self.assertRaises((exceptions.InvalidTaskConfig, TypeError), start)
 
     def test_each_has_the_guests_that_it_is_for(self):
-        found = {(name, size): max(plan.guests for plan
-                                   in plans(name, size=size))
-                 for name, size in ALL}
+        found = {
+            (name, size): max(plan.guests for plan in plans(name, size=size))
+            for name, size in ALL
+        }
         self.assertEqual(
-            {("quick", "smoke"): 6, ("quick", "lab"): 9,
-             ("quick", "paper"): 30, ("scaling", "smoke"): 12,
-             ("scaling", "lab"): 12, ("scaling", "paper"): 100,
-             ("meyer2016", "smoke"): 4,
-             ("meyer2016", "lab"): 12, ("meyer2016", "paper"): 12,
-             ("lin2013", "smoke"): 4, ("lin2013", "lab"): 8,
-             ("lin2013", "paper"): 8, ("idcf2014", "smoke"): 4,
-             ("idcf2014", "lab"): 12, ("idcf2014", "paper"): 100}, found)
+            {
+                ('quick', 'smoke'): 6,
+                ('quick', 'lab'): 9,
+                ('quick', 'paper'): 30,
+                ('scaling', 'smoke'): 12,
+                ('scaling', 'lab'): 12,
+                ('scaling', 'paper'): 100,
+                ('meyer2016', 'smoke'): 4,
+                ('meyer2016', 'lab'): 12,
+                ('meyer2016', 'paper'): 12,
+                ('lin2013', 'smoke'): 4,
+                ('lin2013', 'lab'): 8,
+                ('lin2013', 'paper'): 8,
+                ('idcf2014', 'smoke'): 4,
+                ('idcf2014', 'lab'): 12,
+                ('idcf2014', 'paper'): 100,
+            },
+            found,
+        )
 
     def test_papers_have_their_numbers(self):
-        meyer, = plans("meyer2016", size="paper")
+        (meyer,) = plans('meyer2016', size='paper')
         self.assertEqual(16 * 9, len(meyer.slots.slots))
-        idcf, = plans("idcf2014", size="paper")
+        (idcf,) = plans('idcf2014', size='paper')
         self.assertEqual(
-            {1, 10, 20, 50, 100},
-            {slot.guests for slot in idcf.slots.slots})
+            {1, 10, 20, 50, 100}, {slot.guests for slot in idcf.slots.slots}
+        )
         self.assertEqual(
-            ["lin2013-iodepth", "lin2013-block-size", "lin2013-parallel",
-             "lin2013-stability"],
-            [plan.chosen.name for plan in plans("lin2013", size="paper")])
+            [
+                'lin2013-iodepth',
+                'lin2013-block-size',
+                'lin2013-parallel',
+                'lin2013-stability',
+            ],
+            [plan.chosen.name for plan in plans('lin2013', size='paper')],
+        )
 
     @ddt.data(*ALL)
     @ddt.unpack
     def test_every_guest_can_be_told_its_orders(self, name, size):
         for plan in plans(name, size=size):
             fleet = orders.FleetOrders(
-                run="0" * 32, guests=plan.guests, schedule=plan.slots,
-                profile=plan.chosen.method, start_serial="0" * 36,
-                prep_seconds=99999, ready_seconds=99999)
+                run='0' * 32,
+                guests=plan.guests,
+                schedule=plan.slots,
+                profile=plan.chosen.method,
+                start_serial='0' * 36,
+                prep_seconds=99999,
+                ready_seconds=99999,
+            )
             for number in {0, plan.guests - 1}:
                 text = orders.script(
-                    fleet, number=number, tier=plan.slots.slots[0].tier,
-                    position=number, environment=orders.GuestEnvironment())
+                    fleet,
+                    number=number,
+                    tier=plan.slots.slots[0].tier,
+                    position=number,
+                    environment=orders.GuestEnvironment(),
+                )
                 self.assertLess(len(base64.b64encode(text.encode())), 65536)
 
     @ddt.data(*ALL)
@@ -136,78 +168,114 @@ class TaskSizesTest(testtools.TestCase):
     def test_a_console_keeps_results_until_they_are_read(self, name, size):
         for plan in plans(name, size=size):
             output = largest_result(plan.chosen.method.runtime_seconds)
-            lines = console_text.result(999, output, run="0" * 16)
-            heard = frames.GuestConsole(run="0" * 16, guest="g000")
-            heard.feed("".join(lines))
+            lines = console_text.result(999, output, run='0' * 16)
+            heard = frames.GuestConsole(run='0' * 16, guest='g000')
+            heard.feed(''.join(lines))
             self.assertEqual(output, heard.result(999))
             away_seconds = 2 + READING_SECONDS * plan.guests
-            slots = 1 + -(-away_seconds // min(
-                slot.seconds for slot in plan.slots.slots))
+            slots = 1 + -(
+                -away_seconds // min(slot.seconds for slot in plan.slots.slots)
+            )
             self.assertLess(slots * sum(map(len, lines)), MAX_CONSOLE_BYTES)
 
     def test_the_estimate_from_the_disks_may_be_left_out(self):
-        config = render("idcf2014", disks=0)
+        config = render('idcf2014', disks=0)
         test_tasks.check(config)
-        self.assertNotIn("disks", scenarios(config)[0]["fleets"][0])
+        self.assertNotIn('disks', scenarios(config)[0]['fleets'][0])
 
     def test_arguments_override_the_size(self):
         config = render(
-            "scaling", size="smoke", guest_steps=[2, 5], repeats=1,
-            fleets=[{"tier": "a", "image": "it's"},
-                    {"tier": "b", "image": "y"}],
-            start_volume_type="shared")
+            'scaling',
+            size='smoke',
+            guest_steps=[2, 5],
+            repeats=1,
+            fleets=[
+                {'tier': 'a', 'image': "it's"},
+                {'tier': 'b', 'image': 'y'},
+            ],
+            start_volume_type='shared',
+        )
         test_tasks.check(config)
-        args, = scenarios(config)
+        (args,) = scenarios(config)
         self.assertEqual(
-            ([2, 5], "it's", "shared"),
-            (args["guest_steps"], args["fleets"][0]["image"],
-             args["start_volume_type"]))
-        for name in ("meyer2016", "lin2013", "idcf2014"):
+            ([2, 5], "it's", 'shared'),
+            (
+                args['guest_steps'],
+                args['fleets'][0]['image'],
+                args['start_volume_type'],
+            ),
+        )
+        for name in ('meyer2016', 'lin2013', 'idcf2014'):
             config = render(name, repeats=1)
             test_tasks.check(config)
-            self.assertEqual({1}, {each["repeats"]
-                                   for each in scenarios(config)})
-        self.assertEqual(["lin2013-parallel"], [
-            each["profile"] for each in scenarios(
-                render("lin2013", parts=["parallel"]))])
+            self.assertEqual(
+                {1}, {each['repeats'] for each in scenarios(config)}
+            )
+        self.assertEqual(
+            ['lin2013-parallel'],
+            [
+                each['profile']
+                for each in scenarios(render('lin2013', parts=['parallel']))
+            ],
+        )
 
-    @ddt.data({"disks": -1}, {"iops_per_disk": 0}, {"replicas": 0},
-              {"disk_writes_per_write": 0.5}, {"guest_steps": [4, 1]},
-              {"guest_steps": [0]}, {"tier_mib_per_second": 0})
+    @ddt.data(
+        {'disks': -1},
+        {'iops_per_disk': 0},
+        {'replicas': 0},
+        {'disk_writes_per_write': 0.5},
+        {'guest_steps': [4, 1]},
+        {'guest_steps': [0]},
+        {'tier_mib_per_second': 0},
+    )
     def test_rally_refuses(self, wrong):
-        self.assertRaises(exceptions.InvalidTaskConfig, test_tasks.check,
-                          render("idcf2014", **wrong))
+        self.assertRaises(
+            exceptions.InvalidTaskConfig,
+            test_tasks.check,
+            render('idcf2014', **wrong),
+        )
 
 
 def _row(name, size):
     found = plans(name, size=size)
     args = scenarios(render(name, size=size))
-    volumes_gib = max(plan.guests * each["volume_size_gib"]
-                      for plan, each in zip(found, args, strict=True))
-    in_flight = max(pattern.in_flight_bytes for plan in found
-                    for pattern in plan.chosen.patterns)
+    volumes_gib = max(
+        plan.guests * each['volume_size_gib']
+        for plan, each in zip(found, args, strict=True)
+    )
+    in_flight = max(
+        pattern.in_flight_bytes
+        for plan in found
+        for pattern in plan.chosen.patterns
+    )
     return [
-        f"``{name}``", f"``{size}``",
+        f'``{name}``',
+        f'``{size}``',
         str(max(plan.guests for plan in found)),
         str(sum(len(plan.slots.slots) for plan in found)),
         duration.in_words(sum(plan.expected.seconds for plan in found)),
-        str(volumes_gib), str(-(-in_flight // 1024 ** 2))]
+        str(volumes_gib),
+        str(-(-in_flight // 1024**2)),
+    ]
 
 
 def table():
     """The file that the documentation shows."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
-        _row(name, size) for name in NAMES
-        for size in ("smoke", "lab", "paper"))
+    csv.writer(text, lineterminator='\n').writerows(
+        _row(name, size)
+        for name in NAMES
+        for size in ('smoke', 'lab', 'paper')
+    )
     return text.getvalue()
 
 
 class DocumentationTest(testtools.TestCase):
-
     def test_the_durations_in_the_documentation_are_those_of_the_files(self):
         # Those of layers, which need a host file: test_layers_task.
-        of_fleets = "".join(
-            line for line in DURATIONS.read_text().splitlines(keepends=True)
-            if not line.startswith("``layers``"))
+        of_fleets = ''.join(
+            line
+            for line in DURATIONS.read_text().splitlines(keepends=True)
+            if not line.startswith('``layers``')
+        )
         self.assertEqual(table(), of_fleets, table())

@@ -18,17 +18,25 @@ plugins.load()
 # Where the package is not installed, its entry point is not there.
 import rally_scenarios.plugins.fleet.scenario  # noqa: F401
 
-QUICK = (pathlib.Path(__file__).parents[3] / "rally_scenarios" / "tasks"
-         / "quick.yaml")
+QUICK = (
+    pathlib.Path(__file__).parents[3]
+    / 'rally_scenarios'
+    / 'tasks'
+    / 'quick.yaml'
+)
 # That of layers has arguments of its own.
-FLEET_TASKS = sorted(path for path in QUICK.parent.glob("*.yaml")
-                     if path.stem != "layers")
+FLEET_TASKS = sorted(
+    path for path in QUICK.parent.glob('*.yaml') if path.stem != 'layers'
+)
 
 
 def render(file=QUICK, **args):
     # _Task needs its API object only to talk to a database.
-    return yaml.safe_load(api._Task(None).render_template(
-        file.read_text(), template_dir=str(file.parent), **args))
+    return yaml.safe_load(
+        api._Task(None).render_template(
+            file.read_text(), template_dir=str(file.parent), **args
+        )
+    )
 
 
 def check(config):
@@ -36,167 +44,253 @@ def check(config):
     config = task_cfg.TaskConfig(copy.deepcopy(config))
     task_engine = engine.TaskEngine(config, task=None, env=None)
     for subtask in config.subtasks:
-        for workload in subtask["workloads"]:
-            task_engine._validate_workload(workload, vtype="syntax")
+        for workload in subtask['workloads']:
+            task_engine._validate_workload(workload, vtype='syntax')
 
 
 def workload(config):
-    found, = config["subtasks"][0]["workloads"]
+    (found,) = config['subtasks'][0]['workloads']
     return found
 
 
 @ddt.ddt
 class QuickTest(testtools.TestCase):
-
     def test_it_starts_unchanged(self):
         config = render()
         check(config)
-        args = workload(config)["scenario"]["CinderTiers.fleet_fio"]
-        self.assertEqual(["database", "general", "archive"],
-                         [fleet["tier"] for fleet in args["fleets"]])
-        self.assertEqual(3, args["guests_per_tier"])
-        self.assertEqual({"extra_specs": {}}, workload(config)["contexts"][
-            "cinder_tiers_start_signal"])
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        self.assertEqual(
+            ['database', 'general', 'archive'],
+            [fleet['tier'] for fleet in args['fleets']],
+        )
+        self.assertEqual(3, args['guests_per_tier'])
+        self.assertEqual(
+            {'extra_specs': {}},
+            workload(config)['contexts']['cinder_tiers_start_signal'],
+        )
 
     def test_arguments_override_the_defaults(self):
-        config = render(guests_per_tier=5, flavor="m1.small", ramp_seconds=0,
-                        start_volume_type="shared")
+        config = render(
+            guests_per_tier=5,
+            flavor='m1.small',
+            ramp_seconds=0,
+            start_volume_type='shared',
+        )
         check(config)
-        args = workload(config)["scenario"]["CinderTiers.fleet_fio"]
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
         self.assertEqual(
-            (5, {"name": "m1.small"}, 0, "shared"),
-            (args["guests_per_tier"], args["flavor"], args["ramp_seconds"],
-             args["start_volume_type"]))
-        self.assertNotIn("cinder_tiers_start_signal",
-                         workload(config)["contexts"])
+            (5, {'name': 'm1.small'}, 0, 'shared'),
+            (
+                args['guests_per_tier'],
+                args['flavor'],
+                args['ramp_seconds'],
+                args['start_volume_type'],
+            ),
+        )
+        self.assertNotIn(
+            'cinder_tiers_start_signal', workload(config)['contexts']
+        )
 
     @ddt.data(*FLEET_TASKS)
     def test_a_cluster_can_be_named(self, file):
-        found = [each["scenario"]["CinderTiers.fleet_fio"]
-                 for args in ({}, {"ceph_conf": "/etc/ceph/ceph.conf"})
-                 for subtask in render(file, **args)["subtasks"][:1]
-                 for each in subtask["workloads"]]
-        self.assertNotIn("ceph", found[0])
-        self.assertEqual({"conf": "/etc/ceph/ceph.conf", "user": "admin"},
-                         found[-1]["ceph"])
-        check(render(file, ceph_conf="/etc/ceph/ceph.conf"))
+        found = [
+            each['scenario']['CinderTiers.fleet_fio']
+            for args in ({}, {'ceph_conf': '/etc/ceph/ceph.conf'})
+            for subtask in render(file, **args)['subtasks'][:1]
+            for each in subtask['workloads']
+        ]
+        self.assertNotIn('ceph', found[0])
+        self.assertEqual(
+            {'conf': '/etc/ceph/ceph.conf', 'user': 'admin'}, found[-1]['ceph']
+        )
+        check(render(file, ceph_conf='/etc/ceph/ceph.conf'))
 
     def test_the_start_volume_can_be_sent_to_a_backend(self):
-        config = render(start_volume_backend="tier-database")
+        config = render(start_volume_backend='tier-database')
         check(config)
         self.assertEqual(
-            {"volume_backend_name": "tier-database"},
-            workload(config)["contexts"]["cinder_tiers_start_signal"][
-                "extra_specs"])
+            {'volume_backend_name': 'tier-database'},
+            workload(config)['contexts']['cinder_tiers_start_signal'][
+                'extra_specs'
+            ],
+        )
 
     @ddt.data(*FLEET_TASKS)
     def test_each_file_can_start_by_clock_on_other_volumes(self, path):
-        volume = {"kind": "data", "source": "image", "boot_image": "small",
-                  "size_gib": 200}
-        config = render(path, start={"by": "clock"},
-                        volume=volume, spread=False)
+        volume = {
+            'kind': 'data',
+            'source': 'image',
+            'boot_image': 'small',
+            'size_gib': 200,
+        }
+        config = render(
+            path, start={'by': 'clock'}, volume=volume, spread=False
+        )
         check(config)
-        for found in (each for subtask in config["subtasks"]
-                      for each in subtask["workloads"]):
-            args = found["scenario"]["CinderTiers.fleet_fio"]
+        for found in (
+            each
+            for subtask in config['subtasks']
+            for each in subtask['workloads']
+        ):
+            args = found['scenario']['CinderTiers.fleet_fio']
             self.assertEqual(
-                ({"by": "clock"}, volume, False),
-                (args["start"], args["volume"], args["spread"]))
-            self.assertNotIn("cinder_tiers_start_signal", found["contexts"])
-            self.assertEqual(-1, found["contexts"]["quotas"]["nova"][
-                "server_group_members"])
+                ({'by': 'clock'}, volume, False),
+                (args['start'], args['volume'], args['spread']),
+            )
+            self.assertNotIn('cinder_tiers_start_signal', found['contexts'])
+            self.assertEqual(
+                -1, found['contexts']['quotas']['nova']['server_group_members']
+            )
 
     def test_only_losses_are_judged_unless_more_is_asked_for(self):
         config = render()
         self.assertEqual(
-            {"losses": {"lost": 0, "late": 0, "failed": 0}},
-            workload(config)["sla"]["cinder_tiers"])
+            {'losses': {'lost': 0, 'late': 0, 'failed': 0}},
+            workload(config)['sla']['cinder_tiers'],
+        )
 
     def test_order_placement_and_promises_can_be_asked_for(self):
-        catalog = str(QUICK.parents[2] / "etc" / "cinder-tiers" / "tiers.yaml")
-        config = render(order=["database", "general"], check_placement=True,
-                        catalog=catalog)
+        catalog = str(QUICK.parents[2] / 'etc' / 'cinder-tiers' / 'tiers.yaml')
+        config = render(
+            order=['database', 'general'],
+            check_placement=True,
+            catalog=catalog,
+        )
         check(config)
-        found = workload(config)["sla"]["cinder_tiers"]
+        found = workload(config)['sla']['cinder_tiers']
         self.assertEqual(
-            (catalog, ["database", "general"], "database"),
-            (found["catalog"], found["order"][0]["tiers"],
-             found["placement"]["database"]))
-
-    @ddt.data({"order": ["databasex", "general"]}, {"order": ["database"]},
-              {"catalog": "/nowhere"})
-    def test_rally_refuses_what_could_not_be_judged(self, wrong):
-        self.assertRaises(exceptions.InvalidTaskConfig, check,
-                          render(**wrong))
+            (catalog, ['database', 'general'], 'database'),
+            (
+                found['catalog'],
+                found['order'][0]['tiers'],
+                found['placement']['database'],
+            ),
+        )
 
     @ddt.data(
-        ({"expect": {"databasex": {"write-1m": {"iops_min": 5}}}},
-         "the task runs no tier 'databasex'; expected one of database,"
-         " general, archive; did you mean 'database'? correct it"),
-        ({"expect": {"database": {"write-9m": {"iops_min": 5}}}},
-         "the task runs no pattern 'write-9m'; expected one of randwrite-4k,"
-         " write-1m; did you mean 'write-1m'? correct it"),
-        ({"placement": {"gold": "gold"}}, "the task runs no tier 'gold'"),
-        ({"order": [{"pattern": "write-2m", "by": "iops",
-                     "tiers": ["database", "general"]}]},
-         "the task runs no pattern 'write-2m'"))
+        {'order': ['databasex', 'general']},
+        {'order': ['database']},
+        {'catalog': '/nowhere'},
+    )
+    def test_rally_refuses_what_could_not_be_judged(self, wrong):
+        self.assertRaises(exceptions.InvalidTaskConfig, check, render(**wrong))
+
+    @ddt.data(
+        (
+            {'expect': {'databasex': {'write-1m': {'iops_min': 5}}}},
+            "the task runs no tier 'databasex'; expected one of database,"
+            " general, archive; did you mean 'database'? correct it",
+        ),
+        (
+            {'expect': {'database': {'write-9m': {'iops_min': 5}}}},
+            "the task runs no pattern 'write-9m'; expected one of "
+            'randwrite-4k,'
+            " write-1m; did you mean 'write-1m'? correct it",
+        ),
+        ({'placement': {'gold': 'gold'}}, "the task runs no tier 'gold'"),
+        (
+            {
+                'order': [
+                    {
+                        'pattern': 'write-2m',
+                        'by': 'iops',
+                        'tiers': ['database', 'general'],
+                    }
+                ]
+            },
+            "the task runs no pattern 'write-2m'",
+        ),
+    )
     @ddt.unpack
     def test_rally_refuses_an_sla_of_what_does_not_run(self, asked, told):
         config = render()
-        workload(config)["sla"]["cinder_tiers"] = asked
-        self.assertIn(told, str(self.assertRaises(
-            exceptions.InvalidTaskConfig, check, config)))
+        workload(config)['sla']['cinder_tiers'] = asked
+        self.assertIn(
+            told,
+            str(
+                self.assertRaises(exceptions.InvalidTaskConfig, check, config)
+            ),
+        )
 
     def test_an_sla_may_name_patterns_of_a_profile(self):
         config = render()
-        args = workload(config)["scenario"]["CinderTiers.fleet_fio"]
-        del args["patterns"]
-        args["profile"] = "idcf2014"
-        workload(config)["sla"]["cinder_tiers"] = {"expect": {
-            "database": {"randwrite-4k": {"p99_ms_max": 5}}}}
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        del args['patterns']
+        args['profile'] = 'idcf2014'
+        workload(config)['sla']['cinder_tiers'] = {
+            'expect': {'database': {'randwrite-4k': {'p99_ms_max': 5}}}
+        }
         check(config)
 
     @ddt.data(
-        {"profile": "idcf2014", "profile_size": "smoke", "repeats": 2},
-        {"profile": "meyer2016"},
-        {"patterns": [{"name": "x", "rw": "randrw", "bssplit": "4k/9:8k/91",
-                       "rwmixread_percent": 0, "numjobs": 2}]})
+        {'profile': 'idcf2014', 'profile_size': 'smoke', 'repeats': 2},
+        {'profile': 'meyer2016'},
+        {
+            'patterns': [
+                {
+                    'name': 'x',
+                    'rw': 'randrw',
+                    'bssplit': '4k/9:8k/91',
+                    'rwmixread_percent': 0,
+                    'numjobs': 2,
+                }
+            ]
+        },
+    )
     def test_other_patterns_may_be_asked_for(self, patterns):
         config = render()
-        args = workload(config)["scenario"]["CinderTiers.fleet_fio"]
-        del args["patterns"], args["region_mib"]
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        del args['patterns'], args['region_mib']
         args.update(patterns)
         check(config)
 
     @ddt.data(
-        ("a profile beside patterns", {"profile": "idcf2014"}),
-        ("a size that does not exist", {"profile_size": "huge"}),
-        ("a block that does not fit", {"patterns": [
-            {"name": "x", "rw": "read", "bs": "64m"}]}),
-        ("a misspelt argument", {"guest_per_tier": 3}),
-        ("no guests", {"guests_per_tier": 0}),
-        ("words for a number", {"runtime_seconds": "ten"}),
-        ("a misspelt key of a fleet", {"fleets": [
-            {"tier": "a", "image": "b", "imgae": "c"}]}),
-        ("a fleet without an image", {"fleets": [{"tier": "a"}]}),
-        ("a pattern that fio does not know", {"patterns": [
-            {"name": "x", "rw": "trim", "bs": "4k", "iodepth": 1}]}),
-        ("a start by nothing", {"start": {"by": "magic"}}),
-        ("a volume of no kind", {"volume": {"source": "blank"}}),
-        ("a blank volume to boot from", {"volume": {
-            "kind": "boot", "source": "blank"}}),
-        ("a region larger than its volume", {
-            "volume": {"kind": "data", "source": "image"},
-            "region_mib": 2000}),
-        ("an unknown timeout", {"timeouts_seconds": {"boots": 3}}))
+        ('a profile beside patterns', {'profile': 'idcf2014'}),
+        ('a size that does not exist', {'profile_size': 'huge'}),
+        (
+            'a block that does not fit',
+            {'patterns': [{'name': 'x', 'rw': 'read', 'bs': '64m'}]},
+        ),
+        ('a misspelt argument', {'guest_per_tier': 3}),
+        ('no guests', {'guests_per_tier': 0}),
+        ('words for a number', {'runtime_seconds': 'ten'}),
+        (
+            'a misspelt key of a fleet',
+            {'fleets': [{'tier': 'a', 'image': 'b', 'imgae': 'c'}]},
+        ),
+        ('a fleet without an image', {'fleets': [{'tier': 'a'}]}),
+        (
+            'a pattern that fio does not know',
+            {
+                'patterns': [
+                    {'name': 'x', 'rw': 'trim', 'bs': '4k', 'iodepth': 1}
+                ]
+            },
+        ),
+        ('a start by nothing', {'start': {'by': 'magic'}}),
+        ('a volume of no kind', {'volume': {'source': 'blank'}}),
+        (
+            'a blank volume to boot from',
+            {'volume': {'kind': 'boot', 'source': 'blank'}},
+        ),
+        (
+            'a region larger than its volume',
+            {
+                'volume': {'kind': 'data', 'source': 'image'},
+                'region_mib': 2000,
+            },
+        ),
+        ('an unknown timeout', {'timeouts_seconds': {'boots': 3}}),
+    )
     @ddt.unpack
     def test_rally_refuses(self, _what, wrong):
         config = render()
-        workload(config)["scenario"]["CinderTiers.fleet_fio"].update(wrong)
+        workload(config)['scenario']['CinderTiers.fleet_fio'].update(wrong)
         self.assertRaises(exceptions.InvalidTaskConfig, check, config)
 
     def test_rally_refuses_a_misspelt_option_of_the_context(self):
         config = render()
-        workload(config)["contexts"]["cinder_tiers_start_signal"] = {
-            "extra_spec": {}}
+        workload(config)['contexts']['cinder_tiers_start_signal'] = {
+            'extra_spec': {}
+        }
         self.assertRaises(exceptions.InvalidTaskConfig, check, config)

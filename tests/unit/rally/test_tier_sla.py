@@ -30,74 +30,102 @@ tiers:
   general: {fallback: true, backend: hdd}
 """
 # Of each tier in the cloud in memory: two guests of 499.75 IOPS.
-HELD = {"expect": {"database": {"randwrite-4k": {"iops_min": 999}}}}
-BROKEN = {"expect": {"database": {"randwrite-4k": {"iops_min": 1000}}}}
+HELD = {'expect': {'database': {'randwrite-4k': {'iops_min': 999}}}}
+BROKEN = {'expect': {'database': {'randwrite-4k': {'iops_min': 1000}}}}
 
 
 @ddt.ddt
 class TierSLATest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.cloud = fake_cloud.Cloud(
-            images={"db": ["image-db"], "plain": ["image-plain"]},
-            multiattach_types={"shared"})
+            images={'db': ['image-db'], 'plain': ['image-plain']},
+            multiattach_types={'shared'},
+        )
 
     def iteration(self, **args):
         """A run of the scenario, as Rally's runner hands it over."""
         owner = str(uuid.uuid4())
         scenario = fleet_fio.FleetFio(
-            context={"owner_id": owner, "task": {"uuid": owner}},
-            clients=self.cloud.clients(), clock=self.cloud.clock)
+            context={'owner_id': owner, 'task': {'uuid': owner}},
+            clients=self.cloud.clients(),
+            clock=self.cloud.clock,
+        )
         error = []
         try:
-            scenario.run(**{**test_fleet_fio.ARGS,
-                            "start_volume_type": "shared",
-                            "result_folder": str(self.folder), **args})
+            scenario.run(
+                **{
+                    **test_fleet_fio.ARGS,
+                    'start_volume_type': 'shared',
+                    'result_folder': str(self.folder),
+                    **args,
+                }
+            )
         except cloud_guests.FleetError as failure:
-            error = ["FleetError", str(failure), "its traceback"]
-        return {"output": scenario._output, "error": error}
+            error = ['FleetError', str(failure), 'its traceback']
+        return {'output': scenario._output, 'error': error}
 
     def file(self):
-        found, = self.folder.glob("*.json")
+        (found,) = self.folder.glob('*.json')
         return found
 
     def judge(self, criterion, *iterations):
         """What Rally's checker says: (success, detail)."""
-        checker = sla.SLAChecker({"sla": {"cinder_tiers": criterion}})
+        checker = sla.SLAChecker({'sla': {'cinder_tiers': criterion}})
         for iteration in iterations:
             checker.add_iteration(iteration)
-        found, = checker.results()
-        self.assertEqual("cinder_tiers", found["criterion"])
-        return found["success"], found["detail"]
+        (found,) = checker.results()
+        self.assertEqual('cinder_tiers', found['criterion'])
+        return found['success'], found['detail']
 
     def test_figures_are_exact(self):
         """The report says 999.5, the run did 999.50025."""
         run = self.iteration()
         self.assertEqual(
             [True, False],
-            [self.judge({"expect": {"database": {"randwrite-4k": {
-                "iops_min": least}}}}, run)[0] for least in (999.5002,
-                                                             999.5003)])
+            [
+                self.judge(
+                    {
+                        'expect': {
+                            'database': {'randwrite-4k': {'iops_min': least}}
+                        }
+                    },
+                    run,
+                )[0]
+                for least in (999.5002, 999.5003)
+            ],
+        )
 
     def test_of_a_bad_run_what_is_broken_is_told(self):
         success, detail = self.judge(
-            {"expect": {"database": {"randwrite-4k": {
-                "p99_ms_max": 10 ** 6, "iops_min": 1000}}},
-             "losses": {"lost": 0}}, self.iteration())
+            {
+                'expect': {
+                    'database': {
+                        'randwrite-4k': {'p99_ms_max': 10**6, 'iops_min': 1000}
+                    }
+                },
+                'losses': {'lost': 0},
+            },
+            self.iteration(),
+        )
         self.assertIs(False, success)
         self.assertRegex(
-            detail, "^run [0-9a-f]{16}: database randwrite-4k: all guests"
-                    " 999.5 IOPS .one repeat, no interval., at least 1000"
-                    " IOPS: broken . the other 2 pass$")
+            detail,
+            '^run [0-9a-f]{16}: database randwrite-4k: all guests'
+            ' 999.5 IOPS .one repeat, no interval., at least 1000'
+            ' IOPS: broken . the other 2 pass$',
+        )
 
     def test_of_a_good_run_everything_is_told(self):
         _success, detail = self.judge(
-            {**HELD, "losses": {"lost": 0}}, self.iteration())
-        self.assertEqual(["held", "held"], [
-            part.rpartition(": ")[2] for part in detail.split(" | ")])
+            {**HELD, 'losses': {'lost': 0}}, self.iteration()
+        )
+        self.assertEqual(
+            ['held', 'held'],
+            [part.rpartition(': ')[2] for part in detail.split(' | ')],
+        )
 
     def test_repeats_without_a_spread_hold_their_limit(self):
         success, detail = self.judge(HELD, self.iteration(repeats=2))
@@ -105,42 +133,60 @@ class TierSLATest(testtools.TestCase):
         self.assertIn("Student's t over 2 repeats", detail)
 
     def test_tiers_that_are_alike_have_no_order(self):
-        order = {"order": [{"pattern": "randwrite-4k", "by": "iops",
-                            "tiers": ["database", "general"]}]}
+        order = {
+            'order': [
+                {
+                    'pattern': 'randwrite-4k',
+                    'by': 'iops',
+                    'tiers': ['database', 'general'],
+                }
+            ]
+        }
         run = self.iteration()
         self.assertEqual(
             (False, True),
-            (self.judge(order, run)[0],
-             self.judge({**order, "when_unsure": "pass"}, run)[0]))
+            (
+                self.judge(order, run)[0],
+                self.judge({**order, 'when_unsure': 'pass'}, run)[0],
+            ),
+        )
 
     def test_a_catalog_gives_limits_and_says_what_it_did_not_try(self):
-        path = self.folder / "tiers.yaml"
+        path = self.folder / 'tiers.yaml'
         path.write_text(CATALOG)
         run = self.iteration()
-        success, detail = self.judge({"catalog": str(path)}, run)
+        success, detail = self.judge({'catalog': str(path)}, run)
         self.assertIs(True, success)
-        self.assertIn("database read-64k: iops_min 900: the run had only"
-                      " randwrite-4k, write-1m: not run", detail)
-        path.write_text(CATALOG.replace("900", "1000"))
-        self.assertIs(False, self.judge({"catalog": str(path)}, run)[0])
+        self.assertIn(
+            'database read-64k: iops_min 900: the run had only'
+            ' randwrite-4k, write-1m: not run',
+            detail,
+        )
+        path.write_text(CATALOG.replace('900', '1000'))
+        self.assertIs(False, self.judge({'catalog': str(path)}, run)[0])
 
     def test_a_lost_guest_breaks_the_limit_of_losses_and_no_other(self):
-        self.cloud.guests_do["g003"] = lambda lines: lines[:5]
-        self.cloud.guests_stop.add("g003")
+        self.cloud.guests_do['g003'] = lambda lines: lines[:5]
+        self.cloud.guests_stop.add('g003')
         run = self.iteration()
-        success, detail = self.judge({"losses": {"lost": 0, "late": 0}}, run)
+        success, detail = self.judge({'losses': {'lost': 0, 'late': 0}}, run)
         self.assertIs(False, success)
-        self.assertIn("guests that are lost: 1 (g003 of general, lost: last"
-                      " heard of at START", detail)
-        self.assertIs(True, self.judge({"losses": {"lost": 1}}, run)[0])
+        self.assertIn(
+            'guests that are lost: 1 (g003 of general, lost: last'
+            ' heard of at START',
+            detail,
+        )
+        self.assertIs(True, self.judge({'losses': {'lost': 1}}, run)[0])
         self.assertIs(True, self.judge(HELD, run)[0])
 
     def test_volumes_without_a_type_are_nowhere(self):
-        success, detail = self.judge({"placement": {"database": "database"}},
-                                     self.iteration())
+        success, detail = self.judge(
+            {'placement': {'database': 'database'}}, self.iteration()
+        )
         self.assertIs(False, success)
-        self.assertIn("Cinder names no type of the volumes: not measured",
-                      detail)
+        self.assertIn(
+            'Cinder names no type of the volumes: not measured', detail
+        )
 
     def test_one_bad_run_of_several_is_bad_and_comes_first(self):
         good = self.iteration()
@@ -148,17 +194,21 @@ class TierSLATest(testtools.TestCase):
         bad = self.iteration()
         success, detail = self.judge(HELD, good, bad)
         self.assertIs(False, success)
-        self.assertIn("a run without figures: its output names 0 result"
-                      " files, expected one; it failed with FleetError: no"
-                      " active image is called 'db'", detail)
-        self.assertLess(detail.index("a run without"), detail.index("held"))
+        self.assertIn(
+            'a run without figures: its output names 0 result'
+            ' files, expected one; it failed with FleetError: no'
+            " active image is called 'db'",
+            detail,
+        )
+        self.assertLess(detail.index('a run without'), detail.index('held'))
 
     def test_merged_is_as_if_one_had_judged_all(self):
         good = self.iteration()
-        bad = {"output": {"complete": [], "additive": []}, "error": []}
+        bad = {'output': {'complete': [], 'additive': []}, 'error': []}
         one, other, all_of_them = (
-            sla.SLAChecker({"sla": {"cinder_tiers": HELD}})
-            for _number in range(3))
+            sla.SLAChecker({'sla': {'cinder_tiers': HELD}})
+            for _number in range(3)
+        )
         one.add_iteration(good)
         other.add_iteration(bad)
         for iteration in (good, bad):
@@ -166,9 +216,13 @@ class TierSLATest(testtools.TestCase):
         self.assertIs(False, one.merge(other))
         self.assertEqual(all_of_them.results(), one.results())
 
-    @ddt.data((lambda file: file.unlink(), "cannot read the result file"),
-              (lambda file: file.write_text(file.read_text() + " "),
-               "not the one that the run wrote: its SHA-256 is"))
+    @ddt.data(
+        (lambda file: file.unlink(), 'cannot read the result file'),
+        (
+            lambda file: file.write_text(file.read_text() + ' '),
+            'not the one that the run wrote: its SHA-256 is',
+        ),
+    )
     @ddt.unpack
     def test_another_file_is_not_judged(self, spoil, told):
         run = self.iteration()
@@ -180,57 +234,101 @@ class TierSLATest(testtools.TestCase):
     def test_a_file_of_a_newer_version_is_refused_with_its_reason(self):
         run = self.iteration()
         file = self.file()
-        file.write_text(file.read_text().replace(
-            f'{{"version":{result_file.VERSION}', '{"version":99'))
-        run["output"]["complete"] = [
-            result_reference.output(file, "0123456789abcdef")]
+        file.write_text(
+            file.read_text().replace(
+                f'{{"version":{result_file.VERSION}', '{"version":99'
+            )
+        )
+        run['output']['complete'] = [
+            result_reference.output(file, '0123456789abcdef')
+        ]
         success, detail = self.judge(HELD, run)
         self.assertIs(False, success)
-        self.assertIn("this code reads versions 1", detail)
+        self.assertIn('this code reads versions 1', detail)
 
 
 @ddt.ddt
 class ValidationTest(testtools.TestCase):
-
     def refusals(self, criterion):
         """What Rally says before anything is made."""
-        return "\n".join(sla.SLA.validate(
-            "cinder_tiers", context={}, config=None, plugin_cfg=criterion))
-
-    @ddt.data(HELD, {"losses": {"late": 1}}, {"when_unsure": "pass", **HELD},
-              {"placement": {"database": "ssd"}},
-              {"order": [{"pattern": "write-1m", "by": "p99.9_ms",
-                          "tiers": ["database", "general"]}]})
-    def test_what_can_be_judged_is_taken(self, criterion):
-        self.assertEqual("", self.refusals(criterion))
+        return '\n'.join(
+            sla.SLA.validate(
+                'cinder_tiers', context={}, config=None, plugin_cfg=criterion
+            )
+        )
 
     @ddt.data(
-        ({}, "not valid under any of the given schemas"),
-        ({"when_unsure": "pass"}, "not valid under any"),
-        ({"losses": {"dead": 0}}, "'dead' was unexpected"),
-        ({"losses": {"lost": -1}}, "less than the minimum"),
-        ({"expect": {"database": {"randwrite-4k": {"iops_mni": 5}}}},
-         "did you mean 'iops_min'?"),
-        ({"expect": {"database": {"randwrite-4k": {"iops_min": 0}}}},
-         "greater than 0"),
-        ({"order": [{"pattern": "write-1m", "by": "speed",
-                     "tiers": ["database", "general"]}]}, "by 'speed'"),
-        ({"order": [{"pattern": "write-1m", "by": "iops",
-                     "tiers": ["database"]}]}, "too short"),
-        ({"catalog": "/nowhere/tiers.yaml"}, "cannot read it"))
+        HELD,
+        {'losses': {'late': 1}},
+        {'when_unsure': 'pass', **HELD},
+        {'placement': {'database': 'ssd'}},
+        {
+            'order': [
+                {
+                    'pattern': 'write-1m',
+                    'by': 'p99.9_ms',
+                    'tiers': ['database', 'general'],
+                }
+            ]
+        },
+    )
+    def test_what_can_be_judged_is_taken(self, criterion):
+        self.assertEqual('', self.refusals(criterion))
+
+    @ddt.data(
+        ({}, 'not valid under any of the given schemas'),
+        ({'when_unsure': 'pass'}, 'not valid under any'),
+        ({'losses': {'dead': 0}}, "'dead' was unexpected"),
+        ({'losses': {'lost': -1}}, 'less than the minimum'),
+        (
+            {'expect': {'database': {'randwrite-4k': {'iops_mni': 5}}}},
+            "did you mean 'iops_min'?",
+        ),
+        (
+            {'expect': {'database': {'randwrite-4k': {'iops_min': 0}}}},
+            'greater than 0',
+        ),
+        (
+            {
+                'order': [
+                    {
+                        'pattern': 'write-1m',
+                        'by': 'speed',
+                        'tiers': ['database', 'general'],
+                    }
+                ]
+            },
+            "by 'speed'",
+        ),
+        (
+            {
+                'order': [
+                    {
+                        'pattern': 'write-1m',
+                        'by': 'iops',
+                        'tiers': ['database'],
+                    }
+                ]
+            },
+            'too short',
+        ),
+        ({'catalog': '/nowhere/tiers.yaml'}, 'cannot read it'),
+    )
     @ddt.unpack
     def test_what_could_not_be_judged_is_refused(self, criterion, told):
         self.assertIn(told, self.refusals(criterion))
 
-    @ddt.data(("a: [", "cannot read it"), ("[]", "no catalog of tiers"),
-              (CATALOG.replace("iops_min: 900", "iops_min: -1"),
-               "greater than 0"))
+    @ddt.data(
+        ('a: [', 'cannot read it'),
+        ('[]', 'no catalog of tiers'),
+        (CATALOG.replace('iops_min: 900', 'iops_min: -1'), 'greater than 0'),
+    )
     @ddt.unpack
     def test_a_broken_catalog_is_refused(self, text, told):
-        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / "t"
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 't'
         path.write_text(text)
-        self.assertIn(told, self.refusals({"catalog": str(path)}))
+        self.assertIn(told, self.refusals({'catalog': str(path)}))
 
     def test_a_criterion_of_another_kind_is_refused_by_rally(self):
-        for criterion in (None, [], "fast", 5):
-            self.assertNotEqual("", self.refusals(criterion))
+        for criterion in (None, [], 'fast', 5):
+            self.assertNotEqual('', self.refusals(criterion))

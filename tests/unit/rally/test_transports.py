@@ -22,7 +22,6 @@ OUTPUT = transport_contract.OUTPUT
 
 
 class ConsoleTest(transport_contract.TransportContract, testtools.TestCase):
-
     copies = 2
     results_on_console = True
 
@@ -46,35 +45,37 @@ class ConsoleTest(transport_contract.TransportContract, testtools.TestCase):
         guest = self.guests[0]
         lines = console_text.whole_run([(3, 0, OUTPUT)])
         lines[-1] = lines[-1].replace(
-            lines[-1], console_text.event(7, "DONE copies=2"))
+            lines[-1], console_text.event(7, 'DONE copies=2')
+        )
         transport = self.transport(self.guests)
         heard = frames.GuestConsole(run=RUN, guest=guest.name)
-        self.tell(guest, "".join(lines[:4]))
+        self.tell(guest, ''.join(lines[:4]))
         heard.feed(transport.read(guest))
-        self.tell(guest, "".join(lines[4:8]) + "[ 9.9] kernel: oops\n" * 6000)
+        self.tell(guest, ''.join(lines[4:8]) + '[ 9.9] kernel: oops\n' * 6000)
         heard.feed(transport.read(guest))
-        self.tell(guest, "".join(lines[8:]))
+        self.tell(guest, ''.join(lines[8:]))
         heard.feed(transport.read(guest))
         self.assertEqual((5, 6), heard.missing.events)
-        self.tell(guest, "".join(lines))
+        self.tell(guest, ''.join(lines))
         heard.feed(transport.read(guest))
-        self.assertEqual((OUTPUT, frames.Missing()),
-                         (heard.result(3), heard.missing))
+        self.assertEqual(
+            (OUTPUT, frames.Missing()), (heard.result(3), heard.missing)
+        )
 
     def test_evidence_is_what_was_read_last(self):
         guest = self.guests[0]
         transport = self.transport(self.guests)
-        self.assertIn("409", transport.evidence(guest))
-        self.tell(guest, "login: ")
-        self.assertEqual("login: ", transport.evidence(guest))
+        self.assertIn('409', transport.evidence(guest))
+        self.tell(guest, 'login: ')
+        self.assertEqual('login: ', transport.evidence(guest))
         self.cut_off(guest)
-        self.assertEqual("login: ", transport.evidence(guest))
+        self.assertEqual('login: ', transport.evidence(guest))
 
 
-@unittest.skipIf(local_sshd.PROGRAM is None,
-                 "sshd is not installed (bindep.txt)")
+@unittest.skipIf(
+    local_sshd.PROGRAM is None, 'sshd is not installed (bindep.txt)'
+)
 class SshTest(transport_contract.TransportContract, testtools.TestCase):
-
     copies = 1
     results_on_console = False
     timeout_seconds = 10
@@ -84,26 +85,37 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
         private, public = local_sshd.new_key()
         self.key = ssh_transport.private_key(private)
         self.public = public
-        self.sshds = {guest.name: self.useFixture(
-            local_sshd.LocalSshd(self.folder, public))
-            for guest in self.guests}
+        self.sshds = {
+            guest.name: self.useFixture(
+                local_sshd.LocalSshd(self.folder, public)
+            )
+            for guest in self.guests
+        }
 
     def transport(self, guests):
         made = ssh_transport.SshTransport(
-            logins={guest.name: ssh_transport.Login(
-                host="127.0.0.1", port=self.sshds[guest.name].port,
-                user=self.sshds[guest.name].user,
-                folder=str(self.work(guest))) for guest in guests},
-            key=self.key, console=transports.ConsoleTransport(self.nova),
-            timeout_seconds=self.timeout_seconds, retry_seconds=0.5)
+            logins={
+                guest.name: ssh_transport.Login(
+                    host='127.0.0.1',
+                    port=self.sshds[guest.name].port,
+                    user=self.sshds[guest.name].user,
+                    folder=str(self.work(guest)),
+                )
+                for guest in guests
+            },
+            key=self.key,
+            console=transports.ConsoleTransport(self.nova),
+            timeout_seconds=self.timeout_seconds,
+            retry_seconds=0.5,
+        )
         self.addCleanup(made.close)
         return made
 
     def told(self, guest):
-        return self.work(guest) / "log"
+        return self.work(guest) / 'log'
 
     def address(self, guest):
-        return f"127.0.0.1:{self.sshds[guest.name].port}"
+        return f'127.0.0.1:{self.sshds[guest.name].port}'
 
     def cut_off(self, guest):
         self.sshds[guest.name].stop()
@@ -112,73 +124,85 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
         self.sshds[guest.name].start()
 
     def problem(self, transport, guest):
-        return str(self.assertRaises(transports.TransportError,
-                                     transport.read, guest))
+        return str(
+            self.assertRaises(transports.TransportError, transport.read, guest)
+        )
 
     def test_more_than_one_reading_takes_comes_with_the_next_ones(self):
         guest = self.guests[0]
         transport = self.transport(self.guests)
-        lines = [f"{number} {'x' * 100}\n" for number in range(6000)]
-        self.tell(guest, "".join(lines))
-        text = ""
+        lines = [f'{number} {"x" * 100}\n' for number in range(6000)]
+        self.tell(guest, ''.join(lines))
+        text = ''
         for _ in range(4):
             text += transport.read(guest)
-        self.assertEqual("".join(lines), text)
+        self.assertEqual(''.join(lines), text)
 
     def test_a_guest_that_booted_again_is_read_from_the_beginning(self):
         guest = self.guests[0]
         transport = self.transport(self.guests)
-        self.assertEqual("", transport.read(guest))
-        self.tell(guest, "one\ntwo\n")
-        self.assertEqual("one\ntwo\n", transport.read(guest))
+        self.assertEqual('', transport.read(guest))
+        self.tell(guest, 'one\ntwo\n')
+        self.assertEqual('one\ntwo\n', transport.read(guest))
         self.told(guest).unlink()
-        self.tell(guest, "three\n")
-        self.assertEqual(["", "three\n"], [transport.read(guest)
-                                           for _ in range(2)])
+        self.tell(guest, 'three\n')
+        self.assertEqual(
+            ['', 'three\n'], [transport.read(guest) for _ in range(2)]
+        )
 
     def test_missing_pieces_are_asked_for_by_their_numbers(self):
         guest = self.guests[0]
         transport = self.transport(self.guests)
         lines = console_text.result(3, OUTPUT, width=60)
-        (self.work(guest) / "sent-3").write_text("".join(lines))
-        (self.work(guest) / "sent-4").write_text("all of it\n")
-        self.tell(guest, "an event\n")
-        self.assertEqual(lines[1] + lines[4], transport.ask_again(
-            guest, frames.Missing(lines={3: (2, 5)})))
+        (self.work(guest) / 'sent-3').write_text(''.join(lines))
+        (self.work(guest) / 'sent-4').write_text('all of it\n')
+        self.tell(guest, 'an event\n')
         self.assertEqual(
-            "all of it\nan event\n", transport.ask_again(
-                guest, frames.Missing(lines={4: (), 9: (1,)}, events=(2,))))
+            lines[1] + lines[4],
+            transport.ask_again(guest, frames.Missing(lines={3: (2, 5)})),
+        )
+        self.assertEqual(
+            'all of it\nan event\n',
+            transport.ask_again(
+                guest, frames.Missing(lines={4: (), 9: (1,)}, events=(2,))
+            ),
+        )
 
     def test_who_answers_with_another_host_key_is_not_believed(self):
         guest = self.guests[0]
         transport = self.transport(self.guests)
-        self.tell(guest, "one\n")
-        self.assertEqual("one\n", transport.read(guest))
+        self.tell(guest, 'one\n')
+        self.assertEqual('one\n', transport.read(guest))
         self.cut_off(guest)
         self.sshds[guest.name].new_host_key()
         self.reconnect(guest)
         self.problem(transport, guest)
-        self.assertRaises(transports.TransportError, self.read_soon,
-                          transport, guest)
-        self.assertIn("somebody else answers", transport.evidence(guest))
+        self.assertRaises(
+            transports.TransportError, self.read_soon, transport, guest
+        )
+        self.assertIn('somebody else answers', transport.evidence(guest))
 
     def test_a_guest_that_sends_without_end_or_never_is_cut_short(self):
         guest = self.guests[0]
         self.timeout_seconds = 2
-        for command, message in (("yes", "more than 262244 bytes"),
-                                 ("sleep 60", "not done within 2 s"),
-                                 ("exit 3", "status 3")):
+        for command, message in (
+            ('yes', 'more than 262244 bytes'),
+            ('sleep 60', 'not done within 2 s'),
+            ('exit 3', 'status 3'),
+        ):
             self.cut_off(guest)
-            self.sshds[guest.name].start(f"ForceCommand {command}")
-            self.assertIn(message, self.problem(
-                self.transport(self.guests), guest))
+            self.sshds[guest.name].start(f'ForceCommand {command}')
+            self.assertIn(
+                message, self.problem(self.transport(self.guests), guest)
+            )
 
     def test_what_a_shell_prints_by_itself_is_not_taken_for_words(self):
         guest = self.guests[0]
         self.cut_off(guest)
         self.sshds[guest.name].start(
-            'ForceCommand echo Welcome; eval "$SSH_ORIGINAL_COMMAND"')
-        self.tell(guest, "one\n")
+            'ForceCommand echo Welcome; eval "$SSH_ORIGINAL_COMMAND"'
+        )
+        self.tell(guest, 'one\n')
         transport = self.transport(self.guests)
         expected = "found 'Welcome', expected a number of lines"
         self.assertIn(expected, self.problem(transport, guest))
@@ -186,35 +210,39 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
 
     def test_who_is_not_let_in_shows_its_console_and_why(self):
         guest = self.guests[0]
-        self.console(guest).write_text("Kernel panic - not syncing\n")
+        self.console(guest).write_text('Kernel panic - not syncing\n')
         self.key = ssh_transport.private_key(local_sshd.new_key()[0])
         transport = self.transport(self.guests)
-        self.assertIn("Authentication failed", self.problem(transport, guest))
+        self.assertIn('Authentication failed', self.problem(transport, guest))
         evidence = transport.evidence(guest)
-        self.assertIn("Kernel panic", evidence)
-        self.assertIn("Authentication failed", evidence)
+        self.assertIn('Kernel panic', evidence)
+        self.assertIn('Authentication failed', evidence)
 
     def test_what_ssh_did_not_bring_is_taken_from_the_console(self):
         """Events are printed there as well."""
         self.console(self.guests[0]).write_text(
-            console_text.event(1, "BOOT")
-            + console_text.event(2, "FAILED : found no disk"))
+            console_text.event(1, 'BOOT')
+            + console_text.event(2, 'FAILED : found no disk')
+        )
         for guest in self.guests:
             self.cut_off(guest)
         ears = self.listener(self.transport(self.guests))
         self.assertFalse(ears.listen_for_start(1))
-        self.assertEqual("found no disk",
-                         ears.heard(self.guests[0]).event("FAILED").text)
+        self.assertEqual(
+            'found no disk', ears.heard(self.guests[0]).event('FAILED').text
+        )
 
     def test_nova_forgets_what_the_contract_says_it_forgets(self):
         guest = self.guests[0]
-        self.console(guest).write_text("a" + "b" * nova_consoles.KEPT_BYTES)
+        self.console(guest).write_text('a' + 'b' * nova_consoles.KEPT_BYTES)
         self.assertEqual(
-            "b" * nova_consoles.KEPT_BYTES,
-            self.nova.servers.get_console_output(guest.server_id))
+            'b' * nova_consoles.KEPT_BYTES,
+            self.nova.servers.get_console_output(guest.server_id),
+        )
 
     def test_what_is_no_private_key_is_named_without_being_shown(self):
-        error = self.assertRaises(ValueError, ssh_transport.private_key,
-                                  "-----BEGIN SECRET-----")
-        self.assertIn("no private key that can be read", str(error))
-        self.assertNotIn("BEGIN SECRET", str(error))
+        error = self.assertRaises(
+            ValueError, ssh_transport.private_key, '-----BEGIN SECRET-----'
+        )
+        self.assertIn('no private key that can be read', str(error))
+        self.assertNotIn('BEGIN SECRET', str(error))

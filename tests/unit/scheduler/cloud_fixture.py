@@ -36,12 +36,20 @@ class VolumeStandIn:
         self._save(volume, status='available', size=new_size)
 
     def migrate_volume(self, context, volume, host, force_host_copy):
-        self._save(volume, status='available', migration_status='success',
-                   host=host['host'])
+        self._save(
+            volume,
+            status='available',
+            migration_status='success',
+            host=host['host'],
+        )
 
     def retype(self, context, volume, new_type_id, host, **request):
-        self._save(volume, status='available', host=host['host'],
-                   volume_type_id=new_type_id)
+        self._save(
+            volume,
+            status='available',
+            host=host['host'],
+            volume_type_id=new_type_id,
+        )
 
     def manage_existing(self, context, volume, ref):
         self._save(volume, status='available', size=1)
@@ -87,8 +95,10 @@ class Cloud(fixtures.Fixture):
 
     def _serve(self, topic, server, endpoint):
         server = rpc.get_server(
-            oslo_messaging.Target(topic=topic, server=server), [endpoint],
-            serializer=base.CinderObjectSerializer())
+            oslo_messaging.Target(topic=topic, server=server),
+            [endpoint],
+            serializer=base.CinderObjectSerializer(),
+        )
         server.start()
         # Not waited for, which takes a second: nothing is under way.
         self.addCleanup(server.stop)
@@ -107,7 +117,8 @@ class Cloud(fixtures.Fixture):
                 self._serve(f'cinder-volume.{host}', 'node', VolumeStandIn())
                 self._served.add(host)
             self._volumes.volume_rpcapi.get_capabilities(
-                self.admin, host, False)
+                self.admin, host, False
+            )
         return kind.get_by_id(self.admin, ident)
 
     def _volume(self, volume):
@@ -119,14 +130,21 @@ class Cloud(fixtures.Fixture):
 
     def migrate(self, volume, backend, user=None):
         """Move a volume, locked meanwhile; the volume afterwards."""
-        self._volumes.migrate_volume(user or self.admin, volume, backend,
-                                     None, force_copy=False, lock_volume=True)
+        self._volumes.migrate_volume(
+            user or self.admin,
+            volume,
+            backend,
+            None,
+            force_copy=False,
+            lock_volume=True,
+        )
         return self._volume(volume)
 
     def retype(self, volume, volume_type, user=None):
         """Give a volume another type, moved if need be."""
-        self._volumes.retype(user or self.admin, volume, volume_type,
-                             'on-demand')
+        self._volumes.retype(
+            user or self.admin, volume, volume_type, 'on-demand'
+        )
         return self._volume(volume)
 
     def schedule_retype(self, volume, volume_type, user):
@@ -134,12 +152,21 @@ class Cloud(fixtures.Fixture):
         volume.update({'status': 'retyping', 'previous_status': 'available'})
         volume.save()
         self._volumes.scheduler_rpcapi.retype(
-            user, volume, filter_properties={}, request_spec={
-                'volume_properties': volume, 'volume_id': volume.id,
+            user,
+            volume,
+            filter_properties={},
+            request_spec={
+                'volume_properties': volume,
+                'volume_id': volume.id,
                 'volume_type': objects.VolumeType.get_by_name_or_id(
-                    self.admin, volume_type),
-                'migration_policy': 'on-demand', 'quota_reservations': [],
-                'old_reservations': [], 'availability_zones': ['nova']})
+                    self.admin, volume_type
+                ),
+                'migration_policy': 'on-demand',
+                'quota_reservations': [],
+                'old_reservations': [],
+                'availability_zones': ['nova'],
+            },
+        )
         return self._volume(volume)
 
     def extend(self, volume, new_size):
@@ -150,20 +177,33 @@ class Cloud(fixtures.Fixture):
     def manage(self, backend, volume_type):
         """Put a volume that is on a backend already under Cinder's care."""
         volume = self._volumes.manage_existing(
-            self.admin, backend, None, {'source-name': 'any'},
+            self.admin,
+            backend,
+            None,
+            {'source-name': 'any'},
             volume_type=objects.VolumeType.get_by_name_or_id(
-                self.admin, volume_type))
+                self.admin, volume_type
+            ),
+        )
         return self._volume(volume)
 
     def snapshot(self, volume):
         """Make a snapshot; the snapshot afterwards."""
-        return self._snapshot(volume, self._volumes.create_snapshot(
-            self.admin, volume, 'name', 'description'))
+        return self._snapshot(
+            volume,
+            self._volumes.create_snapshot(
+                self.admin, volume, 'name', 'description'
+            ),
+        )
 
     def manage_snapshot(self, volume):
         """Put a snapshot that is there already under Cinder's care."""
-        return self._snapshot(volume, self._volumes.manage_existing_snapshot(
-            self.admin, {'source-name': 'any'}, volume))
+        return self._snapshot(
+            volume,
+            self._volumes.manage_existing_snapshot(
+                self.admin, {'source-name': 'any'}, volume
+            ),
+        )
 
     def _snapshot(self, volume, snapshot):
         self._volume(volume)
@@ -172,12 +212,17 @@ class Cloud(fixtures.Fixture):
     def create_group(self, *volume_types, user=None):
         """A group for volumes of some types, given by id."""
         group = self._groups.create(
-            user or self._cinder.user(), 'name', 'description',
-            self.group_type, list(volume_types))
+            user or self._cinder.user(),
+            'name',
+            'description',
+            self.group_type,
+            list(volume_types),
+        )
         return self._settle(objects.Group, group.id)
 
     def copy_group(self, group):
         """A group made from another one; the group afterwards."""
         copied = self._groups.create_from_src(
-            self.admin, 'name', source_group_id=group.id)
+            self.admin, 'name', source_group_id=group.id
+        )
         return objects.Group.get_by_id(self.admin, copied.id)

@@ -23,14 +23,14 @@ OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
 
 
 class FaultsTestCase(scheduler_case.SchedulerTestCase):
-
     def setUp(self):
         super().setUp()
         self.apply_tiers()
 
     def assert_image_lands_on(self, backend, image_id, **request):
-        self.assert_lands_on(backend, volume_type=self.follow,
-                             image_id=image_id, **request)
+        self.assert_lands_on(
+            backend, volume_type=self.follow, image_id=image_id, **request
+        )
 
     def wait_for_glance(self):
         """Creates reach their tier again soon after Glance is back."""
@@ -55,8 +55,10 @@ class FaultsTestCase(scheduler_case.SchedulerTestCase):
             volume = self.create_from(image_id)
             found[number] = volume.host, time.monotonic() - started
 
-        threads = [threading.Thread(target=create, args=numbered)
-                   for numbered in enumerate(images)]
+        threads = [
+            threading.Thread(target=create, args=numbered)
+            for numbered in enumerate(images)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -66,63 +68,89 @@ class FaultsTestCase(scheduler_case.SchedulerTestCase):
 
 @ddt.ddt
 class GlanceTestCase(FaultsTestCase):
-
-    @ddt.data((403, 'INFO'), (404, 'INFO'), (401, 'ERROR'), (500, 'ERROR'),
-              (503, 'ERROR'), ('<html>', 'ERROR'), ('', 'ERROR'),
-              ('[]', 'ERROR'), ('"image"', 'ERROR'), ({}, 'ERROR'))
+    @ddt.data(
+        (403, 'INFO'),
+        (404, 'INFO'),
+        (401, 'ERROR'),
+        (500, 'ERROR'),
+        (503, 'ERROR'),
+        ('<html>', 'ERROR'),
+        ('', 'ERROR'),
+        ('[]', 'ERROR'),
+        ('"image"', 'ERROR'),
+        ({}, 'ERROR'),
+    )
     @ddt.unpack
     def test_without_an_image_the_fallback_tier_takes_it(self, answer, level):
         """What any tenant can cause at any time is no error of the cloud."""
         self.assert_image_lands_on(self.general, self.glance.answer(answer))
-        line, = self.lines('tiers.decision')
+        (line,) = self.lines('tiers.decision')
         self.assertEqual(level, line.partition(' ')[0])
         record = self.record()
-        self.assertEqual(['error', 'fallback'],
-                         [reason['rule'] for reason in record['reasons']])
+        self.assertEqual(
+            ['error', 'fallback'],
+            [reason['rule'] for reason in record['reasons']],
+        )
         self.assertRegex(record['error'], 'Glance (answered|call failed)')
         # Cinder's client may log a traceback; ours would tell nothing new.
         self.assertNotIn('cinder_tiers', self.logged())
 
-    @ddt.data('<html>evil', '"evil"', '{"evil": "evil"', {
-        'id': 'evil', 'owner': ['evil'], 'visibility': 'evil\r\nERROR',
-        'tags': ['evil', 5]})
+    @ddt.data(
+        '<html>evil',
+        '"evil"',
+        '{"evil": "evil"',
+        {
+            'id': 'evil',
+            'owner': ['evil'],
+            'visibility': 'evil\r\nERROR',
+            'tags': ['evil', 5],
+        },
+    )
     def test_nothing_of_what_glance_answers_is_logged(self, answer):
         self.assert_image_lands_on(self.general, self.glance.answer(answer))
         self.assertNotIn('evil', self.logged())
         self.assertNotIn('token-of-user', self.logged())
 
-    @ddt.data(({'on_error': 'pass'}, 'plain'),
-              ({'on_error': 'fallback'}, 'general'),
-              ({'scheduler_on_error': 'pass'}, 'plain'),
-              ({'on_error': 'pass', 'scheduler_on_error': 'fallback'},
-               'general'),
-              ({'on_error': 'fail', 'scheduler_on_error': 'pass'}, 'plain'),
-              ({'api_on_error': 'fail'}, 'general'))
+    @ddt.data(
+        ({'on_error': 'pass'}, 'plain'),
+        ({'on_error': 'fallback'}, 'general'),
+        ({'scheduler_on_error': 'pass'}, 'plain'),
+        ({'on_error': 'pass', 'scheduler_on_error': 'fallback'}, 'general'),
+        ({'on_error': 'fail', 'scheduler_on_error': 'pass'}, 'plain'),
+        ({'api_on_error': 'fail'}, 'general'),
+    )
     @ddt.unpack
     def test_the_operator_chooses_for_all_doors_or_for_one(
-            self, options, backend):
+        self, options, backend
+    ):
         self.configure(**options)
-        self.assert_image_lands_on(getattr(self, backend),
-                                   self.glance.answer(500))
+        self.assert_image_lands_on(
+            getattr(self, backend), self.glance.answer(500)
+        )
 
     @ddt.data({'on_error': 'fail'}, {'scheduler_on_error': 'fail'})
     def test_with_fail_no_volume_is_created(self, options):
         self.configure(**options)
-        self.assert_refused(volume_type=self.follow,
-                            image_id=self.glance.answer(500))
+        self.assert_refused(
+            volume_type=self.follow, image_id=self.glance.answer(500)
+        )
 
     def test_a_request_that_needs_no_image_never_notices(self):
         self.configure(on_error='fail')
         self.glance.stop()
         self.assert_lands_on(self.general, volume_type=self.follow)
-        self.assert_lands_on(self.database, volume_type=self.database_type,
-                             image_id=self.glance.add_image())
+        self.assert_lands_on(
+            self.database,
+            volume_type=self.database_type,
+            image_id=self.glance.add_image(),
+        )
         self.assertEqual([], self.lines('ERROR'))
 
     def test_glance_is_down(self):
         self.glance.stop()
-        self.assert_image_lands_on(self.general,
-                                   self.glance.add_image('database'))
+        self.assert_image_lands_on(
+            self.general, self.glance.add_image('database')
+        )
 
     def test_an_image_that_is_remembered_needs_no_glance(self):
         image = self.glance.add_image('database')
@@ -161,8 +189,9 @@ class GlanceTestCase(FaultsTestCase):
         self.configure(glance_retry_seconds=0.1)
         self.wait_for_glance()
         self.configure(glance_retry_seconds=600)
-        self.assert_image_lands_on(self.database,
-                                   self.glance.add_image('database'))
+        self.assert_image_lands_on(
+            self.database, self.glance.add_image('database')
+        )
 
 
 class HangingGlanceTestCase(FaultsTestCase):
@@ -177,19 +206,25 @@ class HangingGlanceTestCase(FaultsTestCase):
     def assert_bounded(self, found):
         self.assertEqual({self.general}, {host for host, _ in found})
         # What Cinder takes besides depends on the machine.
-        self.assertThat(max(seconds for _, seconds in found),
-                        testtools.matchers.LessThan(30))
-        self.assertThat(max(record['seconds'] for record in self.records()),
-                        testtools.matchers.LessThan(3))
+        self.assertThat(
+            max(seconds for _, seconds in found),
+            testtools.matchers.LessThan(30),
+        )
+        self.assertThat(
+            max(record['seconds'] for record in self.records()),
+            testtools.matchers.LessThan(3),
+        )
 
     def errors(self, text):
-        return len([record for record in self.records()
-                    if text in record['error']])
+        return len(
+            [record for record in self.records() if text in record['error']]
+        )
 
     def test_one_create_after_another(self):
         image = self.glance.answer(self.released)
-        self.assert_bounded([found for _ in range(3)
-                             for found in self.create_at_once([image])])
+        self.assert_bounded(
+            [found for _ in range(3) for found in self.create_at_once([image])]
+        )
         # One project has half of the calls.
         self.assertEqual(1, self.errors('did not answer within 0.3 s'))
         self.assertEqual(2, self.errors('at most 2 are allowed'))
@@ -199,23 +234,28 @@ class HangingGlanceTestCase(FaultsTestCase):
 
     def test_many_at_once(self):
         image = self.glance.answer(self.released)
-        self.assert_bounded(self.create_at_once([image] * 8 + [
-            self.glance.answer(self.released) for _ in range(8)]))
-        self.assertThat(len(self.glance.requests),
-                        testtools.matchers.LessThan(3))
+        self.assert_bounded(
+            self.create_at_once(
+                [image] * 8
+                + [self.glance.answer(self.released) for _ in range(8)]
+            )
+        )
+        self.assertThat(
+            len(self.glance.requests), testtools.matchers.LessThan(3)
+        )
         self.released.set()
         self.wait_for_glance()
 
 
 class ManyAtOnceTestCase(FaultsTestCase):
-
     def test_they_land_where_they_should_with_one_call_for_an_image(self):
         # The machine may be slow.
         self.configure(glance_timeout=60)
         images = [self.glance.add_image('database'), self.glance.add_image()]
         found = self.create_at_once(images * 8)
-        self.assertEqual([self.database, self.general] * 8,
-                         [host for host, _ in found])
+        self.assertEqual(
+            [self.database, self.general] * 8, [host for host, _ in found]
+        )
         self.assertEqual(2, len(self.glance.requests))
         self.assertEqual(16, len(self.records()))
 
@@ -248,7 +288,7 @@ class DatabaseTestCase(FaultsTestCase):
         self.take_away()
         self.configure(on_error='fail')
         self.assert_image_lands_on(self.database, image)
-        line, = self.lines('could not be read')
+        (line,) = self.lines('could not be read')
         self.assertRegex(line, '^WARNING .*request req-[0-9a-f-]+')
         self.bring_back()
         volume_types.destroy(self.cinder.admin, self.database_type)
@@ -270,7 +310,6 @@ class DatabaseTestCase(FaultsTestCase):
 
 @ddt.ddt
 class OurCodeTestCase(FaultsTestCase):
-
     @ddt.data('fallback', 'pass')
     def test_specs_that_cinder_cannot_match_leave_it_to_cinder(self, choice):
         """Among the backends that the project may use."""
@@ -278,28 +317,40 @@ class OurCodeTestCase(FaultsTestCase):
         self.add_premium(OTHER_PROJECT)
         self.add_odd_tier()
         self.assert_image_lands_on(self.plain, self.glance.add_image('odd'))
-        line, = self.lines('ERROR TierFilter failed')
-        self.assertRegex(line, r'\(request req-[0-9a-f-]+\); 3 of 4 backends '
-                         r'are left\.$')
+        (line,) = self.lines('ERROR TierFilter failed')
+        self.assertRegex(
+            line,
+            r'\(request req-[0-9a-f-]+\); 3 of 4 backends '
+            r'are left\.$',
+        )
         self.assertIn('IndexError', self.log.output)
         self.assert_image_lands_on(
-            self.premium, self.glance.add_image('odd', visibility='public'),
-            project=OTHER_PROJECT)
+            self.premium,
+            self.glance.add_image('odd', visibility='public'),
+            project=OTHER_PROJECT,
+        )
 
     def test_unless_on_error_is_fail(self):
         self.configure(on_error='pass', scheduler_on_error='fail')
         self.add_odd_tier()
-        self.assert_refused(volume_type=self.follow,
-                            image_id=self.glance.add_image('odd'))
+        self.assert_refused(
+            volume_type=self.follow, image_id=self.glance.add_image('odd')
+        )
 
     def write_wrong(self, option):
         """oslo.config says so only when the option is used."""
         self.cinder.conf.conf.clear_override(option, group='cinder_tiers')
-        self.cinder.conf.load_raw_values(group='cinder_tiers',
-                                         **{option: 'wrong'})
+        self.cinder.conf.load_raw_values(
+            group='cinder_tiers', **{option: 'wrong'}
+        )
 
-    @ddt.data('on_error', 'scheduler_on_error', 'trust_tags_of',
-              'glance_timeout', 'notify')
+    @ddt.data(
+        'on_error',
+        'scheduler_on_error',
+        'trust_tags_of',
+        'glance_timeout',
+        'notify',
+    )
     def test_a_value_in_cinder_conf_that_cannot_be_read(self, option):
         self.write_wrong(option)
         self.add_odd_tier()
@@ -319,16 +370,32 @@ class OurCodeTestCase(FaultsTestCase):
         context = self.cinder.user()
         follow = {'extra_specs': {'tiers:follow_image': '<is> True'}}
         for properties in (
-                {}, {'context': None}, {'context': 'admin'},
-                {'context': context, 'resource_type': 'image-tier'},
-                {'context': context, 'resource_type': {'extra_specs': 5}},
-                {'context': context, 'resource_type': follow,
-                 'request_spec': 'spec'},
-                {'context': context, 'resource_type': follow,
-                 'request_spec': {'volume_id': 5, 'image_id': 5,
-                                  'volume_properties': 'none'}}):
+            {},
+            {'context': None},
+            {'context': 'admin'},
+            {'context': context, 'resource_type': 'image-tier'},
+            {'context': context, 'resource_type': {'extra_specs': 5}},
+            {
+                'context': context,
+                'resource_type': follow,
+                'request_spec': 'spec',
+            },
+            {
+                'context': context,
+                'resource_type': follow,
+                'request_spec': {
+                    'volume_id': 5,
+                    'image_id': 5,
+                    'volume_properties': 'none',
+                },
+            },
+        ):
             for choice in ('fallback', 'pass', 'fail'):
                 self.configure(on_error=choice)
                 self.assertEqual(
-                    [], tier_filter.TierFilter().filter_all(
-                        ['backend'], properties), properties)
+                    [],
+                    tier_filter.TierFilter().filter_all(
+                        ['backend'], properties
+                    ),
+                    properties,
+                )

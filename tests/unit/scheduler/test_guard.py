@@ -18,8 +18,9 @@ from tests.unit.scheduler import scheduler_case
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
 KEY = 'c0ffee00-0000-4000-8000-000000000000'
-BOOTS_FROM_SNAPSHOT = json.dumps([
-    {'source_type': 'snapshot', 'boot_index': 0, 'snapshot_id': KEY}])
+BOOTS_FROM_SNAPSHOT = json.dumps(
+    [{'source_type': 'snapshot', 'boot_index': 0, 'snapshot_id': KEY}]
+)
 
 
 class GuardTestCase(scheduler_case.SchedulerTestCase):
@@ -37,29 +38,41 @@ class GuardTestCase(scheduler_case.SchedulerTestCase):
         """
         request.setdefault('volume_type', self.follow)
         self.assert_lands_on(self.premium, **request)
-        self.assert_lands_on(backend or self.plain, project=OTHER_PROJECT,
-                             **request)
+        self.assert_lands_on(
+            backend or self.plain, project=OTHER_PROJECT, **request
+        )
 
 
 @ddt.ddt
 class CauseTestCase(GuardTestCase):
     """Why no tier is chosen."""
 
-    @ddt.data({}, {'on_no_access': 'refuse', 'on_error': 'fail'},
-              {'trust_tags_of': 'all', 'on_error': 'pass'})
+    @ddt.data(
+        {},
+        {'on_no_access': 'refuse', 'on_error': 'fail'},
+        {'trust_tags_of': 'all', 'on_error': 'pass'},
+    )
     def test_a_property_of_the_image_opens_nothing(self, options):
         """It once made the place count as fixed, and it is a tenant's."""
         self.configure(**options)
         image = self.glance.add_image(
-            owner=OTHER_PROJECT, block_device_mapping=BOOTS_FROM_SNAPSHOT)
-        self.assert_lands_on(self.general, volume_type=self.follow,
-                             image_id=image, project=OTHER_PROJECT)
+            owner=OTHER_PROJECT, block_device_mapping=BOOTS_FROM_SNAPSHOT
+        )
+        self.assert_lands_on(
+            self.general,
+            volume_type=self.follow,
+            image_id=image,
+            project=OTHER_PROJECT,
+        )
 
     @ddt.data((), ('other',), ('premium',), None)
     def test_there_is_no_fallback_tier(self, tags):
         self.cinder.delete_type(self.general_type)
-        self.assert_guarded(image_id=None if tags is None else (
-            self.glance.add_image(*tags, visibility='public')))
+        self.assert_guarded(
+            image_id=None
+            if tags is None
+            else (self.glance.add_image(*tags, visibility='public'))
+        )
 
     def test_there_is_no_tier_but_private_ones(self):
         self.cinder.delete_type(self.general_type)
@@ -70,18 +83,28 @@ class CauseTestCase(GuardTestCase):
     def test_the_fallback_tier_cannot_be_read(self):
         self.cinder.delete_type(self.general_type)
         self.cinder.add_type(
-            'general', volume_backend_name='tier-general',
-            tiers_name='general', tiers_fallback='<is> True',
-            tiers_priority='1O')
+            'general',
+            volume_backend_name='tier-general',
+            tiers_name='general',
+            tiers_fallback='<is> True',
+            tiers_priority='1O',
+        )
         self.assert_guarded()
 
     def test_no_type_of_a_tier_can_be_read(self):
-        for ident in (self.general_type, self.database_type,
-                      self.premium_type):
+        for ident in (
+            self.general_type,
+            self.database_type,
+            self.premium_type,
+        ):
             self.cinder.delete_type(ident)
         self.cinder.add_type(
-            'premium', projects=[PROJECT], volume_backend_name='tier-premium',
-            tiers_name='premium', tiers_priority='high')
+            'premium',
+            projects=[PROJECT],
+            volume_backend_name='tier-premium',
+            tiers_name='premium',
+            tiers_priority='high',
+        )
         self.assert_guarded()
 
     def test_on_error_is_pass(self):
@@ -92,8 +115,9 @@ class CauseTestCase(GuardTestCase):
     def test_our_own_code_fails(self, choice):
         self.configure(on_error=choice)
         self.add_odd_tier()
-        self.assert_guarded(image_id=self.glance.add_image(
-            'odd', visibility='public'))
+        self.assert_guarded(
+            image_id=self.glance.add_image('odd', visibility='public')
+        )
         self.assertEqual(2, len(self.lines('ERROR TierFilter failed')))
 
     @ddt.data('fallback', 'pass', 'fail')
@@ -115,17 +139,26 @@ class BackendTestCase(GuardTestCase):
         super().setUp()
         self.cinder.delete_type(self.general_type)
         self.big = self.cinder.add_backend(
-            'tier-big', free_capacity_gb=500, total_capacity_gb=1000)
+            'tier-big', free_capacity_gb=500, total_capacity_gb=1000
+        )
 
     def add_big(self, projects=None):
         """Tier premium overflows into tier big."""
         self.cinder.delete_type(self.premium_type)
         self.cinder.add_type(
-            'premium', projects=[PROJECT], tiers_name='premium',
+            'premium',
+            projects=[PROJECT],
+            tiers_name='premium',
             volume_backend_name='<or> tier-premium <or> tier-big',
-            tiers_tags='premium', tiers_overflow='big')
-        self.cinder.add_type('big', projects=projects, tiers_name='big',
-                             volume_backend_name='tier-big')
+            tiers_tags='premium',
+            tiers_overflow='big',
+        )
+        self.cinder.add_type(
+            'big',
+            projects=projects,
+            tiers_name='big',
+            volume_backend_name='tier-big',
+        )
 
     def test_not_those_of_a_public_tier_into_which_it_overflows(self):
         self.add_big()
@@ -142,47 +175,68 @@ class BackendTestCase(GuardTestCase):
     @ddt.data('premium - retired 1', 'premium - new')
     def test_those_of_a_type_that_is_no_tier_any_more_or_not_yet(self, name):
         self.cinder.delete_type(self.premium_type)
-        for found, projects, backend in (('premium', None, 'tier-big'),
-                                         (name, [PROJECT], 'tier-premium')):
-            self.cinder.add_type(found, projects, tiers_name='premium',
-                                 volume_backend_name=backend)
+        for found, projects, backend in (
+            ('premium', None, 'tier-big'),
+            (name, [PROJECT], 'tier-premium'),
+        ):
+            self.cinder.add_type(
+                found,
+                projects,
+                tiers_name='premium',
+                volume_backend_name=backend,
+            )
         self.assert_guarded(self.big)
         self.assertEqual([], self.lines('WARNING Tier left out'))
 
     @ddt.data({'tiers_priority': 'high'}, {'tiers_name': 'database'})
     def test_those_of_a_type_that_cannot_be_read(self, specs):
         self.cinder.delete_type(self.premium_type)
-        self.cinder.add_type('premium', projects=[PROJECT], **{
-            'volume_backend_name': 'tier-premium', 'tiers_name': 'premium',
-            **specs})
+        self.cinder.add_type(
+            'premium',
+            projects=[PROJECT],
+            **{
+                'volume_backend_name': 'tier-premium',
+                'tiers_name': 'premium',
+                **specs,
+            },
+        )
         self.assert_guarded(self.big)
         self.assertEqual(1, len(self.lines('WARNING Tier left out')))
 
     def test_not_all_of_them_by_a_type_that_names_none(self):
         self.cinder.add_type('any', projects=[], tiers_name='any')
-        self.assert_lands_on(self.big, volume_type=self.follow,
-                             project=OTHER_PROJECT)
+        self.assert_lands_on(
+            self.big, volume_type=self.follow, project=OTHER_PROJECT
+        )
 
     def test_not_those_of_a_private_type_of_no_tier(self):
-        self.cinder.add_type('mine', projects=[PROJECT],
-                             volume_backend_name='tier-big')
-        self.assert_lands_on(self.big, volume_type=self.follow,
-                             project=OTHER_PROJECT)
+        self.cinder.add_type(
+            'mine', projects=[PROJECT], volume_backend_name='tier-big'
+        )
+        self.assert_lands_on(
+            self.big, volume_type=self.follow, project=OTHER_PROJECT
+        )
 
 
 class WhoTestCase(GuardTestCase):
-
     def test_an_administrator_may_use_every_backend(self):
         self.cinder.delete_type(self.general_type)
         for volume_type in (self.follow, self.cinder.add_type('any')):
             self.assert_lands_on(
-                self.premium, volume_type=volume_type, project=OTHER_PROJECT,
-                user=self.cinder.user(OTHER_PROJECT, role='admin'))
+                self.premium,
+                volume_type=volume_type,
+                project=OTHER_PROJECT,
+                user=self.cinder.user(OTHER_PROJECT, role='admin'),
+            )
 
     def test_the_project_of_the_volume_counts(self):
         self.cinder.delete_type(self.general_type)
-        self.assert_lands_on(self.plain, volume_type=self.follow,
-                             project=OTHER_PROJECT, user=self.cinder.user())
+        self.assert_lands_on(
+            self.plain,
+            volume_type=self.follow,
+            project=OTHER_PROJECT,
+            user=self.cinder.user(),
+        )
 
 
 class UnboundTypeTestCase(GuardTestCase):
@@ -194,8 +248,10 @@ class UnboundTypeTestCase(GuardTestCase):
 
     def test_a_create(self):
         self.assert_guarded(volume_type=self.any_type)
-        self.assert_guarded(volume_type=self.any_type,
-                            image_id=self.glance.add_image('premium'))
+        self.assert_guarded(
+            volume_type=self.any_type,
+            image_id=self.glance.add_image('premium'),
+        )
         self.assertEqual([], self.records())
 
     def test_a_snapshot_that_fixes_no_place(self):
@@ -204,24 +260,33 @@ class UnboundTypeTestCase(GuardTestCase):
     def test_a_copy_lies_where_its_source_is(self):
         for source in ('source_volid', 'snapshot_id', 'group_id'):
             self.assert_lands_on(
-                self.premium, volume_type=self.any_type,
-                project=OTHER_PROJECT, resource_backend=self.premium,
-                **{source: KEY})
+                self.premium,
+                volume_type=self.any_type,
+                project=OTHER_PROJECT,
+                resource_backend=self.premium,
+                **{source: KEY},
+            )
 
     def test_a_type_that_names_a_backend_is_the_operators_word(self):
-        named = self.cinder.add_type('named',
-                                     volume_backend_name='tier-premium')
-        self.assert_lands_on(self.premium, volume_type=named,
-                             project=OTHER_PROJECT)
+        named = self.cinder.add_type(
+            'named', volume_backend_name='tier-premium'
+        )
+        self.assert_lands_on(
+            self.premium, volume_type=named, project=OTHER_PROJECT
+        )
 
     def test_a_group(self):
         cloud = self.useFixture(cloud_fixture.Cloud(self.cinder))
-        for project, backend in ((PROJECT, self.premium),
-                                 (OTHER_PROJECT, self.plain)):
-            group = cloud.create_group(self.any_type,
-                                       user=self.cinder.user(project))
-            self.assertEqual(('available', backend),
-                             (group.status, group.host))
+        for project, backend in (
+            (PROJECT, self.premium),
+            (OTHER_PROJECT, self.plain),
+        ):
+            group = cloud.create_group(
+                self.any_type, user=self.cinder.user(project)
+            )
+            self.assertEqual(
+                ('available', backend), (group.status, group.host)
+            )
 
     def test_the_tiers_were_never_read(self):
         self.execute('ALTER TABLE encryption RENAME TO away')
@@ -233,31 +298,43 @@ class EncryptionTestCase(GuardTestCase):
 
     def volume(self, image_id, **properties):
         return self.cinder.create_volume(
-            volume_type=self.follow, image_id=image_id,
+            volume_type=self.follow,
+            image_id=image_id,
             volume_properties=objects.VolumeProperties(
-                size=1, project_id=PROJECT, user_id='user',
-                availability_zone='nova', volume_type_id=self.follow,
-                **properties))
+                size=1,
+                project_id=PROJECT,
+                user_id='user',
+                availability_zone='nova',
+                volume_type_id=self.follow,
+                **properties,
+            ),
+        )
 
     def assert_needs_key(self, image_id):
         volume = self.volume(image_id)
         self.assertEqual(('error', None), (volume.status, volume.host))
-        self.assertIn('key_needed', {
-            reason['rule'] for reason in self.records()[-1]['reasons']})
+        self.assertIn(
+            'key_needed',
+            {reason['rule'] for reason in self.records()[-1]['reasons']},
+        )
         volume = self.volume(image_id, encryption_key_id=KEY)
-        self.assertEqual(('creating', self.database),
-                         (volume.status, volume.host))
+        self.assertEqual(
+            ('creating', self.database), (volume.status, volume.host)
+        )
 
     def test_an_image_that_brings_a_key(self):
-        self.assert_needs_key(self.glance.add_image(
-            'database', cinder_encryption_key_id=KEY))
+        self.assert_needs_key(
+            self.glance.add_image('database', cinder_encryption_key_id=KEY)
+        )
 
     def test_an_image_that_names_an_encrypted_type(self):
         self.cinder.add_encryption(self.cinder.add_type('luks'))
-        self.assert_needs_key(self.glance.add_image(
-            'database', cinder_img_volume_type='luks'))
+        self.assert_needs_key(
+            self.glance.add_image('database', cinder_img_volume_type='luks')
+        )
 
     def test_an_image_without_a_key(self):
         volume = self.volume(self.glance.add_image('database'))
-        self.assertEqual(('creating', self.database),
-                         (volume.status, volume.host))
+        self.assertEqual(
+            ('creating', self.database), (volume.status, volume.host)
+        )

@@ -21,8 +21,9 @@ class GuardTestCase(test_operations.OperationsTestCase):
 
     def setUp(self):
         super().setUp()
-        self.plain_type = self.cinder.add_type('plain',
-                                               volume_backend_name='plain')
+        self.plain_type = self.cinder.add_type(
+            'plain', volume_backend_name='plain'
+        )
         self.other = self.cinder.user(OTHER_PROJECT)
 
     def add_other(self, *tags, backend=None, **request):
@@ -36,8 +37,10 @@ class GuardTestCase(test_operations.OperationsTestCase):
     def assert_retyped(self, backend, volume, name, **request):
         """It gets the type, and is on a backend afterwards."""
         moved = self.cloud.retype(volume, name, **request)
-        self.assertEqual(('available', backend, name), (
-            moved.status, moved.host, moved.volume_type.name))
+        self.assertEqual(
+            ('available', backend, name),
+            (moved.status, moved.host, moved.volume_type.name),
+        )
 
     def assert_not_retyped(self, volume, name, user):
         """Neither Cinder's API nor its scheduler lets it get the type.
@@ -46,11 +49,18 @@ class GuardTestCase(test_operations.OperationsTestCase):
         finds no quota of it for a member is what its API refuses (29.0.0).
         """
         before = (volume.host, volume.volume_type_id)
-        self.assertRaises(exception.VolumeTypeNotFound, self.cloud.retype,
-                          volume, name, user=user)
+        self.assertRaises(
+            exception.VolumeTypeNotFound,
+            self.cloud.retype,
+            volume,
+            name,
+            user=user,
+        )
         moved = self.cloud.schedule_retype(volume, name, user)
-        self.assertEqual(('available', *before), (
-            moved.status, moved.host, moved.volume_type_id))
+        self.assertEqual(
+            ('available', *before),
+            (moved.status, moved.host, moved.volume_type_id),
+        )
 
 
 class MigrateTestCase(GuardTestCase):
@@ -84,7 +94,6 @@ class MigrateTestCase(GuardTestCase):
 
 @ddt.ddt
 class RetypeTestCase(GuardTestCase):
-
     def test_a_member_without_access_does_not_get_a_private_tier(self):
         volume = self.add_other(volume_type=self.plain_type)
         for ident in ('premium', self.premium_type):
@@ -92,20 +101,23 @@ class RetypeTestCase(GuardTestCase):
 
     def test_a_member_with_access_does(self):
         volume = self.add_volume(volume_type=self.plain_type)
-        self.assert_retyped(self.premium, volume, 'premium',
-                            user=self.cinder.user())
+        self.assert_retyped(
+            self.premium, volume, 'premium', user=self.cinder.user()
+        )
 
     def test_an_administrator_may_give_it(self):
         volume = self.add_other(volume_type=self.plain_type)
         self.assert_retyped(self.premium, volume, 'premium')
 
     def test_a_private_type_of_no_tier_is_left_to_cinder(self):
-        self.cinder.add_type('mine', [PROJECT],
-                             volume_backend_name='tier-general')
+        self.cinder.add_type(
+            'mine', [PROJECT], volume_backend_name='tier-general'
+        )
         volume = self.add_other(volume_type=self.plain_type)
         moved = self.cloud.schedule_retype(volume, 'mine', self.other)
-        self.assertEqual((self.general, 'mine'),
-                         (moved.host, moved.volume_type.name))
+        self.assertEqual(
+            (self.general, 'mine'), (moved.host, moved.volume_type.name)
+        )
 
     @ddt.data('fallback', 'pass')
     def test_while_the_tiers_were_never_read(self, choice):
@@ -114,35 +126,40 @@ class RetypeTestCase(GuardTestCase):
         door.forget()
         self.execute('ALTER TABLE encryption RENAME TO away')
         self.assert_not_retyped(volume, 'premium', self.other)
-        self.assert_retyped(self.database, volume, 'database',
-                            user=self.other)
+        self.assert_retyped(self.database, volume, 'database', user=self.other)
         self.assert_retyped(self.premium, volume, 'premium')
 
     def test_to_a_private_type_that_follows_the_image(self):
         """What follows is decided, whoever may use the type."""
-        self.cinder.add_type('follow-too', [OTHER_PROJECT],
-                             tiers_follow_image='<is> True')
-        volume = self.add_other('database', backend=self.premium,
-                                volume_type=self.plain_type)
-        self.assert_retyped(self.database, volume, 'follow-too',
-                            user=self.other)
+        self.cinder.add_type(
+            'follow-too', [OTHER_PROJECT], tiers_follow_image='<is> True'
+        )
+        volume = self.add_other(
+            'database', backend=self.premium, volume_type=self.plain_type
+        )
+        self.assert_retyped(
+            self.database, volume, 'follow-too', user=self.other
+        )
 
     def test_to_a_private_type_that_names_no_backend(self):
         self.cinder.add_type('any', [OTHER_PROJECT])
-        volume = self.add_other(backend=self.premium,
-                                volume_type=self.plain_type)
+        volume = self.add_other(
+            backend=self.premium, volume_type=self.plain_type
+        )
         self.assert_retyped(self.plain, volume, 'any', user=self.other)
 
     def test_to_a_type_that_names_no_backend(self):
         self.cinder.add_type('any')
-        volume = self.add_other(backend=self.premium,
-                                volume_type=self.plain_type)
+        volume = self.add_other(
+            backend=self.premium, volume_type=self.plain_type
+        )
         self.assert_retyped(self.plain, volume, 'any')
         volume = self.add_volume(volume_type=self.premium_type)
         self.assert_retyped(self.premium, volume, 'any')
 
     def test_without_a_fallback_tier(self):
         self.cinder.delete_type(self.general_type)
-        volume = self.add_other(backend=self.premium,
-                                volume_type=self.plain_type)
+        volume = self.add_other(
+            backend=self.premium, volume_type=self.plain_type
+        )
         self.assert_retyped(self.plain, volume, 'image-tier')

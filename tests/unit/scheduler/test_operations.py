@@ -22,17 +22,18 @@ OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
 
 
 class OperationsTestCase(scheduler_case.SchedulerTestCase):
-
     def setUp(self):
         super().setUp()
         self.apply_tiers()
         self.add_premium(PROJECT)
-        self.second = self.cinder.add_backend('tier-database-2',
-                                              free_capacity_gb=60)
+        self.second = self.cinder.add_backend(
+            'tier-database-2', free_capacity_gb=60
+        )
         self.cloud = self.useFixture(cloud_fixture.Cloud(self.cinder))
 
-    def add_volume(self, *tags, is_blank=False, volume_type=None,
-                   project=PROJECT):
+    def add_volume(
+        self, *tags, is_blank=False, volume_type=None, project=PROJECT
+    ):
         """An available volume, on the backend where it landed.
 
         :param tags: of the image that it was made from
@@ -40,15 +41,22 @@ class OperationsTestCase(scheduler_case.SchedulerTestCase):
         :param volume_type: id, of the type that follows the image unless
             given
         """
-        image_id = None if is_blank else self.glance.add_image(
-            *tags, visibility='public')
-        volume = self.cloud.create(volume_type=volume_type or self.follow,
-                                   image_id=image_id, project=project)
+        image_id = (
+            None
+            if is_blank
+            else self.glance.add_image(*tags, visibility='public')
+        )
+        volume = self.cloud.create(
+            volume_type=volume_type or self.follow,
+            image_id=image_id,
+            project=project,
+        )
         self.assertEqual('available', volume.status)
         if image_id:
             # As cinder-volume does it.
             db_api.volume_glance_metadata_create(
-                self.cinder.admin, volume.id, 'image_id', image_id)
+                self.cinder.admin, volume.id, 'image_id', image_id
+            )
         self.image_id = image_id
         return volume
 
@@ -56,21 +64,26 @@ class OperationsTestCase(scheduler_case.SchedulerTestCase):
         moved = self.cloud.migrate(volume, backend, **request)
         self.assertEqual(
             ('available', 'success', backend),
-            (moved.status, moved.migration_status, moved.host))
+            (moved.status, moved.migration_status, moved.host),
+        )
 
     def assert_cannot_move(self, volume, backend, **request):
         moved = self.cloud.migrate(volume, backend, **request)
         self.assertEqual(
             ('available', 'error', volume.host),
-            (moved.status, moved.migration_status, moved.host))
+            (moved.status, moved.migration_status, moved.host),
+        )
 
 
 class MigrateTestCase(OperationsTestCase):
-
     def test_a_volume_moves_within_its_tier_only(self):
         self.cinder.add_type(
-            'wide', tiers_name='wide', tiers_tags='wide', tiers_priority='5',
-            volume_backend_name='<or> tier-database <or> tier-database-2')
+            'wide',
+            tiers_name='wide',
+            tiers_tags='wide',
+            tiers_priority='5',
+            volume_backend_name='<or> tier-database <or> tier-database-2',
+        )
         volume = self.add_volume('wide')
         self.assertEqual(self.second, volume.host)
         for backend in (self.plain, self.general, self.premium):
@@ -87,9 +100,13 @@ class MigrateTestCase(OperationsTestCase):
 
     def test_a_volume_moves_to_the_overflow_of_its_tier_too(self):
         self.cinder.add_type(
-            'big', tiers_name='big', tiers_tags='big', tiers_priority='5',
-            tiers_overflow='general', volume_backend_name=(
-                '<or> tier-database-2 <or> tier-general'))
+            'big',
+            tiers_name='big',
+            tiers_tags='big',
+            tiers_priority='5',
+            tiers_overflow='general',
+            volume_backend_name=('<or> tier-database-2 <or> tier-general'),
+        )
         volume = self.add_volume('big')
         self.assertEqual(self.second, volume.host)
         self.assert_cannot_move(volume, self.plain)
@@ -139,48 +156,61 @@ class MigrateTestCase(OperationsTestCase):
         volume.host = self.general
         volume.save()
         self.assert_can_move(
-            volume, self.premium,
-            user=self.cinder.user(OTHER_PROJECT, role='admin'))
+            volume,
+            self.premium,
+            user=self.cinder.user(OTHER_PROJECT, role='admin'),
+        )
 
 
 @ddt.ddt
 class RetypeTestCase(OperationsTestCase):
-
     @ddt.data(('database', 'database'), (None, 'general'))
     @ddt.unpack
     def test_a_type_that_follows_the_image_brings_it_to_its_tier(
-            self, tag, backend):
+        self, tag, backend
+    ):
         volume = self.add_volume(
-            *[tag] if tag else (), volume_type=self.cinder.add_type(
-                'plain', volume_backend_name='plain'))
+            *[tag] if tag else (),
+            volume_type=self.cinder.add_type(
+                'plain', volume_backend_name='plain'
+            ),
+        )
         self.assertEqual(self.plain, volume.host)
         volume = self.cloud.retype(volume, self.follow)
         self.assertEqual(
             ('available', getattr(self, backend), self.follow),
-            (volume.status, volume.host, volume.volume_type_id))
+            (volume.status, volume.host, volume.volume_type_id),
+        )
 
     def test_an_explicit_type_brings_it_where_the_type_says(self):
-        volume = self.cloud.retype(self.add_volume('database'),
-                                   self.general_type)
-        self.assertEqual(('available', self.general),
-                         (volume.status, volume.host))
+        volume = self.cloud.retype(
+            self.add_volume('database'), self.general_type
+        )
+        self.assertEqual(
+            ('available', self.general), (volume.status, volume.host)
+        )
 
     def test_who_retypes_a_volume_lends_it_no_rights(self):
-        volume = self.add_volume('premium', project=OTHER_PROJECT,
-                                 volume_type=self.database_type)
+        volume = self.add_volume(
+            'premium', project=OTHER_PROJECT, volume_type=self.database_type
+        )
         volume = self.cloud.retype(volume, self.follow)
-        self.assertEqual(('available', self.general),
-                         (volume.status, volume.host))
+        self.assertEqual(
+            ('available', self.general), (volume.status, volume.host)
+        )
 
     def test_a_refused_retype_leaves_the_volume_as_it_was(self):
         self.configure(on_no_access='refuse')
-        volume = self.add_volume('premium', project=OTHER_PROJECT,
-                                 volume_type=self.database_type)
+        volume = self.add_volume(
+            'premium', project=OTHER_PROJECT, volume_type=self.database_type
+        )
         volume = self.cloud.retype(
-            volume, self.follow, user=self.cinder.user(OTHER_PROJECT))
+            volume, self.follow, user=self.cinder.user(OTHER_PROJECT)
+        )
         self.assertEqual(
             ('available', self.database, self.database_type),
-            (volume.status, volume.host, volume.volume_type_id))
+            (volume.status, volume.host, volume.volume_type_id),
+        )
 
 
 class InPlaceTestCase(OperationsTestCase):
@@ -203,17 +233,18 @@ class InPlaceTestCase(OperationsTestCase):
         self.assertEqual('available', self.cloud.snapshot(self.volume).status)
 
     def test_manage_snapshot(self):
-        self.assertEqual('available',
-                         self.cloud.manage_snapshot(self.volume).status)
+        self.assertEqual(
+            'available', self.cloud.manage_snapshot(self.volume).status
+        )
 
     def test_manage(self):
         volume = self.cloud.manage(self.plain, self.follow)
-        self.assertEqual(('available', self.plain),
-                         (volume.status, volume.host))
+        self.assertEqual(
+            ('available', self.plain), (volume.status, volume.host)
+        )
 
 
 class GroupTestCase(OperationsTestCase):
-
     def assert_group_lands_on(self, backend, *types, **request):
         group = self.cloud.create_group(*types, **request)
         self.assertEqual(('available', backend), (group.status, group.host))
@@ -222,8 +253,9 @@ class GroupTestCase(OperationsTestCase):
     def test_a_group_of_a_following_type_lands_on_the_fall_back_tier(self):
         """And never on a private tier, which has the most room here."""
         for project in (PROJECT, OTHER_PROJECT):
-            self.assert_group_lands_on(self.general, self.follow,
-                                       user=self.cinder.user(project))
+            self.assert_group_lands_on(
+                self.general, self.follow, user=self.cinder.user(project)
+            )
 
     def test_a_group_of_an_explicit_type_lands_where_the_type_says(self):
         self.assert_group_lands_on(self.database, self.database_type)
@@ -231,7 +263,8 @@ class GroupTestCase(OperationsTestCase):
 
     def test_a_group_of_both_lands_where_both_can_be(self):
         both = self.cinder.add_type(
-            'both', volume_backend_name='<or> tier-general <or> plain')
+            'both', volume_backend_name='<or> tier-general <or> plain'
+        )
         self.assert_group_lands_on(self.general, both, self.follow)
         group = self.cloud.create_group(self.database_type, self.follow)
         self.assertEqual(('error', None), (group.status, group.host))
@@ -239,19 +272,26 @@ class GroupTestCase(OperationsTestCase):
     def test_its_fall_back_tier_may_overflow(self):
         volume_types.destroy(self.cinder.admin, self.general_type)
         self.cinder.add_type(
-            'general', tiers_name='general', tiers_fallback='<is> True',
+            'general',
+            tiers_name='general',
+            tiers_fallback='<is> True',
             tiers_overflow='plain',
-            volume_backend_name='<or> tier-general <or> plain')
-        self.cinder.add_type('plain', tiers_name='plain',
-                             volume_backend_name='plain')
+            volume_backend_name='<or> tier-general <or> plain',
+        )
+        self.cinder.add_type(
+            'plain', tiers_name='plain', volume_backend_name='plain'
+        )
         self.assert_group_lands_on(self.general, self.follow)
 
     def test_without_a_fallback_tier_cinder_chooses_among_the_permitted(self):
         volume_types.destroy(self.cinder.admin, self.general_type)
-        for project, backend in ((PROJECT, self.premium),
-                                 (OTHER_PROJECT, self.plain)):
-            self.assert_group_lands_on(backend, self.follow,
-                                       user=self.cinder.user(project))
+        for project, backend in (
+            (PROJECT, self.premium),
+            (OTHER_PROJECT, self.plain),
+        ):
+            self.assert_group_lands_on(
+                backend, self.follow, user=self.cinder.user(project)
+            )
 
     def test_a_group_can_be_made_from_another_one_wherever_that_is(self):
         group = self.assert_group_lands_on(self.database, self.database_type)
@@ -271,7 +311,8 @@ class PoolsTestCase(scheduler_case.SchedulerTestCase):
         self.apply_tiers()
         for name, pools in (('image-tier', 3), ('database', 1)):
             found = self.cinder.manager.get_pools(
-                self.cinder.admin, {'volume_type': name})
+                self.cinder.admin, {'volume_type': name}
+            )
             self.assertEqual(pools, len(found))
         self.assertEqual([], self.lines('ERROR'))
 
@@ -300,8 +341,9 @@ class FaultsTestCase(OperationsTestCase):
     def test_retype(self):
         volume = self.add_volume('odd', volume_type=self.database_type)
         volume = self.cloud.retype(volume, self.follow)
-        self.assertEqual(('available', self.follow),
-                         (volume.status, volume.volume_type_id))
+        self.assertEqual(
+            ('available', self.follow), (volume.status, volume.volume_type_id)
+        )
         self.assert_caught('TierFilter')
 
     def test_retype_when_on_error_is_fail(self):
@@ -310,24 +352,31 @@ class FaultsTestCase(OperationsTestCase):
         volume = self.cloud.retype(volume, self.follow)
         self.assertEqual(
             ('available', self.database, self.database_type),
-            (volume.status, volume.host, volume.volume_type_id))
+            (volume.status, volume.host, volume.volume_type_id),
+        )
         self.assert_caught('TierFilter')
 
     def test_group(self):
         volume_types.destroy(self.cinder.admin, self.general_type)
         volume_types.destroy(self.cinder.admin, self.odd_type)
         self.add_odd_tier(tiers_fallback='<is> True')
-        self.assertEqual('available',
-                         self.cloud.create_group(self.follow).status)
+        self.assertEqual(
+            'available', self.cloud.create_group(self.follow).status
+        )
         self.configure(scheduler_on_error='fail')
         self.assertEqual('error', self.cloud.create_group(self.follow).status)
         self.assert_caught('TierFilter', times=2)
 
     def add_overflowing_volume(self):
         """Of a type for which TierWeigher raises, whatever is done."""
-        return self.add_volume(volume_type=self.cinder.add_type(
-            'general-odd', tiers_name='general-odd', tiers_overflow='odd',
-            volume_backend_name='tier-general'))
+        return self.add_volume(
+            volume_type=self.cinder.add_type(
+                'general-odd',
+                tiers_name='general-odd',
+                tiers_overflow='odd',
+                volume_backend_name='tier-general',
+            )
+        )
 
     def test_extend(self):
         volume = self.cloud.extend(self.add_overflowing_volume(), 3)
@@ -341,6 +390,7 @@ class FaultsTestCase(OperationsTestCase):
     def test_manage(self):
         volume = self.add_overflowing_volume()
         volume = self.cloud.manage(self.general, volume.volume_type_id)
-        self.assertEqual(('available', self.general),
-                         (volume.status, volume.host))
+        self.assertEqual(
+            ('available', self.general), (volume.status, volume.host)
+        )
         self.assert_caught('TierWeigher', times=2)

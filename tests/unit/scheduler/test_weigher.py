@@ -21,19 +21,32 @@ class TierSmallTestCase(scheduler_case.SchedulerTestCase):
         # Room for two volumes.
         self.small = self.cinder.add_backend('tier-small', free_capacity_gb=2)
         self.big = self.cinder.add_backend(
-            'tier-big', free_capacity_gb=900, total_capacity_gb=1000)
+            'tier-big', free_capacity_gb=900, total_capacity_gb=1000
+        )
         self.big_type = self.cinder.add_type(
-            'big', volume_backend_name='tier-big', tiers_name='big',
-            tiers_fallback='<is> True')
+            'big',
+            volume_backend_name='tier-big',
+            tiers_name='big',
+            tiers_fallback='<is> True',
+        )
 
-    def add_small(self, *, backends=('tier-small', 'tier-big'), overflow='big',
-                  **extra_specs):
+    def add_small(
+        self,
+        *,
+        backends=('tier-small', 'tier-big'),
+        overflow='big',
+        **extra_specs,
+    ):
         """Tier small for the tag small; the id of its type."""
         self.small_type = self.cinder.add_type(
-            'small', tiers_name='small', tiers_tags='small',
-            tiers_priority='10', tiers_overflow=overflow,
-            volume_backend_name=' '.join(
-                f'<or> {name}' for name in backends), **extra_specs)
+            'small',
+            tiers_name='small',
+            tiers_tags='small',
+            tiers_priority='10',
+            tiers_overflow=overflow,
+            volume_backend_name=' '.join(f'<or> {name}' for name in backends),
+            **extra_specs,
+        )
         return self.small_type
 
     def hosts(self, number, volume_type=None, **request):
@@ -44,24 +57,31 @@ class TierSmallTestCase(scheduler_case.SchedulerTestCase):
         if volume_type is None:
             volume_type = self.follow
             request['image_id'] = self.glance.add_image('small')
-        return [self.cinder.create_volume(volume_type=volume_type,
-                                          **request).host
-                for _ in range(number)]
+        return [
+            self.cinder.create_volume(volume_type=volume_type, **request).host
+            for _ in range(number)
+        ]
 
 
 class OverflowTestCase(TierSmallTestCase):
-
     def test_own_backends_come_first_and_a_full_tier_overflows(self):
         self.add_small()
-        self.assertEqual([self.small, self.small, self.big, self.big],
-                         self.hosts(4))
         self.assertEqual(
-            {('small', 'big')}, {(record['tier'], record['overflow'])
-                                 for record in self.records()})
+            [self.small, self.small, self.big, self.big], self.hosts(4)
+        )
+        self.assertEqual(
+            {('small', 'big')},
+            {
+                (record['tier'], record['overflow'])
+                for record in self.records()
+            },
+        )
 
     def test_so_they_do_for_an_explicit_type(self):
-        self.assertEqual([self.small, self.small, self.big],
-                         self.hosts(3, volume_type=self.add_small()))
+        self.assertEqual(
+            [self.small, self.small, self.big],
+            self.hosts(3, volume_type=self.add_small()),
+        )
         self.assertEqual([], self.records())
 
     def test_among_own_backends_the_other_weighers_decide(self):
@@ -73,11 +93,14 @@ class OverflowTestCase(TierSmallTestCase):
     def test_the_fall_back_tier_overflows_too_after_an_error(self):
         self.add_small(tiers_fallback='<is> True')
         volume_types.destroy(self.cinder.admin, self.big_type)
-        self.cinder.add_type('big', volume_backend_name='tier-big',
-                             tiers_name='big')
+        self.cinder.add_type(
+            'big', volume_backend_name='tier-big', tiers_name='big'
+        )
         broken = self.glance.answer(500)
-        self.assertEqual([self.small, self.small, self.big],
-                         self.hosts(3, self.follow, image_id=broken))
+        self.assertEqual(
+            [self.small, self.small, self.big],
+            self.hosts(3, self.follow, image_id=broken),
+        )
 
     def test_with_a_small_multiplier_their_backends_compete(self):
         self.configure(tier_weight_multiplier=0.0)
@@ -87,36 +110,52 @@ class OverflowTestCase(TierSmallTestCase):
     def test_a_chain_is_followed_link_by_link(self):
         """small overflows to middle, middle to big; small not to big."""
         middle = self.cinder.add_backend(
-            'tier-middle', free_capacity_gb=3, total_capacity_gb=1000)
-        self.add_small(backends=('tier-small', 'tier-middle'),
-                       overflow='middle')
+            'tier-middle', free_capacity_gb=3, total_capacity_gb=1000
+        )
+        self.add_small(
+            backends=('tier-small', 'tier-middle'), overflow='middle'
+        )
         middle_type = self.cinder.add_type(
-            'middle', tiers_name='middle', tiers_overflow='big',
-            volume_backend_name='<or> tier-middle <or> tier-big')
+            'middle',
+            tiers_name='middle',
+            tiers_overflow='big',
+            volume_backend_name='<or> tier-middle <or> tier-big',
+        )
         self.assertEqual([middle], self.hosts(1, middle_type))
-        self.assertEqual([self.small, self.small, middle, middle, None],
-                         self.hosts(5))
+        self.assertEqual(
+            [self.small, self.small, middle, middle, None], self.hosts(5)
+        )
         self.assertEqual([self.big], self.hosts(1, middle_type))
 
     def test_a_chain_written_out_in_full_keeps_to_its_own_first(self):
-        self.cinder.add_backend('tier-middle', free_capacity_gb=50,
-                                total_capacity_gb=1000)
-        self.add_small(backends=('tier-small', 'tier-middle', 'tier-big'),
-                       overflow='middle')
+        self.cinder.add_backend(
+            'tier-middle', free_capacity_gb=50, total_capacity_gb=1000
+        )
+        self.add_small(
+            backends=('tier-small', 'tier-middle', 'tier-big'),
+            overflow='middle',
+        )
         self.cinder.add_type(
-            'middle', tiers_name='middle', tiers_overflow='big',
-            volume_backend_name='<or> tier-middle <or> tier-big')
+            'middle',
+            tiers_name='middle',
+            tiers_overflow='big',
+            volume_backend_name='<or> tier-middle <or> tier-big',
+        )
         self.assertEqual([self.small, self.small], self.hosts(2))
 
     def test_a_circle_made_by_hand_keeps_to_its_backends(self):
         volume_types.destroy(self.cinder.admin, self.big_type)
         self.add_small()
         big_type = self.cinder.add_type(
-            'big', tiers_name='big', tiers_overflow='small',
-            volume_backend_name='<or> tier-big <or> tier-small')
+            'big',
+            tiers_name='big',
+            tiers_overflow='small',
+            volume_backend_name='<or> tier-big <or> tier-small',
+        )
         for volume_type in (None, self.small_type, big_type):
-            self.assertIn(self.hosts(1, volume_type), ([self.small],
-                                                       [self.big]))
+            self.assertIn(
+                self.hosts(1, volume_type), ([self.small], [self.big])
+            )
         self.assertEqual([], self.lines('ERROR'))
 
     def test_a_tier_that_overflows_to_itself_does_not_overflow(self):
@@ -128,14 +167,17 @@ class OverflowTestCase(TierSmallTestCase):
         self.add_small(backends=('tier-small', 'tier-gone'), overflow='gone')
         self.assertEqual([self.small, self.small, None], self.hosts(3))
         self.assertIsNone(self.records()[0]['overflow'])
-        self.assertIn({'rule': 'overflow_missing', 'tier': 'small',
-                       'found': 'gone'}, self.records()[0]['reasons'])
+        self.assertIn(
+            {'rule': 'overflow_missing', 'tier': 'small', 'found': 'gone'},
+            self.records()[0]['reasons'],
+        )
 
     def test_a_decision_does_not_leak_into_the_next_of_a_request(self):
         """A context may serve several requests: all types of a group, say."""
         self.add_small()
         explicit = self.cinder.add_type(
-            'both', volume_backend_name='<or> tier-small <or> tier-big')
+            'both', volume_backend_name='<or> tier-small <or> tier-big'
+        )
         user = self.cinder.user()
         self.assertEqual([self.small], self.hosts(1, user=user))
         self.assertEqual([self.big], self.hosts(1, explicit, user=user))
@@ -146,9 +188,10 @@ class FaultsTestCase(TierSmallTestCase):
 
     def test_specs_that_cinder_cannot_match(self):
         self.add_odd_tier()
-        self.assertEqual([self.big],
-                         self.hosts(1, self.add_small(overflow='odd')))
-        line, = self.lines('ERROR TierWeigher failed')
+        self.assertEqual(
+            [self.big], self.hosts(1, self.add_small(overflow='odd'))
+        )
+        (line,) = self.lines('ERROR TierWeigher failed')
         self.assertRegex(line, r'\(request req-[0-9a-f-]+\)')
         self.assertIn('IndexError', self.log.output)
 
@@ -158,7 +201,8 @@ class FaultsTestCase(TierSmallTestCase):
         self.assertEqual(1, len(self.lines('ERROR TierWeigher failed')))
 
     def test_a_multiplier_in_cinder_conf_that_cannot_be_read(self):
-        self.cinder.conf.load_raw_values(group='cinder_tiers',
-                                         tier_weight_multiplier='much')
+        self.cinder.conf.load_raw_values(
+            group='cinder_tiers', tier_weight_multiplier='much'
+        )
         self.assertEqual([self.big], self.hosts(1, self.add_small()))
         self.assertEqual(1, len(self.lines('ERROR TierWeigher failed')))

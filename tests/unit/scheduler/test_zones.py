@@ -25,12 +25,17 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
         super().setUp()
         self.apply_tiers()
         self.general_2 = self.add_backend_in_az2(
-            'general-2', volume_backend_name='tier-general',
-            free_capacity_gb=20)
+            'general-2',
+            volume_backend_name='tier-general',
+            free_capacity_gb=20,
+        )
         server = rpc.get_server(
-            messaging.Target(topic=constants.SCHEDULER_TOPIC,
-                             server='scheduler'),
-            [self.cinder.manager], base.CinderObjectSerializer())
+            messaging.Target(
+                topic=constants.SCHEDULER_TOPIC, server='scheduler'
+            ),
+            [self.cinder.manager],
+            base.CinderObjectSerializer(),
+        )
         server.start()
         self.addCleanup(server.wait)
         self.addCleanup(server.stop)
@@ -40,7 +45,8 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
     def add_backend_in_az2(self, name, **capabilities):
         self.cinder.add_backend(name, **capabilities)
         service = objects.Service.get_by_args(
-            self.cinder.admin, f'node@{name}', 'cinder-volume')
+            self.cinder.admin, f'node@{name}', 'cinder-volume'
+        )
         service.availability_zone = 'az2'
         service.save()
         pool = capabilities.get('volume_backend_name', name)
@@ -54,8 +60,7 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
 
     def create(self, zone, image=None, volume_type=None):
         """The volume of a request that names a zone."""
-        volume = self.cinder.add_volume(
-            volume_type=volume_type or self.follow)
+        volume = self.cinder.add_volume(volume_type=volume_type or self.follow)
         volume.availability_zone = zone
         volume.save()
         image = self.image if image is None else image
@@ -63,8 +68,12 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
         spec.volume_properties.availability_zone = zone
         spec.availability_zones = [zone]
         self.cinder.manager.create_volume(
-            self.cinder.user(), volume, image_id=image, request_spec=spec,
-            filter_properties={})
+            self.cinder.user(),
+            volume,
+            image_id=image,
+            request_spec=spec,
+            filter_properties={},
+        )
         volume.refresh()
         return volume.status, volume.host
 
@@ -75,8 +84,9 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
         self.assertEqual(('creating', self.general_2), self.create('az2'))
         record = self.records()[-1]
         self.assertEqual('general', record['tier'])
-        self.assertIn({'rule': 'not_in_zone', 'tier': 'database'},
-                      record['reasons'])
+        self.assertIn(
+            {'rule': 'not_in_zone', 'tier': 'database'}, record['reasons']
+        )
 
     def test_so_it_is_by_a_process_that_has_just_started(self):
         door.forget()
@@ -90,37 +100,53 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
     def test_nor_is_it_the_backend_of_a_private_tier(self):
         self.cinder.delete_type(self.general_type)
         premium_2 = self.add_backend_in_az2(
-            'premium-2', volume_backend_name='tier-premium',
-            free_capacity_gb=900, total_capacity_gb=1000)
+            'premium-2',
+            volume_backend_name='tier-premium',
+            free_capacity_gb=900,
+            total_capacity_gb=1000,
+        )
         self.add_premium(cinder_fixture.OTHER_PROJECT)
         self.assertEqual(('creating', self.general_2), self.create('az2'))
         volume_types.add_volume_type_access(
-            self.cinder.admin, self.premium_type, cinder_fixture.PROJECT)
+            self.cinder.admin, self.premium_type, cinder_fixture.PROJECT
+        )
         self.assertEqual(('creating', premium_2), self.create('az2'))
 
     def test_a_private_tier_is_in_the_zone_only_for_who_has_access(self):
         premium_2 = self.add_backend_in_az2(
-            'premium-2', volume_backend_name='tier-premium',
-            free_capacity_gb=900, total_capacity_gb=1000)
+            'premium-2',
+            volume_backend_name='tier-premium',
+            free_capacity_gb=900,
+            total_capacity_gb=1000,
+        )
         self.add_premium(cinder_fixture.OTHER_PROJECT)
         image = self.glance.add_image('premium')
-        self.assertEqual(('creating', self.general_2),
-                         self.create('az2', image))
+        self.assertEqual(
+            ('creating', self.general_2), self.create('az2', image)
+        )
         volume_types.add_volume_type_access(
-            self.cinder.admin, self.premium_type, cinder_fixture.PROJECT)
+            self.cinder.admin, self.premium_type, cinder_fixture.PROJECT
+        )
         self.assertEqual(('creating', premium_2), self.create('az2', image))
 
     def test_a_type_that_names_no_backend_is_left_to_cinder(self):
         any_type = self.cinder.add_type('any')
-        self.assertEqual(('creating', self.general_2),
-                         self.create('az2', volume_type=any_type))
+        self.assertEqual(
+            ('creating', self.general_2),
+            self.create('az2', volume_type=any_type),
+        )
 
     def test_the_fallback_tier_of_the_zone_comes_first(self):
         cold = self.add_backend_in_az2('cold-2', free_capacity_gb=5)
-        self.cinder.add_type('cold', **{
-            'volume_backend_name': 'cold-2', 'tiers_name': 'cold',
-            'tiers_fallback': '<is> True',
-            'RESKEY:availability_zones': 'az2'})
+        self.cinder.add_type(
+            'cold',
+            **{
+                'volume_backend_name': 'cold-2',
+                'tiers_name': 'cold',
+                'tiers_fallback': '<is> True',
+                'RESKEY:availability_zones': 'az2',
+            },
+        )
         self.assertEqual(('creating', cold), self.create('az2'))
         self.assertEqual(('creating', self.database), self.create('nova'))
 

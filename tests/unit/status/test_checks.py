@@ -15,10 +15,14 @@ from cinder_tiers.status import checks
 from cinder_tiers.status import paste
 
 STOCK = ['AvailabilityZoneFilter', 'CapacityFilter', 'CapabilitiesFilter']
-EXAMPLE = (pathlib.Path(__file__).resolve().parents[3] / 'etc'
-           / 'cinder-tiers' / 'api-paste.ini').read_text('utf-8')
+EXAMPLE = (
+    pathlib.Path(__file__).resolve().parents[3]
+    / 'etc'
+    / 'cinder-tiers'
+    / 'api-paste.ini'
+).read_text('utf-8')
 #: As Cinder 29 ships it, in short.
-STOCK_PASTE = '''
+STOCK_PASTE = """
 [composite:osapi_volume]
 use = call:cinder.api:root_app_factory
 /: apiversions
@@ -29,25 +33,38 @@ use = call:cinder.api.middleware.auth:pipeline_factory
 noauth = request_id cors noauth apiv3
 keystone = request_id cors authtoken keystonecontext apiv3
 keystone_nolimit = request_id cors authtoken keystonecontext apiv3
-'''
-OPEN = STOCK_PASTE.replace(
-    'keystone = request_id cors authtoken keystonecontext apiv3',
-    'keystone = request_id cors authtoken keystonecontext tiers apiv3'
-) + EXAMPLE
+"""
+OPEN = (
+    STOCK_PASTE.replace(
+        'keystone = request_id cors authtoken keystonecontext apiv3',
+        'keystone = request_id cors authtoken keystonecontext tiers apiv3',
+    )
+    + EXAMPLE
+)
 
 
 def state(*tiers, following=('image-tier',), problems=()):
     return applied.AppliedState(
-        tiers=tiers, problems=problems,
-        by_ident={ident: volume_type(name, follows_image=True)
-                  for name in following for ident in (name, f'id-{name}')},
-        types={tier.name: volume_type(tier.name) for tier in tiers})
+        tiers=tiers,
+        problems=problems,
+        by_ident={
+            ident: volume_type(name, follows_image=True)
+            for name in following
+            for ident in (name, f'id-{name}')
+        },
+        types={tier.name: volume_type(tier.name) for tier in tiers},
+    )
 
 
 def volume_type(name, *, follows_image=False):
     return applied.VolumeType(
-        type_id=f'id-{name}', name=name, is_public=True, extra_specs={},
-        follows_image=follows_image, projects=None)
+        type_id=f'id-{name}',
+        name=name,
+        is_public=True,
+        extra_specs={},
+        follows_image=follows_image,
+        projects=None,
+    )
 
 
 def tier(name, *tags, **fields):
@@ -62,15 +79,16 @@ NONE = applied.AppliedState()
 
 
 class ChecksTestCase(testtools.TestCase):
-
     def assert_result(self, code, fragment, result):
-        self.assertEqual((code, True), (result.code, fragment in (
-            result.details or '')), result.details)
+        self.assertEqual(
+            (code, True),
+            (result.code, fragment in (result.details or '')),
+            result.details,
+        )
 
 
 @ddt.ddt
 class OptionsTestCase(ChecksTestCase):
-
     def check(self, written):
         options = cfg.ConfigOpts()
         group = conf.register(options)
@@ -85,157 +103,276 @@ class OptionsTestCase(ChecksTestCase):
         self.assert_result(checks.SUCCESS, '', self.check([name]))
 
     def test_an_unknown_option_is_named_with_its_file(self):
-        self.assert_result(checks.WARNING, 'notfy in cinder.conf is no '
-                           'option', self.check(['notfy', 'on_error']))
+        self.assert_result(
+            checks.WARNING,
+            'notfy in cinder.conf is no option',
+            self.check(['notfy', 'on_error']),
+        )
 
 
 @ddt.ddt
 class TiersTestCase(ChecksTestCase):
-
     def test_no_tiers(self):
         self.assert_result(checks.SUCCESS, 'no tier', checks.tiers(NONE))
 
     def test_sound_tiers(self):
-        self.assert_result(checks.SUCCESS, 'tiers: 2', checks.tiers(state(
-            GENERAL, tier('database', 'db', priority=5,
-                          overflow='general'))))
+        self.assert_result(
+            checks.SUCCESS,
+            'tiers: 2',
+            checks.tiers(
+                state(
+                    GENERAL,
+                    tier('database', 'db', priority=5, overflow='general'),
+                )
+            ),
+        )
 
     @ddt.data([GENERAL, NORTH], [NORTH, SOUTH])
     def test_each_zone_may_have_a_fallback(self, tiers):
         self.assert_result(
-            checks.SUCCESS, ', '.join(sorted(one.name for one in tiers)),
-            checks.tiers(state(*tiers)))
+            checks.SUCCESS,
+            ', '.join(sorted(one.name for one in tiers)),
+            checks.tiers(state(*tiers)),
+        )
 
     def test_no_fallback_may_be_what_the_catalog_says(self):
-        self.assert_result(checks.SUCCESS, 'the fallback: none',
-                           checks.tiers(state(tier('a', 'a'))))
+        self.assert_result(
+            checks.SUCCESS,
+            'the fallback: none',
+            checks.tiers(state(tier('a', 'a'))),
+        )
 
     def test_a_tier_that_cannot_be_read(self):
         self.assert_result(
-            checks.FAILURE, 'A tier is left out: priority is x.',
-            checks.tiers(state(GENERAL, problems=['priority is x'])))
+            checks.FAILURE,
+            'A tier is left out: priority is x.',
+            checks.tiers(state(GENERAL, problems=['priority is x'])),
+        )
 
     @ddt.data(
-        ((GENERAL, tier('b', fallback=True)),
-         "tier 'general' is a second fallback beside 'b'"),
-        ((NORTH, tier('b', fallback=True, type_zones=frozenset(['n']))),
-         "tiers 'b' and 'north' are both the fallback in availability zone "
-         'n; run'),
-        ((GENERAL, tier('a', 'a', priority=7), tier('b', 'b', priority=7)),
-         'Tiers a and b both have priority 7'),
-        ((GENERAL, tier('a', 'a', overflow='gone')),
-         'Tier a overflows to gone'))
+        (
+            (GENERAL, tier('b', fallback=True)),
+            "tier 'general' is a second fallback beside 'b'",
+        ),
+        (
+            (NORTH, tier('b', fallback=True, type_zones=frozenset(['n']))),
+            "tiers 'b' and 'north' are both the fallback in availability zone "
+            'n; run',
+        ),
+        (
+            (GENERAL, tier('a', 'a', priority=7), tier('b', 'b', priority=7)),
+            'Tiers a and b both have priority 7',
+        ),
+        (
+            (GENERAL, tier('a', 'a', overflow='gone')),
+            'Tier a overflows to gone',
+        ),
+    )
     @ddt.unpack
     def test_what_the_plan_would_show(self, tiers, found):
-        self.assert_result(checks.WARNING, found,
-                           checks.tiers(state(*tiers)))
+        self.assert_result(checks.WARNING, found, checks.tiers(state(*tiers)))
 
     def test_equal_priorities_without_tags_are_fine(self):
-        self.assert_result(checks.SUCCESS, '', checks.tiers(state(
-            GENERAL, tier('a', 'a'), tier('b'))))
+        self.assert_result(
+            checks.SUCCESS,
+            '',
+            checks.tiers(state(GENERAL, tier('a', 'a'), tier('b'))),
+        )
 
     def test_no_type_follows_the_image(self):
-        self.assert_result(checks.WARNING, 'follow_image_types',
-                           checks.tiers(state(GENERAL, following=())))
+        self.assert_result(
+            checks.WARNING,
+            'follow_image_types',
+            checks.tiers(state(GENERAL, following=())),
+        )
 
 
 @ddt.ddt
 class SchedulerTestCase(ChecksTestCase):
-
     @ddt.data(
         (NONE, STOCK, [], checks.SUCCESS, ''),
         (state(GENERAL), [*STOCK, 'TierFilter'], [], checks.SUCCESS, ''),
         (state(GENERAL), STOCK, [], checks.WARNING, 'has no TierFilter'),
-        (state(GENERAL, PRIVATE), STOCK, [], checks.FAILURE,
-         'Tiers are private (vip), but'),
+        (
+            state(GENERAL, PRIVATE),
+            STOCK,
+            [],
+            checks.FAILURE,
+            'Tiers are private (vip), but',
+        ),
         (state(PRIVATE), [*STOCK, 'TierFilter'], [], checks.SUCCESS, ''),
-        (state(tier('a', overflow='b')), ['TierFilter'], ['CapacityWeigher'],
-         checks.WARNING, 'overflow (a)'),
-        (state(tier('a', overflow='b')), ['TierFilter'], ['TierWeigher'],
-         checks.SUCCESS, ''))
+        (
+            state(tier('a', overflow='b')),
+            ['TierFilter'],
+            ['CapacityWeigher'],
+            checks.WARNING,
+            'overflow (a)',
+        ),
+        (
+            state(tier('a', overflow='b')),
+            ['TierFilter'],
+            ['TierWeigher'],
+            checks.SUCCESS,
+            '',
+        ),
+    )
     @ddt.unpack
     def test_doors(self, tiers, filters, weighers, code, found):
-        self.assert_result(code, found, checks.scheduler(
-            tiers, filters=filters, weighers=weighers))
+        self.assert_result(
+            code,
+            found,
+            checks.scheduler(tiers, filters=filters, weighers=weighers),
+        )
 
 
 @ddt.ddt
 class ApiTestCase(ChecksTestCase):
-
-    def check(self, text, tiers, default_type='image-tier',
-              strategy='keystone', is_limited=True):
-        return checks.api(tiers, file='api-paste.ini', door=paste.find_door(
-            text, strategy=strategy, is_limited=is_limited),
-            default_type=default_type)
+    def check(
+        self,
+        text,
+        tiers,
+        default_type='image-tier',
+        strategy='keystone',
+        is_limited=True,
+    ):
+        return checks.api(
+            tiers,
+            file='api-paste.ini',
+            door=paste.find_door(
+                text, strategy=strategy, is_limited=is_limited
+            ),
+            default_type=default_type,
+        )
 
     @ddt.data(
         (STOCK_PASTE, NONE, checks.SUCCESS, ''),
         (OPEN, NONE, checks.SUCCESS, ''),
         (OPEN, state(GENERAL), checks.SUCCESS, ''),
-        (STOCK_PASTE, state(GENERAL), checks.WARNING,
-         '[composite:openstack_volume_api_v3] keystone'),
+        (
+            STOCK_PASTE,
+            state(GENERAL),
+            checks.WARNING,
+            '[composite:openstack_volume_api_v3] keystone',
+        ),
         # A name of one's own is as good.
-        (OPEN.replace('tiers apiv3', 'mine apiv3').replace(
-            '[filter:tiers]', '[filter:mine]'), state(GENERAL),
-         checks.SUCCESS, ''),
+        (
+            OPEN.replace('tiers apiv3', 'mine apiv3').replace(
+                '[filter:tiers]', '[filter:mine]'
+            ),
+            state(GENERAL),
+            checks.SUCCESS,
+            '',
+        ),
         # cinder-api would not start, whether there are tiers or not.
         (OPEN.replace(EXAMPLE, ''), NONE, checks.FAILURE, '[filter:tiers]'),
-        (OPEN.replace('keystonecontext tiers', 'tiers keystonecontext'),
-         NONE, checks.FAILURE, 'right before the application'),
-        (OPEN.replace('keystonecontext tiers', 'keystonecontext tiers tiers'),
-         NONE, checks.FAILURE, 'more than once'))
+        (
+            OPEN.replace('keystonecontext tiers', 'tiers keystonecontext'),
+            NONE,
+            checks.FAILURE,
+            'right before the application',
+        ),
+        (
+            OPEN.replace(
+                'keystonecontext tiers', 'keystonecontext tiers tiers'
+            ),
+            NONE,
+            checks.FAILURE,
+            'more than once',
+        ),
+    )
     @ddt.unpack
     def test_the_door(self, text, tiers, code, found):
         self.assert_result(code, found, self.check(text, tiers))
 
     def test_the_pipeline_is_the_one_that_cinder_takes(self):
         for strategy, is_limited in (('noauth', True), ('keystone', False)):
-            self.assert_result(checks.WARNING, 'Tiers are applied',
-                               self.check(OPEN, state(GENERAL),
-                                          strategy=strategy,
-                                          is_limited=is_limited))
+            self.assert_result(
+                checks.WARNING,
+                'Tiers are applied',
+                self.check(
+                    OPEN,
+                    state(GENERAL),
+                    strategy=strategy,
+                    is_limited=is_limited,
+                ),
+            )
 
     @ddt.data(None, '__DEFAULT__', 'general')
     def test_a_default_type_that_names_a_backend(self, default_type):
         self.assert_result(
-            checks.WARNING, f'default_volume_type is {default_type}',
-            self.check(OPEN, state(GENERAL), default_type=default_type))
+            checks.WARNING,
+            f'default_volume_type is {default_type}',
+            self.check(OPEN, state(GENERAL), default_type=default_type),
+        )
 
     def test_names_are_proposed_as_the_default_type(self):
-        result = self.check(OPEN, state(GENERAL, following=(
-            'image-tier', '6f5902ac-2378-4a23-bdc5-7b5e1ab30e5a')), 'x')
+        result = self.check(
+            OPEN,
+            state(
+                GENERAL,
+                following=(
+                    'image-tier',
+                    '6f5902ac-2378-4a23-bdc5-7b5e1ab30e5a',
+                ),
+            ),
+            'x',
+        )
         self.assert_result(
             checks.WARNING,
             'one of 6f5902ac-2378-4a23-bdc5-7b5e1ab30e5a, image-tier.',
-            result)
+            result,
+        )
 
     def test_the_default_type_may_be_an_id(self):
-        self.assert_result(checks.SUCCESS, '', self.check(
-            OPEN, state(GENERAL), default_type='id-image-tier'))
+        self.assert_result(
+            checks.SUCCESS,
+            '',
+            self.check(OPEN, state(GENERAL), default_type='id-image-tier'),
+        )
 
-    @ddt.data('', 'x', '[a]\nb', STOCK_PASTE.replace('/v3:', '/v2:'),
-              STOCK_PASTE.replace('[composite:openstack_volume_api_v3]',
-                                  '[composite:other]'))
+    @ddt.data(
+        '',
+        'x',
+        '[a]\nb',
+        STOCK_PASTE.replace('/v3:', '/v2:'),
+        STOCK_PASTE.replace(
+            '[composite:openstack_volume_api_v3]', '[composite:other]'
+        ),
+    )
     def test_another_file_is_refused(self, text):
-        error = self.assertRaises(ValueError, paste.find_door, text,
-                                  strategy='keystone', is_limited=True)
+        error = self.assertRaises(
+            ValueError,
+            paste.find_door,
+            text,
+            strategy='keystone',
+            is_limited=True,
+        )
         self.assertNotEqual('', str(error))
 
 
 @ddt.ddt
 class DefaultTypeTestCase(ChecksTestCase):
-
     @ddt.data(
         (state(GENERAL), 'image-tier', checks.SUCCESS, ''),
         (state(NORTH), 'image-tier', checks.SUCCESS, ''),
         (state(tier('a', 'a')), 'general', checks.SUCCESS, ''),
         (state(tier('a', 'a')), None, checks.SUCCESS, ''),
-        (state(tier('a', 'a')), 'image-tier', checks.FAILURE,
-         'no applied tier is the fallback'),
+        (
+            state(tier('a', 'a')),
+            'image-tier',
+            checks.FAILURE,
+            'no applied tier is the fallback',
+        ),
         (state(tier('a', 'a')), 'id-image-tier', checks.FAILURE, ''),
-        (state(), 'image-tier', checks.WARNING,
-         'set a default_volume_type that names a backend'))
+        (
+            state(),
+            'image-tier',
+            checks.WARNING,
+            'set a default_volume_type that names a backend',
+        ),
+    )
     @ddt.unpack
     def test_a_type_that_follows_the_image(self, tiers, name, code, found):
-        self.assert_result(code, found, checks.default_type(
-            tiers, default_type=name))
+        self.assert_result(
+            code, found, checks.default_type(tiers, default_type=name)
+        )

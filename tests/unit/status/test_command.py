@@ -14,7 +14,7 @@ import testtools
 from tests.unit.status import test_checks
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-PREPARE = '''
+PREPARE = """
 import sys
 from cinder import context
 from cinder import objects
@@ -31,19 +31,18 @@ for name, specs in {
                      'tiers:priority': '5', 'tiers:overflow': 'general'},
         'image-tier': {'tiers:follow_image': '<is> True'}}.items():
     volume_types.create(admin, name, specs)
-'''
-DEFAULT = '''[DEFAULT]
+"""
+DEFAULT = """[DEFAULT]
 state_path = {folder}
 default_volume_type = image-tier
 scheduler_default_filters = CapabilitiesFilter,TierFilter
 scheduler_default_weighers = CapacityWeigher,TierWeigher
 [database]
 connection = sqlite:///{folder}/cinder.sqlite
-'''
+"""
 
 
 class CommandTestCase(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -62,63 +61,121 @@ class CommandTestCase(testtools.TestCase):
     @classmethod
     def python(cls, *arguments):
         return subprocess.run(
-            [sys.executable, *arguments], cwd=TOP, text=True,
-            capture_output=True, timeout=110, env={
-                'PATH': os.environ['PATH'], 'HOME': str(cls.folder),
-                'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'})
+            [sys.executable, *arguments],
+            cwd=TOP,
+            text=True,
+            capture_output=True,
+            timeout=110,
+            env={
+                'PATH': os.environ['PATH'],
+                'HOME': str(cls.folder),
+                'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
+            },
+        )
 
     def check(self, *arguments, conf=None):
-        return self.python('-m', 'cinder_tiers.status.command',
-                           '--config-file', str(conf or self.conf),
-                           'upgrade', 'check', *arguments)
+        return self.python(
+            '-m',
+            'cinder_tiers.status.command',
+            '--config-file',
+            str(conf or self.conf),
+            'upgrade',
+            'check',
+            *arguments,
+        )
 
     def codes(self, done):
         """{check: its code}, and all details in one text."""
         self.assertNotEqual('', done.stdout, done.stderr)
         found = json.loads(done.stdout)['checks']
-        return ({one['check']: one['result'] for one in found},
-                ' '.join(one['details'] or '' for one in found))
+        return (
+            {one['check']: one['result'] for one in found},
+            ' '.join(one['details'] or '' for one in found),
+        )
 
     def test_all_is_well(self):
         done = self.check('--json')
         codes, details = self.codes(done)
-        self.assertEqual((0, {'Options': 0, 'Applied tiers': 0,
-                              'Scheduler door': 0, 'API door': 0,
-                              'Default volume type': 0}),
-                         (done.returncode, codes), details)
+        self.assertEqual(
+            (
+                0,
+                {
+                    'Options': 0,
+                    'Applied tiers': 0,
+                    'Scheduler door': 0,
+                    'API door': 0,
+                    'Default volume type': 0,
+                },
+            ),
+            (done.returncode, codes),
+            details,
+        )
         self.assertIn('tiers: 2', details)
 
     def test_closed_doors_are_warnings(self):
-        self.conf.write_text(self.conf.read_text().replace(
-            ',TierFilter', '').replace(',TierWeigher', ''))
+        self.conf.write_text(
+            self.conf.read_text()
+            .replace(',TierFilter', '')
+            .replace(',TierWeigher', '')
+        )
         (self.folder / 'api-paste.ini').write_text(test_checks.STOCK_PASTE)
         done = self.check('--json')
         codes, details = self.codes(done)
-        self.assertEqual((1, {'Options': 0, 'Applied tiers': 0,
-                              'Scheduler door': 1, 'API door': 1,
-                              'Default volume type': 0}),
-                         (done.returncode, codes), details)
+        self.assertEqual(
+            (
+                1,
+                {
+                    'Options': 0,
+                    'Applied tiers': 0,
+                    'Scheduler door': 1,
+                    'API door': 1,
+                    'Default volume type': 0,
+                },
+            ),
+            (done.returncode, codes),
+            details,
+        )
 
     def test_wrong_and_unknown_options(self):
         with self.conf.open('a') as stream:
-            stream.write('[cinder_tiers]\non_error = perhaps\n'
-                         'notfy = true\nglance_timeout = x\n')
+            stream.write(
+                '[cinder_tiers]\non_error = perhaps\n'
+                'notfy = true\nglance_timeout = x\n'
+            )
         done = self.check()
         self.assertEqual(2, done.returncode, done.stderr)
-        for text in ('on_error cannot be read', "'perhaps'", 'notfy',
-                     'glance_timeout cannot be read', 'Failure'):
+        for text in (
+            'on_error cannot be read',
+            "'perhaps'",
+            'notfy',
+            'glance_timeout cannot be read',
+            'Failure',
+        ):
             self.assertIn(text, done.stdout)
         self.assertNotIn('Traceback', done.stdout + done.stderr)
 
     def test_a_database_that_is_not_there(self):
-        self.conf.write_text(self.conf.read_text().replace(
-            'cinder.sqlite', 'nowhere/cinder.sqlite'))
+        self.conf.write_text(
+            self.conf.read_text().replace(
+                'cinder.sqlite', 'nowhere/cinder.sqlite'
+            )
+        )
         done = self.check('--json')
         codes, details = self.codes(done)
-        self.assertEqual((1, {'Options': 0, 'Applied tiers': 1,
-                              'Scheduler door': 1, 'API door': 1,
-                              'Default volume type': 1}),
-                         (done.returncode, codes), details)
+        self.assertEqual(
+            (
+                1,
+                {
+                    'Options': 0,
+                    'Applied tiers': 1,
+                    'Scheduler door': 1,
+                    'API door': 1,
+                    'Default volume type': 1,
+                },
+            ),
+            (done.returncode, codes),
+            details,
+        )
         self.assertIn('unable to open database file', details)
 
     def test_a_configuration_that_is_not_there(self):
