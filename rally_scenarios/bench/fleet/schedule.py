@@ -51,13 +51,6 @@ class Slot:
     repeat: int = 1
     guests: int | None = None
 
-    @property
-    def name_without_step(self) -> str:
-        """What the pattern was called before it got a name for the step."""
-        if self.guests is None:
-            return self.pattern.name
-        return self.pattern.name.removesuffix(f'.g{self.guests}')
-
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:

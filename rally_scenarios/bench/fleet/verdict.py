@@ -359,14 +359,3 @@ def complete(
         for found in outcome.slots
         if found.slot == slot and found.verdict is Verdict.COMPLETE
     ]
-
-
-def merged(
-    outcomes: Sequence[GuestOutcome], slot: schedule.Slot
-) -> fleet.FleetSlot | None:
-    """One slot's figures over the guests that are complete in it.
-
-    :returns: None if no guest is
-    """
-    usable = complete(outcomes, slot)
-    return fleet.merge(usable) if usable else None

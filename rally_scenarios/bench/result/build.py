@@ -98,7 +98,7 @@ def _merged(
     )
 
 
-def together(
+def _together(
     guests: Sequence[fleet.GuestSlot],
 ) -> tuple[steadiness.FleetSeries | None, steadiness.Verdict]:
     """Guests of a slot second by second, and whether they were steady.
@@ -131,7 +131,7 @@ def _slot(
         if found.slot == slot
     ]
     complete = verdict.complete(outcomes, slot)
-    series, steady = together(complete)
+    series, steady = _together(complete)
     return result_file.SlotResult(
         number=slot.number,
         repeat=slot.repeat,
@@ -144,9 +144,14 @@ def _slot(
     )
 
 
-def _pattern(
+def pattern_result(
     name: str, slots: Sequence[result_file.SlotResult]
 ) -> result_file.PatternResult:
+    """A pattern's figures over its repeats.
+
+    :param name: of the pattern
+    :param slots: one for each repeat
+    """
     complete = [
         slot.merged
         for slot in slots
@@ -188,7 +193,7 @@ def _tier(
         qos=around.qos.get(tier),
         backends=around.backends.get(tier),
         patterns=tuple(
-            _pattern(
+            pattern_result(
                 pattern.name,
                 [
                     _slot(slot, outcomes)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import json
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import pattern as fio_profile
 from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.profile import profile_used
 from rally_scenarios.bench.result import caveat as doubt
@@ -226,6 +227,30 @@ class TierResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PatternRun:
+    """One run of a pattern, with the pattern and the tier that it is of.
+
+    Not a part of the file, but a way to read it.
+
+    :ivar tier: whose guests ran
+    :ivar pattern: what they ran
+    :ivar slot: this run of it
+    """
+
+    tier: TierResult
+    pattern: PatternResult
+    slot: SlotResult
+
+    @property
+    def name(self) -> str:
+        """The pattern and, if it ran more than once, which repeat it is."""
+        repeats = len(self.pattern.slots)
+        if repeats == 1:
+            return self.pattern.pattern
+        return f'{self.pattern.pattern} ({self.slot.repeat} of {repeats})'
+
+
+@dataclass(frozen=True, kw_only=True)
 class GuestResult:
     """One guest in the whole run.
 
@@ -303,6 +328,49 @@ class RunResult:
         missing = sorted(set(ENVIRONMENT) - self.environment.keys())
         if missing:
             raise ValueError(f'environment lacks {", ".join(missing)}')
+
+    @property
+    def runs(self) -> tuple[PatternRun, ...]:
+        """Each run of each pattern on each tier, in order of time."""
+        return tuple(
+            sorted(
+                (
+                    PatternRun(tier=tier, pattern=pattern, slot=slot)
+                    for tier in self.tiers
+                    for pattern in tier.patterns
+                    for slot in pattern.slots
+                ),
+                key=lambda run: run.slot.number,
+            )
+        )
+
+    @property
+    def has_guest_steps(self) -> bool:
+        """Whether each pattern ran with the first few guests, then more.
+
+        Such a pattern has a name for each step, see
+        ``schedule.pattern_of_step``.
+        """
+        names = {pattern.name for pattern in self.profile.patterns}
+        return any(
+            pattern.pattern not in names
+            for tier in self.tiers
+            for pattern in tier.patterns
+        )
+
+    def pattern_of(self, result: PatternResult) -> fio_profile.Pattern:
+        """What the profile says of a pattern, whatever its step.
+
+        :param result: of this run
+        :raises ValueError: the profile does not have it
+        """
+        name = result.pattern
+        if self.has_guest_steps:
+            name = name.rpartition('.g')[0]
+        for pattern in self.profile.patterns:
+            if pattern.name == name:
+                return pattern
+        raise ValueError(f'pattern {result.pattern} is not in the profile')
 
 
 def latencies(clat: histogram.LatencyHistogram) -> Latencies:

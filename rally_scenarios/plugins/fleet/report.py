@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""What a fleet was, and what its consoles say, in Rally's report.
 
-"""What a fleet was, as a table of Rally's report."""
+How its guests were made is known from the task, and what became of them from
+the result; consoles are evidence, which no result has.
+"""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import re
 
-from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.protocol import frames
 from rally_scenarios.bench.result import result as result_file
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.report import tables as report
-from rally_scenarios.plugins import servers as cloud_guests
 
 FLEET_TABLE_TITLE = 'CinderTiers: what the guests of each tier are'
 FLEET_TABLE_COLUMNS = (
@@ -22,30 +25,27 @@ FLEET_TABLE_COLUMNS = (
     'compute hosts',
     'common clock',
 )
+CONSOLE_TITLE = 'CinderTiers: last words of guests that are not complete'
+_CONSOLE_LINES = 15
+_RESULT_LINE = re.compile(r'@ctiers \w+ \w+ \w+ data ', re.ASCII)
 
 
-def _hosts(guests: Sequence[cloud_guests.Guest]) -> int | str:
+def _hosts(guests: Sequence[result_file.GuestResult]) -> int | str:
     """On how many hosts guests are, if that is known of all of them."""
     found = {guest.host for guest in guests}
     return report.NO_NUMBER if None in found else len(found)
 
 
 def _clock(
-    shape: fleet_shape.Shape, outcomes: Sequence[verdict.GuestOutcome]
+    shape: fleet_shape.Shape, guests: Sequence[result_file.GuestResult]
 ) -> str:
     """What the guests' times are counted by, and how far it may be off."""
     if not shape.by_clock:
         return "the leader's, over the start volume"
-    complete = [
-        outcome
-        for outcome in outcomes
-        if outcome.verdict is verdict.Verdict.COMPLETE
-    ]
+    complete = [guest for guest in guests if guest.verdict == 'complete']
     if not complete:
         return 'wall time; no guest is complete'
-    unknown = [
-        outcome for outcome in complete if outcome.clock_error_ms is None
-    ]
+    unknown = [guest for guest in complete if guest.clock_error_ms is None]
     if unknown:
         return (
             f'wall time, of {len(unknown)} of {len(complete)} guests off'
@@ -58,38 +58,62 @@ def _clock(
     )
 
 
-def output(
-    shape: fleet_shape.Shape,
-    guests: Sequence[cloud_guests.Guest],
-    outcomes: Sequence[verdict.GuestOutcome],
-    volume_types: Mapping[str, result_file.Fact],
-) -> dict:
+def output(shape: fleet_shape.Shape, result: result_file.RunResult) -> dict:
     """A table for ``add_output(complete=)``.
 
-    :param guests: all servers of the fleet
-    :param outcomes: of all guests, good and bad
-    :param volume_types: {tier: the types of the volumes fio works on}
+    :param shape: of the fleet
+    :param result: of its run
     """
     rows = []
-    for tier in shape.tiers:
-        of_tier = [guest for guest in guests if guest.tier == tier]
+    for tier in result.tiers:
+        guests = [each for each in result.guests if each.tier == tier.tier]
         rows.append(
             [
-                tier,
-                len(of_tier),
-                shape.made_from(tier),
-                volume_types[tier].value or volume_types[tier].reason,
+                tier.tier,
+                len(guests),
+                shape.made_from(tier.tier),
+                tier.volume_types.value or tier.volume_types.reason,
                 shape.filled,
-                _hosts(of_tier),
-                _clock(
-                    shape,
-                    [outcome for outcome in outcomes if outcome.tier == tier],
-                ),
+                _hosts(guests),
+                _clock(shape, guests),
             ]
         )
+    return report.table(
+        FLEET_TABLE_TITLE,
+        'Start skews are what the common clock makes of them',
+        FLEET_TABLE_COLUMNS,
+        rows,
+    )
+
+
+def console_output(texts: Mapping[str, str]) -> dict:
+    """The last console lines of some guests.
+
+    :param texts: {guest name: all of its console that was last read}
+    """
     return {
-        'title': FLEET_TABLE_TITLE,
-        'chart_plugin': 'Table',
-        'description': 'Start skews are what the common clock makes of them',
-        'data': {'cols': list(FLEET_TABLE_COLUMNS), 'rows': rows},
+        'title': CONSOLE_TITLE,
+        'chart_plugin': 'TextArea',
+        'data': [
+            f'{guest}: {line}'
+            for guest, text in texts.items()
+            for line in last_lines(text)
+        ],
     }
+
+
+def last_lines(text: str) -> list[str]:
+    """Last lines of a console, printable and short; one that says so if none.
+
+    Lines of results are left out: nobody can read them.
+
+    :param text: anything
+    """
+    lines = [
+        frames.harmless(line.rstrip())
+        for line in text.splitlines()
+        if line.strip() and not _RESULT_LINE.search(line)
+    ]
+    return [line[:160] for line in lines[-_CONSOLE_LINES:]] or [
+        '(its console is empty)'
+    ]

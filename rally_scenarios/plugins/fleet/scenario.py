@@ -219,7 +219,7 @@ class FleetFio(scenario.OpenStackScenario):
             ],
             server_options=access.server_options,
         )
-        outcomes = self._run_fleet(
+        result = self._run_fleet(
             planned,
             resources,
             flavor_id,
@@ -231,8 +231,8 @@ class FleetFio(scenario.OpenStackScenario):
             lookout,
             folder,
         )
-        self._compare(planned.slots, outcomes, planning.disks_of_tiers(fleets))
-        self._fail_unless_complete(outcomes)
+        self._compare(result, planning.disks_of_tiers(fleets))
+        self._fail_unless_complete(result)
 
     def _summed_up(self, planned, resources, **of_run):
         """What is kept of the run; see ``guest.run_result.of_run``."""
@@ -276,7 +276,7 @@ class FleetFio(scenario.OpenStackScenario):
         :param lookout: a ``surroundings.Lookout``
         :param folder: where the result file is written, before anything is
             deleted, which may take long
-        :returns: outcomes of all guests
+        :returns: what was found, as it is kept
         """
         try:
             with atomic.ActionTimer(self, 'cinder_tiers.create_volumes'):
@@ -331,18 +331,16 @@ class FleetFio(scenario.OpenStackScenario):
                 around=lookout.look_after(),
                 hosts={guest.name: guest.host for guest in guests},
             )
-            self._hand_over(planned.slots, outcomes, texts, result.doubts)
+            self._hand_over(result, texts)
             self.add_output(
-                complete=fleet_report.output(
-                    planned.shape, guests, outcomes, volume_types
-                )
+                complete=fleet_report.output(planned.shape, result)
             )
             self._keep(folder, result)
         finally:
             with atomic.ActionTimer(self, 'cinder_tiers.delete'):
                 access.delete()
                 resources.delete(timeouts['volumes'])
-        return outcomes
+        return result
 
     @property
     def _nova(self):
@@ -435,34 +433,34 @@ class FleetFio(scenario.OpenStackScenario):
                 + timeouts['end']
             )
 
-    def _hand_over(self, plan, outcomes, texts, doubts):
-        self.add_output(complete=report.doubt_output(doubts))
-        for output in report.complete_outputs(plan, outcomes):
+    def _hand_over(self, result, texts):
+        for output in report.complete_outputs(result):
             self.add_output(complete=output)
-        additive = report.additive_output(plan, outcomes)
+        additive = report.additive_output(result)
         if additive is not None:
             self.add_output(additive=additive)
         if texts:
-            self.add_output(complete=report.console_output(texts))
+            self.add_output(complete=fleet_report.console_output(texts))
         for guest, text in texts.items():
             LOG.warning(
                 'Guest %s is not complete; its console ends:\n%s',
                 guest,
-                '\n'.join(report.last_lines(text)),
+                '\n'.join(fleet_report.last_lines(text)),
             )
 
-    def _compare(self, plan, outcomes, disks):
-        for output in matrix_report.outputs(plan, outcomes, disks):
+    def _compare(self, result, disks):
+        for output in matrix_report.outputs(result, disks):
             self.add_output(complete=output)
 
-    def _fail_unless_complete(self, outcomes):
+    def _fail_unless_complete(self, result):
         bad = [
-            f'{o.guest} ({o.tier}): {o.verdict.value}: {"; ".join(o.reasons)}'
-            for o in outcomes
-            if o.verdict is not verdict.Verdict.COMPLETE
+            f'{guest.guest} ({guest.tier}): {guest.verdict}:'
+            f' {"; ".join(guest.reasons)}'
+            for guest in result.guests
+            if guest.verdict != 'complete'
         ]
         if bad:
             raise cloud_guests.FleetError(
-                f'{len(bad)} of {len(outcomes)} guests are not complete: '
+                f'{len(bad)} of {len(result.guests)} guests are not complete: '
                 + ' | '.join(bad)
             )

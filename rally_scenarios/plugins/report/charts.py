@@ -2,20 +2,19 @@
 
 """The charts of a run, as Rally draws them.
 
-Rally draws areas and lines over whole numbers only, and has no bars.
+A view of the result: nothing is computed here that the result has.  Rally
+draws areas and lines over whole numbers only, and has no bars.
 """
 
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import statistics
 
-from rally_scenarios.bench.fio import histogram
-from rally_scenarios.bench.fleet import merge as fleet
-from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.result import result as result_file
+
+_MIB = 1024**2
 
 
-def in_ms(nanoseconds: int) -> float:
+def in_ms(nanoseconds: float) -> float:
     """As it is shown: to 1 us."""
     return round(nanoseconds / 1e6, 3)
 
@@ -41,16 +40,13 @@ def _bars(values: Sequence[tuple[str, float]]) -> list:
 
 
 def _latencies(
-    title: str, found: Mapping[str, Sequence[fleet.FleetSlot]]
+    title: str, patterns: Mapping[str, result_file.PatternResult]
 ) -> dict:
     """A chart of completion latencies over all repeats, merged.
 
-    :param found: {line: slots}
+    :param patterns: {line: pattern with a complete repeat}
     """
-    clat = {
-        name: histogram.merge(each.clat for each in slots)
-        for name, slots in found.items()
-    }
+    clat = {name: found.clat.histogram() for name, found in patterns.items()}
     return {
         'title': title,
         'chart_plugin': 'Lines',
@@ -72,10 +68,6 @@ def _latencies(
     }
 
 
-def _mean(values: Iterable[float]) -> float:
-    return round(statistics.fmean(values), 2)
-
-
 def _bar_chart(
     title: str, values: Sequence[tuple[str, float]], unit: str, what: str
 ) -> dict:
@@ -93,13 +85,10 @@ def _bar_chart(
 
 
 def _of_tiers(
-    pattern: str, tiers: Mapping[str, Sequence[fleet.FleetSlot]]
+    pattern: str, tiers: Mapping[str, result_file.PatternResult]
 ) -> list[dict]:
     """Two charts of a pattern over all repeats, a bar or a line a tier."""
-    iops = [
-        (tier, _mean(each.iops for each in found))
-        for tier, found in tiers.items()
-    ]
+    iops = [(tier, round(found.iops.mean, 2)) for tier, found in tiers.items()]
     return [
         _bar_chart(f'IOPS of each tier: {pattern}', iops, 'IOPS', 'tiers'),
         _latencies(f'Latency of each tier: {pattern}', tiers),
@@ -107,14 +96,16 @@ def _of_tiers(
 
 
 def _of_one_tier(
-    tier: str, workload: str, patterns: Mapping[str, Sequence[fleet.FleetSlot]]
+    tier: str,
+    workload: str,
+    patterns: Mapping[str, result_file.PatternResult],
 ) -> list[dict]:
     """Two charts of a kind of patterns, a bar or a line a pattern.
 
     Bandwidth and not IOPS, since block sizes differ.
     """
     bandwidths = [
-        (name, _mean(each.bw_bytes / 1024**2 for each in found))
+        (name, round(found.bw_bytes.mean / _MIB, 2))
         for name, found in patterns.items()
     ]
     return [
@@ -125,33 +116,31 @@ def _of_one_tier(
     ]
 
 
-def charts(
-    slots: Sequence[tuple[schedule.Slot, fleet.FleetSlot]],
-) -> list[dict]:
+def charts(result: result_file.RunResult) -> list[dict]:
     """Charts of a run, for ``add_output(complete=)``.
 
-    :param slots: in order of time, with the figures of the guests that are
-        complete
+    :param result: patterns without a complete repeat are in no chart
     :returns: of several tiers, two charts for each pattern, which compare
         tiers; of one tier, two for each kind of patterns, which compare
         patterns
     """
-    groups: dict[str, dict[str, list[fleet.FleetSlot]]] = {}
-    tiers = {slot.tier for slot, _found in slots}
-    for slot, found in slots:
-        if len(tiers) > 1:
-            group, member = slot.pattern.name, slot.tier
-        else:
-            group, member = slot.pattern.rw, slot.pattern.name
-        groups.setdefault(group, {}).setdefault(member, []).append(found)
-    if len(tiers) > 1:
-        return [
-            chart
-            for pattern, found in groups.items()
-            for chart in _of_tiers(pattern, found)
-        ]
+    compares_tiers = len(result.tiers) > 1
+    groups: dict[str, dict[str, result_file.PatternResult]] = {}
+    for tier in result.tiers:
+        for found in tier.patterns:
+            if not found.complete_repeats:
+                continue
+            if compares_tiers:
+                group, member = found.pattern, tier.tier
+            else:
+                group, member = result.pattern_of(found).rw, found.pattern
+            groups.setdefault(group, {})[member] = found
     return [
         chart
-        for workload, found in groups.items()
-        for chart in _of_one_tier(*tiers, workload, found)
+        for group, members in groups.items()
+        for chart in (
+            _of_tiers(group, members)
+            if compares_tiers
+            else _of_one_tier(result.tiers[0].tier, group, members)
+        )
     ]

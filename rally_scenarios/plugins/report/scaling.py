@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What a matrix shows beyond its slots: more guests, and the disks below.
 
-Tables and charts for Rally's report, beside those of ``report``.  Only
-repeats in which all guests of the step are complete are in a figure.
+Tables and charts for Rally's report, beside those of ``tables``, and as they
+a view of the result.  Only repeats in which all guests of the step are
+complete are in a figure.
 """
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import pattern as fio_profile
 from rally_scenarios.bench.fleet import disk_estimate
-from rally_scenarios.bench.fleet import merge as fleet
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.report import charts as report_charts
 from rally_scenarios.plugins.report import tables as report
 
 SCALING_TABLE_TITLE = 'CinderTiers: what more guests get'
@@ -47,96 +49,66 @@ DISKS_TABLE_COLUMNS = (
 class _Cell:
     """One tier, pattern and number of guests over all repeats."""
 
-    slot: schedule.Slot
-    guests: int
-    repeats: int
-    complete: tuple[fleet.FleetSlot, ...]
+    tier: str
+    #: as the profile has it: without the step in its name
+    pattern: fio_profile.Pattern
+    found: result_file.PatternResult
+
+    @property
+    def guests(self) -> int:
+        return len(self.found.slots[0].guests)
 
     @property
     def iops(self) -> float | None:
-        if not self.complete:
-            return None
-        return sum(each.iops for each in self.complete) / len(self.complete)
-
-    @property
-    def mib_per_second(self) -> float:
-        return (
-            sum(each.bw_bytes for each in self.complete)
-            / len(self.complete)
-            / 1024**2
-        )
+        return self.found.iops and self.found.iops.mean
 
     @property
     def p99_ms(self) -> float:
-        merged = histogram.merge(each.clat for each in self.complete)
-        return round(merged.percentile_ns(99) / 1e6, 3)
+        return report_charts.in_ms(self.found.clat.percentiles_ns['99'])
 
 
-def _cells(
-    plan: schedule.Schedule, outcomes: Sequence[verdict.GuestOutcome]
-) -> list[_Cell]:
-    together: dict[tuple, list[schedule.Slot]] = {}
-    for slot in plan.slots:
-        together.setdefault((slot.tier, slot.pattern), []).append(slot)
-    cells = []
-    for slots in together.values():
-        guests = sum(
-            found.slot == slots[0]
-            for outcome in outcomes
-            for found in outcome.slots
+def _cells(result: result_file.RunResult) -> list[_Cell]:
+    return [
+        _Cell(
+            tier=tier.tier, pattern=result.pattern_of(pattern), found=pattern
         )
-        merged = [verdict.merged(outcomes, slot) for slot in slots]
-        cells.append(
-            _Cell(
-                slot=slots[0],
-                guests=guests,
-                repeats=len(slots),
-                complete=tuple(
-                    each
-                    for each in merged
-                    if each is not None and each.guests == guests
-                ),
-            )
-        )
-    return cells
+        for tier in result.tiers
+        for pattern in tier.patterns
+    ]
 
 
-def _scaling_rows(cells: Sequence[_Cell]) -> list[list]:
-    first: dict[tuple, float] = {}
-    rows = []
+def _scaling_rows(cells: Sequence[_Cell]) -> Iterator[list]:
+    first: dict[tuple[str, str], float] = {}
     for cell in cells:
+        found = cell.found
         row = [
-            cell.slot.tier,
-            cell.slot.name_without_step,
+            cell.tier,
+            cell.pattern.name,
             cell.guests,
-            f'{len(cell.complete)} of {cell.repeats}',
+            f'{found.complete_repeats} of {len(found.slots)}',
         ]
-        if not cell.complete:
-            rows.append(row + [report.NO_NUMBER] * 5)
+        if not found.complete_repeats:
+            yield row + [report.NO_NUMBER] * 5
             continue
         each = cell.iops / cell.guests
         # The first step that is complete: a later one is its share.
-        alone = first.setdefault(tuple(row[:2]), each)
-        rows.append(
-            row
-            + [
-                round(cell.iops, 1),
-                round(cell.mib_per_second, 2),
-                round(each, 1),
-                round(100 * each / alone, 1) if alone else report.NO_NUMBER,
-                cell.p99_ms,
-            ]
-        )
-    return rows
+        alone = first.setdefault((cell.tier, cell.pattern.name), each)
+        yield row + [
+            round(cell.iops, 1),
+            round(found.bw_bytes.mean / 1024**2, 2),
+            round(each, 1),
+            round(100 * each / alone, 1) if alone else report.NO_NUMBER,
+            cell.p99_ms,
+        ]
 
 
 def _scaling_charts(cells: Sequence[_Cell]) -> list[dict]:
     charts = []
-    for name in dict.fromkeys(cell.slot.name_without_step for cell in cells):
+    for name in dict.fromkeys(cell.pattern.name for cell in cells):
         lines: dict[str, list[_Cell]] = {}
         for cell in cells:
-            if cell.slot.name_without_step == name and cell.complete:
-                lines.setdefault(cell.slot.tier, []).append(cell)
+            if cell.pattern.name == name and cell.found.complete_repeats:
+                lines.setdefault(cell.tier, []).append(cell)
         if not lines:
             continue
         charts += [
@@ -172,20 +144,17 @@ def _scaling_charts(cells: Sequence[_Cell]) -> list[dict]:
 
 def _disk_rows(
     cells: Sequence[_Cell], disks: Mapping[str, disk_estimate.Disks]
-) -> list[list]:
-    rows = []
+) -> Iterator[list]:
     for cell in cells:
-        below = disks.get(cell.slot.tier)
-        expected = below and disk_estimate.estimate_iops(
-            below, cell.slot.pattern
-        )
+        below = disks.get(cell.tier)
+        expected = below and disk_estimate.estimate_iops(below, cell.pattern)
         if expected is None:
             continue
         iops = cell.iops
-        rows.append(
+        yield (
             [
-                cell.slot.tier,
-                cell.slot.name_without_step,
+                cell.tier,
+                cell.pattern.name,
                 cell.guests,
                 below.disks,
                 below.iops_per_disk,
@@ -199,51 +168,42 @@ def _disk_rows(
                 ),
             ]
         )
-    return rows
 
 
 def outputs(
-    plan: schedule.Schedule,
-    outcomes: Sequence[verdict.GuestOutcome],
-    disks: Mapping[str, disk_estimate.Disks],
+    result: result_file.RunResult, disks: Mapping[str, disk_estimate.Disks]
 ) -> list[dict]:
     """Tables and charts for ``add_output(complete=)``.
 
-    :param outcomes: of all guests, good and bad
-    :param disks: {tier: its disks}, of tiers whose disks are known
+    :param disks: {tier: its disks}, of tiers of which the task names them
     :returns: if guests ran in steps, a table and two charts a pattern; if
         disks are known, a table of the random patterns of their tiers
     """
-    in_steps = any(slot.guests is not None for slot in plan.slots)
-    if not (in_steps or disks):
-        return []
-    cells = _cells(plan, outcomes)
     found = []
-    if in_steps:
-        found = [
-            {
-                'title': SCALING_TABLE_TITLE,
-                'chart_plugin': 'Table',
-                'description': 'Means over the repeats in which all guests of'
-                ' the step are complete',
-                'data': {
-                    'cols': list(SCALING_TABLE_COLUMNS),
-                    'rows': _scaling_rows(cells),
-                },
-            },
+    if not (result.has_guest_steps or disks):
+        return found
+    cells = _cells(result)
+    if result.has_guest_steps:
+        found += [
+            report.table(
+                SCALING_TABLE_TITLE,
+                'Means over the repeats in which all guests of the step are'
+                ' complete',
+                SCALING_TABLE_COLUMNS,
+                _scaling_rows(cells),
+            ),
             *_scaling_charts(cells),
         ]
-    rows = _disk_rows(cells, disks)
+    rows = list(_disk_rows(cells, disks))
     if rows:
         found.append(
-            {
-                'title': DISKS_TABLE_TITLE,
-                'chart_plugin': 'Table',
-                'description': 'Random patterns only. Expected: disks x IOPS '
-                'of'
-                ' a disk / disk I/Os of an I/O; a read is one, a'
-                ' write is replicas x disk writes of a write',
-                'data': {'cols': list(DISKS_TABLE_COLUMNS), 'rows': rows},
-            }
+            report.table(
+                DISKS_TABLE_TITLE,
+                'Random patterns only. Expected: disks x IOPS of a disk /'
+                ' disk I/Os of an I/O; a read is one, a write is replicas x'
+                ' disk writes of a write',
+                DISKS_TABLE_COLUMNS,
+                rows,
+            )
         )
     return found

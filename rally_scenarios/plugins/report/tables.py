@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A fleet's outcomes as tables and charts of Rally's report.
+"""A run's result as tables and charts of Rally's report.
 
-Rally checks outputs against a schema when results are imported again
+A view of the result: nothing is computed here that the result has.  Rally
+checks outputs against a schema when results are imported again
 (rally/common/objects/task.py TASK_SCHEMA): cells are strings or numbers,
 never null.  The titles are constants, since ``rally task report --json``
 tells tables apart by nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
-import re
+import statistics
 
-from rally_scenarios.bench.fleet import merge as fleet
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import build as run_result
-from rally_scenarios.bench.result import caveat as doubt
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 from rally_scenarios.plugins.report import charts as report_charts
 
@@ -73,210 +70,177 @@ STEADY_TABLE_COLUMNS = (
     'slope %',
     'verdict',
 )
-CONSOLE_TITLE = 'CinderTiers: last words of guests that are not complete'
 
 PERCENTILES = (50, 95, 99, 99.9)
 # In place of a number that does not exist; Rally's schema has no null.
 NO_NUMBER = '-'
-_CONSOLE_LINES = 15
-_RESULT_LINE = re.compile(r'@ctiers \w+ \w+ \w+ data ', re.ASCII)
 
 
 def _or_no_number(value: float | None) -> float | str:
     return NO_NUMBER if value is None else value
 
 
-def _pattern_name(slot: schedule.Slot, repeats: int) -> str:
-    """Which pattern, and if there are several, which repeat of it."""
-    if repeats == 1:
-        return slot.pattern.name
-    return f'{slot.pattern.name} ({slot.repeat} of {repeats})'
+def _rounded(value: float | None, digits: int = 1) -> float | str:
+    return NO_NUMBER if value is None else round(value, digits)
 
 
-def _slot_row(
-    slot: schedule.Slot,
-    merged: fleet.FleetSlot | None,
-    expected: int,
-    repeats: int,
-) -> list:
-    row = [slot.tier, _pattern_name(slot, repeats)]
+def table(
+    title: str,
+    description: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[float | str]],
+) -> dict:
+    """A table for ``add_output(complete=)``."""
+    return {
+        'title': title,
+        'chart_plugin': 'Table',
+        'description': description,
+        'data': {'cols': list(columns), 'rows': [list(row) for row in rows]},
+    }
+
+
+def _tier_row(run: result_file.PatternRun) -> list:
+    merged, expected = run.slot.merged, len(run.slot.guests)
+    row = [run.tier.tier, run.name]
     if merged is None:
         return row + [0] + [NO_NUMBER] * 8 + [f'0 of {expected} guests']
-    complete = merged.guests == expected
     return row + [
         merged.guests,
         round(merged.iops, 1),
         round(merged.bw_bytes / 1024**2, 2),
         *(
-            report_charts.in_ms(merged.clat.percentile_ns(p))
-            for p in PERCENTILES
+            report_charts.in_ms(merged.clat.percentiles_ns[f'{percent:g}'])
+            for percent in PERCENTILES
         ),
         merged.start_skew_ms,
         _or_no_number(merged.start_skew_error_ms),
-        'complete' if complete else f'{merged.guests} of {expected} guests',
+        'complete'
+        if merged.guests == expected
+        else f'{merged.guests} of {expected} guests',
     ]
 
 
-def _guest_row(
-    outcome: verdict.GuestOutcome, found: verdict.SlotOutcome, repeats: int
-) -> list:
-    figures = [NO_NUMBER] * 3
-    if found.measured is not None:
-        result = found.measured.result
-        figures = [
-            round(result.iops, 1),
-            report_charts.in_ms(result.clat.percentile_ns(99)),
-            found.measured.start_error_ms,
-        ]
+def _guest_rows(result: result_file.RunResult) -> Iterator[list]:
+    """A row for each guest and slot, guest by guest."""
+    of_guest: dict[str, list] = {}
+    for run in result.runs:
+        for found in run.slot.guests:
+            of_guest.setdefault(found.guest, []).append((run, found))
+    for guest in result.guests:
+        for run, found in of_guest.get(guest.guest, ()):
+            figures = [NO_NUMBER] * 3
+            if found.started_ms is not None:
+                figures = [
+                    round(found.iops, 1),
+                    report_charts.in_ms(found.p99_ns),
+                    found.started_ms - found.planned_ms,
+                ]
+            yield [
+                guest.guest,
+                guest.tier,
+                run.name,
+                *figures,
+                _or_no_number(guest.clock_offset_ms),
+                _or_no_number(guest.clock_error_ms),
+                found.verdict,
+                found.reason,
+            ]
+
+
+def _repeat_row(run: result_file.PatternRun) -> list:
+    """The repeats of a pattern; only those of all guests count."""
+    pattern = run.pattern
+    row = [
+        run.tier.tier,
+        pattern.pattern,
+        f'{pattern.complete_repeats} of {len(pattern.slots)}',
+    ]
+    found = pattern.iops
+    if found is None:
+        return row + [NO_NUMBER] * 4 + ['no repeat of all guests']
     return [
-        outcome.guest,
-        outcome.tier,
-        _pattern_name(found.slot, repeats),
-        *figures,
-        _or_no_number(outcome.clock_offset_ms),
-        _or_no_number(outcome.clock_error_ms),
-        found.verdict.value,
-        found.reason,
+        *row,
+        _rounded(found.mean),
+        _rounded(found.low),
+        _rounded(found.high),
+        _rounded(found.spread_percent),
+        f'spread over {intervals.SPREAD_LIMIT_PERCENT} %'
+        if found.spread_is_wide
+        else found.method,
     ]
 
 
-def _repeat_rows(
-    plan: schedule.Schedule, merged: Mapping, expected: Mapping
-) -> list[list]:
-    """A row for each tier and pattern; only repeats of all guests count."""
-    rows = []
-    for first in plan.slots[: len(plan.slots) // plan.repeats]:
-        same = [
-            slot
-            for slot in plan.slots
-            if slot.tier == first.tier and slot.pattern == first.pattern
-        ]
-        iops = [
-            merged[slot].iops
-            for slot in same
-            if merged[slot] is not None
-            and merged[slot].guests == expected[slot]
-        ]
-        row = [first.tier, first.pattern.name, f'{len(iops)} of {len(same)}']
-        if not iops:
-            rows.append(row + [NO_NUMBER] * 4 + ['no repeat of all guests'])
-            continue
-        found = statistics.of_repeats(iops)
-        rows.append(
-            row
-            + [
-                NO_NUMBER if value is None else round(value, 1)
-                for value in (
-                    found.mean,
-                    found.low,
-                    found.high,
-                    found.spread_percent,
-                )
-            ]
-            + [
-                f'spread over {statistics.SPREAD_LIMIT_PERCENT} %'
-                if found.spread_is_wide
-                else found.method
-            ]
-        )
-    return rows
-
-
-def _repeat_table(
-    plan: schedule.Schedule, merged: Mapping, expected: Mapping
-) -> list[dict]:
-    if plan.repeats == 1:
+def _repeats(result: result_file.RunResult) -> list[dict]:
+    """A table with a row for each tier and pattern, if there are repeats."""
+    if result.profile.repeats == 1:
         return []
     return [
-        {
-            'title': REPEAT_TABLE_TITLE,
-            'chart_plugin': 'Table',
-            'description': 'Mean over the repeats with its 95 % interval'
+        table(
+            REPEAT_TABLE_TITLE,
+            'Mean over the repeats with its 95 % interval'
             " (Student's t); spread: standard deviation",
-            'data': {
-                'cols': list(REPEAT_TABLE_COLUMNS),
-                'rows': _repeat_rows(plan, merged, expected),
-            },
-        }
+            REPEAT_TABLE_COLUMNS,
+            [_repeat_row(run) for run in result.runs if run.slot.repeat == 1],
+        )
     ]
 
 
-def _steady_row(
-    slot: schedule.Slot,
-    repeats: int,
-    series: steadiness.FleetSeries | None,
-    found: steadiness.Verdict,
-) -> list:
-    figures = [NO_NUMBER] * 2
-    if series is not None and series.total:
+def _steady_row(run: result_file.PatternRun) -> list:
+    slot, figures = run.slot, [NO_NUMBER] * 2
+    if slot.series:
         figures = [
-            series.window.length_ms / 1000,
-            round(
-                sum(iops for _ms, iops in series.total) / len(series.total), 1
-            ),
+            slot.merged.window.length_ms / 1000,
+            round(statistics.fmean(iops for _ms, iops in slot.series), 1),
         ]
+    found = slot.steadiness
     return [
-        slot.tier,
-        _pattern_name(slot, repeats),
+        run.tier.tier,
+        run.name,
         *figures,
         *(
-            NO_NUMBER if share is None else round(100 * share, 1)
+            _rounded(None if share is None else 100 * share)
             for share in (found.excursion, found.slope)
         ),
         found.reason,
     ]
 
 
-def _over_time(
-    plan: schedule.Schedule, outcomes: Sequence[verdict.GuestOutcome]
-) -> list[dict]:
+def _over_time(result: result_file.RunResult) -> list[dict]:
     """A table and a chart for each pattern, if guests sent their seconds."""
-    judged = {
-        slot: run_result.together(verdict.complete(outcomes, slot))
-        for slot in plan.slots
-    }
-    if not any(series for series, _found in judged.values()):
-        return []
+    runs = result.runs
     lines: dict[str, list] = {}
-    for slot, (series, _found) in judged.items():
-        if series is not None and series.total:
-            name = (
-                slot.tier
-                if plan.repeats == 1
-                else (f'{slot.tier} ({slot.repeat} of {plan.repeats})')
-            )
-            lines.setdefault(slot.pattern.name, []).append(
+    for run in runs:
+        if run.slot.series:
+            repeats = len(run.pattern.slots)
+            lines.setdefault(run.pattern.pattern, []).append(
                 [
-                    name,
+                    run.tier.tier
+                    if repeats == 1
+                    else f'{run.tier.tier} ({run.slot.repeat} of {repeats})',
                     [
                         [second, round(iops, 1)]
                         for second, (_ms, iops) in enumerate(
-                            series.total, start=1
+                            run.slot.series, start=1
                         )
                     ],
                 ]
             )
+    if not lines:
+        return []
     return [
-        {
-            'title': STEADY_TABLE_TITLE,
-            'chart_plugin': 'Table',
-            'description': f'In the window in which all guests were measured;'
+        table(
+            STEADY_TABLE_TITLE,
+            'In the window in which all guests were measured;'
             f' {steadiness.RULE}',
-            'data': {
-                'cols': list(STEADY_TABLE_COLUMNS),
-                'rows': [
-                    _steady_row(slot, plan.repeats, series, found)
-                    for slot, (series, found) in judged.items()
-                ],
-            },
-        },
+            STEADY_TABLE_COLUMNS,
+            [_steady_row(run) for run in runs],
+        ),
         *(
             {
                 'title': f'IOPS over time: {pattern}',
                 'chart_plugin': 'Lines',
-                'description': 'All guests of the tier together, in the '
-                'window in'
-                ' which all were measured',
+                'description': 'All guests of the tier together, in the'
+                ' window in which all were measured',
                 'data': data,
                 'label': 'IOPS',
                 'axis_label': 'second',
@@ -286,138 +250,61 @@ def _over_time(
     ]
 
 
-def doubt_output(found: Sequence[doubt.Doubt]) -> dict:
-    """Why figures should be read with care; says so if there is no reason.
-
-    :param found: as the result file has them
-    """
-    return {
-        'title': DOUBT_TABLE_TITLE,
-        'chart_plugin': 'Table',
-        'description': 'Reasons why figures of this run may not be what'
-        ' they seem',
-        'data': {
-            'cols': list(DOUBT_TABLE_COLUMNS),
-            'rows': [[each.about, each.text] for each in found]
-            or [[NO_NUMBER, 'no reason was found']],
-        },
-    }
+def _doubts(result: result_file.RunResult) -> dict:
+    """Why figures should be read with care; says so if there is no reason."""
+    return table(
+        DOUBT_TABLE_TITLE,
+        'Reasons why figures of this run may not be what they seem',
+        DOUBT_TABLE_COLUMNS,
+        [[each.about, each.text] for each in result.doubts or ()]
+        or [[NO_NUMBER, 'no reason was found']],
+    )
 
 
-def complete_outputs(
-    plan: schedule.Schedule, outcomes: Sequence[verdict.GuestOutcome]
-) -> list[dict]:
+def complete_outputs(result: result_file.RunResult) -> list[dict]:
     """Tables and charts of one iteration, for ``add_output(complete=)``.
 
-    :param outcomes: of all guests, good and bad
-    :returns: the tier table, a table of the repeats if there are several, two
-        charts a pattern (of one tier alone: two for patterns of a kind), if
-        guests sent their seconds a table of steadiness and one more chart a
-        pattern, and the guest table
+    :returns: the table of doubts, the tier table, a table of the repeats if
+        there are several, two charts a pattern (of one tier alone: two for
+        patterns of a kind), if guests sent their seconds a table of
+        steadiness and one more chart a pattern, and the guest table
     """
-    merged = {slot: verdict.merged(outcomes, slot) for slot in plan.slots}
-    # Not all guests of a tier have all of its slots.
-    expected = {
-        slot: sum(
-            found.slot == slot
-            for outcome in outcomes
-            for found in outcome.slots
-        )
-        for slot in plan.slots
-    }
-    complete = [
-        (slot, found) for slot, found in merged.items() if found is not None
-    ]
     return [
-        {
-            'title': TIER_TABLE_TITLE,
-            'chart_plugin': 'Table',
-            'description': 'Sums and merged latencies over the guests that are'
-            ' complete',
-            'data': {
-                'cols': list(TIER_TABLE_COLUMNS),
-                'rows': [
-                    _slot_row(slot, merged[slot], expected[slot], plan.repeats)
-                    for slot in plan.slots
-                ],
-            },
-        },
-        *_repeat_table(plan, merged, expected),
-        *report_charts.charts(complete),
-        *_over_time(plan, outcomes),
+        _doubts(result),
+        table(
+            TIER_TABLE_TITLE,
+            'Sums and merged latencies over the guests that are complete',
+            TIER_TABLE_COLUMNS,
+            [_tier_row(run) for run in result.runs],
+        ),
+        *_repeats(result),
+        *report_charts.charts(result),
+        *_over_time(result),
         # Last, as it is long: a row for each guest and slot.
-        {
-            'title': GUEST_TABLE_TITLE,
-            'chart_plugin': 'Table',
-            'description': "Only what is complete is in the tiers' figures",
-            'data': {
-                'cols': list(GUEST_TABLE_COLUMNS),
-                'rows': [
-                    _guest_row(outcome, found, plan.repeats)
-                    for outcome in outcomes
-                    for found in outcome.slots
-                ],
-            },
-        },
+        table(
+            GUEST_TABLE_TITLE,
+            "Only what is complete is in the tiers' figures",
+            GUEST_TABLE_COLUMNS,
+            _guest_rows(result),
+        ),
     ]
 
 
-def additive_output(
-    plan: schedule.Schedule, outcomes: Sequence[verdict.GuestOutcome]
-) -> dict | None:
+def additive_output(result: result_file.RunResult) -> dict | None:
     """IOPS of each tier and pattern, to follow over iterations.
 
     :returns: None unless all guests are complete: a trend has no place to
         say that a sum is of fewer guests
     """
-    if any(
-        outcome.verdict is not verdict.Verdict.COMPLETE for outcome in outcomes
-    ):
+    if any(guest.verdict != 'complete' for guest in result.guests):
         return None
-    merged = [(slot, verdict.merged(outcomes, slot)) for slot in plan.slots]
     return {
         'title': 'CinderTiers: IOPS',
         'chart_plugin': 'Lines',
         'description': 'All guests of a tier together',
         'label': 'IOPS',
         'data': [
-            [
-                f'{slot.tier} {_pattern_name(slot, plan.repeats)}',
-                round(found.iops, 1),
-            ]
-            for slot, found in merged
+            [f'{run.tier.tier} {run.name}', round(run.slot.merged.iops, 1)]
+            for run in result.runs
         ],
     }
-
-
-def console_output(texts: Mapping[str, str]) -> dict:
-    """The last console lines of some guests.
-
-    :param texts: {guest name: all of its console that was last read}
-    """
-    return {
-        'title': CONSOLE_TITLE,
-        'chart_plugin': 'TextArea',
-        'data': [
-            f'{guest}: {line}'
-            for guest, text in texts.items()
-            for line in last_lines(text)
-        ],
-    }
-
-
-def last_lines(text: str) -> list[str]:
-    """Last lines of a console, printable and short; one that says so if none.
-
-    Lines of results are left out: nobody can read them.
-
-    :param text: anything
-    """
-    lines = [
-        frames.harmless(line.rstrip())
-        for line in text.splitlines()
-        if line.strip() and not _RESULT_LINE.search(line)
-    ]
-    return [line[:160] for line in lines[-_CONSOLE_LINES:]] or [
-        '(its console is empty)'
-    ]

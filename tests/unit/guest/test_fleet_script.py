@@ -18,6 +18,7 @@ import time
 import testtools
 
 from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
@@ -210,7 +211,8 @@ class FleetScriptTest(LocalFleetCase):
             self.assertLessEqual(outcome.clock_samples, 12)
         self.assertTrue(all(o.clock_samples >= 4 for o in outcomes[1:]))
         fast, slow = (
-            verdict.merged(outcomes, slot) for slot in fleet.plan.slots
+            merge.merge(verdict.complete(outcomes, slot))
+            for slot in fleet.plan.slots
         )
         self.assertEqual((2, 2), (fast.guests, slow.guests))
         self.assertLess(fast.start_skew_ms, 300)
@@ -274,7 +276,8 @@ class FleetScriptTest(LocalFleetCase):
             ],
         )
         alone, both = (
-            verdict.merged(outcomes, slot) for slot in fleet.plan.slots
+            merge.merge(verdict.complete(outcomes, slot))
+            for slot in fleet.plan.slots
         )
         self.assertEqual((1, 2), (alone.guests, both.guests))
         self.assertLess(both.start_skew_ms, 300)

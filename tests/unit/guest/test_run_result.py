@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 import json
 
 import testtools
@@ -12,6 +13,7 @@ from rally_scenarios.bench.protocol import frames
 from rally_scenarios.bench.result import build as run_result
 from rally_scenarios.bench.result import result as result_file
 from tests.unit.bench import recorded
+from tests.unit.bench import results
 from tests.unit.guest import console_text
 
 PATTERN = fio_profile.Pattern(
@@ -81,6 +83,54 @@ def result(*outcomes):
         volume_types={'fast': UNKNOWN},
         hosts={each.guest: f'host of {each.guest}' for each in outcomes},
     )
+
+
+class ViewTest(testtools.TestCase):
+    """What every report reads."""
+
+    def run_of(self, *names):
+        profile = dataclasses.replace(
+            result(outcome('g000')).profile,
+            patterns=tuple(
+                fio_profile.Pattern(name=name, rw='read', bs='4k')
+                for name in ('a', 'a.g1')
+            ),
+        )
+        found = results.run(
+            {'fast': {name: [results.slot([1])] for name in names}}
+        )
+        return dataclasses.replace(found, profile=profile)
+
+    def test_runs_are_in_order_of_time_and_say_which_repeat_they_are(self):
+        found = result(outcome('g000'))
+        self.assertEqual(
+            [
+                ('fast', f'randwrite-4k ({repeat} of 3)', repeat - 1)
+                for repeat in (1, 2, 3)
+            ],
+            [(run.tier.tier, run.name, run.slot.number) for run in found.runs],
+        )
+
+    def test_a_pattern_is_found_whatever_its_step(self):
+        found = self.run_of('a.g1', 'a.g2', 'a.g1.g1', 'a.g1.g2')
+        self.assertTrue(found.has_guest_steps)
+        self.assertEqual(
+            ['a', 'a', 'a.g1', 'a.g1'],
+            [found.pattern_of(each).name for each in found.tiers[0].patterns],
+        )
+
+    def test_a_name_that_looks_like_a_step_need_not_be_one(self):
+        found = self.run_of('a', 'a.g1')
+        self.assertFalse(found.has_guest_steps)
+        self.assertEqual(
+            'a.g1', found.pattern_of(found.tiers[0].patterns[1]).name
+        )
+
+    def test_a_pattern_of_another_profile_is_refused(self):
+        found = self.run_of('b')
+        self.assertRaises(
+            ValueError, found.pattern_of, found.tiers[0].patterns[0]
+        )
 
 
 class RunResultTest(testtools.TestCase):

@@ -265,7 +265,7 @@ class VerdictTest(testtools.TestCase):
         self.assertEqual(V.DAMAGED, outcome(lines, late_after_ms=9).verdict)
 
 
-class MergedTest(testtools.TestCase):
+class CompleteTest(testtools.TestCase):
     def test_only_complete_guests_are_in_the_figures(self):
         healthy = [
             outcome(console.whole_run(SLOTS, guest=name), guest=name)
@@ -276,16 +276,16 @@ class MergedTest(testtools.TestCase):
             guest='g002',
             late_after_ms=1,
         )
-        merged = verdict.merged([*healthy, late, outcome([])], PLAN.slots[0])
-        self.assertEqual(2, merged.guests)
-        self.assertAlmostEqual(2 * 499.750125, merged.iops)
+        found = verdict.complete([*healthy, late, outcome([])], PLAN.slots[0])
+        self.assertEqual(['g000', 'g001'], [each.guest for each in found])
+        self.assertAlmostEqual(499.750125, found[0].result.iops)
 
     def test_without_a_complete_guest_there_is_no_figure(self):
-        self.assertIsNone(verdict.merged([outcome([])], PLAN.slots[0]))
+        self.assertEqual([], verdict.complete([outcome([])], PLAN.slots[0]))
 
     def test_a_tiers_guests_are_not_in_another_tiers_slot(self):
         found = outcome(console.whole_run(SLOTS))
-        self.assertIsNone(verdict.merged([found], PLAN.slots[2]))
+        self.assertEqual([], verdict.complete([found], PLAN.slots[2]))
 
 
 class HeardOutTest(testtools.TestCase):

@@ -12,6 +12,7 @@ from rally import plugins
 plugins.load()  # rally_openstack cannot be imported before
 
 from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.report import tables as report
 from rally_scenarios.plugins import servers as cloud_guests
 from tests.unit.rally import fake_cloud
@@ -346,7 +347,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
                 if row[-2] != 'complete'
             ],
         )
-        console = self.output(report.CONSOLE_TITLE)['data']
+        console = self.output(fleet_report.CONSOLE_TITLE)['data']
         self.assertEqual(
             [],
             [

@@ -16,11 +16,12 @@ def outputs(*of_guests):
     return {
         each['title']: each
         for each in report.complete_outputs(
-            test_run_result.PLAN,
-            [
-                test_run_result.outcome(f'g{number:03d}', output=output)
-                for number, output in enumerate(of_guests)
-            ],
+            test_run_result.result(
+                *(
+                    test_run_result.outcome(f'g{number:03d}', output=output)
+                    for number, output in enumerate(of_guests)
+                )
+            )
         )
     }
 

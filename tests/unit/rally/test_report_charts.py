@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
+import dataclasses
+
 import jsonschema
 from rally.common.objects import task as task_objects
 import testtools
 
-from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import pattern as fio_profile
-from rally_scenarios.bench.fleet import merge as fleet
-from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.result import build
 from rally_scenarios.plugins.report import charts as report_charts
+from tests.unit.bench import results
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
 PATTERNS = [
@@ -20,26 +21,42 @@ PATTERNS = [
         ('randread-4k', 'randread', '4k'),
     )
 ]
-METHOD = fio_profile.Profile(region_mib=64, ramp_seconds=1, runtime_seconds=2)
 
 
-def slots(*tiers, repeats=1):
-    """Each slot with 100 IOPS more than the one before, 1 MiB/s each."""
-    plan = schedule.plan(tiers, PATTERNS, METHOD, repeats=repeats)
-    return [
-        (
-            slot,
-            fleet.FleetSlot(
-                guests=1,
-                iops=100.0 * slot.number,
-                bw_bytes=2**20 * slot.number,
-                clat=histogram.from_counts({1000000 * (1 + slot.number): 9}),
-                start_skew_ms=0,
-                window_ms=2000,
-            ),
-        )
-        for slot in plan.slots
-    ]
+def result(*tiers, repeats=1, without=0):
+    """Each slot with 100 IOPS more than the one before, 1 MiB/s each.
+
+    :param without: how many guests are lost in the second pattern
+    """
+    numbers = iter(range(100))
+    slots = {tier: {each.name: [] for each in PATTERNS} for tier in tiers}
+    for _repeat in range(repeats):
+        for tier in tiers:
+            for pattern in PATTERNS:
+                number = next(numbers)
+                slots[tier][pattern.name].append(
+                    results.slot(
+                        [100.0 * number],
+                        clat_ms=[1 + number],
+                        bw_bytes=2**20 * number,
+                        without=without if pattern is PATTERNS[1] else 0,
+                    )
+                )
+    run = results.run(slots)
+    return dataclasses.replace(
+        run,
+        profile=dataclasses.replace(run.profile, patterns=tuple(PATTERNS)),
+        tiers=tuple(
+            dataclasses.replace(
+                tier,
+                patterns=tuple(
+                    build.pattern_result(each.pattern, each.slots)
+                    for each in tier.patterns
+                ),
+            )
+            for tier in run.tiers
+        ),
+    )
 
 
 def lines(charts):
@@ -52,7 +69,7 @@ def lines(charts):
 
 class ChartsTest(testtools.TestCase):
     def test_several_tiers_are_compared_pattern_by_pattern(self):
-        charts = report_charts.charts(slots('fast', 'slow'))
+        charts = report_charts.charts(result('fast', 'slow'))
         self.assertEqual(
             {
                 f'{what} of each tier: {pattern.name}': ['fast', 'slow']
@@ -64,7 +81,7 @@ class ChartsTest(testtools.TestCase):
         self.assertEqual('fast 0; slow 300', charts[0]['description'])
 
     def test_of_one_tier_patterns_of_a_kind_are_compared(self):
-        charts = report_charts.charts(slots('fast', repeats=2))
+        charts = report_charts.charts(result('fast', repeats=2))
         self.assertEqual(
             {
                 'MiB/s of fast: write': ['write-4k', 'write-1m'],
@@ -79,8 +96,16 @@ class ChartsTest(testtools.TestCase):
             'write-4k 1.5; write-1m 2.5', charts[0]['description']
         )
 
+    def test_a_pattern_that_lacks_a_guest_is_in_no_chart(self):
+        self.assertEqual(
+            ['write-4k'],
+            lines(report_charts.charts(result('fast', without=1)))[
+                'MiB/s of fast: write'
+            ],
+        )
+
     def test_rally_can_import_them_again(self):
-        for found in (slots('fast'), slots('fast', 'slow'), []):
+        for found in (result('fast'), result('fast', 'slow'), result()):
             jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
                 {'additive': [], 'complete': report_charts.charts(found)}
             )
