@@ -7,9 +7,11 @@ file of its own, or lists patterns.  Files are read here and judged in
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from importlib import resources
 import pathlib
 import re
+from typing import Any
 
 from rally.common import validation
 import yaml
@@ -25,6 +27,8 @@ from rally_scenarios.bench.profile import yaml_profile as profile_document
 _DEFAULTS = {'region_mib': 32, 'ramp_seconds': 5, 'runtime_seconds': 6}
 _METHOD_ARGUMENTS = (*_DEFAULTS, 'ioengine')
 _SOURCES = ('patterns', 'profile', 'job_file')
+# Those of a task that ``chosen`` takes.
+ARGUMENTS = (*_SOURCES, 'profile_size', 'repeats', *_METHOD_ARGUMENTS)
 
 
 def _folder():
@@ -98,36 +102,46 @@ def of_job_file(path: str) -> named_profile.NamedProfile:
 
 
 def _of_patterns(
-    arguments: Mapping[str, object], method: dict
+    patterns: Sequence[Mapping[str, Any]],
+    *,
+    size: str | None,
+    repeats: int | None,
+    method: Mapping[str, Any],
 ) -> named_profile.NamedProfile:
-    if arguments.get('profile_size') is not None:
+    if size is not None:
         raise _one_problem(
             'profile_size',
-            f'{arguments["profile_size"]} given with patterns',
+            f'{size} given with patterns',
             'profile or job_file with it',
             'remove it',
         )
     return named_profile.NamedProfile(
         name='patterns',
-        repeats=arguments.get('repeats') or 1,
-        patterns=tuple(
-            fio_profile.Pattern(**each) for each in arguments['patterns']
-        ),
+        repeats=repeats or 1,
+        patterns=tuple(fio_profile.Pattern(**each) for each in patterns),
         method=fio_profile.Profile(**{**_DEFAULTS, **method}),
         source=named_profile.Source(paper='task', where='patterns'),
     )
 
 
-def chosen(arguments: Mapping[str, object]) -> named_profile.NamedProfile:
-    """What a task's arguments ask for.
+def chosen(
+    *,
+    patterns: Sequence[Mapping[str, Any]] | None = None,
+    profile: str | None = None,
+    job_file: str | None = None,
+    profile_size: str | None = None,
+    repeats: int | None = None,
+    **method: int | str | None,
+) -> named_profile.NamedProfile:
+    """What a task's arguments ask for; those that are None say nothing.
 
-    :param arguments: of the scenario; those that are absent or None say
-        nothing
+    :param method: region_mib, ramp_seconds, runtime_seconds and ioengine
     :raises cinder_tiers.domain.errors.ProblemsFound: not exactly one of
         patterns, profile and job_file is given, or it cannot be had
     :raises ValueError: the values do not fit each other
     """
-    given = [name for name in _SOURCES if arguments.get(name) is not None]
+    sources = dict(zip(_SOURCES, (patterns, profile, job_file), strict=True))
+    given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
         raise _one_problem(
             'arguments',
@@ -136,23 +150,27 @@ def chosen(arguments: Mapping[str, object]) -> named_profile.NamedProfile:
             'give one of them',
         )
     method = {
-        name: arguments[name]
-        for name in _METHOD_ARGUMENTS
-        if arguments.get(name) is not None
+        name: value for name, value in method.items() if value is not None
     }
-    if given == ['patterns']:
-        return _of_patterns(arguments, method)
-    found = (
-        named(arguments['profile'])
-        if given == ['profile']
-        else of_job_file(arguments['job_file'])
-    )
-    size = named_profile.Size(arguments.get('profile_size') or 'paper')
+    if patterns is not None:
+        return _of_patterns(
+            patterns, size=profile_size, repeats=repeats, method=method
+        )
+    found = named(profile) if profile is not None else of_job_file(job_file)
+    size = named_profile.Size(profile_size or 'paper')
     return named_profile.changed(
-        named_profile.at_size(found, size),
-        repeats=arguments.get('repeats'),
-        **method,
+        named_profile.at_size(found, size), repeats=repeats, **method
     )
+
+
+def of_task(arguments: Mapping[str, Any]) -> named_profile.NamedProfile:
+    """What a task asks for that Rally has not read yet.
+
+    :param arguments: of the scenario, as the task has them
+    :raises cinder_tiers.domain.errors.ProblemsFound: see ``chosen``
+    :raises ValueError: see ``chosen``
+    """
+    return chosen(**{name: arguments.get(name) for name in ARGUMENTS})
 
 
 @validation.configure(name='cinder_tiers_profile')
@@ -168,6 +186,6 @@ class ProfileValidator(validation.Validator):
         :param plugin_cfg: not used
         """
         try:
-            chosen((config or {}).get('args') or {})
+            of_task((config or {}).get('args') or {})
         except (errors.ProblemsFound, ValueError, TypeError) as error:
             self.fail(str(error))

@@ -140,7 +140,7 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
         elsewhere
     """
     tiers = [fleet['tier'] for fleet in arguments['fleets']]
-    patterns = [each.name for each in profiles.chosen(arguments).patterns]
+    patterns = [each.name for each in profiles.of_task(arguments).patterns]
     wanted = [
         ('tier', name, tiers)
         for name in (

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of the scenario of fleets that are mappings.
+"""Arguments of the scenario of fleets: those that are mappings, and all.
 
 Rally checks a task by these types before anything is made.
 """
 
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
 from typing import Annotated
+from typing import Any
 from typing import Literal
 
 from rally.task import scenario as task_scenario
@@ -13,10 +17,20 @@ import typing_extensions
 
 from rally_scenarios.bench.fio import pattern as fio_profile
 from rally_scenarios.plugins.fleet import shape as fleet_shape
+from rally_scenarios.plugins.results import store
 
 AtLeastOne = Annotated[int, task_scenario.Field(ge=1)]
 Size = Literal['paper', 'lab', 'smoke'] | None
 ZeroOrMore = Annotated[int, task_scenario.Field(ge=0)]
+# What is left out says nothing: a profile, or a default, speaks then.
+OneOrNone = AtLeastOne | None
+ZeroOrNone = ZeroOrMore | None
+PauseSeconds = Annotated[float, task_scenario.Field(ge=0)]
+
+# What a task that says nothing gets, here and in the scenarios' signatures.
+LATE_AFTER_MS = 500
+LISTEN_EVERY_SECONDS = 2
+RESULT_FOLDER = store.DEFAULT_FOLDER
 
 
 class DisksArgs(typing_extensions.TypedDict, closed=True):
@@ -93,3 +107,40 @@ class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
     prepare: AtLeastOne
     ready: AtLeastOne
     end: AtLeastOne
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FleetArguments:
+    """What a task asks of a fleet; None says nothing.
+
+    What each of them means, the scenario says: see
+    ``scenario.FleetFio.run``.
+    """
+
+    fleets: Sequence[Mapping[str, Any]]
+    #: id, or, before Rally has looked it up, what the task says of it
+    flavor: Any = None
+    patterns: Sequence[Mapping[str, Any]] | None = None
+    profile: str | None = None
+    job_file: str | None = None
+    profile_size: str | None = None
+    ioengine: str | None = None
+    guests_per_tier: int | None = None
+    late_after_ms: int = LATE_AFTER_MS
+    guest_steps: Sequence[int] | None = None
+    volume_size_gib: int | None = None
+    gap_seconds: int | None = None
+    region_mib: int | None = None
+    start_volume_type: str | None = None
+    ramp_seconds: int | None = None
+    runtime_seconds: int | None = None
+    tier_mib_per_second: int | None = None
+    repeats: int | None = None
+    start: Mapping[str, Any] | None = None
+    ceph: Mapping[str, Any] | None = None
+    listen_every_seconds: float = LISTEN_EVERY_SECONDS
+    spread: bool | None = None
+    volume: Mapping[str, Any] | None = None
+    result_folder: str = RESULT_FOLDER
+    timeouts_seconds: Mapping[str, int] | None = None
+    transport: Mapping[str, Any] | None = None

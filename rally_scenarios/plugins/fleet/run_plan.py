@@ -17,6 +17,7 @@ from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.guest import orders
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import profiles
 from rally_scenarios.plugins.transport import access as guest_access
@@ -56,14 +57,11 @@ class Plan:
         )
 
 
-def _guests_per_tier(
-    arguments: Mapping[str, object], guest_steps: Sequence[int]
-) -> int:
+def _guests_per_tier(given: int | None, guest_steps: Sequence[int]) -> int:
     """The size of each tier's fleet.
 
     :raises ValueError: it is not that of the last step
     """
-    given = arguments.get('guests_per_tier')
     if not guest_steps:
         return given or GUESTS_PER_TIER
     if given not in (None, guest_steps[-1]):
@@ -75,22 +73,22 @@ def _guests_per_tier(
     return guest_steps[-1]
 
 
-def planned(arguments: Mapping[str, object]) -> Plan:
+def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
     """What a task's arguments ask for.
 
-    :param arguments: of the scenario; those that are absent or None say
-        nothing
     :raises cinder_tiers.domain.errors.ProblemsFound: the patterns cannot be
         had, see ``profiles.chosen``
     :raises ValueError: the values do not fit each other
     """
-    chosen = profiles.chosen(arguments)
-    guest_steps = arguments.get('guest_steps') or ()
-    guests_per_tier = _guests_per_tier(arguments, guest_steps)
-    tier_mib_per_second = (
-        arguments.get('tier_mib_per_second') or schedule.TIER_MIB_PER_SECOND
+    chosen = profiles.chosen(
+        **{name: getattr(arguments, name) for name in profiles.ARGUMENTS}
     )
-    tiers = [fleet['tier'] for fleet in arguments['fleets']]
+    guest_steps = arguments.guest_steps or ()
+    guests_per_tier = _guests_per_tier(arguments.guests_per_tier, guest_steps)
+    tier_mib_per_second = (
+        arguments.tier_mib_per_second or schedule.TIER_MIB_PER_SECOND
+    )
+    tiers = [fleet['tier'] for fleet in arguments.fleets]
     slots = schedule.plan(
         tiers,
         chosen.patterns,
@@ -99,7 +97,7 @@ def planned(arguments: Mapping[str, object]) -> Plan:
         guest_steps,
         guests_per_tier,
         tier_mib_per_second,
-        arguments.get('gap_seconds') or schedule.GAP_SECONDS,
+        arguments.gap_seconds or schedule.GAP_SECONDS,
     )
     for tier in tiers:
         found = len(slots.of_tier(tier))
@@ -131,22 +129,22 @@ def planned(arguments: Mapping[str, object]) -> Plan:
 
 
 def _shape(
-    arguments: Mapping[str, object], region_mib: int
+    arguments: fleet_arguments.FleetArguments, region_mib: int
 ) -> fleet_shape.Shape:
     """The shape of the fleet.
 
     :raises ValueError: the values do not fit each other
     """
     shape = fleet_shape.of_arguments(
-        arguments['fleets'],
-        **{
-            name: arguments.get(name)
-            for name in ('start', 'volume', 'volume_size_gib', 'spread')
-        },
+        arguments.fleets,
+        start=arguments.start,
+        volume=arguments.volume,
+        volume_size_gib=arguments.volume_size_gib,
+        spread=arguments.spread,
     )
-    if shape.by_clock and arguments.get('start_volume_type'):
+    if shape.by_clock and arguments.start_volume_type:
         raise ValueError(
-            f'start_volume_type {arguments["start_volume_type"]!r} with a'
+            f'start_volume_type {arguments.start_volume_type!r} with a'
             f' start by clock, which needs no start volume: expected only one'
             f' of them'
         )
@@ -252,11 +250,13 @@ class PlanValidator(validation.Validator):
         :param plugin_cls: not used
         :param plugin_cfg: not used
         """
-        arguments = (config or {}).get('args') or {}
         try:
+            arguments = fleet_arguments.FleetArguments(
+                **((config or {}).get('args') or {})
+            )
             check_orders(planned(arguments))
-            disks_of_tiers(arguments['fleets'])
-            guest_access.check(arguments.get('transport'))
+            disks_of_tiers(arguments.fleets)
+            guest_access.check(arguments.transport)
         except (
             errors.ProblemsFound,
             ValueError,

@@ -8,9 +8,11 @@ a task that could not be carried out.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 import os
 import pathlib
+from typing import Any
 
 from rally.common import validation
 import yaml
@@ -20,6 +22,7 @@ from rally_scenarios.bench.fio import pattern as fio_profile
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.layers import host_file as layers_host
 from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run_plan as planning
 from rally_scenarios.plugins.layers import process as host_process
 
@@ -35,17 +38,39 @@ _PROGRAMS = {
 # osd_bench_max_block_size of Ceph.
 _OSD_BENCH_BLOCK_BYTES = 64 * 1024**2
 _COMMAND_SECONDS = 3
-_SETTLE_SECONDS = 5
+SETTLE_SECONDS = 5
 _METHOD = {'region_mib': 64, 'ramp_seconds': 5, 'runtime_seconds': 10}
-_FLEET_ARGUMENTS = (
-    'flavor',
-    'volume_size_gib',
-    'start_volume_type',
-    'result_folder',
-    'listen_every_seconds',
-    'tier_mib_per_second',
-    'timeouts_seconds',
-)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayersArguments:
+    """What a task asks of the layers; None says nothing.
+
+    What each of them means, the scenario says: see ``scenario.Layers.run``.
+    """
+
+    tier: str
+    pool: str
+    patterns: Sequence[Mapping[str, Any]]
+    layers: Sequence[str] | None = None
+    host: str | None = None
+    image_pool: str | None = None
+    image: str | None = None
+    #: id, or, before Rally has looked it up, what the task says of it
+    flavor: Any = None
+    guests: int = 1
+    processes: int = 1
+    volume_size_gib: int | None = None
+    region_mib: int | None = None
+    ramp_seconds: int | None = None
+    runtime_seconds: int | None = None
+    settle_seconds: float = SETTLE_SECONDS
+    drop_caches: bool = True
+    start_volume_type: str | None = None
+    result_folder: str = fleet_arguments.RESULT_FOLDER
+    listen_every_seconds: float = fleet_arguments.LISTEN_EVERY_SECONDS
+    tier_mib_per_second: int | None = None
+    timeouts_seconds: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,77 +168,78 @@ def _wrong_numbers(plan: Plan, guests: int) -> Iterator[str]:
         fio_profile.measure_argv(pattern, plan.method)
 
 
-def planned(arguments: Mapping[str, object]) -> Plan:
+def planned(arguments: LayersArguments) -> Plan:
     """What a task's arguments ask for.
 
-    :param arguments: of the scenario; those that are absent or None say
-        nothing
     :raises cinder_tiers.domain.errors.ProblemsFound: the host file is wrong
         or missing
     :raises ValueError: the values do not fit each other
     :raises TypeError: a pattern has an unknown field
     """
-    asked = arguments.get('layers') or layers.LAYERS
+    asked = arguments.layers or layers.LAYERS
     chosen = tuple(each for each in layers.LAYERS if each in asked)
     plan = Plan(
         chosen=chosen,
-        patterns=layers.patterns(arguments['patterns']),
+        patterns=layers.patterns(arguments.patterns),
         method=fio_profile.Profile(
             **{
-                name: arguments[name]
-                if arguments.get(name) is not None
-                else default
+                name: default
+                if getattr(arguments, name) is None
+                else getattr(arguments, name)
                 for name, default in _METHOD.items()
             }
         ),
-        host=_host(arguments.get('host'), chosen)
+        host=_host(arguments.host, chosen)
         if chosen != ('guest',)
         else layers_host.Host(),
-        processes=arguments.get('processes') or 1,
+        processes=arguments.processes,
     )
-    wrong = list(_wrong_numbers(plan, arguments.get('guests') or 1))
+    wrong = list(_wrong_numbers(plan, arguments.guests))
     if 'guest' in chosen:
         wrong += [
             f'layer guest: no {name} is given; give the argument'
             f" {name!r}, or leave guest out of 'layers'"
             for name in ('image', 'flavor')
-            if not arguments.get(name)
+            if not getattr(arguments, name)
         ]
     if wrong:
         raise ValueError('; '.join(wrong))
     return plan
 
 
-def of_fleet(plan: Plan, arguments: Mapping[str, object]) -> dict[str, object]:
+def of_fleet(
+    plan: Plan, arguments: LayersArguments
+) -> fleet_arguments.FleetArguments:
     """Arguments for a fleet that runs the same patterns.
 
     What is in flight is shared by the guests.
     """
-    guests = arguments.get('guests') or 1
-    return {
-        'fleets': [{'tier': arguments['tier'], 'image': arguments['image']}],
-        'patterns': [
+    return fleet_arguments.FleetArguments(
+        fleets=[{'tier': arguments.tier, 'image': arguments.image}],
+        flavor=arguments.flavor,
+        patterns=[
             {
                 'name': each.name,
                 'rw': each.rw,
                 'bs': each.bs,
-                'iodepth': each.iodepth // guests,
+                'iodepth': each.iodepth // arguments.guests,
             }
             for each in plan.patterns
         ],
-        'guests_per_tier': guests,
-        'region_mib': plan.method.region_mib,
-        'ramp_seconds': plan.method.ramp_seconds,
-        'runtime_seconds': plan.method.runtime_seconds,
-        **{
-            name: arguments[name]
-            for name in _FLEET_ARGUMENTS
-            if arguments.get(name) is not None
-        },
-    }
+        guests_per_tier=arguments.guests,
+        region_mib=plan.method.region_mib,
+        ramp_seconds=plan.method.ramp_seconds,
+        runtime_seconds=plan.method.runtime_seconds,
+        volume_size_gib=arguments.volume_size_gib,
+        start_volume_type=arguments.start_volume_type,
+        result_folder=arguments.result_folder,
+        listen_every_seconds=arguments.listen_every_seconds,
+        tier_mib_per_second=arguments.tier_mib_per_second,
+        timeouts_seconds=arguments.timeouts_seconds,
+    )
 
 
-def expected_seconds(plan: Plan, arguments: Mapping[str, object]) -> int:
+def expected_seconds(plan: Plan, arguments: LayersArguments) -> int:
     """How long a run should take.
 
     The runs themselves are known; for the rest it is assumed that a command
@@ -221,18 +247,14 @@ def expected_seconds(plan: Plan, arguments: Mapping[str, object]) -> int:
 
     :param arguments: of the scenario
     """
-    method, settle = plan.method, arguments.get('settle_seconds')
+    method = plan.method
     run = method.ramp_seconds + method.runtime_seconds
     fill = method.region_mib // (
-        arguments.get('tier_mib_per_second') or schedule.TIER_MIB_PER_SECOND
+        arguments.tier_mib_per_second or schedule.TIER_MIB_PER_SECOND
     )
     reads = sum(each.rw not in layers.WRITES for each in plan.patterns)
     runs = len(plan.patterns) * len(plan.below_guests)
-    seconds = runs * (
-        run
-        + _COMMAND_SECONDS
-        + round(_SETTLE_SECONDS if settle is None else settle)
-    )
+    seconds = runs * (run + _COMMAND_SECONDS + round(arguments.settle_seconds))
     if 'osd' in plan.chosen:  # no reads, but objects to be filled before
         seconds += (len(plan.patterns) - reads) * fill - reads * run
     if 'rados' in plan.chosen:  # reads need what writes leave
@@ -275,8 +297,8 @@ class LayersValidator(validation.Validator):
         :param plugin_cls: not used
         :param plugin_cfg: not used
         """
-        arguments = (config or {}).get('args') or {}
         try:
+            arguments = LayersArguments(**((config or {}).get('args') or {}))
             plan = planned(arguments)
             if 'guest' in plan.chosen:
                 planning.check_orders(

@@ -2,12 +2,13 @@
 
 """The scenario that measures the layers below a tier, and guests above them.
 
-Thin: the layers are measured one after another from below, the guests by the
-scenario of fleets, whose result file is read; then each is judged by the one
-below it.
+Thin: the layers are measured one after another from below, the guests by a
+run of a fleet; then each is judged by the one below it.
 """
 
+from collections.abc import Sequence
 import functools
+import pathlib
 from typing import Annotated
 from typing import Literal
 import uuid
@@ -21,17 +22,17 @@ from rally.task import types
 from rally_openstack.task import scenario
 import typing_extensions
 
+from rally_scenarios.bench.fio import pattern as fio_profile
 from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.layers import model as bench_layers
 from rally_scenarios.bench.result import result as result_file
 from rally_scenarios.plugins.fleet import arguments as fleet_args
-from rally_scenarios.plugins.fleet import scenario as fleet_fio
+from rally_scenarios.plugins.fleet import run as fleet_run
 from rally_scenarios.plugins.layers import ceph as layers_ceph
 from rally_scenarios.plugins.layers import measure as layer_runs
 from rally_scenarios.plugins.layers import process as host_process
 from rally_scenarios.plugins.layers import report as layers_report
 from rally_scenarios.plugins.layers import run_plan as layers_plan
-from rally_scenarios.plugins.results import reference as result_reference
 from rally_scenarios.plugins.results import store as result_files
 from rally_scenarios.plugins import servers as cloud_guests
 
@@ -57,7 +58,7 @@ class LayerPatternArgs(typing_extensions.TypedDict, closed=True):
     platform='openstack',
     context={'cleanup@openstack': ['cinder', 'nova']},
 )
-class Layers(fleet_fio.FleetFio):
+class Layers(scenario.OpenStackScenario):
     """Measure each layer below a tier, from the raw disk up to guests.
 
     Raw disk, OSD bench, RADOS bench and fio with librbd run on the host of
@@ -79,17 +80,19 @@ class Layers(fleet_fio.FleetFio):
         guests: fleet_args.AtLeastOne = 1,
         processes: fleet_args.AtLeastOne = 1,
         volume_size_gib: fleet_args.AtLeastOne = 1,
-        region_mib: fleet_fio.OneOrNone = None,
-        ramp_seconds: fleet_fio.ZeroOrNone = None,
-        runtime_seconds: fleet_fio.OneOrNone = None,
-        settle_seconds: fleet_fio.PauseSeconds = 5,
+        region_mib: fleet_args.OneOrNone = None,
+        ramp_seconds: fleet_args.ZeroOrNone = None,
+        runtime_seconds: fleet_args.OneOrNone = None,
+        settle_seconds: fleet_args.PauseSeconds = layers_plan.SETTLE_SECONDS,
         drop_caches: bool = True,
         start_volume_type: str | None = None,
-        result_folder: str = result_files.DEFAULT_FOLDER,
-        listen_every_seconds: fleet_fio.PauseSeconds = 2,
-        tier_mib_per_second: fleet_fio.OneOrNone = None,
+        result_folder: str = fleet_args.RESULT_FOLDER,
+        listen_every_seconds: fleet_args.PauseSeconds = (
+            fleet_args.LISTEN_EVERY_SECONDS
+        ),
+        tier_mib_per_second: fleet_args.OneOrNone = None,
         timeouts_seconds: fleet_args.TimeoutArgs | None = None,
-    ):
+    ) -> None:
         """Measure all patterns at one layer, then at the next.
 
         :param tier: label of the report
@@ -114,11 +117,33 @@ class Layers(fleet_fio.FleetFio):
         :param tier_mib_per_second: as of CinderTiers.fleet_fio
         :param timeouts_seconds: as of CinderTiers.fleet_fio
         """
-        arguments = dict(locals())
-        del arguments['self']
-        self._run_layers(arguments)
+        self._run_layers(
+            layers_plan.LayersArguments(
+                tier=tier,
+                pool=pool,
+                patterns=patterns,
+                layers=layers,
+                host=host,
+                image_pool=image_pool,
+                image=image,
+                flavor=flavor,
+                guests=guests,
+                processes=processes,
+                volume_size_gib=volume_size_gib,
+                region_mib=region_mib,
+                ramp_seconds=ramp_seconds,
+                runtime_seconds=runtime_seconds,
+                settle_seconds=settle_seconds,
+                drop_caches=drop_caches,
+                start_volume_type=start_volume_type,
+                result_folder=result_folder,
+                listen_every_seconds=listen_every_seconds,
+                tier_mib_per_second=tier_mib_per_second,
+                timeouts_seconds=timeouts_seconds,
+            )
+        )
 
-    def _run_layers(self, arguments):
+    def _run_layers(self, arguments: layers_plan.LayersArguments) -> None:
         plan = layers_plan.planned(arguments)
         layers_plan.check_host(plan)
         LOG.info(
@@ -127,73 +152,46 @@ class Layers(fleet_fio.FleetFio):
             len(plan.patterns),
             duration.in_words(layers_plan.expected_seconds(plan, arguments)),
         )
-        folder = result_files.prepare(arguments['result_folder'])
-        found, failures, pool = [], [], None
+        folder = result_files.prepare(arguments.result_folder)
+        found: list[bench_layers.Measurement] = []
+        failures: list[str] = []
+        pool = None
         if plan.below_guests:
             layers_ceph.remove_unfinished(folder)
-            pool = layers_ceph.find_pool(plan.host.ceph, arguments['pool'])
+            pool = layers_ceph.find_pool(plan.host.ceph, arguments.pool)
             found = self._below_guests(
                 plan,
                 folder,
-                self._bench(
-                    plan,
-                    pool,
-                    arguments['image_pool'],
-                    arguments['drop_caches'],
-                ),
-                arguments['settle_seconds'],
+                _bench(plan, pool, arguments),
+                arguments.settle_seconds,
                 failures,
             )
-        reference = None
-        if 'guest' in plan.chosen:
-            found += self._guests(
-                plan, layers_plan.of_fleet(plan, arguments), failures
-            )
-            reference = result_reference.named_file(self._output['complete'])
-        self._tell(plan, folder, arguments['tier'], pool, found, reference)
+        # What was asked for stands before what the fleet reports.
+        of_guests: list[dict] = []
+        try:
+            path = None
+            if 'guest' in plan.chosen:
+                measured, path = self._guests(
+                    plan, arguments, of_guests, failures
+                )
+                found += measured
+            self._report(plan, folder, arguments.tier, pool, found, path)
+        finally:
+            for output in of_guests:
+                self.add_output(**output)
         if failures:
             raise host_process.LayerError(
                 f'{len(failures)} measurements failed: ' + ' | '.join(failures)
             )
 
-    def _bench(self, plan, pool, image_pool, drop_caches):
-        """What measurements share; nothing is made yet.
-
-        :raises host_process.LayerError: the pool cannot be measured so
-        """
-        raw = plan.host.raw_disk(pool.device_classes)
-        if 'raw' in plan.chosen and raw is None:
-            raise host_process.LayerError(
-                f'layer raw: the OSDs of pool {pool.name} are of class'
-                f' {" and ".join(pool.device_classes) or "none"}, the host'
-                f' file has disks of'
-                f' {[disk.device_class for disk in plan.host.raw]}: add one'
-                f" of that class, or leave raw out of 'layers'"
-            )
-        if pool.data_chunks and not image_pool and 'librbd' in plan.chosen:
-            raise host_process.LayerError(
-                f'layer librbd: pool {pool.name} is erasure coded and cannot'
-                f' hold headers of images: name a replicated one in the'
-                f" argument 'image_pool'"
-            )
-        bench = layer_runs.Bench(
-            place=layers_ceph.Place(
-                ceph=plan.host.ceph,
-                pool=pool.name,
-                image_pool=image_pool or pool.name,
-                name=f'{layers_ceph.PREFIX}{uuid.uuid4().hex[:16]}',
-            ),
-            pool=pool,
-            raw=raw,
-            method=plan.method,
-            processes=plan.processes,
-            drop_caches=drop_caches,
-        )
-        if 'raw' in plan.chosen:
-            layer_runs.check_raw(bench)
-        return bench
-
-    def _below_guests(self, plan, folder, bench, settle_seconds, failures):
+    def _below_guests(
+        self,
+        plan: layers_plan.Plan,
+        folder: pathlib.Path,
+        bench: layer_runs.Bench,
+        settle_seconds: float,
+        failures: list[str],
+    ) -> list[bench_layers.Measurement]:
         """All patterns at all layers of this host.
 
         :param failures: gets a line for each that failed
@@ -236,35 +234,51 @@ class Layers(fleet_fio.FleetFio):
                             rally_utils.interruptable_sleep(settle_seconds)
         return found
 
-    def _guests(self, plan, arguments, failures):
-        """Run a fleet as its own scenario does, and read its result file.
+    def _guests(
+        self,
+        plan: layers_plan.Plan,
+        arguments: layers_plan.LayersArguments,
+        outputs: list[dict],
+        failures: list[str],
+    ) -> tuple[list[bench_layers.Measurement], pathlib.Path | None]:
+        """Run a fleet.
 
-        :param arguments: of that scenario
+        :param outputs: gets what the fleet reports, as ``add_output`` takes it
         :param failures: gets a line if the fleet did not do its work
-        :returns: measurements of the layer guest
+        :returns: measurements of the layer guest, the fleet's result file
         """
-        reason = 'the guests sent no figure'
+        reason, fleet = 'the guests sent no figure', None
         try:
-            super().run(**arguments)
+            fleet = fleet_run.FleetRun(
+                fleet_run.context(self, layers_plan.of_fleet(plan, arguments)),
+                add_output=lambda **output: outputs.append(output),
+            )
+            fleet.run()
         except cloud_guests.FleetError as error:
             reason = str(error)
             failures.append(f'guest: {reason}')
+        kept = fleet and fleet.kept
         found = {}
-        if result_reference.named_file(self._output['complete']):
-            (tier,) = result_reference.result(self._output['complete']).tiers
+        if kept:
+            (tier,) = kept.result.tiers
             found = {each.pattern: each for each in tier.patterns}
         return [
             _of_guests(pattern, found.get(pattern.name), reason)
             for pattern in plan.patterns
-        ]
+        ], kept and kept.path
 
-    def _tell(self, plan, folder, tier, pool, found, reference):
+    def _report(
+        self,
+        plan: layers_plan.Plan,
+        folder: pathlib.Path,
+        tier: str,
+        pool: bench_layers.Pool | None,
+        found: Sequence[bench_layers.Measurement],
+        guests_result: pathlib.Path | None,
+    ) -> None:
         judged = bench_layers.judge(found, pool)
-        # What was asked for stands before what the fleet had to tell.
-        of_guests, self._output['complete'] = self._output['complete'], []
         for output in layers_report.outputs(tier, judged):
             self.add_output(complete=output)
-        self._output['complete'] += of_guests
         path = layers_report.write(
             folder,
             run=uuid.uuid4().hex[:16],
@@ -273,12 +287,60 @@ class Layers(fleet_fio.FleetFio):
             pool=pool,
             method=plan.method,
             judged=judged,
-            guests_result=reference,
+            guests_result=guests_result and str(guests_result),
         )
         LOG.info('The layers are in %s', path)
 
 
-def _image_is_ready(bench, patterns, found, failures):
+def _bench(
+    plan: layers_plan.Plan,
+    pool: bench_layers.Pool,
+    arguments: layers_plan.LayersArguments,
+) -> layer_runs.Bench:
+    """What measurements share; nothing is made yet.
+
+    :raises host_process.LayerError: the pool cannot be measured so
+    """
+    raw = plan.host.raw_disk(pool.device_classes)
+    if 'raw' in plan.chosen and raw is None:
+        raise host_process.LayerError(
+            f'layer raw: the OSDs of pool {pool.name} are of class'
+            f' {" and ".join(pool.device_classes) or "none"}, the host'
+            f' file has disks of'
+            f' {[disk.device_class for disk in plan.host.raw]}: add one'
+            f" of that class, or leave raw out of 'layers'"
+        )
+    image_pool = arguments.image_pool
+    if pool.data_chunks and not image_pool and 'librbd' in plan.chosen:
+        raise host_process.LayerError(
+            f'layer librbd: pool {pool.name} is erasure coded and cannot'
+            f' hold headers of images: name a replicated one in the'
+            f" argument 'image_pool'"
+        )
+    bench = layer_runs.Bench(
+        place=layers_ceph.Place(
+            ceph=plan.host.ceph,
+            pool=pool.name,
+            image_pool=image_pool or pool.name,
+            name=f'{layers_ceph.PREFIX}{uuid.uuid4().hex[:16]}',
+        ),
+        pool=pool,
+        raw=raw,
+        method=plan.method,
+        processes=plan.processes,
+        drop_caches=arguments.drop_caches,
+    )
+    if 'raw' in plan.chosen:
+        layer_runs.check_raw(bench)
+    return bench
+
+
+def _image_is_ready(
+    bench: layer_runs.Bench,
+    patterns: Sequence[fio_profile.Pattern],
+    found: list[bench_layers.Measurement],
+    failures: list[str],
+) -> bool:
     """Make the image; if that fails, so has its layer, and no other."""
     try:
         layer_runs.prepare_image(bench)
@@ -297,7 +359,11 @@ def _image_is_ready(bench, patterns, found, failures):
     return True
 
 
-def _of_guests(pattern, result: result_file.PatternResult | None, reason):
+def _of_guests(
+    pattern: fio_profile.Pattern,
+    result: result_file.PatternResult | None,
+    reason: str,
+) -> bench_layers.Measurement:
     if result is None or result.iops is None:
         return bench_layers.Measurement(
             layer='guest', pattern=pattern, figures=None, reason=reason

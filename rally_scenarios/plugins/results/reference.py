@@ -42,22 +42,6 @@ def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def named_file(outputs: Iterable[Mapping]) -> str | None:
-    """The path of the file that an iteration's output names, if any.
-
-    :param outputs: complete outputs of the iteration
-    """
-    return next(
-        (
-            row[1]
-            for each in outputs
-            if each['title'] == TITLE
-            for row in each['data']['rows']
-        ),
-        None,
-    )
-
-
 def result(outputs: Iterable[Mapping]) -> result_file.RunResult:
     """The result that an iteration's output names.
 

@@ -12,8 +12,9 @@ import testtools
 plugins.load()  # rally_openstack cannot be imported before
 
 from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import report as fleet_report
-from rally_scenarios.plugins.fleet import run_plan as planning
+from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.report import tables as report
 from rally_scenarios.plugins import servers as cloud_guests
@@ -26,6 +27,10 @@ FLEETS = [
     {'tier': 'database', 'image': 'db'},
     {'tier': 'general', 'image': 'plain'},
 ]
+
+
+def planned(**arguments):
+    return run_plan.planned(fleet_arguments.FleetArguments(**arguments))
 
 
 class ShapeCase(fleet_fio_case.FleetFioCase):
@@ -391,8 +396,8 @@ class ArgumentsTest(testtools.TestCase):
             'patterns': fleet_fio_case.PATTERNS,
             'region_mib': 10,
         }
-        by_volume = planning.planned(arguments)
-        by_clock = planning.planned({**arguments, 'start': {'by': 'clock'}})
+        by_volume = planned(**arguments)
+        by_clock = planned(**arguments, start={'by': 'clock'})
         self.assertEqual(
             (1000, 100), (by_volume.expected.boot, by_clock.expected.boot)
         )
@@ -402,7 +407,7 @@ class ArgumentsTest(testtools.TestCase):
         )
         self.assertIn('wait 260 s for the start', by_clock.told())
         self.assertNotIn('wait', by_volume.told())
-        planning.check_orders(by_clock)
+        run_plan.check_orders(by_clock)
 
     def test_a_start_by_clock_takes_no_type_of_a_start_volume(self):
         arguments = {
@@ -410,11 +415,12 @@ class ArgumentsTest(testtools.TestCase):
             'patterns': fleet_fio_case.PATTERNS,
             'start_volume_type': 'shared',
         }
-        planning.planned(arguments)
+        planned(**arguments)
         error = self.assertRaises(
             ValueError,
-            planning.planned,
-            {**arguments, 'start': {'by': 'clock'}},
+            planned,
+            **arguments,
+            start={'by': 'clock'},
         )
         self.assertIn(
             "start_volume_type 'shared' with a start by clock", str(error)
@@ -423,19 +429,17 @@ class ArgumentsTest(testtools.TestCase):
     @ddt.data((1, None, 5), (3, None, 7), (50, None, 12), (12, [2, 12], 6))
     @ddt.unpack
     def test_few_guests_launch_fio_in_less_time(self, guests, steps, seconds):
-        plan = planning.planned(
-            {
-                'fleets': FLEETS,
-                'patterns': fleet_fio_case.PATTERNS,
-                'guests_per_tier': guests,
-                'guest_steps': steps,
-            }
+        plan = planned(
+            fleets=FLEETS,
+            patterns=fleet_fio_case.PATTERNS,
+            guests_per_tier=guests,
+            guest_steps=steps,
         )
         self.assertEqual(
             seconds,
-            planning.orders_of(
+            run_plan.orders_of(
                 plan,
-                planning.limits_seconds(plan, None),
+                run_plan.limits_seconds(plan, None),
                 run='0' * 16,
                 start_serial='x',
                 now=1,
@@ -445,13 +449,11 @@ class ArgumentsTest(testtools.TestCase):
     def test_a_region_must_fit_the_data_volume(self):
         error = self.assertRaises(
             ValueError,
-            planning.planned,
-            {
-                'fleets': FLEETS,
-                'patterns': fleet_fio_case.PATTERNS,
-                'region_mib': 1025,
-                'volume': {'kind': 'data', 'source': 'image'},
-            },
+            planned,
+            fleets=FLEETS,
+            patterns=fleet_fio_case.PATTERNS,
+            region_mib=1025,
+            volume={'kind': 'data', 'source': 'image'},
         )
         self.assertIn(
             'region_mib 1025 on data volumes of 1 GiB: expected at most 1024',

@@ -35,11 +35,15 @@ def arguments(**args):
     ]
 
 
+def asked(**args):
+    return layers_plan.LayersArguments(**arguments(**args))
+
+
 def row(size):
     """The line of the documentation's table."""
-    args = arguments(size=size)
+    args = asked(size=size)
     plan = layers_plan.planned(args)
-    guests = args['guests']
+    guests = args.guests
     in_flight = max(each.in_flight_bytes for each in plan.patterns) // guests
     return ','.join(
         map(
@@ -50,7 +54,7 @@ def row(size):
                 guests,
                 len(plan.patterns) * len(plan.chosen),
                 duration.in_words(layers_plan.expected_seconds(plan, args)),
-                guests * args['volume_size_gib'],
+                guests * args.volume_size_gib,
                 in_flight // 1024**2,
             ],
         )
@@ -122,7 +126,7 @@ class TaskTest(HostCase):
 
     @ddt.data(*SIZES)
     def test_guests_have_as_much_in_flight_as_each_layer_below(self, size):
-        args = arguments(size=size)
+        args = asked(size=size)
         plan = layers_plan.planned(args)
         fleet = planning.planned(layers_plan.of_fleet(plan, args))
         self.assertEqual(
@@ -135,14 +139,14 @@ class TaskTest(HostCase):
 
     def test_the_paper_has_its_numbers(self):
         """8 processes, each with 32 writes of 4 MB in flight."""
-        plan = layers_plan.planned(arguments(size='paper'))
+        plan = layers_plan.planned(asked(size='paper'))
         (large,) = (each for each in plan.patterns if each.name == 'write-4m')
         self.assertEqual(
             (8, 32), (plan.processes, large.iodepth / plan.processes)
         )
 
     def test_smoke_is_over_in_four_minutes(self):
-        args = arguments(size='smoke')
+        args = asked(size='smoke')
         self.assertLess(
             layers_plan.expected_seconds(layers_plan.planned(args), args), 240
         )

@@ -11,7 +11,8 @@ import testtools
 plugins.load()  # rally_openstack cannot be imported before
 
 from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.plugins.fleet import run_plan as planning
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.report import scaling as matrix_report
 from rally_scenarios.plugins.report import tables as report
 from rally_scenarios.plugins import servers as cloud_guests
@@ -36,6 +37,10 @@ ARGS = {
     'listen_every_seconds': 0,
 }
 MEASURED = 499.750125  # of one guest of the recorded randwrite-4k
+
+
+def planned(**arguments):
+    return run_plan.planned(fleet_arguments.FleetArguments(**arguments))
 
 
 class MatrixTest(fleet_fio_case.FleetFioCase):
@@ -212,26 +217,24 @@ class PlanningTest(testtools.TestCase):
     )
     @ddt.unpack
     def test_what_cannot_be_planned_is_refused(self, wrong, message):
-        error = self.assertRaises(
-            ValueError, planning.planned, {**ARGS, **wrong}
-        )
+        error = self.assertRaises(ValueError, planned, **{**ARGS, **wrong})
         self.assertIn(message, str(error))
 
     def test_the_last_step_is_the_fleet(self):
         for args in (ARGS, {**ARGS, 'guests_per_tier': 3}):
-            found = planning.planned(args)
+            found = planned(**args)
             self.assertEqual((3, 6), (found.guests_per_tier, found.guests))
         self.assertEqual(
-            3, planning.planned({**ARGS, 'guest_steps': None}).guests_per_tier
+            3, planned(**{**ARGS, 'guest_steps': None}).guests_per_tier
         )
 
     def test_a_task_has_the_last_word_on_time_limits(self):
-        plan = planning.planned(ARGS)
+        plan = planned(**ARGS)
         self.assertEqual(
             (7, 300),
             (
-                planning.limits_seconds(plan, {'end': 7})['end'],
-                planning.limits_seconds(plan, {'end': 7})['boot'],
+                run_plan.limits_seconds(plan, {'end': 7})['end'],
+                run_plan.limits_seconds(plan, {'end': 7})['boot'],
             ),
         )
 
@@ -242,7 +245,7 @@ class PlanningTest(testtools.TestCase):
         ]
         error = self.assertRaises(
             ValueError,
-            planning.check_orders,
-            planning.planned({**ARGS, 'patterns': patterns, 'repeats': 1}),
+            run_plan.check_orders,
+            planned(**{**ARGS, 'patterns': patterns, 'repeats': 1}),
         )
         self.assertIn('order fewer slots', str(error))

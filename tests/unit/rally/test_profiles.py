@@ -158,12 +158,14 @@ class ChosenTest(testtools.TestCase):
 
     def problems(self, **arguments):
         return str(
-            self.assertRaises(errors.ProblemsFound, profiles.chosen, arguments)
+            self.assertRaises(
+                errors.ProblemsFound, profiles.chosen, **arguments
+            )
         )
 
     def test_patterns_have_the_defaults_of_the_scenario(self):
         found = profiles.chosen(
-            {'patterns': [PATTERN], 'profile': None, 'runtime_seconds': 3}
+            patterns=[PATTERN], profile=None, runtime_seconds=3
         )
         self.assertEqual(
             (
@@ -177,12 +179,10 @@ class ChosenTest(testtools.TestCase):
 
     def test_a_profile_is_taken_at_a_size_and_may_be_changed(self):
         found = profiles.chosen(
-            {
-                'profile': 'idcf2014',
-                'repeats': 5,
-                'profile_size': 'smoke',
-                'region_mib': 16,
-            }
+            profile='idcf2014',
+            repeats=5,
+            profile_size='smoke',
+            region_mib=16,
         )
         self.assertEqual(
             (5, 16, 5, ('region_mib 64 -> 16', 'repeats 2 -> 5')),
@@ -196,7 +196,7 @@ class ChosenTest(testtools.TestCase):
 
     def test_a_job_file_becomes_a_profile(self):
         path = self.job_file(JOB_FILE)
-        found = profiles.chosen({'job_file': path, 'profile_size': 'smoke'})
+        found = profiles.chosen(job_file=path, profile_size='smoke')
         self.assertEqual(
             ('my-load', path, 8, 'psync'),
             (

@@ -20,7 +20,8 @@ from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
-from rally_scenarios.plugins.fleet import run_plan as planning
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import run_plan
 from tests.unit.bench import recorded
 from tests.unit.guest import console_text
 from tests.unit.rally import test_tasks
@@ -51,7 +52,10 @@ def scenarios(config):
 
 
 def plans(name, **args):
-    return [planning.planned(each) for each in scenarios(render(name, **args))]
+    return [
+        run_plan.planned(fleet_arguments.FleetArguments(**each))
+        for each in scenarios(render(name, **args))
+    ]
 
 
 def largest_result(runtime_seconds):

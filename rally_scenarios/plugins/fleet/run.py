@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""One run of a fleet: made, measured, reported, kept and deleted.
+
+A scenario composes it and decides what else its iteration does.  What became
+of guests is decided in ``bench.fleet``, figures are computed in
+``bench.result``, and ``plugins.report`` shows them.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import pathlib
+import time
+from typing import Any
+import uuid
+
+from oslo_log import log as logging
+from rally.task import atomic
+from rally_openstack.common.services.network import neutron
+from rally_openstack.task import scenario as rally_scenario
+
+from rally_scenarios.bench.fleet import common_clock
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.fleet import volume_types
+from rally_scenarios.bench.result import build
+from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.guest import orders
+from rally_scenarios.plugins.environment import probe
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import report as fleet_report
+from rally_scenarios.plugins.fleet import resources as fleet_resources
+from rally_scenarios.plugins.fleet import run_plan
+from rally_scenarios.plugins.fleet import start_volume_type
+from rally_scenarios.plugins.report import scaling
+from rally_scenarios.plugins.report import tables
+from rally_scenarios.plugins.results import reference
+from rally_scenarios.plugins.results import store
+from rally_scenarios.plugins import servers
+from rally_scenarios.plugins.transport import access as guest_access
+from rally_scenarios.plugins.transport import listener
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunContext:
+    """What a run needs to know, and whom it asks; nothing is made yet."""
+
+    #: gives clients, names that Rally's cleanup knows, and timers
+    scenario: rally_scenario.OpenStackScenario
+    #: what the task asks for
+    arguments: fleet_arguments.FleetArguments
+    #: what the arguments come to
+    plan: run_plan.Plan
+    #: how long to wait for each part of the run
+    limits_seconds: Mapping[str, int]
+    #: volume type of the start volume; None: the start is by clock
+    start_volume_type: str | None
+    #: where the result file is written
+    folder: pathlib.Path
+    #: how guests are reached
+    access: guest_access.GuestAccess
+    #: looks at what the run is measured on
+    probe: probe.Lookout
+    #: volumes and servers
+    resources: fleet_resources.FleetResources
+    #: clock of this host, in seconds, to note when guests were read
+    clock: Callable[[], float]
+
+    @property
+    def nova(self) -> Any:
+        """A novaclient that can attach a volume to many servers."""
+        return _nova(self.scenario)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KeptResult:
+    """A result and the file that has it."""
+
+    #: what was found
+    result: result_file.RunResult
+    #: of the file, on the host of Rally
+    path: pathlib.Path
+
+
+def _nova(scenario: rally_scenario.OpenStackScenario) -> Any:
+    return scenario.clients('nova', version=servers.NOVA_MICROVERSION)
+
+
+def _start_volume_type(
+    scenario: rally_scenario.OpenStackScenario,
+    plan: run_plan.Plan,
+    named: str | None,
+) -> str | None:
+    """Type of the start volume; None if there is to be none.
+
+    :raises servers.FleetError: neither the task nor a context names one
+    """
+    if plan.shape.by_clock:
+        return None
+    made = scenario.context.get(start_volume_type.NAME, {}).get('volume_type')
+    if not (named or made):
+        raise servers.FleetError(
+            f'no volume type for the start volume: add the context'
+            f' {start_volume_type.NAME}, or name a type with multi-attach in'
+            f' the argument start_volume_type'
+        )
+    return named or made
+
+
+def context(
+    scenario: rally_scenario.OpenStackScenario,
+    arguments: fleet_arguments.FleetArguments,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> RunContext:
+    """What a run needs, checked as far as it can be before all is made.
+
+    :param scenario: that runs it
+    :param arguments: of the task
+    :param clock: of this host, in seconds
+    :raises cinder_tiers.domain.errors.ProblemsFound: see ``run_plan.planned``
+    :raises ValueError: the arguments do not fit each other
+    :raises servers.FleetError: something that the run needs is missing
+    """
+    plan = run_plan.planned(arguments)
+    folder = store.prepare(arguments.result_folder)
+    access = guest_access.GuestAccess(
+        arguments.transport,
+        context=scenario.context,
+        nova=_nova(scenario),
+        neutron=neutron.NeutronService(
+            clients=scenario._clients,
+            name_generator=scenario.generate_random_name,
+            atomic_inst=scenario.atomic_actions(),
+        ),
+    )
+    LOG.info('%s', plan.told())
+    is_admin = scenario.context.get('admin')
+    around = probe.Lookout(
+        admin=scenario.admin_clients if is_admin else None,
+        ceph=arguments.ceph,
+    )
+    start_type = _start_volume_type(
+        scenario, plan, arguments.start_volume_type
+    )
+    servers.check_volume_types(
+        scenario.clients('cinder'), plan.shape.blank_types
+    )
+    return RunContext(
+        scenario=scenario,
+        arguments=arguments,
+        plan=plan,
+        limits_seconds=run_plan.limits_seconds(
+            plan, arguments.timeouts_seconds
+        ),
+        start_volume_type=start_type,
+        folder=folder,
+        access=access,
+        probe=around,
+        clock=clock,
+        resources=fleet_resources.FleetResources(
+            cinder=scenario.clients('cinder'),
+            nova=_nova(scenario),
+            shape=plan.shape,
+            new_name=scenario.generate_random_name,
+            image_ids=servers.find_images(
+                scenario.clients('glance'), plan.shape.images
+            ),
+            tiers=[
+                fleet['tier']
+                for fleet in arguments.fleets
+                for _ in range(plan.guests_per_tier)
+            ],
+            server_options=access.server_options,
+        ),
+    )
+
+
+class FleetRun:
+    """One run of a fleet.
+
+    :ivar kept: the result; None until its file is written
+    """
+
+    def __init__(
+        self, context: RunContext, *, add_output: Callable[..., None]
+    ) -> None:
+        """Begin with nothing made.
+
+        :param context: of this run, and of no other
+        :param add_output: takes an output by the keyword ``complete`` or
+            ``additive``, as that of Rally's scenarios does
+        """
+        self._context = context
+        self._add_output = add_output
+        self.kept: KeptResult | None = None
+
+    def run(self) -> None:
+        """Make the fleet, measure, report, keep, and delete in any case.
+
+        :raises servers.FleetError: it could not be made, or a guest is not
+            complete; what was found is reported and kept before
+        """
+        context = self._context
+        try:
+            result, consoles = self._measure()
+            self._report(result, consoles)
+            # Before anything is deleted, which may take long.
+            self._keep(result)
+        finally:
+            with self._timer('delete'):
+                context.access.delete()
+                context.resources.delete(context.limits_seconds['volumes'])
+        for output in scaling.outputs(
+            result, run_plan.disks_of_tiers(context.arguments.fleets)
+        ):
+            self._add_output(complete=output)
+        _fail_unless_complete(result)
+
+    def _timer(self, name: str) -> atomic.ActionTimer:
+        return atomic.ActionTimer(
+            self._context.scenario, f'cinder_tiers.{name}'
+        )
+
+    def _measure(self) -> tuple[result_file.RunResult, dict[str, str]]:
+        """Make the fleet and wait until all is said.
+
+        :returns: what was found, {name: console} of guests that are not
+            complete
+        """
+        context, plan = self._context, self._context.plan
+        limits, resources = context.limits_seconds, context.resources
+        with self._timer('create_volumes'):
+            types_of_tiers = resources.create_volumes(
+                start_volume_type=context.start_volume_type,
+                timeout_seconds=limits['volumes'],
+            )
+        fleet_orders = dataclasses.replace(
+            run_plan.orders_of(
+                plan,
+                limits,
+                run=uuid.uuid4().hex[:16],
+                start_serial=resources.start_volume,
+                now=int(time.time()),
+            ),
+            **context.access.delivery(
+                guests=plan.guests,
+                pause_seconds=context.arguments.listen_every_seconds,
+            ),
+        )
+        with self._timer('boot_guests'):
+            guests = resources.boot(
+                fleet_orders,
+                flavor_id=context.arguments.flavor,
+                timeout_seconds=limits['boot'],
+            )
+        context.probe.look_before(guests, resources.measured())
+        outcomes, consoles = self._collect(fleet_orders, guests)
+        outcomes = volume_types.checked(
+            outcomes,
+            dict(
+                zip(
+                    (guest.name for guest in guests),
+                    resources.types_of_guests,
+                    strict=True,
+                )
+            ),
+            plan.shape.expected_types,
+        )
+        result = build.of_run(
+            run=fleet_orders.run,
+            ended_at=store.now(),
+            environment={
+                **store.environment(),
+                'clone_or_flat': result_file.Fact(
+                    value=plan.shape.clone_or_flat
+                ),
+            },
+            profile=plan.chosen,
+            plan=plan.slots,
+            guests_per_tier=plan.guests_per_tier,
+            images=resources.images(),
+            outcomes=outcomes,
+            volume_types=types_of_tiers,
+            around=context.probe.look_after(),
+            hosts={guest.name: guest.host for guest in guests},
+        )
+        return result, consoles
+
+    def _collect(
+        self,
+        fleet_orders: orders.FleetOrders,
+        guests: Sequence[servers.Guest],
+    ) -> tuple[list[verdict.GuestOutcome], dict[str, str]]:
+        """Read guests until all is said.
+
+        :returns: outcomes of all guests, {name: console} of those that are
+            not complete
+        """
+        late_after_ms = self._context.arguments.late_after_ms
+        collector = listener.Listener(
+            nova=self._context.nova,
+            run=fleet_orders.run,
+            guests=guests,
+            pause_seconds=self._context.arguments.listen_every_seconds,
+            transport=self._context.access.transport(guests),
+            clock=self._context.clock,
+        )
+        with contextlib.closing(collector):
+            self._wait(collector, fleet_orders)
+        outcomes = common_clock.checked(
+            [
+                verdict.judge(
+                    collector.heard(guest),
+                    guest=guest.name,
+                    tier=guest.tier,
+                    position=guest.position,
+                    plan=fleet_orders.schedule,
+                    late_after_ms=late_after_ms,
+                )
+                for guest in guests
+            ],
+            collector.hearings,
+            late_after_ms=late_after_ms,
+        )
+        return outcomes, {
+            guest.name: collector.evidence(guest)
+            for guest, outcome in zip(guests, outcomes, strict=True)
+            if outcome.verdict is not verdict.Verdict.COMPLETE
+        }
+
+    def _wait(
+        self,
+        collector: listener.Listener,
+        fleet_orders: orders.FleetOrders,
+    ) -> None:
+        """Read until the end; without a clock, first until a guest leads."""
+        limits = self._context.limits_seconds
+        if fleet_orders.clock is None:
+            with self._timer('prepare_guests'):
+                leads = collector.listen_for_start(
+                    limits['ready'] + limits['prepare']
+                )
+            if not leads:
+                LOG.warning('No guest gave a start; not waiting for figures')
+                return
+            start_seconds = fleet_orders.start_seconds
+        else:
+            start_seconds = max(0, fleet_orders.clock.at - time.time())
+        with self._timer('measure'):
+            collector.listen_to_end(
+                start_seconds
+                + fleet_orders.schedule.seconds
+                + fleet_orders.copy_seconds
+                + limits['end']
+            )
+
+    def _report(
+        self, result: result_file.RunResult, consoles: Mapping[str, str]
+    ) -> None:
+        for output in tables.complete_outputs(result):
+            self._add_output(complete=output)
+        additive = tables.additive_output(result)
+        if additive is not None:
+            self._add_output(additive=additive)
+        if consoles:
+            self._add_output(complete=fleet_report.console_output(consoles))
+        for guest, text in consoles.items():
+            LOG.warning(
+                'Guest %s is not complete; its console ends:\n%s',
+                guest,
+                '\n'.join(fleet_report.last_lines(text)),
+            )
+        self._add_output(
+            complete=fleet_report.output(self._context.plan.shape, result)
+        )
+
+    def _keep(self, result: result_file.RunResult) -> None:
+        path = store.write(self._context.folder, result)
+        self._add_output(complete=reference.output(path, result.run))
+        self.kept = KeptResult(result=result, path=path)
+        LOG.info('The result is in %s', path)
+
+
+def _fail_unless_complete(result: result_file.RunResult) -> None:
+    bad = [
+        f'{guest.guest} ({guest.tier}): {guest.verdict}:'
+        f' {"; ".join(guest.reasons)}'
+        for guest in result.guests
+        if guest.verdict != 'complete'
+    ]
+    if bad:
+        raise servers.FleetError(
+            f'{len(bad)} of {len(result.guests)} guests are not complete: '
+            + ' | '.join(bad)
+        )
