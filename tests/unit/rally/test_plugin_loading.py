@@ -58,8 +58,10 @@ class PluginLoadingTest(testtools.TestCase):
         )
         # Rally stops at the first module that fails: none may be missing.
         modules = {
-            'rally_scenarios.plugins.' + path.stem
-            for path in (TOP / 'rally_scenarios' / 'plugins').glob('[a-z]*.py')
+            '.'.join(path.relative_to(TOP).with_suffix('').parts)
+            for path in (TOP / 'rally_scenarios' / 'plugins').rglob(
+                '[a-z]*.py'
+            )
         }
         self.assertEqual(set(), modules - set(found['modules']))
 
