@@ -20,7 +20,7 @@ from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins import servers as cloud_guests
 from rally_scenarios.plugins.transport import console as transports
-from rally_scenarios.plugins.transport import listener as listening
+from rally_scenarios.plugins.transport import collector as listening
 from tests.unit.guest import console_text
 from tests.unit.guest import test_fleet_script
 from tests.unit.rally import nova_consoles

@@ -40,7 +40,7 @@ from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import access as guest_access
-from rally_scenarios.plugins.transport import listener
+from rally_scenarios.plugins.transport import collector as listener
 
 LOG = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from cinder_tiers.domain import errors
 from rally_scenarios.bench.result import caveats as doubts
 from rally_scenarios.plugins.environment import ceph as ceph_readings
 from rally_scenarios.plugins.environment import probe as surroundings
-from tests.unit.bench import test_doubts
+from tests.unit.bench import test_caveats
 from tests.unit.observe import test_ceph
 
 RECORDED = pathlib.Path(__file__).with_name('data') / ('readings-16.2.15.json')
@@ -235,7 +235,7 @@ class CephReadingsTest(testtools.TestCase):
         }
         self.session.answer('osd dump')['osds'][4]['up'] = 0
         found = doubts.of(
-            test_doubts.run(
+            test_caveats.run(
                 ceph=surroundings.ceph_record.CephWatch(
                     before=before, after=self.reading(), unread=()
                 )
