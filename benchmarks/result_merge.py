@@ -20,8 +20,8 @@ import resource
 import time
 
 from benchmarks import new_process
-from rally_scenarios.bench.fio import output as fio_result
-from rally_scenarios.bench.fleet import merge as fleet
+from rally_scenarios.bench.fio import output as fio_output
+from rally_scenarios.bench.fleet import merge
 
 RECORDED = (
     pathlib.Path(__file__).resolve().parents[1]
@@ -78,15 +78,15 @@ def measure(*, files, guests, patterns, runs):
             text = variants[number % len(variants)]
             total_bytes += len(text)
             slots.append(
-                fleet.GuestSlot(
+                merge.GuestSlot(
                     guest=str(number),
                     planned_ms=0,
                     started_ms=0,
                     ended_ms=1000,
-                    result=fio_result.parse(text, jobname=jobname),
+                    result=fio_output.parse(text, jobname=jobname),
                 )
             )
-        merged = fleet.merge(slots)
+        merged = merge.merge(slots)
         ios += merged.clat.count
         kept.append((slots, merged, merged.clat.percentile_ns(99.9)))
     wall_s = time.perf_counter() - started_s

@@ -17,8 +17,8 @@ import argparse
 import json
 import pathlib
 
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import intervals
 
 MEASUREMENTS = 20
 _COLUMNS = (
@@ -50,10 +50,10 @@ def compared(values, measurements):
         )
     used = values[: each * measurements]
     groups = [used[at : at + each] for at in range(0, len(used), each)]
-    pooled = statistics.of_repeats(used)
-    estimates = [statistics.of_repeats(group) for group in groups]
+    pooled = intervals.of_repeats(used)
+    estimates = [intervals.of_repeats(group) for group in groups]
     findings = [
-        statistics.compare(before, after, higher_is_better=True).finding
+        intervals.compare(before, after, higher_is_better=True).finding
         for before, after in zip(groups, groups[1:], strict=False)
     ]
     return {
@@ -65,7 +65,7 @@ def compared(values, measurements):
         ),
         'of': measurements,
         'differ': sum(
-            finding is not statistics.Finding.CANNOT_TELL
+            finding is not intervals.Finding.CANNOT_TELL
             for finding in findings
         ),
     }
@@ -74,7 +74,7 @@ def compared(values, measurements):
 def rows(result, measurements):
     """A row for each tier, pattern and figure.
 
-    :param result: a ``result_file.RunResult``.
+    :param result: a ``run_result.RunResult``.
     """
     figures = {
         'IOPS': lambda merged: merged.iops,
@@ -113,7 +113,7 @@ def main():
     )
     options = parser.parse_args()
     found = rows(
-        result_file.read(options.result.read_bytes()), options.measurements
+        run_result.read(options.result.read_bytes()), options.measurements
     )
     print(' '.join(f'{name:>12}' for name in _COLUMNS))
     for row in found:

@@ -13,7 +13,7 @@ from importlib import resources
 import re
 import shlex
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
 
 _NONCE = re.compile(r'[0-9a-f]{16,32}')
@@ -120,7 +120,7 @@ class FleetOrders:
     run: str
     guests: int
     schedule: schedule.Schedule
-    profile: fio_profile.Profile
+    profile: fio_pattern.Profile
     start_serial: str
     prep_seconds: int
     ready_seconds: int
@@ -201,20 +201,20 @@ def _words(argv: Sequence[str]) -> str:
 
 
 def _slot_words(
-    slots: Sequence[schedule.Slot], profile: fio_profile.Profile
+    slots: Sequence[schedule.Slot], profile: fio_pattern.Profile
 ) -> str:
     """CT_FIO_N of each slot; a repeat names the variable of the first time.
 
     A matrix has few patterns and many slots, and user data is short.
     """
-    first: dict[fio_profile.Pattern, int] = {}
+    first: dict[fio_pattern.Pattern, int] = {}
     text = ''
     for slot in slots:
         value = f'$CT_FIO_{first.get(slot.pattern)}'
         if slot.pattern not in first:
             first[slot.pattern] = slot.number
             value = shlex.quote(
-                _words(fio_profile.measure_argv(slot.pattern, profile))
+                _words(fio_pattern.measure_argv(slot.pattern, profile))
             )
         text += f'CT_FIO_{slot.number}={value}\n'
     return text
@@ -276,7 +276,7 @@ def _orders(
         'CT_SUCCESSION_SECONDS': fleet.succession_seconds,
         'CT_PREP_LIMIT': fleet.prep_seconds,
         'CT_PREP': _words(
-            fio_profile.fill_argv(fleet.profile) if fleet.fill else ()
+            fio_pattern.fill_argv(fleet.profile) if fleet.fill else ()
         ),
         'CT_OVERTIME': _OVERTIME_SECONDS - schedule.GAP_SECONDS,
         # Number, beginning and length.

@@ -18,10 +18,10 @@ import yaml
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import job_file
 from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.profile import yaml_profile as profile_document
+from rally_scenarios.bench.profile import yaml_profile
 
 # Of a task that lists its patterns and says no more.
 _DEFAULTS = {'region_mib': 32, 'ramp_seconds': 5, 'runtime_seconds': 6}
@@ -74,7 +74,7 @@ def named(name: str) -> named_profile.NamedProfile:
             f'{spelling.did_you_mean(name, known)}name one of them',
         )
     file = f'{name}.yaml'
-    return profile_document.profile(
+    return yaml_profile.profile(
         yaml.safe_load(_folder().joinpath(file).read_text('utf-8')), file=file
     )
 
@@ -118,8 +118,8 @@ def _of_patterns(
     return named_profile.NamedProfile(
         name='patterns',
         repeats=repeats or 1,
-        patterns=tuple(fio_profile.Pattern(**each) for each in patterns),
-        method=fio_profile.Profile(**{**_DEFAULTS, **method}),
+        patterns=tuple(fio_pattern.Pattern(**each) for each in patterns),
+        method=fio_pattern.Profile(**{**_DEFAULTS, **method}),
         source=named_profile.Source(paper='task', where='patterns'),
     )
 

@@ -20,11 +20,11 @@ import yaml
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
-from rally_scenarios.bench.sla import catalog_limits as promises
+from rally_scenarios.bench.sla import catalog_limits
 from rally_scenarios.bench.sla import judgement
 from rally_scenarios.plugins import profiles
-from rally_scenarios.plugins.results import reference as result_reference
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.results import reference
+from rally_scenarios.plugins import servers
 
 SLA = 'cinder_tiers'
 NAMES_VALIDATOR = 'cinder_tiers_sla_names'
@@ -106,7 +106,7 @@ def _catalog(path: str) -> dict[str, expectations.Expectations]:
                 )
             ]
         ) from error
-    return promises.of_catalog(document, file=path)
+    return catalog_limits.of_catalog(document, file=path)
 
 
 def _terms(criterion: Mapping) -> judgement.Terms:
@@ -117,7 +117,7 @@ def _terms(criterion: Mapping) -> judgement.Terms:
     :raises ValueError: an order is
     """
     required = criterion.get('expect', {})
-    wrong = list(promises.problems(required, where='expect'))
+    wrong = list(catalog_limits.problems(required, where='expect'))
     if wrong:
         raise errors.ProblemsFound(wrong)
     catalog = criterion.get('catalog')
@@ -267,8 +267,8 @@ class CinderTiers(sla.SLA):
 
     def _judge(self, iteration: Mapping) -> _Judged:
         try:
-            result = result_reference.result(iteration['output']['complete'])
-        except cloud_guests.FleetError as error:
+            result = reference.result(iteration['output']['complete'])
+        except servers.FleetError as error:
             why = ': '.join(map(str, iteration['error'][:2]))
             return _Judged(
                 False,

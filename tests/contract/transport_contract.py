@@ -18,9 +18,9 @@ from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
-from rally_scenarios.plugins import servers as cloud_guests
-from rally_scenarios.plugins.transport import console as transports
-from rally_scenarios.plugins.transport import collector as listening
+from rally_scenarios.plugins import servers
+from rally_scenarios.plugins.transport import console as console_transport
+from rally_scenarios.plugins.transport import collector
 from tests.unit.guest import console_text
 from tests.unit.guest import test_fleet_script
 from tests.unit.rally import nova_consoles
@@ -44,7 +44,7 @@ class TransportContract:
         self.addCleanup(shutil.rmtree, folder)
         self.folder = pathlib.Path(folder)
         self.guests = [
-            cloud_guests.Guest(
+            servers.Guest(
                 name=orders.guest_name(number),
                 tier='fast',
                 server_id=f'server-{number}',
@@ -80,7 +80,7 @@ class TransportContract:
             file.write(text)
 
     def listener(self, transport):
-        ears = listening.Listener(
+        ears = collector.Listener(
             nova=self.nova,
             run=RUN,
             guests=self.guests,
@@ -120,7 +120,7 @@ class TransportContract:
         self.cut_off(guest)
         self.tell(guest, console_text.event(2, 'READY'))
         error = self.assertRaises(
-            transports.TransportError, transport.read, guest
+            console_transport.TransportError, transport.read, guest
         )
         self.assertIn(self.address(guest), str(error))
         self.reconnect(guest)
@@ -131,7 +131,7 @@ class TransportContract:
         while True:
             try:
                 return transport.read(guest)
-            except transports.TransportError:
+            except console_transport.TransportError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)

@@ -16,7 +16,7 @@ import testtools
 
 from benchmarks import create_throughput
 from benchmarks import self_comparison
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from tests.unit.bench import results
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -356,7 +356,7 @@ class SelfComparisonTestCase(BenchmarkTestCase):
 
     def test_a_result_file_gives_a_row_for_each_figure(self):
         self.file.write_text(
-            result_file.write(
+            run_result.write(
                 results.run(
                     {
                         'general': {

@@ -11,7 +11,7 @@ patterns, whose neighbouring I/Os disks and stores join.
 
 from dataclasses import dataclass
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 
 _RANDOM = ('randread', 'randwrite', 'randrw')
 _MIX_READ_PERCENT = 50  # fio's own, where a mix does not say
@@ -63,14 +63,14 @@ class Disks:
             raise ValueError('; '.join(wrong))
 
 
-def _read_share(pattern: fio_profile.Pattern) -> float:
-    if pattern.rw in fio_profile.MIXES:
+def _read_share(pattern: fio_pattern.Pattern) -> float:
+    if pattern.rw in fio_pattern.MIXES:
         percent = pattern.rwmixread_percent
         return (_MIX_READ_PERCENT if percent is None else percent) / 100
     return float(pattern.rw == 'randread')
 
 
-def estimate_iops(disks: Disks, pattern: fio_profile.Pattern) -> float | None:
+def estimate_iops(disks: Disks, pattern: fio_pattern.Pattern) -> float | None:
     """IOPS of all guests together that the disks allow.
 
     :returns: None for a sequential pattern

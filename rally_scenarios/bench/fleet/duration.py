@@ -11,7 +11,7 @@ is half as fast.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
 
 # Assumed.  Servers that share a start volume boot one after another: a volume
@@ -77,7 +77,7 @@ class Duration:
 
 def estimate(
     plan: schedule.Schedule,
-    profile: fio_profile.Profile,
+    profile: fio_pattern.Profile,
     *,
     guests: int,
     tier_mib_per_second: int,

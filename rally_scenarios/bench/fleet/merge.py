@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rally_scenarios.bench.fio import histogram
-from rally_scenarios.bench.fio import output as fio_result
+from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fleet import guest_system
 
 # Starts of one slot that are further apart are told as such.
@@ -40,7 +40,7 @@ class GuestSlot:
     planned_ms: int
     started_ms: int
     ended_ms: int
-    result: fio_result.FioResult
+    result: fio_output.FioResult
     series: tuple[tuple[int, float], ...] = ()
     clock_error_ms: float | None = None
     cpu: guest_system.CpuUse | None = None

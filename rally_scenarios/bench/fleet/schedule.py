@@ -16,7 +16,7 @@ import dataclasses
 from dataclasses import dataclass
 import itertools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 
 # fio's own start and end (under emulation 1 to 2 s), the result on its way
 # home, and what is still in flight then.  A fio that needs longer runs into
@@ -45,7 +45,7 @@ class Slot:
 
     number: int
     tier: str
-    pattern: fio_profile.Pattern
+    pattern: fio_pattern.Pattern
     begin_seconds: int
     seconds: int
     repeat: int = 1
@@ -85,7 +85,7 @@ class Schedule:
 
 
 def gap_seconds(
-    pattern: fio_profile.Pattern,
+    pattern: fio_pattern.Pattern,
     *,
     guests: int,
     ramp_seconds: int,
@@ -119,8 +119,8 @@ def gap_seconds(
 
 
 def pattern_of_step(
-    pattern: fio_profile.Pattern, guests: int
-) -> fio_profile.Pattern:
+    pattern: fio_pattern.Pattern, guests: int
+) -> fio_pattern.Pattern:
     """The pattern under the name that it has with so many guests.
 
     A name of its own, such as ``randwrite-4k.g12``: fio gives it back with
@@ -134,7 +134,7 @@ def pattern_of_step(
 
 def _check(
     tiers: Sequence[str],
-    patterns: Sequence[fio_profile.Pattern],
+    patterns: Sequence[fio_pattern.Pattern],
     repeats: int,
     guest_steps: Sequence[int],
 ) -> None:
@@ -163,8 +163,8 @@ def _check(
 
 def plan(
     tiers: Sequence[str],
-    patterns: Sequence[fio_profile.Pattern],
-    profile: fio_profile.Profile,
+    patterns: Sequence[fio_pattern.Pattern],
+    profile: fio_pattern.Profile,
     repeats: int = 1,
     guest_steps: Sequence[int] = (),
     guests_per_tier: int = 1,

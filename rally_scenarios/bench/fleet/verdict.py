@@ -12,12 +12,12 @@ import dataclasses
 from dataclasses import dataclass
 import enum
 
-from rally_scenarios.bench.fio import iops_log as fio_log
-from rally_scenarios.bench.fio import output as fio_result
+from rally_scenarios.bench.fio import iops_log
+from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fleet import guest_clock
 from rally_scenarios.bench.fleet import guest_facts
 from rally_scenarios.bench.fleet import guest_system
-from rally_scenarios.bench.fleet import merge as fleet
+from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.protocol import frames
 
@@ -49,7 +49,7 @@ class SlotOutcome:
     slot: schedule.Slot
     verdict: Verdict
     reason: str = ''
-    measured: fleet.GuestSlot | None = None
+    measured: merge.GuestSlot | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,21 +173,21 @@ def _series(log, result, started_ms, ended_ms):
     fio notes the wall clock when it writes its output, just before it ends:
     that is where the two meet, to what fio needs to exit.
 
-    :raises fio_log.LogError: they do not lie within the run
+    :raises iops_log.LogError: they do not lie within the run
     """
-    series = fio_log.parse(
+    series = iops_log.parse(
         log, runtime_ms=result.runtime_ms, end_ms=result.timestamp_ms
     )
     if not series or result.timestamp_ms is None:
         return ()
     shift_ms = ended_ms - result.timestamp_ms
     moved = tuple((at_ms + shift_ms, value) for at_ms, value in series)
-    first_ms, last_ms = moved[0][0], moved[-1][0] + fio_log.STEP_MS
+    first_ms, last_ms = moved[0][0], moved[-1][0] + iops_log.STEP_MS
     if (
         first_ms < started_ms - _SERIES_OUTSIDE_MS
         or last_ms > ended_ms + _SERIES_OUTSIDE_MS
     ):
-        raise fio_log.LogError(
+        raise iops_log.LogError(
             f'values of {first_ms} to {last_ms} ms, but fio ran from'
             f' {started_ms} to {ended_ms} ms'
         )
@@ -217,11 +217,11 @@ def _times_ms(event, slot, clock) -> tuple[int, int, int]:
 
 def _measured(
     guest, times_ms, slot, clock, result, log, cpu
-) -> fleet.GuestSlot:
+) -> merge.GuestSlot:
     """What a guest did on the common clock.
 
     :raises frames.DamagedResult: fio says that it ran longer
-    :raises fio_log.LogError: the log cannot be used
+    :raises iops_log.LogError: the log cannot be used
     """
     planned_ms, started_ms, ended_ms = times_ms
     if result.runtime_ms > ended_ms - started_ms + _SERIES_OUTSIDE_MS:
@@ -233,7 +233,7 @@ def _measured(
     overruns = (
         ended_ms > planned_ms + (slot.seconds + _OVERTIME_SECONDS) * 1000
     )
-    return fleet.GuestSlot(
+    return merge.GuestSlot(
         guest=guest,
         planned_ms=planned_ms,
         started_ms=started_ms,
@@ -276,8 +276,8 @@ def _judge_slot(guest, console, slot, clock, late_after_ms) -> SlotOutcome:
         return SlotOutcome(slot=slot, verdict=verdict, reason=reason)
     try:
         times_ms = _times_ms(ended, slot, clock)
-        output, log = fio_log.split(console.result(slot.number))
-        result = fio_result.parse(output, jobname=slot.pattern.name)
+        output, log = iops_log.split(console.result(slot.number))
+        result = fio_output.parse(output, jobname=slot.pattern.name)
         measured = _measured(
             guest,
             times_ms,
@@ -289,8 +289,8 @@ def _judge_slot(guest, console, slot, clock, late_after_ms) -> SlotOutcome:
         )
     except (
         frames.DamagedResult,
-        fio_result.ResultError,
-        fio_log.LogError,
+        fio_output.ResultError,
+        iops_log.LogError,
     ) as error:
         return SlotOutcome(
             slot=slot,
@@ -351,7 +351,7 @@ def judge(
 
 def complete(
     outcomes: Sequence[GuestOutcome], slot: schedule.Slot
-) -> list[fleet.GuestSlot]:
+) -> list[merge.GuestSlot]:
     """What the guests did that are complete in a slot."""
     return [
         found.measured

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import json
 import math
 
-from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.bench.layers import model
 
 # Blocks from here on are "large" to OSD bench (OSD.cc, "bench").
 OSD_BENCH_LARGE_BYTES = 1024**2
@@ -246,7 +246,7 @@ def pool(
     tree: bytes,
     groups: bytes,
     profile: bytes | None,
-) -> layers.Pool:
+) -> model.Pool:
     """What a pool is made of.
 
     :param name: of the pool
@@ -290,7 +290,7 @@ def pool(
         float,
         'erasure code profile',
     )
-    return layers.Pool(
+    return model.Pool(
         name=name,
         osds=tuple(sorted(acting)),
         size=size,

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 
 # From below.
 LAYERS = ('raw', 'osd', 'rados', 'librbd', 'guest')
@@ -84,7 +84,7 @@ class Figures:
     in_flight: int | None
     remark: str = ''
 
-    def rate(self, pattern: fio_profile.Pattern) -> float:
+    def rate(self, pattern: fio_pattern.Pattern) -> float:
         """By which layers are compared, in I/Os per second.
 
         Of sequential patterns it follows from the bandwidth: of few large
@@ -107,7 +107,7 @@ class Measurement:
     """
 
     layer: str
-    pattern: fio_profile.Pattern
+    pattern: fio_pattern.Pattern
     figures: Figures | None
     reason: str = ''
 
@@ -141,14 +141,14 @@ class Judgement:
         return 100 * self.percent_of_below / self.percent_by_theory
 
 
-def patterns(given: Sequence[Mapping]) -> tuple[fio_profile.Pattern, ...]:
+def patterns(given: Sequence[Mapping]) -> tuple[fio_pattern.Pattern, ...]:
     """The patterns that a task asks for, if every layer has a tool for them.
 
-    :param given: fields of ``fio_profile.Pattern``: name, rw, bs, iodepth
+    :param given: fields of ``fio_pattern.Pattern``: name, rw, bs, iodepth
     :raises ValueError: one is not, or two have the same name
     :raises TypeError: a field is missing or unknown
     """
-    found = tuple(fio_profile.Pattern(**each) for each in given)
+    found = tuple(fio_pattern.Pattern(**each) for each in given)
     wrong = [
         f'pattern {each.name!r}: rw {each.rw}, bs {each.bs}: expected'
         f' one of {", ".join(WORKLOADS)} and one block size'
@@ -169,14 +169,14 @@ def patterns(given: Sequence[Mapping]) -> tuple[fio_profile.Pattern, ...]:
 
 
 def worth_in_disks(
-    layer: str, pattern: fio_profile.Pattern, pool: Pool | None
+    layer: str, pattern: fio_pattern.Pattern, pool: Pool | None
 ) -> float | None:
     """How many raw disks a layer should be as fast as.
 
     With 3 OSDs and 3 copies, RADOS writes like one disk and reads like three.
 
     >>> pool = Pool(name="p", osds=(0, 1, 2), size=3)
-    >>> [worth_in_disks("rados", fio_profile.Pattern(
+    >>> [worth_in_disks("rados", fio_pattern.Pattern(
     ...     name=rw, rw=rw, bs="4k"), pool) for rw in ("randwrite", "read")]
     [1.0, 3.0]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import re
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import job_options
 from rally_scenarios.bench.profile import profile as named_profile
 
@@ -154,7 +154,7 @@ def _values(lines: _Lines, settings: dict[str, _Setting]) -> dict[str, object]:
 
 def _pattern(
     lines: _Lines, line: int, name: str, values: dict
-) -> fio_profile.Pattern | None:
+) -> fio_pattern.Pattern | None:
     numjobs = values.get('numjobs', 1)
     mix = values.get('rwmixread')
     if 'rwmixwrite' in values:
@@ -165,14 +165,14 @@ def _pattern(
         if key in values
     } or {'bs': '4k'}
     try:
-        return fio_profile.Pattern(
+        return fio_pattern.Pattern(
             name=name,
             rw=values['rw'],
             iodepth=values.get('iodepth', 1),
             **blocks,
             # A mix in [global] says nothing about jobs that do not mix.
             rwmixread_percent=mix
-            if values['rw'] in fio_profile.MIXES
+            if values['rw'] in fio_pattern.MIXES
             else None,
             # fio's defaults on Linux.
             ioengine=values.get('ioengine', 'psync'),
@@ -223,8 +223,8 @@ def _patterns(lines: _Lines) -> Iterator[tuple[dict, object]]:
 
 
 def _method(
-    lines: _Lines, jobs: list[tuple[dict, fio_profile.Pattern]]
-) -> fio_profile.Profile | None:
+    lines: _Lines, jobs: list[tuple[dict, fio_pattern.Pattern]]
+) -> fio_pattern.Profile | None:
     shared = {}
     for option, default in (('runtime', None), ('ramp_time', 0)):
         times = sorted({values.get(option, default) for values, _ in jobs})
@@ -238,7 +238,7 @@ def _method(
             )
         shared[option] = times[0]
     try:
-        return fio_profile.Profile(
+        return fio_pattern.Profile(
             region_mib=max(pattern.size_mib for _, pattern in jobs),
             runtime_seconds=shared['runtime'],
             ramp_seconds=shared['ramp_time'],

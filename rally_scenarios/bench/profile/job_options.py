@@ -8,7 +8,7 @@ types".  This module must not know what comes of the values.
 import re
 
 from cinder_tiers.domain import spelling
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 
 ALIASES = {
     'readwrite': 'rw',
@@ -139,7 +139,7 @@ def _seconds(value: str) -> int:
 
 
 _READERS = {
-    'rw': _one_of(*fio_profile.WORKLOADS),
+    'rw': _one_of(*fio_pattern.WORKLOADS),
     'bs': _block,
     'bsrange': _block_range,
     'bssplit': _block_split,

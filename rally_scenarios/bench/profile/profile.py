@@ -14,7 +14,7 @@ import dataclasses
 from dataclasses import dataclass
 import enum
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 
 # Engines that wait for each I/O: with them iodepth has no effect.
 SYNCHRONOUS_ENGINES = ('sync', 'psync', 'vsync', 'pvsync', 'pvsync2', 'mmap')
@@ -99,8 +99,8 @@ class NamedProfile:
 
     name: str
     source: Source
-    patterns: tuple[fio_profile.Pattern, ...]
-    method: fio_profile.Profile
+    patterns: tuple[fio_pattern.Pattern, ...]
+    method: fio_pattern.Profile
     repeats: int = 1
     guests: tuple[int, ...] = ()
     assumptions: tuple[str, ...] = ()
@@ -141,17 +141,17 @@ class NamedProfile:
                     f' engine such as libaio'
                 )
             try:
-                fio_profile.measure_argv(pattern, self.method)
+                fio_pattern.measure_argv(pattern, self.method)
             except ValueError as error:
                 yield str(error)
 
 
-def _fits(pattern: fio_profile.Pattern, region_mib: int) -> bool:
+def _fits(pattern: fio_pattern.Pattern, region_mib: int) -> bool:
     """Whether what is in flight leaves room to choose another block."""
     return 2 * pattern.in_flight_bytes <= region_mib * 1024**2
 
 
-def _first_and_last_of_each_rw(patterns) -> list[fio_profile.Pattern]:
+def _first_and_last_of_each_rw(patterns) -> list[fio_pattern.Pattern]:
     kept = []
     for rw in dict.fromkeys(pattern.rw for pattern in patterns):
         same = [pattern for pattern in patterns if pattern.rw == rw]
@@ -159,7 +159,7 @@ def _first_and_last_of_each_rw(patterns) -> list[fio_profile.Pattern]:
     return [pattern for pattern in patterns if pattern in kept]
 
 
-def _cut_pattern(pattern, limits, region_mib) -> fio_profile.Pattern:
+def _cut_pattern(pattern, limits, region_mib) -> fio_pattern.Pattern:
     size_mib = pattern.size_mib and min(pattern.size_mib, region_mib)
     return dataclasses.replace(
         pattern,
@@ -234,7 +234,7 @@ def changed(
     """The profile with values of a task in place of its own.
 
     :param repeats: None: the profile's
-    :param method: fields of ``fio_profile.Profile`` that are to change
+    :param method: fields of ``fio_pattern.Profile`` that are to change
     :raises ValueError: the values are wrong, or the patterns do not fit them
     """
     words = [

@@ -4,7 +4,7 @@
 
 from dataclasses import dataclass
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import profile as named_profile
 
 
@@ -26,8 +26,8 @@ class ProfileUsed:
     name: str
     size: named_profile.Size
     source: named_profile.Source
-    method: fio_profile.Profile
-    patterns: tuple[fio_profile.Pattern, ...]
+    method: fio_pattern.Profile
+    patterns: tuple[fio_pattern.Pattern, ...]
     repeats: int
     assumptions: tuple[str, ...]
     left_out: tuple[str, ...]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import profile as named_profile
 
 _REQUIRED = object()
@@ -146,10 +146,10 @@ def _patterns(reader: _Reader, values: list) -> Iterator:
         place = f'patterns[{number}]'
         fields, complete = reader.fields(value, _PATTERN_KEYS, place)
         if complete:
-            yield reader.made(fio_profile.Pattern, place, fields)
+            yield reader.made(fio_pattern.Pattern, place, fields)
 
 
-def _method(reader: _Reader, fields: dict) -> fio_profile.Profile | None:
+def _method(reader: _Reader, fields: dict) -> fio_pattern.Profile | None:
     preparation, complete = reader.fields(
         fields.get('preparation', {'fill_passes': 1}),
         _PREPARATION_KEYS,
@@ -164,7 +164,7 @@ def _method(reader: _Reader, fields: dict) -> fio_profile.Profile | None:
     if not complete or not set(names.values()) <= set(fields):
         return None
     return reader.made(
-        fio_profile.Profile,
+        fio_pattern.Profile,
         '',
         {
             **{field: fields[key] for field, key in names.items()},

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 import dataclasses
 
 from rally_scenarios.bench.fio import histogram
-from rally_scenarios.bench.fleet import merge as fleet
+from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.profile import profile_used
-from rally_scenarios.bench.result import caveats as doubts
-from rally_scenarios.bench.result import ceph as ceph_record
-from rally_scenarios.bench.result import environment as environment_facts
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.result import caveats
+from rally_scenarios.bench.result import ceph as ceph_result
+from rally_scenarios.bench.result import environment as result_environment
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
 
@@ -28,7 +28,7 @@ from rally_scenarios.bench.stats import steadiness
 class Surroundings:
     """What others than guests say of what a run was measured on.
 
-    :ivar facts: of ``result_file.ENVIRONMENT``, in place of reasons why they
+    :ivar facts: of ``run_result.ENVIRONMENT``, in place of reasons why they
         are not known
     :ivar qos: {tier: QoS specs of its volume types}
     :ivar backends: {tier: backends of its volumes}
@@ -36,19 +36,19 @@ class Surroundings:
     :ivar ceph: the cluster; None if the task names none
     """
 
-    facts: Mapping[str, result_file.Fact] = dataclasses.field(
+    facts: Mapping[str, run_result.Fact] = dataclasses.field(
         default_factory=dict
     )
-    qos: Mapping[str, result_file.Fact] = dataclasses.field(
+    qos: Mapping[str, run_result.Fact] = dataclasses.field(
         default_factory=dict
     )
-    backends: Mapping[str, result_file.Fact] = dataclasses.field(
+    backends: Mapping[str, run_result.Fact] = dataclasses.field(
         default_factory=dict
     )
-    images: Mapping[str, ceph_record.CephImage] = dataclasses.field(
+    images: Mapping[str, ceph_result.CephImage] = dataclasses.field(
         default_factory=dict
     )
-    ceph: ceph_record.CephWatch | None = None
+    ceph: ceph_result.CephWatch | None = None
 
 
 NOBODY_ASKED = Surroundings()
@@ -56,10 +56,10 @@ NOBODY_ASKED = Surroundings()
 
 def _guest_figures(
     outcome: verdict.GuestOutcome, found: verdict.SlotOutcome
-) -> result_file.GuestFigures:
+) -> run_result.GuestFigures:
     measured = found.measured
     result = measured and measured.result
-    return result_file.GuestFigures(
+    return run_result.GuestFigures(
         guest=outcome.guest,
         verdict=found.verdict.value,
         reason=found.reason,
@@ -75,31 +75,31 @@ def _guest_figures(
 
 
 def _merged(
-    guests: Sequence[fleet.GuestSlot], together: steadiness.FleetSeries | None
-) -> result_file.MergedFigures | None:
+    guests: Sequence[merge.GuestSlot], together: steadiness.FleetSeries | None
+) -> run_result.MergedFigures | None:
     if not guests:
         return None
-    found = fleet.merge(guests)
+    found = merge.merge(guests)
     iops = [guest.result.iops for guest in guests]
     start_ms = max(guest.started_ms for guest in guests)
-    return result_file.MergedFigures(
+    return run_result.MergedFigures(
         guests=found.guests,
         iops=found.iops,
         bw_bytes=found.bw_bytes,
-        clat=result_file.latencies(found.clat),
+        clat=run_result.latencies(found.clat),
         start_skew_ms=found.start_skew_ms,
         window=together.window
         if together
         else steadiness.Window(
             start_ms=start_ms, end_ms=start_ms + found.window_ms
         ),
-        fairness=statistics.fairness(iops) if any(iops) else None,
+        fairness=intervals.fairness(iops) if any(iops) else None,
         start_skew_error_ms=found.start_skew_error_ms,
     )
 
 
 def _together(
-    guests: Sequence[fleet.GuestSlot],
+    guests: Sequence[merge.GuestSlot],
 ) -> tuple[steadiness.FleetSeries | None, steadiness.Verdict]:
     """Guests of a slot second by second, and whether they were steady.
 
@@ -123,7 +123,7 @@ def _together(
 
 def _slot(
     slot: schedule.Slot, outcomes: Sequence[verdict.GuestOutcome]
-) -> result_file.SlotResult:
+) -> run_result.SlotResult:
     of_guests = [
         (outcome, found)
         for outcome in outcomes
@@ -132,7 +132,7 @@ def _slot(
     ]
     complete = verdict.complete(outcomes, slot)
     series, steady = _together(complete)
-    return result_file.SlotResult(
+    return run_result.SlotResult(
         number=slot.number,
         repeat=slot.repeat,
         guests=tuple(
@@ -145,8 +145,8 @@ def _slot(
 
 
 def pattern_result(
-    name: str, slots: Sequence[result_file.SlotResult]
-) -> result_file.PatternResult:
+    name: str, slots: Sequence[run_result.SlotResult]
+) -> run_result.PatternResult:
     """A pattern's figures over its repeats.
 
     :param name: of the pattern
@@ -159,16 +159,16 @@ def pattern_result(
     ]
 
     def estimate(values):
-        return statistics.of_repeats(values) if complete else None
+        return intervals.of_repeats(values) if complete else None
 
-    return result_file.PatternResult(
+    return run_result.PatternResult(
         pattern=name,
         slots=tuple(slots),
         complete_repeats=len(complete),
         iops=estimate([each.iops for each in complete]),
         bw_bytes=estimate([each.bw_bytes for each in complete]),
         p99_ns=estimate([each.clat.percentiles_ns['99'] for each in complete]),
-        clat=result_file.latencies(
+        clat=run_result.latencies(
             histogram.merge(each.clat.histogram() for each in complete)
         )
         if complete
@@ -181,12 +181,12 @@ def _tier(
     *,
     plan: schedule.Schedule,
     outcomes: Sequence[verdict.GuestOutcome],
-    image: result_file.Fact,
-    volume_types: result_file.Fact,
+    image: run_result.Fact,
+    volume_types: run_result.Fact,
     around: Surroundings,
-) -> result_file.TierResult:
+) -> run_result.TierResult:
     patterns = dict.fromkeys(slot.pattern for slot in plan.of_tier(tier))
-    return result_file.TierResult(
+    return run_result.TierResult(
         tier=tier,
         image=image,
         volume_types=volume_types,
@@ -208,8 +208,8 @@ def _tier(
 
 def _guest(
     outcome: verdict.GuestOutcome, host: str | None, around: Surroundings
-) -> result_file.GuestResult:
-    return result_file.GuestResult(
+) -> run_result.GuestResult:
+    return run_result.GuestResult(
         guest=outcome.guest,
         tier=outcome.tier,
         verdict=outcome.verdict.value,
@@ -228,17 +228,17 @@ def _guest(
 
 
 def _clone_or_flat(
-    asked: result_file.Fact, seen: result_file.Fact | None
-) -> result_file.Fact:
+    asked: run_result.Fact, seen: run_result.Fact | None
+) -> run_result.Fact:
     """What volumes are: Ceph's word, and how they were asked for."""
     if seen is None or not asked.value or not seen.value:
         return asked if seen is None or asked.value else seen
-    return result_file.Fact(
+    return run_result.Fact(
         value=f'{seen.value} by Ceph; asked for: {asked.value}'
     )
 
 
-def fio_fact(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
+def fio_fact(outcomes: Sequence[verdict.GuestOutcome]) -> run_result.Fact:
     """The versions of fio that results came from."""
     versions = sorted(
         {
@@ -249,8 +249,8 @@ def fio_fact(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
         }
     )
     if not versions:
-        return result_file.Fact(value=None, reason='no result arrived')
-    return result_file.Fact(value=', '.join(versions))
+        return run_result.Fact(value=None, reason='no result arrived')
+    return run_result.Fact(value=', '.join(versions))
 
 
 def of_run(
@@ -261,18 +261,18 @@ def of_run(
     plan: schedule.Schedule,
     guests_per_tier: int,
     outcomes: Sequence[verdict.GuestOutcome],
-    environment: Mapping[str, result_file.Fact],
-    images: Mapping[str, result_file.Fact],
-    volume_types: Mapping[str, result_file.Fact],
+    environment: Mapping[str, run_result.Fact],
+    images: Mapping[str, run_result.Fact],
+    volume_types: Mapping[str, run_result.Fact],
     hosts: Mapping[str, str | None],
     around: Surroundings = NOBODY_ASKED,
-) -> result_file.RunResult:
+) -> run_result.RunResult:
     """Put together what is kept of a run.
 
     :param run: its nonce
     :param ended_at: ISO 8601, UTC
     :param outcomes: of all guests, good and bad
-    :param environment: all of ``result_file.ENVIRONMENT`` that guests do not
+    :param environment: all of ``run_result.ENVIRONMENT`` that guests do not
         tell
     :param images: {tier: its image}
     :param volume_types: {tier: the types of the volumes that fio works on}
@@ -281,14 +281,14 @@ def of_run(
     :raises ValueError: a fact of the environment is missing
     """
     tiers = dict.fromkeys(slot.tier for slot in plan.slots)
-    found = result_file.RunResult(
-        version=result_file.VERSION,
+    found = run_result.RunResult(
+        version=run_result.VERSION,
         run=run,
         ended_at=ended_at,
         environment={
             **environment,
             'fio': fio_fact(outcomes),
-            **environment_facts.of_guests(outcomes),
+            **result_environment.of_guests(outcomes),
             **around.facts,
             'clone_or_flat': _clone_or_flat(
                 environment['clone_or_flat'], around.facts.get('clone_or_flat')
@@ -313,4 +313,4 @@ def of_run(
         ),
         ceph=around.ceph,
     )
-    return dataclasses.replace(found, doubts=doubts.of(found))
+    return dataclasses.replace(found, doubts=caveats.of(found))

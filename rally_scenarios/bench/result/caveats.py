@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import functools
 import math
 
-from rally_scenarios.bench.fleet import merge as fleet
+from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.result import caveat as doubt
-from rally_scenarios.bench.result import ceph as ceph_record
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.result import ceph as ceph_result
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import intervals
 
 # So much of what a guest wanted to do with its CPUs had to wait, and I/O with
 # it.  It makes one guest slower than another by as much, so it is half of the
@@ -58,8 +58,8 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _patterns(
-    run: result_file.RunResult,
-) -> Iterator[tuple[str, result_file.PatternResult]]:
+    run: run_result.RunResult,
+) -> Iterator[tuple[str, run_result.PatternResult]]:
     """(what it is called, each pattern of each tier)."""
     for tier in run.tiers:
         for pattern in tier.patterns:
@@ -103,7 +103,7 @@ def _skew(run):
         found = [
             each
             for each in merged
-            if fleet.start_remark(
+            if merge.start_remark(
                 each[0].start_skew_ms, each[0].start_skew_error_ms
             )
         ]
@@ -111,7 +111,7 @@ def _skew(run):
             worst, pattern, slot = max(
                 found, key=lambda each: may_be_ms(each[0])
             )
-            remark = fleet.start_remark(
+            remark = merge.start_remark(
                 worst.start_skew_ms, worst.start_skew_error_ms
             )
             yield (
@@ -187,7 +187,7 @@ def _spread(run):
                 'spread',
                 f'{name}: IOPS of the repeats spread by'
                 f' {pattern.iops.spread_percent:.1f} %, more than'
-                f' {statistics.SPREAD_LIMIT_PERCENT} %',
+                f' {intervals.SPREAD_LIMIT_PERCENT} %',
             )
 
 
@@ -305,7 +305,7 @@ def _contradiction(run):
 def _cluster(run):
     if run.ceph is None:
         return
-    for text in ceph_record.changes(run.ceph):
+    for text in ceph_result.changes(run.ceph):
         yield 'cluster changed', f'during this run: {text}'
     for when, reading in (
         ('before', run.ceph.before),
@@ -313,7 +313,7 @@ def _cluster(run):
     ):
         if reading is None:
             continue
-        if reading.health != ceph_record.HEALTHY:
+        if reading.health != ceph_result.HEALTHY:
             yield (
                 'cluster health',
                 f'{when} the measurement {reading.health}: '
@@ -322,7 +322,7 @@ def _cluster(run):
                     for code, text in sorted(reading.checks.items())
                 ),
             )
-        busy = ceph_record.busy_with(reading)
+        busy = ceph_result.busy_with(reading)
         if busy:
             yield (
                 'cluster busy',
@@ -354,7 +354,7 @@ _RULES = (
 )
 
 
-def of(run: result_file.RunResult) -> tuple[doubt.Doubt, ...]:
+def of(run: run_result.RunResult) -> tuple[doubt.Doubt, ...]:
     """All reasons, the gravest first; empty if there is none.
 
     :param run: what it says of doubts itself is passed over

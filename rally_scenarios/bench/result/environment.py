@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 
 _OF_SYSTEM = {
     'cpu_model': 'cpu_model',
@@ -21,7 +21,7 @@ _OF_SYSTEM = {
 }
 
 
-def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
+def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> run_result.Fact:
     told = [
         found.measured.cpu
         for outcome in outcomes
@@ -32,8 +32,8 @@ def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
         each.steal_percent for each in told if each.steal_percent is not None
     ]
     if steal:
-        return result_file.Fact(value=f'{min(steal):g} to {max(steal):g}')
-    return result_file.Fact(
+        return run_result.Fact(value=f'{min(steal):g} to {max(steal):g}')
+    return run_result.Fact(
         value=None,
         reason='the hypervisor does not tell the guests'
         if told
@@ -43,8 +43,8 @@ def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> result_file.Fact:
 
 def of_guests(
     outcomes: Sequence[verdict.GuestOutcome],
-) -> dict[str, result_file.Fact]:
-    """Facts of ``result_file.ENVIRONMENT`` that guests know.
+) -> dict[str, run_result.Fact]:
+    """Facts of ``run_result.ENVIRONMENT`` that guests know.
 
     :param outcomes: of all guests, good and bad
     """
@@ -59,7 +59,7 @@ def of_guests(
     facts = {}
     for name, values in found.items():
         text = guest_system.in_one_text(values)
-        facts[name] = result_file.Fact(
+        facts[name] = run_result.Fact(
             value=text, reason='' if text else 'no guest could see it'
         )
     return {**facts, 'steal_percent': _steal(outcomes)}

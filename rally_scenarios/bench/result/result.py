@@ -5,7 +5,7 @@
 JSON; ``etc/cinder-tiers/result.schema.json`` is its schema.  The version
 counts up with every change that a reader could stumble over; this code reads
 all versions up to its own and refuses others.  What a version added is marked
-``record.since``; in older files it is null, or a fact with that reason.
+``json_record.since``; in older files it is null, or a fact with that reason.
 
 Every figure has its unit in its name.  What is not known is null and has a
 reason beside it, never a default.
@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import json
 
 from rally_scenarios.bench.fio import histogram
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.profile import profile_used
 from rally_scenarios.bench.result import caveat as doubt
-from rally_scenarios.bench.result import ceph as ceph_record
-from rally_scenarios.bench.result import json_record as record
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.result import ceph as ceph_result
+from rally_scenarios.bench.result import json_record
+from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
 VERSION = 2
@@ -130,7 +130,7 @@ class GuestFigures:
     bw_bytes: int | None
     total_ios: int | None
     p99_ns: int | None
-    cpu: guest_system.CpuUse | None = record.since(2)
+    cpu: guest_system.CpuUse | None = json_record.since(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +157,7 @@ class MergedFigures:
     start_skew_ms: int
     window: steadiness.Window
     fairness: float | None
-    start_skew_error_ms: float | None = record.since(2)
+    start_skew_error_ms: float | None = json_record.since(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,9 +198,9 @@ class PatternResult:
     pattern: str
     slots: tuple[SlotResult, ...]
     complete_repeats: int
-    iops: statistics.Estimate | None
-    bw_bytes: statistics.Estimate | None
-    p99_ns: statistics.Estimate | None
+    iops: intervals.Estimate | None
+    bw_bytes: intervals.Estimate | None
+    p99_ns: intervals.Estimate | None
     clat: Latencies | None
 
 
@@ -222,8 +222,8 @@ class TierResult:
     image: Fact
     volume_types: Fact
     patterns: tuple[PatternResult, ...]
-    qos: Fact | None = record.since(2)
-    backends: Fact | None = record.since(2)
+    qos: Fact | None = json_record.since(2)
+    backends: Fact | None = json_record.since(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,11 +283,11 @@ class GuestResult:
     damaged_lines: int
     kernel: str | None
     target: str | None
-    clock_error_ms: float | None = record.since(2)
-    clock_reason: str = record.since(2, '')
-    host: str | None = record.since(2)
-    system: guest_system.GuestSystem | None = record.since(2)
-    image: ceph_record.CephImage | None = record.since(2)
+    clock_error_ms: float | None = json_record.since(2)
+    clock_reason: str = json_record.since(2, '')
+    host: str | None = json_record.since(2)
+    system: guest_system.GuestSystem | None = json_record.since(2)
+    image: ceph_result.CephImage | None = json_record.since(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,8 +315,8 @@ class RunResult:
     guests_per_tier: int
     tiers: tuple[TierResult, ...]
     guests: tuple[GuestResult, ...]
-    doubts: tuple[doubt.Doubt, ...] | None = record.since(2)
-    ceph: ceph_record.CephWatch | None = record.since(2)
+    doubts: tuple[doubt.Doubt, ...] | None = json_record.since(2)
+    ceph: ceph_result.CephWatch | None = json_record.since(2)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.
@@ -358,7 +358,7 @@ class RunResult:
             for pattern in tier.patterns
         )
 
-    def pattern_of(self, result: PatternResult) -> fio_profile.Pattern:
+    def pattern_of(self, result: PatternResult) -> fio_pattern.Pattern:
         """What the profile says of a pattern, whatever its step.
 
         :param result: of this run
@@ -387,7 +387,7 @@ def latencies(clat: histogram.LatencyHistogram) -> Latencies:
 
 def schema() -> dict[str, object]:
     """The JSON schema of the version that is written."""
-    found = record.schema(RunResult)
+    found = json_record.schema(RunResult)
     found['title'] = f'cinder-tiers result, version {VERSION}'
     found['properties']['version']['const'] = VERSION
     return found
@@ -397,7 +397,7 @@ def write(result: RunResult) -> str:
     """The text of the file."""
     return (
         json.dumps(
-            record.plain(result), allow_nan=False, separators=(',', ':')
+            json_record.plain(result), allow_nan=False, separators=(',', ':')
         )
         + '\n'
     )
@@ -426,7 +426,7 @@ def read(text: str | bytes) -> RunResult:
             f' cinder-tiers, or a newer one'
         )
     try:
-        found = record.read(RunResult, _raised(value, version), version)
+        found = json_record.read(RunResult, _raised(value, version), version)
         for tier in found.tiers:
             for pattern in tier.patterns:
                 _check(pattern)

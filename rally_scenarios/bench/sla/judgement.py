@@ -20,10 +20,10 @@ import enum
 import math
 
 from cinder_tiers.domain.catalog import expectations
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import intervals
 
-# Verdicts of guests (result_file.GuestResult.verdict) that count as a loss.
+# Verdicts of guests (run_result.GuestResult.verdict) that count as a loss.
 LOSSES = {
     'lost': ('lost',),
     'late': ('late', 'wrong clock'),
@@ -124,7 +124,7 @@ class Terms:
     losses: Mapping[str, int] = field(default_factory=dict)
 
 
-def judge(result: result_file.RunResult, terms: Terms) -> tuple[Finding, ...]:
+def judge(result: run_result.RunResult, terms: Terms) -> tuple[Finding, ...]:
     """Hold a run against what was asked of it.
 
     :returns: a finding for each limit, each two neighbours of an order, each
@@ -144,7 +144,7 @@ def judge(result: result_file.RunResult, terms: Terms) -> tuple[Finding, ...]:
 
 
 def _losses(
-    result: result_file.RunResult, most: Mapping[str, int]
+    result: run_result.RunResult, most: Mapping[str, int]
 ) -> Iterator[Finding]:
     for kind, limit in most.items():
         found = [
@@ -166,7 +166,7 @@ def _losses(
 
 
 def _placement(
-    result: result_file.RunResult, wanted: Mapping[str, str]
+    result: run_result.RunResult, wanted: Mapping[str, str]
 ) -> Iterator[Finding]:
     known = {tier.tier: tier.volume_types for tier in result.tiers}
     for tier, expected in wanted.items():
@@ -188,7 +188,7 @@ def _placement(
 
 
 def _promised(
-    result: result_file.RunResult,
+    result: run_result.RunResult,
     promised: Mapping[str, expectations.Expectations] | None,
 ) -> list[Finding]:
     if promised is None:
@@ -215,8 +215,8 @@ def _not_in_run(names: Mapping[str, object]) -> str:
 
 
 def _slots(
-    result: result_file.RunResult, tier: str, pattern: str
-) -> tuple[result_file.SlotResult, ...] | str:
+    result: run_result.RunResult, tier: str, pattern: str
+) -> tuple[run_result.SlotResult, ...] | str:
     """All repeats, or why there are none."""
     tiers = {each.tier: each for each in result.tiers}
     if tier not in tiers:
@@ -228,8 +228,8 @@ def _slots(
 
 
 def _complete(
-    slots: Sequence[result_file.SlotResult],
-) -> list[result_file.SlotResult]:
+    slots: Sequence[run_result.SlotResult],
+) -> list[run_result.SlotResult]:
     return [
         slot
         for slot in slots
@@ -238,7 +238,7 @@ def _complete(
 
 
 def _figures(
-    slots: Sequence[result_file.SlotResult], limit: expectations.Limit
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> list[float]:
     """The limited quantity of each repeat in which all guests are complete.
 
@@ -250,7 +250,7 @@ def _figures(
 
 
 def _figure(
-    slot: result_file.SlotResult, limit: expectations.Limit
+    slot: run_result.SlotResult, limit: expectations.Limit
 ) -> float | None:
     merged = slot.merged
     if limit.percent is not None:
@@ -273,7 +273,7 @@ def _figure(
 
 
 def _outcome(
-    found: statistics.Estimate, limit: expectations.Limit, bound: float
+    found: intervals.Estimate, limit: expectations.Limit, bound: float
 ) -> Outcome:
     def kept(value):
         return value >= bound if limit.is_least else value <= bound
@@ -305,7 +305,7 @@ def _title(limit: expectations.Limit) -> str:
     return plain.get(limit.quantity) or limit.quantity.removesuffix('_ms')
 
 
-def _interval(found: statistics.Estimate, repeats: int) -> str:
+def _interval(found: intervals.Estimate, repeats: int) -> str:
     rest = (
         ''
         if found.values == repeats
@@ -319,7 +319,7 @@ def _interval(found: statistics.Estimate, repeats: int) -> str:
 
 
 def _expected(
-    result: result_file.RunResult,
+    result: run_result.RunResult,
     wanted: Mapping[str, expectations.Expectations],
     if_not_run: Outcome,
 ) -> Iterator[Finding]:
@@ -342,7 +342,7 @@ def _expected(
 
 def _of_limit(
     place: str,
-    slots: Sequence[result_file.SlotResult],
+    slots: Sequence[run_result.SlotResult],
     name: str,
     bound: float,
 ) -> Finding:
@@ -364,7 +364,7 @@ def _of_limit(
             text=f'{place}: {_title(limit)}: no figure, {complete} of'
             f' {len(slots)} repeats have all guests{idle}, {asked}',
         )
-    found = statistics.of_repeats(figures)
+    found = intervals.of_repeats(figures)
     return Finding(
         outcome=_outcome(found, limit, bound),
         text=f'{place}: {_title(limit)} {_amount(found.mean, limit)}'
@@ -372,7 +372,7 @@ def _of_limit(
     )
 
 
-def _order(result: result_file.RunResult, order: Order) -> Iterator[Finding]:
+def _order(result: run_result.RunResult, order: Order) -> Iterator[Finding]:
     """A finding for each two neighbours."""
     limit = order.limit
     found = {tier: _slots(result, tier, order.pattern) for tier in order.tiers}
@@ -405,12 +405,12 @@ def _of_pair(
 ) -> Finding:
     """Whether the first is better than the second."""
     better, worse = figures
-    found = statistics.compare(worse, better, higher_is_better=limit.is_least)
+    found = intervals.compare(worse, better, higher_is_better=limit.is_least)
     means = [sum(values) / len(values) for values in figures]
     outcome = {
-        statistics.Finding.BETTER: Outcome.HELD,
-        statistics.Finding.WORSE: Outcome.BROKEN,
-        statistics.Finding.CANNOT_TELL: Outcome.CANNOT_TELL,
+        intervals.Finding.BETTER: Outcome.HELD,
+        intervals.Finding.WORSE: Outcome.BROKEN,
+        intervals.Finding.CANNOT_TELL: Outcome.CANNOT_TELL,
     }[found.finding]
     reason = found.reason
     if found.low is None and found.difference:

@@ -17,7 +17,7 @@ from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
-from rally_scenarios.bench.result import ceph as ceph_record
+from rally_scenarios.bench.result import ceph as ceph_result
 
 _VERSION = re.compile(r'ceph version (\S+) \(\w+\) (\w+)')
 # Options of OSDs that have to do with I/O, and of these, where things are.
@@ -131,7 +131,7 @@ def _is_below(osd: state.Osd, rule: state.CrushRule | None) -> bool:
 
 def _pools(
     session: ceph_session.Session, names: Collection[str], up: Collection[int]
-) -> dict[str, ceph_record.CephPool]:
+) -> dict[str, ceph_result.CephPool]:
     rules = ceph.crush_rules(session)
     osds = ceph.parse_osds(session.command('osd tree'))
     of_pools = {}
@@ -158,12 +158,12 @@ def _pools(
     }
 
 
-def _pool(pool, rule, osd_ids, diffs) -> ceph_record.CephPool:
+def _pool(pool, rule, osd_ids, diffs) -> ceph_result.CephPool:
     mode, algorithm = (
         pool.options.get(f'compression_{what}', pool_options.UNSET)
         for what in ('mode', 'algorithm')
     )
-    return ceph_record.CephPool(
+    return ceph_result.CephPool(
         kind=pool.kind,
         size=pool.size,
         min_size=pool.min_size,
@@ -181,7 +181,7 @@ def _pool(pool, rule, osd_ids, diffs) -> ceph_record.CephPool:
 
 def reading(
     session: ceph_session.Session, pools: Collection[str]
-) -> ceph_record.CephReading:
+) -> ceph_result.CephReading:
     """The cluster as it is now.
 
     :param pools: that hold volumes of the run; others are not looked at
@@ -191,7 +191,7 @@ def reading(
     status = session.command('status')
     osds = session.command('osd dump')['osds']
     up = [osd['osd'] for osd in osds if osd['up']]
-    return ceph_record.CephReading(
+    return ceph_result.CephReading(
         release=releases(session.command('versions')),
         health=status['health']['status'],
         checks={
@@ -236,14 +236,14 @@ def find_images(
 
 def image(
     session: ceph_session.Session, pool: str, name: str
-) -> ceph_record.CephImage:
+) -> ceph_result.CephImage:
     """An RBD image as it is now.
 
     :raises cinder_tiers.domain.errors.TiersError: Ceph does not answer, or
         refuses
     """
     found = session.image(pool, name)
-    return ceph_record.CephImage(
+    return ceph_result.CephImage(
         pool=pool,
         data_pool=found.data_pool if found.data_pool != pool else None,
         parent=found.parent,

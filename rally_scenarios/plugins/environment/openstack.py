@@ -17,8 +17,8 @@ from cinderclient import exceptions as cinder_exceptions
 from keystoneauth1 import exceptions as keystone_exceptions
 from novaclient import exceptions as nova_exceptions
 
-from rally_scenarios.bench.result import caveats as doubts
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import caveats
+from rally_scenarios.bench.result import result as run_result
 
 _ERRORS = (
     cinder_exceptions.ClientException,
@@ -29,7 +29,7 @@ _HOST = 'os-vol-host-attr:host'
 _HYPERVISOR = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
 
 
-def _fact(read: Callable[[], str | None], otherwise: str) -> result_file.Fact:
+def _fact(read: Callable[[], str | None], otherwise: str) -> run_result.Fact:
     """What a function reads, or why it could not.
 
     :param otherwise: the reason if there is nothing to read
@@ -37,16 +37,16 @@ def _fact(read: Callable[[], str | None], otherwise: str) -> result_file.Fact:
     try:
         value = read()
     except _ERRORS as error:
-        return result_file.Fact(
+        return run_result.Fact(
             value=None, reason=str(error) or type(error).__name__
         )
-    return result_file.Fact(
+    return run_result.Fact(
         value=value or None, reason='' if value else otherwise
     )
 
 
 def _all(texts: Iterable[str]) -> str:
-    return doubts.SEVERAL.join(sorted(set(texts)))
+    return caveats.SEVERAL.join(sorted(set(texts)))
 
 
 def qos_text(spec: Any) -> str:
@@ -75,13 +75,13 @@ def _qos(cinder: Any, type_names: Iterable[str | None]) -> str:
 
 def of_tiers(
     cinder: Any, volumes: Mapping[str, Sequence[str]]
-) -> tuple[dict[str, result_file.Fact], dict[str, result_file.Fact]]:
+) -> tuple[dict[str, run_result.Fact], dict[str, run_result.Fact]]:
     """QoS specs and backends of tiers.
 
     :param cinder: cinderclient of the administrator
     :param volumes: {tier: ids of its volumes}
     :returns: {tier: QoS specs of its volumes' types}, {tier: host@backend#pool
-        of its volumes}; several are joined by ``doubts.SEVERAL``
+        of its volumes}; several are joined by ``caveats.SEVERAL``
     """
     qos, backends = {}, {}
     for tier, ids in volumes.items():
@@ -148,7 +148,7 @@ def _current(versions: Iterable[Any]) -> str:
 
 def of_cloud(
     cinder: Any, nova: Any, server_ids: Sequence[str]
-) -> dict[str, result_file.Fact]:
+) -> dict[str, run_result.Fact]:
     """Facts of the environment.
 
     :param cinder: cinderclient of the administrator

@@ -16,12 +16,12 @@ from oslo_log import log as logging
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
 from rally_scenarios.bench.fleet import guest_system
-from rally_scenarios.bench.result import build as run_result
-from rally_scenarios.bench.result import ceph as ceph_record
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.plugins.environment import ceph as ceph_readings
-from rally_scenarios.plugins.environment import openstack as cloud_readings
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.bench.result import build
+from rally_scenarios.bench.result import ceph as ceph_result
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.environment import ceph as environment_ceph
+from rally_scenarios.plugins.environment import openstack
+from rally_scenarios.plugins import servers
 
 LOG = logging.getLogger(__name__)
 
@@ -40,22 +40,22 @@ class Cluster:
         :param conf: path of its ceph.conf
         :param user: cephx user, without ``client.``
         """
-        self._cluster = ceph_readings.cluster(conf, user)
+        self._cluster = environment_ceph.cluster(conf, user)
         self._unread: list[str] = []
         self._places: dict[str, tuple[str, str]] = {}
-        self._before: ceph_record.CephReading | None = None
-        self.images: dict[str, ceph_record.CephImage] = {}
+        self._before: ceph_result.CephReading | None = None
+        self.images: dict[str, ceph_result.CephImage] = {}
 
     def check(self) -> None:
         """Make sure that it can be read.
 
-        :raises cloud_guests.FleetError: it cannot
+        :raises servers.FleetError: it cannot
         """
         try:
             with ceph_session.session(self._cluster) as session:
-                ceph_readings.reading(session, pools=())
+                environment_ceph.reading(session, pools=())
         except errors.TiersError as error:
-            raise cloud_guests.FleetError(
+            raise servers.FleetError(
                 f"the cluster of the argument 'ceph' cannot be read: {error};"
                 f' or leave the argument out'
             ) from error
@@ -78,15 +78,15 @@ class Cluster:
         """
 
         def look(session):
-            self._places = ceph_readings.find_images(
+            self._places = environment_ceph.find_images(
                 session, set(volumes.values())
             )
             self._look_at_images(session, volumes)
-            return ceph_readings.reading(session, self._pools())
+            return environment_ceph.reading(session, self._pools())
 
         self._before = self._look('before', look)
 
-    def look_after(self, volumes: Mapping[str, str]) -> ceph_record.CephWatch:
+    def look_after(self, volumes: Mapping[str, str]) -> ceph_result.CephWatch:
         """Look again.
 
         :param volumes: as before
@@ -95,7 +95,7 @@ class Cluster:
 
         def look(session):
             self._look_at_images(session, volumes)
-            return ceph_readings.reading(session, self._pools())
+            return environment_ceph.reading(session, self._pools())
 
         after = self._look('after', look)
         if after is None:
@@ -104,13 +104,13 @@ class Cluster:
                 guest: dataclasses.replace(image, own_objects=None)
                 for guest, image in self.images.items()
             }
-        return ceph_record.CephWatch(
+        return ceph_result.CephWatch(
             before=self._before, after=after, unread=tuple(self._unread)
         )
 
     def _look_at_images(self, session, volumes):
         self.images = {
-            guest: ceph_readings.image(session, *self._places[volume])
+            guest: environment_ceph.image(session, *self._places[volume])
             for guest, volume in volumes.items()
             if volume in self._places
         }
@@ -125,8 +125,8 @@ class Cluster:
 
 
 def of_images(
-    images: Sequence[ceph_record.CephImage | None],
-) -> result_file.Fact:
+    images: Sequence[ceph_result.CephImage | None],
+) -> run_result.Fact:
     """Whether volumes are clones, as Ceph has it.
 
     :param images: of each guest; None: it is not in the cluster
@@ -135,7 +135,7 @@ def of_images(
         None if image is None else 'clone' if image.parent else 'flat'
         for image in images
     )
-    return result_file.Fact(
+    return run_result.Fact(
         value=text,
         reason=''
         if text
@@ -143,14 +143,14 @@ def of_images(
     )
 
 
-def of_ceph(watch: ceph_record.CephWatch) -> dict[str, result_file.Fact]:
+def of_ceph(watch: ceph_result.CephWatch) -> dict[str, run_result.Fact]:
     """Facts of the environment.
 
     :param watch: of the cluster that the task names
     """
     found = watch.after or watch.before
     if found is None:
-        unread = result_file.Fact(value=None, reason='; '.join(watch.unread))
+        unread = run_result.Fact(value=None, reason='; '.join(watch.unread))
         return {'ceph': unread, 'ceph_options': unread}
     options = '; '.join(
         f'{name}: '
@@ -167,10 +167,10 @@ def of_ceph(watch: ceph_record.CephWatch) -> dict[str, result_file.Fact]:
         for name, pool in sorted(found.pools.items())
     )
     return {
-        'ceph': result_file.Fact(
+        'ceph': run_result.Fact(
             value=f'{", ".join(found.release)}, {found.health}'
         ),
-        'ceph_options': result_file.Fact(
+        'ceph_options': run_result.Fact(
             value=options or None,
             reason=''
             if options
@@ -190,21 +190,21 @@ class Lookout:
         :param admin: gives the administrator's clients by the name of their
             service and its version; None: Rally's environment has none
         :param ceph: the scenario's argument; None: no cluster is named
-        :raises cloud_guests.FleetError: the cluster cannot be read
+        :raises servers.FleetError: the cluster cannot be read
         """
         # Now, as an administrator who cannot log in must not cost a result.
         self._cinder = admin and admin('cinder')
-        self._nova = admin and admin('nova', cloud_guests.NOVA_MICROVERSION)
+        self._nova = admin and admin('nova', servers.NOVA_MICROVERSION)
         self._cluster = ceph and Cluster(
             ceph['conf'], ceph.get('user', DEFAULT_USER)
         )
-        self._guests: Sequence[cloud_guests.Guest] = ()
+        self._guests: Sequence[servers.Guest] = ()
         self._volumes: Mapping[str, str] = {}
         if self._cluster:
             self._cluster.check()
 
     def look_before(
-        self, guests: Sequence[cloud_guests.Guest], volumes: Mapping[str, str]
+        self, guests: Sequence[servers.Guest], volumes: Mapping[str, str]
     ) -> None:
         """Look at Ceph before guests measure.
 
@@ -215,11 +215,9 @@ class Lookout:
         if self._cluster:
             self._cluster.look_before(volumes)
 
-    def look_after(self) -> run_result.Surroundings:
+    def look_after(self) -> build.Surroundings:
         """Look again, and ask OpenStack, while all is still there."""
-        known = (
-            self._of_openstack() if self._cinder else (run_result.NOBODY_ASKED)
-        )
+        known = self._of_openstack() if self._cinder else (build.NOBODY_ASKED)
         if not self._cluster:
             return known
         watch = self._cluster.look_after(self._volumes)
@@ -237,20 +235,20 @@ class Lookout:
             },
         )
 
-    def _of_openstack(self) -> run_result.Surroundings:
+    def _of_openstack(self) -> build.Surroundings:
         tiers: dict[str, list[str]] = {}
         for guest in self._guests:
             tiers.setdefault(guest.tier, []).append(self._volumes[guest.name])
-        qos, backends = cloud_readings.of_tiers(self._cinder, tiers)
-        facts = cloud_readings.of_cloud(
+        qos, backends = openstack.of_tiers(self._cinder, tiers)
+        facts = openstack.of_cloud(
             self._cinder,
             self._nova,
             [guest.server_id for guest in self._guests],
         )
-        facts['qos'] = result_file.Fact(
+        facts['qos'] = run_result.Fact(
             value='; '.join(
                 f'{tier}: {fact.value or fact.reason}'
                 for tier, fact in qos.items()
             )
         )
-        return run_result.Surroundings(facts=facts, qos=qos, backends=backends)
+        return build.Surroundings(facts=facts, qos=qos, backends=backends)

@@ -15,7 +15,7 @@ from typing import Literal
 from rally.task import scenario as task_scenario
 import typing_extensions
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.results import store
 
@@ -65,7 +65,7 @@ class PatternArgs(typing_extensions.TypedDict, closed=True):
     """One pattern, see bench.fio_profile.Pattern."""
 
     name: str
-    rw: Literal[fio_profile.WORKLOADS]
+    rw: Literal[fio_pattern.WORKLOADS]
     bs: typing_extensions.NotRequired[str]
     iodepth: typing_extensions.NotRequired[AtLeastOne]
     bsrange: typing_extensions.NotRequired[str]

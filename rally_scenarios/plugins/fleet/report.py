@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import re
 
 from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import shape as fleet_shape
-from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.plugins.report import tables
 
 FLEET_TABLE_TITLE = 'CinderTiers: what the guests of each tier are'
 FLEET_TABLE_COLUMNS = (
@@ -30,14 +30,14 @@ _CONSOLE_LINES = 15
 _RESULT_LINE = re.compile(r'@ctiers \w+ \w+ \w+ data ', re.ASCII)
 
 
-def _hosts(guests: Sequence[result_file.GuestResult]) -> int | str:
+def _hosts(guests: Sequence[run_result.GuestResult]) -> int | str:
     """On how many hosts guests are, if that is known of all of them."""
     found = {guest.host for guest in guests}
-    return report.NO_NUMBER if None in found else len(found)
+    return tables.NO_NUMBER if None in found else len(found)
 
 
 def _clock(
-    shape: fleet_shape.Shape, guests: Sequence[result_file.GuestResult]
+    shape: fleet_shape.Shape, guests: Sequence[run_result.GuestResult]
 ) -> str:
     """What the guests' times are counted by, and how far it may be off."""
     if not shape.by_clock:
@@ -58,7 +58,7 @@ def _clock(
     )
 
 
-def output(shape: fleet_shape.Shape, result: result_file.RunResult) -> dict:
+def output(shape: fleet_shape.Shape, result: run_result.RunResult) -> dict:
     """A table for ``add_output(complete=)``.
 
     :param shape: of the fleet
@@ -78,7 +78,7 @@ def output(shape: fleet_shape.Shape, result: result_file.RunResult) -> dict:
                 _clock(shape, guests),
             ]
         )
-    return report.table(
+    return tables.table(
         FLEET_TABLE_TITLE,
         'Start skews are what the common clock makes of them',
         FLEET_TABLE_COLUMNS,

@@ -16,11 +16,11 @@ from cinderclient import exceptions as cinder_exceptions
 from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import shape as fleet_shape
-from rally_scenarios.plugins.results import store as result_files
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.results import store
+from rally_scenarios.plugins import servers
 
 LOG = logging.getLogger(__name__)
 
@@ -43,17 +43,17 @@ class FleetResources:
         shape: fleet_shape.Shape,
         image_ids: Mapping[str, str],
         tiers: Sequence[str],
-        server_options: Mapping[str, Any] = cloud_guests.NO_NETWORK,
+        server_options: Mapping[str, Any] = servers.NO_NETWORK,
     ) -> None:
         """Begin with nothing made.
 
         :param cinder: cinderclient
-        :param nova: novaclient of ``cloud_guests.NOVA_MICROVERSION``
+        :param nova: novaclient of ``servers.NOVA_MICROVERSION``
         :param new_name: gives names that Rally's cleanup knows as its own
         :param shape: of the fleet
         :param image_ids: {name: id} of all of its images
         :param tiers: of each guest
-        :param server_options: see ``cloud_guests.create_server``
+        :param server_options: see ``servers.create_server``
         """
         self._server_options = server_options
         self._cinder = cinder
@@ -72,10 +72,10 @@ class FleetResources:
         self._groups: list[str] = []
         self._group_of_tier: dict[str, str] = {}
 
-    def images(self) -> dict[str, result_file.Fact]:
+    def images(self) -> dict[str, run_result.Fact]:
         """{tier: the image that its volumes are made from}."""
         return {
-            tier: result_file.Fact(value=f'{name} ({self._image_ids[name]})')
+            tier: run_result.Fact(value=f'{name} ({self._image_ids[name]})')
             for tier, name in self._shape.image_of_tier.items()
         }
 
@@ -98,12 +98,12 @@ class FleetResources:
 
     def create_volumes(
         self, *, start_volume_type: str | None, timeout_seconds: float
-    ) -> dict[str, result_file.Fact]:
+    ) -> dict[str, run_result.Fact]:
         """Make the start volume, then those of each guest.
 
         :param start_volume_type: None: no start volume is needed
         :returns: {tier: types that Cinder gave the volumes fio works on}
-        :raises cloud_guests.FleetError: one ended in an error, or it took
+        :raises servers.FleetError: one ended in an error, or it took
             too long
         """
         if start_volume_type is not None:
@@ -129,15 +129,13 @@ class FleetResources:
                         ),
                     )
                 )
-        cloud_guests.wait_for_volumes(
-            self._cinder, self._volumes, timeout_seconds
-        )
+        servers.wait_for_volumes(self._cinder, self._volumes, timeout_seconds)
         LOG.info('%d volumes are available', len(self._volumes))
-        found = self.types_of_guests = cloud_guests.volume_types(
+        found = self.types_of_guests = servers.volume_types(
             self._cinder, self._data_volumes or self._boot_volumes
         )
         return {
-            tier: result_files.volume_types_fact(
+            tier: store.volume_types_fact(
                 name
                 for of_tier, name in zip(self._tiers, found, strict=True)
                 if of_tier == tier
@@ -151,10 +149,10 @@ class FleetResources:
         *,
         flavor_id: str,
         timeout_seconds: float,
-    ) -> list[cloud_guests.Guest]:
+    ) -> list[servers.Guest]:
         """Boot all guests: one after another if they share a start volume.
 
-        :raises cloud_guests.FleetError: one ended in an error, or it took
+        :raises servers.FleetError: one ended in an error, or it took
             too long
         """
         if self._shape.spread:
@@ -188,19 +186,17 @@ class FleetResources:
                 self._servers[-1],
             )
             if start:
-                cloud_guests.wait_for_attachment(
+                servers.wait_for_attachment(
                     self._nova,
                     self._cinder,
                     server_id=self._servers[-1],
                     start_volume_id=self.start_volume,
                     timeout_seconds=timeout_seconds,
                 )
-        cloud_guests.wait_for_servers(
-            self._nova, self._servers, timeout_seconds
-        )
-        hosts = cloud_guests.hosts(self._nova, self._servers)
+        servers.wait_for_servers(self._nova, self._servers, timeout_seconds)
+        hosts = servers.hosts(self._nova, self._servers)
         return [
-            cloud_guests.Guest(
+            servers.Guest(
                 name=orders.guest_name(number),
                 tier=tier,
                 server_id=server_id,
@@ -217,11 +213,9 @@ class FleetResources:
         for tier in dict.fromkeys(self._tiers):
             try:
                 self._groups.append(
-                    cloud_guests.create_server_group(
-                        self._nova, self._new_name()
-                    )
+                    servers.create_server_group(self._nova, self._new_name())
                 )
-            except cloud_guests.FleetError as error:
+            except servers.FleetError as error:
                 LOG.warning(
                     'Guests of tier %s may share hosts: %s', tier, error
                 )
@@ -232,7 +226,7 @@ class FleetResources:
         request.update(name=self._new_name(), options=self._server_options)
         group_id = self._group_of_tier.get(tier)
         try:
-            return cloud_guests.create_server(
+            return servers.create_server(
                 self._nova, group_id=group_id, **request
             )
         except nova_exceptions.Forbidden as error:
@@ -247,7 +241,7 @@ class FleetResources:
                 error,
             )
             del self._group_of_tier[tier]
-            return cloud_guests.create_server(self._nova, **request)
+            return servers.create_server(self._nova, **request)
 
     def delete(self, timeout_seconds: float) -> None:
         """Servers first, they hold the rest; Rally's cleanup is the net.
@@ -256,26 +250,26 @@ class FleetResources:
         iteration failed.
         """
         try:
-            cloud_guests.delete(
+            servers.delete(
                 self._nova.servers,
                 self._servers,
                 nova_exceptions.NotFound,
                 timeout_seconds,
             )
-            cloud_guests.delete(
+            servers.delete(
                 self._nova.server_groups,
                 self._groups,
                 nova_exceptions.NotFound,
                 timeout_seconds,
             )
-            cloud_guests.delete(
+            servers.delete(
                 self._cinder.volumes,
                 self._volumes,
                 cinder_exceptions.NotFound,
                 timeout_seconds,
             )
         except (
-            cloud_guests.FleetError,
+            servers.FleetError,
             nova_exceptions.ClientException,
             cinder_exceptions.ClientException,
         ) as error:

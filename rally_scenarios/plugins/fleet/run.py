@@ -26,7 +26,7 @@ from rally_scenarios.bench.fleet import common_clock
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.fleet import volume_types
 from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.environment import probe
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
@@ -40,7 +40,7 @@ from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import access as guest_access
-from rally_scenarios.plugins.transport import collector as listener
+from rally_scenarios.plugins.transport import collector as result_collector
 
 LOG = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class KeptResult:
     """A result and the file that has it."""
 
     #: what was found
-    result: result_file.RunResult
+    result: run_result.RunResult
     #: of the file, on the host of Rally
     path: pathlib.Path
 
@@ -226,7 +226,7 @@ class FleetRun:
             self._context.scenario, f'cinder_tiers.{name}'
         )
 
-    def _measure(self) -> tuple[result_file.RunResult, dict[str, str]]:
+    def _measure(self) -> tuple[run_result.RunResult, dict[str, str]]:
         """Make the fleet and wait until all is said.
 
         :returns: what was found, {name: console} of guests that are not
@@ -276,7 +276,7 @@ class FleetRun:
             ended_at=store.now(),
             environment={
                 **store.environment(),
-                'clone_or_flat': result_file.Fact(
+                'clone_or_flat': run_result.Fact(
                     value=plan.shape.clone_or_flat
                 ),
             },
@@ -302,7 +302,7 @@ class FleetRun:
             not complete
         """
         late_after_ms = self._context.arguments.late_after_ms
-        collector = listener.Listener(
+        collector = result_collector.Listener(
             nova=self._context.nova,
             run=fleet_orders.run,
             guests=guests,
@@ -335,7 +335,7 @@ class FleetRun:
 
     def _wait(
         self,
-        collector: listener.Listener,
+        collector: result_collector.Listener,
         fleet_orders: orders.FleetOrders,
     ) -> None:
         """Read until the end; without a clock, first until a guest leads."""
@@ -360,7 +360,7 @@ class FleetRun:
             )
 
     def _report(
-        self, result: result_file.RunResult, consoles: Mapping[str, str]
+        self, result: run_result.RunResult, consoles: Mapping[str, str]
     ) -> None:
         for output in tables.complete_outputs(result):
             self._add_output(complete=output)
@@ -379,14 +379,14 @@ class FleetRun:
             complete=fleet_report.output(self._context.plan.shape, result)
         )
 
-    def _keep(self, result: result_file.RunResult) -> None:
+    def _keep(self, result: run_result.RunResult) -> None:
         path = store.write(self._context.folder, result)
         self._add_output(complete=reference.output(path, result.run))
         self.kept = KeptResult(result=result, path=path)
         LOG.info('The result is in %s', path)
 
 
-def _fail_unless_complete(result: result_file.RunResult) -> None:
+def _fail_unless_complete(result: run_result.RunResult) -> None:
     bad = [
         f'{guest.guest} ({guest.tier}): {guest.verdict}:'
         f' {"; ".join(guest.reasons)}'

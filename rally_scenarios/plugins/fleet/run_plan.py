@@ -20,7 +20,7 @@ from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import profiles
-from rally_scenarios.plugins.transport import access as guest_access
+from rally_scenarios.plugins.transport import access
 
 GUESTS_PER_TIER = 3
 
@@ -256,7 +256,7 @@ class PlanValidator(validation.Validator):
             )
             check_orders(planned(arguments))
             disks_of_tiers(arguments.fleets)
-            guest_access.check(arguments.transport)
+            access.check(arguments.transport)
         except (
             errors.ProblemsFound,
             ValueError,

@@ -14,11 +14,11 @@ from rally.task import types
 from rally_openstack.common import consts
 from rally_openstack.task import scenario
 
-from rally_scenarios.plugins.fleet import arguments as fleet_args
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run as fleet_run
 from rally_scenarios.plugins.fleet import shape as fleet_shape
-from rally_scenarios.plugins import sla as tier_sla
-from rally_scenarios.plugins.transport import access as guest_access
+from rally_scenarios.plugins import sla
+from rally_scenarios.plugins.transport import access
 
 
 @types.convert(flavor={'type': 'nova_flavor'})
@@ -32,7 +32,7 @@ from rally_scenarios.plugins.transport import access as guest_access
 )
 @validation.add('required_platform', platform='openstack', users=True)
 @validation.add('cinder_tiers_profile')
-@validation.add(tier_sla.NAMES_VALIDATOR)
+@validation.add(sla.NAMES_VALIDATOR)
 @validation.add('cinder_tiers_plan')
 @scenario.configure(
     name='CinderTiers.fleet_fio',
@@ -66,34 +66,36 @@ class FleetFio(scenario.OpenStackScenario):
 
     def run(
         self,
-        fleets: list[fleet_args.FleetArgs],
+        fleets: list[fleet_arguments.FleetArgs],
         flavor,
-        patterns: list[fleet_args.PatternArgs] | None = None,
+        patterns: list[fleet_arguments.PatternArgs] | None = None,
         profile: str | None = None,
         job_file: str | None = None,
-        profile_size: fleet_args.Size = None,
+        profile_size: fleet_arguments.Size = None,
         ioengine: str | None = None,
-        guests_per_tier: fleet_args.OneOrNone = None,
-        late_after_ms: fleet_args.AtLeastOne = fleet_args.LATE_AFTER_MS,
-        guest_steps: list[fleet_args.AtLeastOne] | None = None,
-        volume_size_gib: fleet_args.AtLeastOne = 1,
-        gap_seconds: fleet_args.OneOrNone = None,
-        region_mib: fleet_args.OneOrNone = None,
+        guests_per_tier: fleet_arguments.OneOrNone = None,
+        late_after_ms: fleet_arguments.AtLeastOne = (
+            fleet_arguments.LATE_AFTER_MS
+        ),
+        guest_steps: list[fleet_arguments.AtLeastOne] | None = None,
+        volume_size_gib: fleet_arguments.AtLeastOne = 1,
+        gap_seconds: fleet_arguments.OneOrNone = None,
+        region_mib: fleet_arguments.OneOrNone = None,
         start_volume_type: str | None = None,
-        ramp_seconds: fleet_args.ZeroOrNone = None,
-        runtime_seconds: fleet_args.OneOrNone = None,
-        tier_mib_per_second: fleet_args.OneOrNone = None,
-        repeats: fleet_args.OneOrNone = None,
+        ramp_seconds: fleet_arguments.ZeroOrNone = None,
+        runtime_seconds: fleet_arguments.OneOrNone = None,
+        tier_mib_per_second: fleet_arguments.OneOrNone = None,
+        repeats: fleet_arguments.OneOrNone = None,
         start: fleet_shape.StartArgs | None = None,
-        ceph: fleet_args.CephArgs | None = None,
-        listen_every_seconds: fleet_args.PauseSeconds = (
-            fleet_args.LISTEN_EVERY_SECONDS
+        ceph: fleet_arguments.CephArgs | None = None,
+        listen_every_seconds: fleet_arguments.PauseSeconds = (
+            fleet_arguments.LISTEN_EVERY_SECONDS
         ),
         spread: bool = True,
         volume: fleet_shape.VolumeArgs | None = None,
-        result_folder: str = fleet_args.RESULT_FOLDER,
-        timeouts_seconds: fleet_args.TimeoutArgs | None = None,
-        transport: guest_access.TransportArgs | None = None,
+        result_folder: str = fleet_arguments.RESULT_FOLDER,
+        timeouts_seconds: fleet_arguments.TimeoutArgs | None = None,
+        transport: access.TransportArgs | None = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -124,7 +126,7 @@ class FleetFio(scenario.OpenStackScenario):
         :param timeouts_seconds: see TimeoutArgs
         :param transport: see TransportArgs; the console by default
         """
-        arguments = fleet_args.FleetArguments(
+        arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
             flavor=flavor,
             patterns=patterns,

@@ -17,7 +17,7 @@ from typing import Literal
 from rally.task import scenario as task_scenario
 import typing_extensions
 
-from rally_scenarios.bench.result import caveats as doubts
+from rally_scenarios.bench.result import caveats
 
 AtLeastOne = Annotated[int, task_scenario.Field(ge=1)]
 Name = Annotated[str, task_scenario.Field(min_length=1)]
@@ -141,7 +141,7 @@ class Shape:
         """
         volumes = self.tiers[tier]
         if volumes.blank_type is not None:
-            return doubts.BLANK
+            return caveats.BLANK
         kind = 'data' if self.has_data else 'boot'
         return (
             f'{kind} volume, clone of image {volumes.image} where the'
@@ -151,7 +151,7 @@ class Shape:
     @property
     def filled(self) -> str:
         """Whether what fio reads was written before, in words."""
-        return 'region filled' if self.fill else doubts.NOT_FILLED
+        return 'region filled' if self.fill else caveats.NOT_FILLED
 
     @property
     def expected_types(self) -> dict[str, str]:

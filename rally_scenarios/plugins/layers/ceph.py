@@ -18,10 +18,10 @@ import pathlib
 
 from oslo_log import log as logging
 
-from rally_scenarios.bench.layers import ceph_output as ceph_answers
-from rally_scenarios.bench.layers import host_file as layers_host
-from rally_scenarios.bench.layers import model as layers
-from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.bench.layers import ceph_output
+from rally_scenarios.bench.layers import host_file
+from rally_scenarios.bench.layers import model
+from rally_scenarios.plugins.layers import process
 
 LOG = logging.getLogger(__name__)
 
@@ -34,11 +34,11 @@ _REMOVE_SECONDS = 3600
 _BENCH_OBJECTS = 'benchmark_data'
 
 
-def _identity(ceph: layers_host.Ceph) -> tuple[str, ...]:
+def _identity(ceph: host_file.Ceph) -> tuple[str, ...]:
     return ('--conf', ceph.conf, '--name', f'client.{ceph.user}')
 
 
-def ceph_argv(ceph: layers_host.Ceph, *words: str) -> list[str]:
+def ceph_argv(ceph: host_file.Ceph, *words: str) -> list[str]:
     """A command of ``ceph`` that answers with JSON."""
     return ['ceph', *_identity(ceph), '--format', 'json', *words]
 
@@ -55,7 +55,7 @@ class Place:
         coded; else the same pool
     """
 
-    ceph: layers_host.Ceph
+    ceph: host_file.Ceph
     pool: str
     name: str
     image_pool: str
@@ -90,21 +90,19 @@ class Place:
         return f'{self.image_pool}/{self.name}'
 
 
-def _asked(ceph: layers_host.Ceph, *words: str) -> bytes:
-    return host_process.run(
-        ceph_argv(ceph, *words), timeout_seconds=_ASK_SECONDS
-    )
+def _asked(ceph: host_file.Ceph, *words: str) -> bytes:
+    return process.run(ceph_argv(ceph, *words), timeout_seconds=_ASK_SECONDS)
 
 
-def find_pool(ceph: layers_host.Ceph, name: str) -> layers.Pool:
+def find_pool(ceph: host_file.Ceph, name: str) -> model.Pool:
     """What a pool is made of.
 
-    :raises host_process.LayerError: there is none, or Ceph does not say
+    :raises process.LayerError: there is none, or Ceph does not say
     """
     try:
         pools = _asked(ceph, 'osd', 'pool', 'ls', 'detail')
-        profile = ceph_answers.erasure_code_profile(pools, name)
-        return ceph_answers.pool(
+        profile = ceph_output.erasure_code_profile(pools, name)
+        return ceph_output.pool(
             name,
             pools=pools,
             tree=_asked(ceph, 'osd', 'tree'),
@@ -112,15 +110,15 @@ def find_pool(ceph: layers_host.Ceph, name: str) -> layers.Pool:
             profile=profile
             and _asked(ceph, 'osd', 'erasure-code-profile', 'get', profile),
         )
-    except ceph_answers.AnswerError as error:
-        raise host_process.LayerError(str(error)) from error
+    except ceph_output.AnswerError as error:
+        raise process.LayerError(str(error)) from error
 
 
 def make_image(place: Place, size_mib: int) -> None:
     """Make an image without a cache on the side of librbd.
 
     :param size_mib: its size
-    :raises host_process.LayerError: it cannot be made
+    :raises process.LayerError: it cannot be made
     """
     data = (
         [] if place.pool == place.image_pool else ['--data-pool', place.pool]
@@ -138,17 +136,17 @@ def make_image(place: Place, size_mib: int) -> None:
         # What is measured lies below; guests have a cache mode of theirs.
         ['config', 'image', 'set', place.image, 'rbd_cache', 'false'],
     ):
-        host_process.run(place.rbd(*words), timeout_seconds=_ASK_SECONDS)
+        process.run(place.rbd(*words), timeout_seconds=_ASK_SECONDS)
 
 
 def remove_objects(place: Place, run_names: Sequence[str]) -> None:
     """Remove what finished runs of ``rados bench`` have written.
 
     :param run_names: as they were told
-    :raises host_process.LayerError: it cannot be removed
+    :raises process.LayerError: it cannot be removed
     """
     for name in run_names:
-        host_process.run(
+        process.run(
             place.rados('cleanup', '--run-name', name),
             timeout_seconds=_REMOVE_SECONDS,
         )
@@ -156,14 +154,14 @@ def remove_objects(place: Place, run_names: Sequence[str]) -> None:
 
 def _remove_image(place: Place) -> None:
     images = (
-        host_process.run(
+        process.run(
             place.rbd('ls', place.image_pool), timeout_seconds=_ASK_SECONDS
         )
         .decode()
         .split('\n')
     )
     if place.name in images:
-        host_process.run(
+        process.run(
             place.rbd('rm', '--no-progress', place.image),
             timeout_seconds=_REMOVE_SECONDS,
         )
@@ -175,28 +173,28 @@ def remove_all(place: Place) -> None:
     Nothing but what is in its namespace, and its image, is touched.  Ceph
     looks through the whole pool for it, which may take long.
 
-    :raises host_process.LayerError: it cannot be removed
+    :raises process.LayerError: it cannot be removed
     """
     _remove_image(place)
     listed = place.rados('ls')
-    left = host_process.run(listed, timeout_seconds=_REMOVE_SECONDS)
+    left = process.run(listed, timeout_seconds=_REMOVE_SECONDS)
     if left.strip():
-        host_process.run(
+        process.run(
             place.rados('cleanup', '--prefix', _BENCH_OBJECTS),
             timeout_seconds=_REMOVE_SECONDS,
         )
         # Notes of rados bench on its runs.
-        left = host_process.run(listed, timeout_seconds=_REMOVE_SECONDS)
+        left = process.run(listed, timeout_seconds=_REMOVE_SECONDS)
         notes = left.decode().split()
         if notes:
-            host_process.run(
+            process.run(
                 place.rados('rm', *notes), timeout_seconds=_REMOVE_SECONDS
             )
 
 
 def _noted(file: pathlib.Path) -> Place:
     content = json.loads(file.read_text())
-    return Place(ceph=layers_host.Ceph(**content.pop('ceph')), **content)
+    return Place(ceph=host_file.Ceph(**content.pop('ceph')), **content)
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
@@ -205,7 +203,7 @@ def remove_unfinished(folder: pathlib.Path) -> None:
     Those that still run, in other processes of this host, are left alone.
 
     :param folder: where runs note what they make
-    :raises host_process.LayerError: a note cannot be understood, or what it
+    :raises process.LayerError: a note cannot be understood, or what it
         names cannot be removed; says which
     """
     for file in sorted(folder.glob(f'{_NOTE}*.json')):
@@ -220,7 +218,7 @@ def remove_unfinished(folder: pathlib.Path) -> None:
             try:
                 place = _noted(file)
             except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise host_process.LayerError(
+                raise process.LayerError(
                     f'{file}: cannot be understood: {error}; expected a note'
                     f' of an unfinished run. Look for images and namespaces'
                     f' {PREFIX}* in the pools, and remove the file'
@@ -234,8 +232,8 @@ def remove_unfinished(folder: pathlib.Path) -> None:
             )
             try:
                 remove_all(place)
-            except host_process.LayerError as error:
-                raise host_process.LayerError(
+            except process.LayerError as error:
+                raise process.LayerError(
                     f'{file}: what this unfinished run has left cannot be'
                     f' removed: {error}'
                 ) from error
@@ -250,7 +248,7 @@ def noted(place: Place, folder: pathlib.Path) -> Iterator[set[str]]:
     only if some are left in it, the pool is searched for them.
 
     :param folder: where the note is kept meanwhile
-    :raises host_process.LayerError: not all can be removed; the note stays,
+    :raises process.LayerError: not all can be removed; the note stays,
         for the next run
     """
     file = folder / f'{_NOTE}{place.name.removeprefix(PREFIX)}.json'

@@ -14,14 +14,14 @@ import dataclasses
 from dataclasses import dataclass
 import time
 
-from rally_scenarios.bench.fio import output as fio_result
-from rally_scenarios.bench.fio import pattern as fio_profile
-from rally_scenarios.bench.layers import ceph_output as ceph_answers
-from rally_scenarios.bench.layers import host_file as layers_host
-from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.bench.fio import output as fio_output
+from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.layers import ceph_output
+from rally_scenarios.bench.layers import host_file
+from rally_scenarios.bench.layers import model
 from rally_scenarios.plugins.layers import ceph as layers_ceph
-from rally_scenarios.plugins.layers import process as host_process
-from rally_scenarios.plugins.layers import raw_disk as raw_device
+from rally_scenarios.plugins.layers import process
+from rally_scenarios.plugins.layers import raw_disk
 
 _SLACK_SECONDS = 120
 _OSD_BENCH_OBJECT_BYTES = 4 * 1024**2
@@ -47,9 +47,9 @@ class Bench:
     """
 
     place: layers_ceph.Place
-    pool: layers.Pool
-    raw: layers_host.RawDisk | None
-    method: fio_profile.Profile
+    pool: model.Pool
+    raw: host_file.RawDisk | None
+    method: fio_pattern.Profile
     processes: int = 1
     drop_caches: bool = True
 
@@ -70,24 +70,24 @@ class Bench:
 
 def _fio(
     bench: Bench,
-    pattern: fio_profile.Pattern,
+    pattern: fio_pattern.Pattern,
     where: Sequence[str],
     engine: str,
     environment: Mapping[str, str] | None = None,
     cgroup: str | None = None,
-) -> layers.Figures:
+) -> model.Figures:
     with_engine = dataclasses.replace(pattern, ioengine=engine)
-    text = host_process.run(
-        ['fio', *fio_profile.measure_argv(with_engine, bench.method), *where],
+    text = process.run(
+        ['fio', *fio_pattern.measure_argv(with_engine, bench.method), *where],
         timeout_seconds=bench.measure_timeout_seconds,
         environment=environment,
         cgroup=cgroup,
     )
     try:
-        found = fio_result.parse(text, jobname=pattern.name)
-    except fio_result.ResultError as error:
-        raise host_process.LayerError(str(error)) from error
-    return layers.Figures(
+        found = fio_output.parse(text, jobname=pattern.name)
+    except fio_output.ResultError as error:
+        raise process.LayerError(str(error)) from error
+    return model.Figures(
         iops=found.iops,
         bw_bytes=found.bw_bytes,
         p99_ns=found.clat.percentile_ns(99),
@@ -103,8 +103,8 @@ def _fill(
     cgroup: str | None = None,
 ) -> None:
     method = dataclasses.replace(bench.method, ioengine=engine)
-    host_process.run(
-        ['fio', *fio_profile.fill_argv(method), *where],
+    process.run(
+        ['fio', *fio_pattern.fill_argv(method), *where],
         timeout_seconds=bench.fill_timeout_seconds,
         environment=environment,
         cgroup=cgroup,
@@ -114,26 +114,26 @@ def _fill(
 def check_raw(bench: Bench) -> None:
     """Whether the raw disk can be measured, before anything else is.
 
-    :raises host_process.LayerError: it cannot, or must not
+    :raises process.LayerError: it cannot, or must not
     """
-    raw_device.check_readable(bench.raw, bench.method.region_mib * 1024**2)
+    raw_disk.check_readable(bench.raw, bench.method.region_mib * 1024**2)
     if bench.raw.may_be_overwritten:
-        with raw_device.claimed(bench.raw):
+        with raw_disk.claimed(bench.raw):
             pass
 
 
-def raw(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
+def raw(bench: Bench, pattern: fio_pattern.Pattern) -> model.Figures:
     """Fio on a disk, past the page cache.
 
     A disk that may not be overwritten is only read, whatever is on it.
 
     :raises NotMeasured: it is a write, and the disk may not be overwritten
-    :raises host_process.LayerError: it cannot be measured
+    :raises process.LayerError: it cannot be measured
     """
     disk = bench.raw
     where = [f'--filename={disk.device}']
     if not disk.may_be_overwritten:
-        if pattern.rw in layers.WRITES:
+        if pattern.rw in model.WRITES:
             raise NotMeasured(
                 f'the host file does not say that {disk.device} may be'
                 f' overwritten'
@@ -145,17 +145,17 @@ def raw(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
             'libaio',
             cgroup=disk.cgroup,
         )
-    with raw_device.claimed(disk):
-        if pattern.rw not in layers.WRITES:
+    with raw_disk.claimed(disk):
+        if pattern.rw not in model.WRITES:
             _fill(bench, where, 'libaio', cgroup=disk.cgroup)
         return _fio(bench, pattern, where, 'libaio', cgroup=disk.cgroup)
 
 
 def _osd_bench_argv(
-    bench: Bench, pattern: fio_profile.Pattern, osd: int
+    bench: Bench, pattern: fio_pattern.Pattern, osd: int
 ) -> list[str]:
     block = pattern.bs_bytes
-    total = ceph_answers.osd_bench_total_bytes(
+    total = ceph_output.osd_bench_total_bytes(
         block, bench.method.runtime_seconds
     )
     # Small writes go to random places of objects that are there, as those of
@@ -172,39 +172,39 @@ def _osd_bench_argv(
         'bench',
         str(total),
         str(block),
-        *(places if block < ceph_answers.OSD_BENCH_LARGE_BYTES else ()),
+        *(places if block < ceph_output.OSD_BENCH_LARGE_BYTES else ()),
     )
 
 
-def osd(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
+def osd(bench: Bench, pattern: fio_pattern.Pattern) -> model.Figures:
     """OSD bench on all OSDs of the pool at once, again and again.
 
     :raises NotMeasured: it is a read: OSD bench only writes
-    :raises host_process.LayerError: it cannot be measured
+    :raises process.LayerError: it cannot be measured
     """
-    if pattern.rw not in layers.WRITES:
+    if pattern.rw not in model.WRITES:
         raise NotMeasured('OSD bench only writes')
     commands = [
         _osd_bench_argv(bench, pattern, number) for number in bench.pool.osds
     ]
-    found: dict[int, list[ceph_answers.Rate]] = {}
+    found: dict[int, list[ceph_output.Rate]] = {}
     # No ramp: it fills objects first, which wears off a journal's effect.
     ends = time.monotonic() + bench.method.runtime_seconds
     while not found or time.monotonic() < ends:
-        texts = host_process.run_together(
+        texts = process.run_together(
             commands, timeout_seconds=bench.measure_timeout_seconds
         )
         try:
-            rates = [ceph_answers.osd_bench(text) for text in texts]
-        except ceph_answers.AnswerError as error:
-            raise host_process.LayerError(str(error)) from error
+            rates = [ceph_output.osd_bench(text) for text in texts]
+        except ceph_output.AnswerError as error:
+            raise process.LayerError(str(error)) from error
         for number, rate in zip(bench.pool.osds, rates, strict=True):
             found.setdefault(number, []).append(rate)
     each = {
-        number: ceph_answers.one_after_another(rates)
+        number: ceph_output.one_after_another(rates)
         for number, rates in found.items()
     }
-    return layers.Figures(
+    return model.Figures(
         iops=sum(rate.iops for rate in each.values()),
         bw_bytes=sum(rate.bw_bytes for rate in each.values()),
         p99_ns=None,
@@ -218,14 +218,14 @@ def osd(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
 
 def _rados_bench(
     bench: Bench,
-    pattern: fio_profile.Pattern,
+    pattern: fio_pattern.Pattern,
     kind: str,
     seconds: int,
     names: Sequence[str],
     *options: str,
-) -> list[ceph_answers.Rate]:
+) -> list[ceph_output.Rate]:
     each = pattern.iodepth // bench.processes
-    texts = host_process.run_together(
+    texts = process.run_together(
         [
             bench.place.rados(
                 'bench',
@@ -245,22 +245,22 @@ def _rados_bench(
     )
     try:
         return [
-            ceph_answers.rados_bench(
+            ceph_output.rados_bench(
                 text, ramp_seconds=bench.method.ramp_seconds
             )
             for text in texts
         ]
-    except ceph_answers.AnswerError as error:
-        raise host_process.LayerError(str(error)) from error
+    except ceph_output.AnswerError as error:
+        raise process.LayerError(str(error)) from error
 
 
 def rados(
-    bench: Bench, pattern: fio_profile.Pattern, unremoved: set[str]
-) -> layers.Figures:
+    bench: Bench, pattern: fio_pattern.Pattern, unremoved: set[str]
+) -> model.Figures:
     """RADOS bench: each operation writes or reads one object of block size.
 
     :param unremoved: has names of its runs whose objects are there
-    :raises host_process.LayerError: it cannot be measured
+    :raises process.LayerError: it cannot be measured
     """
     method = bench.method
     names = [f'{pattern.name}-{number}' for number in range(bench.processes)]
@@ -268,7 +268,7 @@ def rados(
     seconds = method.ramp_seconds + method.runtime_seconds
     unremoved.update(names)
     objects = None
-    if pattern.rw in layers.WRITES:
+    if pattern.rw in model.WRITES:
         rates = _rados_bench(bench, pattern, 'write', seconds, names, *blocks)
     else:
         most = method.region_mib * 1024**2 // pattern.bs_bytes
@@ -295,7 +295,7 @@ def rados(
         )
     layers_ceph.remove_objects(bench.place, names)
     unremoved.difference_update(names)
-    return layers.Figures(
+    return model.Figures(
         iops=sum(rate.iops for rate in rates),
         bw_bytes=sum(rate.bw_bytes for rate in rates),
         p99_ns=None,
@@ -305,7 +305,7 @@ def rados(
 
 
 def _rados_remarks(
-    rates: Sequence[ceph_answers.Rate], objects: int | None
+    rates: Sequence[ceph_output.Rate], objects: int | None
 ) -> Iterator[str]:
     if not all(rate.has_ramp for rate in rates):
         yield 'ended before the ramp did, all of it is counted'
@@ -314,12 +314,12 @@ def _rados_remarks(
         yield f'{reads} reads of {objects} objects: caches helped'
 
 
-def librbd(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
+def librbd(bench: Bench, pattern: fio_pattern.Pattern) -> model.Figures:
     """Fio with librbd on an image that ``prepare_image`` has made.
 
-    :raises host_process.LayerError: it cannot be measured
+    :raises process.LayerError: it cannot be measured
     """
-    if pattern.rw not in layers.WRITES:
+    if pattern.rw not in model.WRITES:
         _drop_caches(bench)
     return _fio(
         bench, pattern, _rbd_words(bench), 'rbd', environment=_conf(bench)
@@ -329,7 +329,7 @@ def librbd(bench: Bench, pattern: fio_profile.Pattern) -> layers.Figures:
 def prepare_image(bench: Bench) -> None:
     """Make the image for ``librbd`` and write all of its region.
 
-    :raises host_process.LayerError: it cannot be made or written
+    :raises process.LayerError: it cannot be made or written
     """
     layers_ceph.make_image(bench.place, bench.method.region_mib)
     _fill(bench, _rbd_words(bench), 'rbd', environment=_conf(bench))
@@ -350,7 +350,7 @@ def _rbd_words(bench: Bench) -> list[str]:
 
 def _drop_caches(bench: Bench) -> None:
     if bench.drop_caches:
-        host_process.run_together(
+        process.run_together(
             [
                 layers_ceph.ceph_argv(
                     bench.place.ceph, 'tell', f'osd.{number}', 'cache', 'drop'
@@ -363,24 +363,24 @@ def _drop_caches(bench: Bench) -> None:
 
 def measured(
     layer: str,
-    pattern: fio_profile.Pattern,
-    measure: Callable[[], layers.Figures],
+    pattern: fio_pattern.Pattern,
+    measure: Callable[[], model.Figures],
     failures: list[str],
-) -> layers.Measurement:
+) -> model.Measurement:
     """What came of a measurement.
 
     :param measure: does it
     :param failures: gets a line if it failed
     """
     try:
-        return layers.Measurement(
+        return model.Measurement(
             layer=layer, pattern=pattern, figures=measure()
         )
     except NotMeasured as why:
         reason = str(why)
-    except host_process.LayerError as error:
+    except process.LayerError as error:
         reason = str(error)
         failures.append(f'{layer}, {pattern.name}: {reason}')
-    return layers.Measurement(
+    return model.Measurement(
         layer=layer, pattern=pattern, figures=None, reason=reason
     )

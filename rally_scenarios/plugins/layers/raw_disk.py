@@ -16,8 +16,8 @@ import os
 import pathlib
 import stat
 
-from rally_scenarios.bench.layers import host_file as layers_host
-from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.bench.layers import host_file
+from rally_scenarios.plugins.layers import process
 
 _SYSFS = pathlib.Path('/sys/dev/block')
 _MOUNTS = pathlib.Path('/proc/self/mountinfo')
@@ -68,24 +68,24 @@ def reasons_against_writing(facts: Facts) -> list[str]:
 def _number(device: str) -> str:
     """``major:minor`` of a block device.
 
-    :raises host_process.LayerError: it is none, or is not there
+    :raises process.LayerError: it is none, or is not there
     """
     try:
         status = os.stat(device)
     except OSError as error:
-        raise host_process.LayerError(
+        raise process.LayerError(
             f'{device}: {error.strerror}; expected a block device; correct'
             f" 'device' in the host file"
         ) from error
     if not stat.S_ISBLK(status.st_mode):
-        raise host_process.LayerError(
+        raise process.LayerError(
             f"{device}: is no block device; correct 'device' in the host file"
         )
     return f'{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}'
 
 
 def _signatures(device: str) -> tuple[str, ...]:
-    text = host_process.run(
+    text = process.run(
         ['wipefs', '--no-act', '--json', device], timeout_seconds=60
     )
     try:
@@ -95,7 +95,7 @@ def _signatures(device: str) -> tuple[str, ...]:
             else set()
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise host_process.LayerError(
+        raise process.LayerError(
             f'wipefs {device}: found {text[:80]!r}, expected a list of'
             f' signatures in JSON'
         ) from error
@@ -116,7 +116,7 @@ def observe(
     :param sysfs: the kernel's folder of block devices by number
     :param mounts: the kernel's list of mounts
     :param swaps: the kernel's list of swaps
-    :raises host_process.LayerError: it is no block device
+    :raises process.LayerError: it is no block device
     :raises OSError: it cannot be read
     """
     number = _number(device)
@@ -140,40 +140,40 @@ def observe(
     )
 
 
-def check_readable(disk: layers_host.RawDisk, region_bytes: int) -> None:
+def check_readable(disk: host_file.RawDisk, region_bytes: int) -> None:
     """Whether a disk can be measured by reading.
 
     :param region_bytes: how much of it is used
-    :raises host_process.LayerError: it cannot be read, or is too small
+    :raises process.LayerError: it cannot be read, or is too small
     """
     number = _number(disk.device)
     try:
         with open(disk.device, 'rb'):
             size = 512 * int((_SYSFS / number / 'size').read_text())
     except OSError as error:
-        raise host_process.LayerError(
+        raise process.LayerError(
             f'{disk.device}: {error.strerror}; to measure it, run Rally as a'
             f' user who may read it'
         ) from error
     if size < region_bytes:
-        raise host_process.LayerError(
+        raise process.LayerError(
             f'{disk.device}: has {size} bytes, expected at least'
             f' {region_bytes}; lower region_mib'
         )
     if disk.cgroup and not pathlib.Path(disk.cgroup, 'cgroup.procs').exists():
-        raise host_process.LayerError(
+        raise process.LayerError(
             f"{disk.cgroup}: is no cgroup; correct 'cgroup' in the host file"
         )
 
 
 @contextlib.contextmanager
-def claimed(disk: layers_host.RawDisk) -> Iterator[None]:
+def claimed(disk: host_file.RawDisk) -> Iterator[None]:
     """Hold a disk that is overwritten: meanwhile nobody can mount it.
 
-    :raises host_process.LayerError: it must not be overwritten; says why
+    :raises process.LayerError: it must not be overwritten; says why
     """
     if not disk.may_be_overwritten:
-        raise host_process.LayerError(
+        raise process.LayerError(
             f"{disk.device}: the host file does not say 'may_be_overwritten:"
             f" true' of it"
         )
@@ -182,13 +182,13 @@ def claimed(disk: layers_host.RawDisk) -> Iterator[None]:
         held = os.open(disk.device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
     except OSError as error:
         found = 'is in use' if error.errno == errno.EBUSY else error.strerror
-        raise host_process.LayerError(
+        raise process.LayerError(
             f'{disk.device}: {found}; it is not overwritten'
         ) from error
     try:
         reasons = reasons_against_writing(observe(disk.device))
         if reasons:
-            raise host_process.LayerError(
+            raise process.LayerError(
                 f'{disk.device}: {"; ".join(reasons)}; it is not overwritten.'
                 f' Name another device in the host file, or clean this one'
                 f' yourself'

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import json
 import pathlib
 
-from rally_scenarios.bench.fio import pattern as fio_profile
-from rally_scenarios.bench.layers import model as layers
-from rally_scenarios.bench.result import json_record as record
-from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.layers import model
+from rally_scenarios.bench.result import json_record
+from rally_scenarios.plugins.report import tables
 
 FILE_VERSION = 1
 TITLE = 'CinderTiers: what each layer does'
@@ -34,10 +34,10 @@ CHART_TITLE = 'Layers: IOPS, % of what the disks allow'
 
 
 def _number(value: float | None, digits: int = 1):
-    return report.NO_NUMBER if value is None else round(value, digits)
+    return tables.NO_NUMBER if value is None else round(value, digits)
 
 
-def _verdict(judged: layers.Judgement) -> str:
+def _verdict(judged: model.Judgement) -> str:
     if judged.measured.figures is None:
         return f'not measured: {judged.measured.reason}'
     words = []
@@ -53,11 +53,11 @@ def _verdict(judged: layers.Judgement) -> str:
     return '; '.join(words) or 'the lowest layer'
 
 
-def _row(judged: layers.Judgement) -> list:
+def _row(judged: model.Judgement) -> list:
     figures = judged.measured.figures
     row = [judged.measured.layer, judged.measured.pattern.name]
     if figures is None:
-        row += [report.NO_NUMBER] * 4
+        row += [tables.NO_NUMBER] * 4
     else:
         row += [
             _number(figures.in_flight),
@@ -74,10 +74,10 @@ def _row(judged: layers.Judgement) -> list:
     ]
 
 
-def _line(judged: Sequence[layers.Judgement]) -> list[list[float]]:
+def _line(judged: Sequence[model.Judgement]) -> list[list[float]]:
     return [
         [
-            1 + layers.LAYERS.index(each.measured.layer),
+            1 + model.LAYERS.index(each.measured.layer),
             round(
                 100
                 * each.measured.figures.rate(each.measured.pattern)
@@ -90,7 +90,7 @@ def _line(judged: Sequence[layers.Judgement]) -> list[list[float]]:
     ]
 
 
-def outputs(tier: str, judged: Sequence[layers.Judgement]) -> list[dict]:
+def outputs(tier: str, judged: Sequence[model.Judgement]) -> list[dict]:
     """A table, and a chart if a raw disk was measured.
 
     :param tier: its label
@@ -129,7 +129,7 @@ def outputs(tier: str, judged: Sequence[layers.Judgement]) -> list[dict]:
                 'chart_plugin': 'Lines',
                 'description': '; '.join(
                     f'{number} {name}'
-                    for number, name in enumerate(layers.LAYERS, start=1)
+                    for number, name in enumerate(model.LAYERS, start=1)
                 ),
                 'data': lines,
                 'label': '%',
@@ -145,9 +145,9 @@ def write(
     run: str,
     ended_at: str,
     tier: str,
-    pool: layers.Pool | None,
-    method: fio_profile.Profile,
-    judged: Sequence[layers.Judgement],
+    pool: model.Pool | None,
+    method: fio_pattern.Profile,
+    judged: Sequence[model.Judgement],
     guests_result: str | None,
 ) -> pathlib.Path:
     """Write the file.
@@ -168,11 +168,11 @@ def write(
                 'run': run,
                 'ended_at': ended_at,
                 'tier': tier,
-                'pool': record.plain(pool),
-                'method': record.plain(method),
+                'pool': json_record.plain(pool),
+                'method': json_record.plain(method),
                 'layers': [
                     {
-                        **record.plain(each),
+                        **json_record.plain(each),
                         'percent_of_theory': each.percent_of_theory,
                     }
                     for each in judged

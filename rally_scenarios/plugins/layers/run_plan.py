@@ -18,13 +18,13 @@ from rally.common import validation
 import yaml
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.layers import host_file as layers_host
-from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.bench.layers import host_file
+from rally_scenarios.bench.layers import model
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
-from rally_scenarios.plugins.fleet import run_plan as planning
-from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.plugins.fleet import run_plan
+from rally_scenarios.plugins.layers import process
 
 HOST_VARIABLE = 'CINDER_TIERS_LAYERS_HOST'
 DEFAULT_HOST = '~/.rally/cinder-tiers/layers-host.yaml'
@@ -85,9 +85,9 @@ class Plan:
     """
 
     chosen: tuple[str, ...]
-    patterns: tuple[fio_profile.Pattern, ...]
-    method: fio_profile.Profile
-    host: layers_host.Host
+    patterns: tuple[fio_pattern.Pattern, ...]
+    method: fio_pattern.Profile
+    host: host_file.Host
     processes: int
 
     @property
@@ -108,7 +108,7 @@ def _problem(
     )
 
 
-def _host(named: str | None, chosen: tuple[str, ...]) -> layers_host.Host:
+def _host(named: str | None, chosen: tuple[str, ...]) -> host_file.Host:
     """What the host file says; without a file, Ceph's own defaults.
 
     :raises cinder_tiers.domain.errors.ProblemsFound: it is wrong, or is
@@ -120,7 +120,7 @@ def _host(named: str | None, chosen: tuple[str, ...]) -> layers_host.Host:
         document = yaml.safe_load(path.read_text('utf-8'))
     except FileNotFoundError as error:
         if not asked and 'raw' not in chosen:
-            return layers_host.Host()
+            return host_file.Host()
         needs = (
             'a file that says which disk may be measured raw'
             if 'raw' in chosen
@@ -144,7 +144,7 @@ def _host(named: str | None, chosen: tuple[str, ...]) -> layers_host.Host:
             'YAML',
             "correct it, or name another in the argument 'host'",
         ) from error
-    return layers_host.host(document, str(path))
+    return host_file.host(document, str(path))
 
 
 def _wrong_numbers(plan: Plan, guests: int) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _wrong_numbers(plan: Plan, guests: int) -> Iterator[str]:
                 f' takes 64m at most; lower it, or leave osd out of'
                 f" 'layers'"
             )
-        fio_profile.measure_argv(pattern, plan.method)
+        fio_pattern.measure_argv(pattern, plan.method)
 
 
 def planned(arguments: LayersArguments) -> Plan:
@@ -176,12 +176,12 @@ def planned(arguments: LayersArguments) -> Plan:
     :raises ValueError: the values do not fit each other
     :raises TypeError: a pattern has an unknown field
     """
-    asked = arguments.layers or layers.LAYERS
-    chosen = tuple(each for each in layers.LAYERS if each in asked)
+    asked = arguments.layers or model.LAYERS
+    chosen = tuple(each for each in model.LAYERS if each in asked)
     plan = Plan(
         chosen=chosen,
-        patterns=layers.patterns(arguments.patterns),
-        method=fio_profile.Profile(
+        patterns=model.patterns(arguments.patterns),
+        method=fio_pattern.Profile(
             **{
                 name: default
                 if getattr(arguments, name) is None
@@ -191,7 +191,7 @@ def planned(arguments: LayersArguments) -> Plan:
         ),
         host=_host(arguments.host, chosen)
         if chosen != ('guest',)
-        else layers_host.Host(),
+        else host_file.Host(),
         processes=arguments.processes,
     )
     wrong = list(_wrong_numbers(plan, arguments.guests))
@@ -252,7 +252,7 @@ def expected_seconds(plan: Plan, arguments: LayersArguments) -> int:
     fill = method.region_mib // (
         arguments.tier_mib_per_second or schedule.TIER_MIB_PER_SECOND
     )
-    reads = sum(each.rw not in layers.WRITES for each in plan.patterns)
+    reads = sum(each.rw not in model.WRITES for each in plan.patterns)
     runs = len(plan.patterns) * len(plan.below_guests)
     seconds = runs * (run + _COMMAND_SECONDS + round(arguments.settle_seconds))
     if 'osd' in plan.chosen:  # no reads, but objects to be filled before
@@ -262,7 +262,7 @@ def expected_seconds(plan: Plan, arguments: LayersArguments) -> int:
     if 'librbd' in plan.chosen:
         seconds += fill
     if 'guest' in plan.chosen:
-        seconds += planning.planned(of_fleet(plan, arguments)).expected.seconds
+        seconds += run_plan.planned(of_fleet(plan, arguments)).expected.seconds
     return max(0, seconds)
 
 
@@ -272,9 +272,9 @@ def check_host(plan: Plan) -> None:
     :raises ValueError: names all that are missing, and their packages
     """
     programs = [name for layer in plan.chosen for name in _PROGRAMS[layer]]
-    wrong = host_process.missing(programs)
-    if 'librbd' in plan.chosen and not host_process.missing(['fio']):
-        wrong += host_process.without_rbd_engine()
+    wrong = process.missing(programs)
+    if 'librbd' in plan.chosen and not process.missing(['fio']):
+        wrong += process.without_rbd_engine()
     if plan.below_guests and not pathlib.Path(plan.host.ceph.conf).exists():
         wrong.append(
             f'layers {", ".join(plan.below_guests)}: {plan.host.ceph.conf} is'
@@ -301,8 +301,8 @@ class LayersValidator(validation.Validator):
             arguments = LayersArguments(**((config or {}).get('args') or {}))
             plan = planned(arguments)
             if 'guest' in plan.chosen:
-                planning.check_orders(
-                    planning.planned(of_fleet(plan, arguments))
+                run_plan.check_orders(
+                    run_plan.planned(of_fleet(plan, arguments))
                 )
             check_host(plan)
         except (

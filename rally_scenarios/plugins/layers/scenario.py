@@ -22,19 +22,19 @@ from rally.task import types
 from rally_openstack.task import scenario
 import typing_extensions
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import duration
-from rally_scenarios.bench.layers import model as bench_layers
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.plugins.fleet import arguments as fleet_args
+from rally_scenarios.bench.layers import model
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run as fleet_run
 from rally_scenarios.plugins.layers import ceph as layers_ceph
-from rally_scenarios.plugins.layers import measure as layer_runs
-from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.plugins.layers import measure
+from rally_scenarios.plugins.layers import process
 from rally_scenarios.plugins.layers import report as layers_report
-from rally_scenarios.plugins.layers import run_plan as layers_plan
-from rally_scenarios.plugins.results import store as result_files
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.layers import run_plan
+from rally_scenarios.plugins.results import store
+from rally_scenarios.plugins import servers
 
 LOG = logging.getLogger(__name__)
 
@@ -45,9 +45,9 @@ class LayerPatternArgs(typing_extensions.TypedDict, closed=True):
     """One pattern for all layers; iodepth is what is in flight in all."""
 
     name: str
-    rw: Literal[bench_layers.WORKLOADS]
+    rw: Literal[model.WORKLOADS]
     bs: str
-    iodepth: fleet_args.AtLeastOne
+    iodepth: fleet_arguments.AtLeastOne
 
 
 @types.convert(flavor={'type': 'nova_flavor'})
@@ -72,26 +72,26 @@ class Layers(scenario.OpenStackScenario):
         tier: Text,
         pool: Text,
         patterns: list[LayerPatternArgs],
-        layers: list[Literal[bench_layers.LAYERS]] | None = None,
+        layers: list[Literal[model.LAYERS]] | None = None,
         host: str | None = None,
         image_pool: str | None = None,
         image: str | None = None,
         flavor=None,
-        guests: fleet_args.AtLeastOne = 1,
-        processes: fleet_args.AtLeastOne = 1,
-        volume_size_gib: fleet_args.AtLeastOne = 1,
-        region_mib: fleet_args.OneOrNone = None,
-        ramp_seconds: fleet_args.ZeroOrNone = None,
-        runtime_seconds: fleet_args.OneOrNone = None,
-        settle_seconds: fleet_args.PauseSeconds = layers_plan.SETTLE_SECONDS,
+        guests: fleet_arguments.AtLeastOne = 1,
+        processes: fleet_arguments.AtLeastOne = 1,
+        volume_size_gib: fleet_arguments.AtLeastOne = 1,
+        region_mib: fleet_arguments.OneOrNone = None,
+        ramp_seconds: fleet_arguments.ZeroOrNone = None,
+        runtime_seconds: fleet_arguments.OneOrNone = None,
+        settle_seconds: fleet_arguments.PauseSeconds = run_plan.SETTLE_SECONDS,
         drop_caches: bool = True,
         start_volume_type: str | None = None,
-        result_folder: str = fleet_args.RESULT_FOLDER,
-        listen_every_seconds: fleet_args.PauseSeconds = (
-            fleet_args.LISTEN_EVERY_SECONDS
+        result_folder: str = fleet_arguments.RESULT_FOLDER,
+        listen_every_seconds: fleet_arguments.PauseSeconds = (
+            fleet_arguments.LISTEN_EVERY_SECONDS
         ),
-        tier_mib_per_second: fleet_args.OneOrNone = None,
-        timeouts_seconds: fleet_args.TimeoutArgs | None = None,
+        tier_mib_per_second: fleet_arguments.OneOrNone = None,
+        timeouts_seconds: fleet_arguments.TimeoutArgs | None = None,
     ) -> None:
         """Measure all patterns at one layer, then at the next.
 
@@ -118,7 +118,7 @@ class Layers(scenario.OpenStackScenario):
         :param timeouts_seconds: as of CinderTiers.fleet_fio
         """
         self._run_layers(
-            layers_plan.LayersArguments(
+            run_plan.LayersArguments(
                 tier=tier,
                 pool=pool,
                 patterns=patterns,
@@ -143,17 +143,17 @@ class Layers(scenario.OpenStackScenario):
             )
         )
 
-    def _run_layers(self, arguments: layers_plan.LayersArguments) -> None:
-        plan = layers_plan.planned(arguments)
-        layers_plan.check_host(plan)
+    def _run_layers(self, arguments: run_plan.LayersArguments) -> None:
+        plan = run_plan.planned(arguments)
+        run_plan.check_host(plan)
         LOG.info(
             'Layers %s, %d patterns; expected to take about %s',
             ', '.join(plan.chosen),
             len(plan.patterns),
-            duration.in_words(layers_plan.expected_seconds(plan, arguments)),
+            duration.in_words(run_plan.expected_seconds(plan, arguments)),
         )
-        folder = result_files.prepare(arguments.result_folder)
-        found: list[bench_layers.Measurement] = []
+        folder = store.prepare(arguments.result_folder)
+        found: list[model.Measurement] = []
         failures: list[str] = []
         pool = None
         if plan.below_guests:
@@ -180,18 +180,18 @@ class Layers(scenario.OpenStackScenario):
             for output in of_guests:
                 self.add_output(**output)
         if failures:
-            raise host_process.LayerError(
+            raise process.LayerError(
                 f'{len(failures)} measurements failed: ' + ' | '.join(failures)
             )
 
     def _below_guests(
         self,
-        plan: layers_plan.Plan,
+        plan: run_plan.Plan,
         folder: pathlib.Path,
-        bench: layer_runs.Bench,
+        bench: measure.Bench,
         settle_seconds: float,
         failures: list[str],
-    ) -> list[bench_layers.Measurement]:
+    ) -> list[model.Measurement]:
         """All patterns at all layers of this host.
 
         :param failures: gets a line for each that failed
@@ -200,12 +200,10 @@ class Layers(scenario.OpenStackScenario):
         found = []
         with layers_ceph.noted(bench.place, folder) as unremoved:
             measures = {
-                'raw': layer_runs.raw,
-                'osd': layer_runs.osd,
-                'rados': functools.partial(
-                    layer_runs.rados, unremoved=unremoved
-                ),
-                'librbd': layer_runs.librbd,
+                'raw': measure.raw,
+                'osd': measure.osd,
+                'rados': functools.partial(measure.rados, unremoved=unremoved),
+                'librbd': measure.librbd,
             }
             for layer in plan.below_guests:
                 with atomic.ActionTimer(self, f'cinder_tiers.{layer}'):
@@ -215,7 +213,7 @@ class Layers(scenario.OpenStackScenario):
                         continue
                     for pattern in plan.patterns:
                         found.append(
-                            layer_runs.measured(
+                            measure.measured(
                                 layer,
                                 pattern,
                                 functools.partial(
@@ -236,11 +234,11 @@ class Layers(scenario.OpenStackScenario):
 
     def _guests(
         self,
-        plan: layers_plan.Plan,
-        arguments: layers_plan.LayersArguments,
+        plan: run_plan.Plan,
+        arguments: run_plan.LayersArguments,
         outputs: list[dict],
         failures: list[str],
-    ) -> tuple[list[bench_layers.Measurement], pathlib.Path | None]:
+    ) -> tuple[list[model.Measurement], pathlib.Path | None]:
         """Run a fleet.
 
         :param outputs: gets what the fleet reports, as ``add_output`` takes it
@@ -250,11 +248,11 @@ class Layers(scenario.OpenStackScenario):
         reason, fleet = 'the guests sent no figure', None
         try:
             fleet = fleet_run.FleetRun(
-                fleet_run.context(self, layers_plan.of_fleet(plan, arguments)),
+                fleet_run.context(self, run_plan.of_fleet(plan, arguments)),
                 add_output=lambda **output: outputs.append(output),
             )
             fleet.run()
-        except cloud_guests.FleetError as error:
+        except servers.FleetError as error:
             reason = str(error)
             failures.append(f'guest: {reason}')
         kept = fleet and fleet.kept
@@ -269,20 +267,20 @@ class Layers(scenario.OpenStackScenario):
 
     def _report(
         self,
-        plan: layers_plan.Plan,
+        plan: run_plan.Plan,
         folder: pathlib.Path,
         tier: str,
-        pool: bench_layers.Pool | None,
-        found: Sequence[bench_layers.Measurement],
+        pool: model.Pool | None,
+        found: Sequence[model.Measurement],
         guests_result: pathlib.Path | None,
     ) -> None:
-        judged = bench_layers.judge(found, pool)
+        judged = model.judge(found, pool)
         for output in layers_report.outputs(tier, judged):
             self.add_output(complete=output)
         path = layers_report.write(
             folder,
             run=uuid.uuid4().hex[:16],
-            ended_at=result_files.now(),
+            ended_at=store.now(),
             tier=tier,
             pool=pool,
             method=plan.method,
@@ -293,17 +291,17 @@ class Layers(scenario.OpenStackScenario):
 
 
 def _bench(
-    plan: layers_plan.Plan,
-    pool: bench_layers.Pool,
-    arguments: layers_plan.LayersArguments,
-) -> layer_runs.Bench:
+    plan: run_plan.Plan,
+    pool: model.Pool,
+    arguments: run_plan.LayersArguments,
+) -> measure.Bench:
     """What measurements share; nothing is made yet.
 
-    :raises host_process.LayerError: the pool cannot be measured so
+    :raises process.LayerError: the pool cannot be measured so
     """
     raw = plan.host.raw_disk(pool.device_classes)
     if 'raw' in plan.chosen and raw is None:
-        raise host_process.LayerError(
+        raise process.LayerError(
             f'layer raw: the OSDs of pool {pool.name} are of class'
             f' {" and ".join(pool.device_classes) or "none"}, the host'
             f' file has disks of'
@@ -312,12 +310,12 @@ def _bench(
         )
     image_pool = arguments.image_pool
     if pool.data_chunks and not image_pool and 'librbd' in plan.chosen:
-        raise host_process.LayerError(
+        raise process.LayerError(
             f'layer librbd: pool {pool.name} is erasure coded and cannot'
             f' hold headers of images: name a replicated one in the'
             f" argument 'image_pool'"
         )
-    bench = layer_runs.Bench(
+    bench = measure.Bench(
         place=layers_ceph.Place(
             ceph=plan.host.ceph,
             pool=pool.name,
@@ -331,23 +329,23 @@ def _bench(
         drop_caches=arguments.drop_caches,
     )
     if 'raw' in plan.chosen:
-        layer_runs.check_raw(bench)
+        measure.check_raw(bench)
     return bench
 
 
 def _image_is_ready(
-    bench: layer_runs.Bench,
-    patterns: Sequence[fio_profile.Pattern],
-    found: list[bench_layers.Measurement],
+    bench: measure.Bench,
+    patterns: Sequence[fio_pattern.Pattern],
+    found: list[model.Measurement],
     failures: list[str],
 ) -> bool:
     """Make the image; if that fails, so has its layer, and no other."""
     try:
-        layer_runs.prepare_image(bench)
-    except host_process.LayerError as error:
+        measure.prepare_image(bench)
+    except process.LayerError as error:
         failures.append(f'librbd: {error}')
         found += [
-            bench_layers.Measurement(
+            model.Measurement(
                 layer='librbd',
                 pattern=pattern,
                 figures=None,
@@ -360,18 +358,18 @@ def _image_is_ready(
 
 
 def _of_guests(
-    pattern: fio_profile.Pattern,
-    result: result_file.PatternResult | None,
+    pattern: fio_pattern.Pattern,
+    result: run_result.PatternResult | None,
     reason: str,
-) -> bench_layers.Measurement:
+) -> model.Measurement:
     if result is None or result.iops is None:
-        return bench_layers.Measurement(
+        return model.Measurement(
             layer='guest', pattern=pattern, figures=None, reason=reason
         )
-    return bench_layers.Measurement(
+    return model.Measurement(
         layer='guest',
         pattern=pattern,
-        figures=bench_layers.Figures(
+        figures=model.Figures(
             iops=result.iops.mean,
             bw_bytes=result.bw_bytes.mean,
             p99_ns=round(result.p99_ns.mean),

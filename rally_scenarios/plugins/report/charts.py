@@ -9,7 +9,7 @@ draws areas and lines over whole numbers only, and has no bars.
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 
 _MIB = 1024**2
 
@@ -40,7 +40,7 @@ def _bars(values: Sequence[tuple[str, float]]) -> list:
 
 
 def _latencies(
-    title: str, patterns: Mapping[str, result_file.PatternResult]
+    title: str, patterns: Mapping[str, run_result.PatternResult]
 ) -> dict:
     """A chart of completion latencies over all repeats, merged.
 
@@ -85,7 +85,7 @@ def _bar_chart(
 
 
 def _of_tiers(
-    pattern: str, tiers: Mapping[str, result_file.PatternResult]
+    pattern: str, tiers: Mapping[str, run_result.PatternResult]
 ) -> list[dict]:
     """Two charts of a pattern over all repeats, a bar or a line a tier."""
     iops = [(tier, round(found.iops.mean, 2)) for tier, found in tiers.items()]
@@ -98,7 +98,7 @@ def _of_tiers(
 def _of_one_tier(
     tier: str,
     workload: str,
-    patterns: Mapping[str, result_file.PatternResult],
+    patterns: Mapping[str, run_result.PatternResult],
 ) -> list[dict]:
     """Two charts of a kind of patterns, a bar or a line a pattern.
 
@@ -116,7 +116,7 @@ def _of_one_tier(
     ]
 
 
-def charts(result: result_file.RunResult) -> list[dict]:
+def charts(result: run_result.RunResult) -> list[dict]:
     """Charts of a run, for ``add_output(complete=)``.
 
     :param result: patterns without a complete repeat are in no chart
@@ -125,7 +125,7 @@ def charts(result: result_file.RunResult) -> list[dict]:
         patterns
     """
     compares_tiers = len(result.tiers) > 1
-    groups: dict[str, dict[str, result_file.PatternResult]] = {}
+    groups: dict[str, dict[str, run_result.PatternResult]] = {}
     for tier in result.tiers:
         for found in tier.patterns:
             if not found.complete_repeats:

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import disk_estimate
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.report import charts as report_charts
-from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.plugins.report import tables
 
 SCALING_TABLE_TITLE = 'CinderTiers: what more guests get'
 SCALING_TABLE_COLUMNS = (
@@ -51,8 +51,8 @@ class _Cell:
 
     tier: str
     #: as the profile has it: without the step in its name
-    pattern: fio_profile.Pattern
-    found: result_file.PatternResult
+    pattern: fio_pattern.Pattern
+    found: run_result.PatternResult
 
     @property
     def guests(self) -> int:
@@ -67,7 +67,7 @@ class _Cell:
         return report_charts.in_ms(self.found.clat.percentiles_ns['99'])
 
 
-def _cells(result: result_file.RunResult) -> list[_Cell]:
+def _cells(result: run_result.RunResult) -> list[_Cell]:
     return [
         _Cell(
             tier=tier.tier, pattern=result.pattern_of(pattern), found=pattern
@@ -88,7 +88,7 @@ def _scaling_rows(cells: Sequence[_Cell]) -> Iterator[list]:
             f'{found.complete_repeats} of {len(found.slots)}',
         ]
         if not found.complete_repeats:
-            yield row + [report.NO_NUMBER] * 5
+            yield row + [tables.NO_NUMBER] * 5
             continue
         each = cell.iops / cell.guests
         # The first step that is complete: a later one is its share.
@@ -97,7 +97,7 @@ def _scaling_rows(cells: Sequence[_Cell]) -> Iterator[list]:
             round(cell.iops, 1),
             round(found.bw_bytes.mean / 1024**2, 2),
             round(each, 1),
-            round(100 * each / alone, 1) if alone else report.NO_NUMBER,
+            round(100 * each / alone, 1) if alone else tables.NO_NUMBER,
             cell.p99_ms,
         ]
 
@@ -162,7 +162,7 @@ def _disk_rows(
                 below.disk_writes_per_write,
                 round(expected, 1),
                 *(
-                    [report.NO_NUMBER] * 2
+                    [tables.NO_NUMBER] * 2
                     if iops is None
                     else [round(iops, 1), round(100 * iops / expected, 1)]
                 ),
@@ -171,7 +171,7 @@ def _disk_rows(
 
 
 def outputs(
-    result: result_file.RunResult, disks: Mapping[str, disk_estimate.Disks]
+    result: run_result.RunResult, disks: Mapping[str, disk_estimate.Disks]
 ) -> list[dict]:
     """Tables and charts for ``add_output(complete=)``.
 
@@ -185,7 +185,7 @@ def outputs(
     cells = _cells(result)
     if result.has_guest_steps:
         found += [
-            report.table(
+            tables.table(
                 SCALING_TABLE_TITLE,
                 'Means over the repeats in which all guests of the step are'
                 ' complete',
@@ -197,7 +197,7 @@ def outputs(
     rows = list(_disk_rows(cells, disks))
     if rows:
         found.append(
-            report.table(
+            tables.table(
                 DISKS_TABLE_TITLE,
                 'Random patterns only. Expected: disks x IOPS of a disk /'
                 ' disk I/Os of an I/O; a read is one, a write is replicas x'

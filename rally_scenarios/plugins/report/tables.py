@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import statistics
 
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
-from rally_scenarios.plugins.report import charts as report_charts
+from rally_scenarios.plugins.report import charts
 
 DOUBT_TABLE_TITLE = 'CinderTiers: what to read with care'
 DOUBT_TABLE_COLUMNS = ('about', 'what was found')
@@ -99,7 +99,7 @@ def table(
     }
 
 
-def _tier_row(run: result_file.PatternRun) -> list:
+def _tier_row(run: run_result.PatternRun) -> list:
     merged, expected = run.slot.merged, len(run.slot.guests)
     row = [run.tier.tier, run.name]
     if merged is None:
@@ -109,7 +109,7 @@ def _tier_row(run: result_file.PatternRun) -> list:
         round(merged.iops, 1),
         round(merged.bw_bytes / 1024**2, 2),
         *(
-            report_charts.in_ms(merged.clat.percentiles_ns[f'{percent:g}'])
+            charts.in_ms(merged.clat.percentiles_ns[f'{percent:g}'])
             for percent in PERCENTILES
         ),
         merged.start_skew_ms,
@@ -120,7 +120,7 @@ def _tier_row(run: result_file.PatternRun) -> list:
     ]
 
 
-def _guest_rows(result: result_file.RunResult) -> Iterator[list]:
+def _guest_rows(result: run_result.RunResult) -> Iterator[list]:
     """A row for each guest and slot, guest by guest."""
     of_guest: dict[str, list] = {}
     for run in result.runs:
@@ -132,7 +132,7 @@ def _guest_rows(result: result_file.RunResult) -> Iterator[list]:
             if found.started_ms is not None:
                 figures = [
                     round(found.iops, 1),
-                    report_charts.in_ms(found.p99_ns),
+                    charts.in_ms(found.p99_ns),
                     found.started_ms - found.planned_ms,
                 ]
             yield [
@@ -147,7 +147,7 @@ def _guest_rows(result: result_file.RunResult) -> Iterator[list]:
             ]
 
 
-def _repeat_row(run: result_file.PatternRun) -> list:
+def _repeat_row(run: run_result.PatternRun) -> list:
     """The repeats of a pattern; only those of all guests count."""
     pattern = run.pattern
     row = [
@@ -170,7 +170,7 @@ def _repeat_row(run: result_file.PatternRun) -> list:
     ]
 
 
-def _repeats(result: result_file.RunResult) -> list[dict]:
+def _repeats(result: run_result.RunResult) -> list[dict]:
     """A table with a row for each tier and pattern, if there are repeats."""
     if result.profile.repeats == 1:
         return []
@@ -185,7 +185,7 @@ def _repeats(result: result_file.RunResult) -> list[dict]:
     ]
 
 
-def _steady_row(run: result_file.PatternRun) -> list:
+def _steady_row(run: run_result.PatternRun) -> list:
     slot, figures = run.slot, [NO_NUMBER] * 2
     if slot.series:
         figures = [
@@ -205,7 +205,7 @@ def _steady_row(run: result_file.PatternRun) -> list:
     ]
 
 
-def _over_time(result: result_file.RunResult) -> list[dict]:
+def _over_time(result: run_result.RunResult) -> list[dict]:
     """A table and a chart for each pattern, if guests sent their seconds."""
     runs = result.runs
     lines: dict[str, list] = {}
@@ -250,7 +250,7 @@ def _over_time(result: result_file.RunResult) -> list[dict]:
     ]
 
 
-def _doubts(result: result_file.RunResult) -> dict:
+def _doubts(result: run_result.RunResult) -> dict:
     """Why figures should be read with care; says so if there is no reason."""
     return table(
         DOUBT_TABLE_TITLE,
@@ -261,7 +261,7 @@ def _doubts(result: result_file.RunResult) -> dict:
     )
 
 
-def complete_outputs(result: result_file.RunResult) -> list[dict]:
+def complete_outputs(result: run_result.RunResult) -> list[dict]:
     """Tables and charts of one iteration, for ``add_output(complete=)``.
 
     :returns: the table of doubts, the tier table, a table of the repeats if
@@ -278,7 +278,7 @@ def complete_outputs(result: result_file.RunResult) -> list[dict]:
             [_tier_row(run) for run in result.runs],
         ),
         *_repeats(result),
-        *report_charts.charts(result),
+        *charts.charts(result),
         *_over_time(result),
         # Last, as it is long: a row for each guest and slot.
         table(
@@ -290,7 +290,7 @@ def complete_outputs(result: result_file.RunResult) -> list[dict]:
     ]
 
 
-def additive_output(result: result_file.RunResult) -> dict | None:
+def additive_output(result: run_result.RunResult) -> dict | None:
     """IOPS of each tier and pattern, to follow over iterations.
 
     :returns: None unless all guests are complete: a trend has no place to

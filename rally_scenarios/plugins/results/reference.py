@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import hashlib
 import pathlib
 
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins import servers
 
 TITLE = 'CinderTiers: the result file'
 COLUMNS = ('run', 'file on the host of Rally', 'SHA-256')
@@ -42,11 +42,11 @@ def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def result(outputs: Iterable[Mapping]) -> result_file.RunResult:
+def result(outputs: Iterable[Mapping]) -> run_result.RunResult:
     """The result that an iteration's output names.
 
     :param outputs: complete outputs of the iteration
-    :raises cloud_guests.FleetError: none is named, or the file is gone, is
+    :raises servers.FleetError: none is named, or the file is gone, is
         another one, or cannot be understood
     """
     rows = [
@@ -56,23 +56,21 @@ def result(outputs: Iterable[Mapping]) -> result_file.RunResult:
         for row in each['data']['rows']
     ]
     if len(rows) != 1:
-        raise cloud_guests.FleetError(
+        raise servers.FleetError(
             f'its output names {len(rows)} result files, expected one'
         )
     _run, path, checksum = rows[0]
     try:
         content = pathlib.Path(path).read_bytes()
         if _checksum(content) != checksum:
-            raise cloud_guests.FleetError(
+            raise servers.FleetError(
                 f'result file {path} is not the one that the run wrote: its'
                 f' SHA-256 is {_checksum(content)}, expected {checksum}'
             )
-        return result_file.read(content)
+        return run_result.read(content)
     except OSError as error:
-        raise cloud_guests.FleetError(
+        raise servers.FleetError(
             f'cannot read the result file {path}: {error}'
         ) from error
-    except result_file.ResultFileError as error:
-        raise cloud_guests.FleetError(
-            f'result file {path}: {error}'
-        ) from error
+    except run_result.ResultFileError as error:
+        raise servers.FleetError(f'result file {path}: {error}') from error

@@ -12,8 +12,8 @@ import os
 import pathlib
 import tempfile
 
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins import servers
 
 DEFAULT_FOLDER = '~/.rally/cinder-tiers'
 _NO_CEPH = "the task names no cluster in its argument 'ceph'"
@@ -31,20 +31,20 @@ _NOT_ASKED = {
 }
 
 
-def _version(distribution: str) -> result_file.Fact:
+def _version(distribution: str) -> run_result.Fact:
     try:
-        return result_file.Fact(value=importlib.metadata.version(distribution))
+        return run_result.Fact(value=importlib.metadata.version(distribution))
     except importlib.metadata.PackageNotFoundError:
-        return result_file.Fact(
+        return run_result.Fact(
             value=None, reason=f'{distribution} is not installed as a package'
         )
 
 
-def environment() -> dict[str, result_file.Fact]:
+def environment() -> dict[str, run_result.Fact]:
     """What is known of the environment without asking guests or services."""
     return {
         **{
-            name: result_file.Fact(value=None, reason=reason)
+            name: run_result.Fact(value=None, reason=reason)
             for name, reason in _NOT_ASKED.items()
         },
         'cinder_tiers': _version('cinder-tiers'),
@@ -53,17 +53,17 @@ def environment() -> dict[str, result_file.Fact]:
     }
 
 
-def volume_types_fact(names: Iterable[str | None]) -> result_file.Fact:
+def volume_types_fact(names: Iterable[str | None]) -> run_result.Fact:
     """The types of a tier's volumes; more than one is worth a look.
 
     :param names: of each volume; None where Cinder names no type
     """
     found = sorted({name or 'none' for name in names})
     if found == ['none']:
-        return result_file.Fact(
+        return run_result.Fact(
             value=None, reason='Cinder names no type of the volumes'
         )
-    return result_file.Fact(value=', '.join(found))
+    return run_result.Fact(value=', '.join(found))
 
 
 def now() -> str:
@@ -75,7 +75,7 @@ def prepare(folder: str) -> pathlib.Path:
     """Make sure of the folder before a run of hours, not after it.
 
     :param folder: ``~`` is the home of who runs Rally
-    :raises cloud_guests.FleetError: no file can be written there
+    :raises servers.FleetError: no file can be written there
     """
     path = pathlib.Path(folder).expanduser()
     try:
@@ -83,18 +83,18 @@ def prepare(folder: str) -> pathlib.Path:
         with tempfile.TemporaryFile(dir=path):
             return path
     except OSError as error:
-        raise cloud_guests.FleetError(
+        raise servers.FleetError(
             f'result_folder {folder!r}: cannot write there: {error}; name a'
             f' folder that who runs Rally may write to'
         ) from error
 
 
-def write(folder: pathlib.Path, result: result_file.RunResult) -> pathlib.Path:
+def write(folder: pathlib.Path, result: run_result.RunResult) -> pathlib.Path:
     """Write one file, whole or not at all.
 
     :param folder: as ``prepare`` gave it
     :returns: its path; its name has time and nonce of the run
-    :raises cloud_guests.FleetError: it cannot be written
+    :raises servers.FleetError: it cannot be written
     """
     stamp = result.ended_at[:19].replace(':', '').replace('-', '')
     path = folder / f'{stamp}-{result.run}.json'
@@ -102,13 +102,13 @@ def write(folder: pathlib.Path, result: result_file.RunResult) -> pathlib.Path:
         with tempfile.NamedTemporaryFile(
             'w', dir=folder, encoding='ascii', delete=False
         ) as file:
-            file.write(result_file.write(result))
+            file.write(run_result.write(result))
             file.flush()
             os.fsync(file.fileno())
         pathlib.Path(file.name).chmod(0o644)
         pathlib.Path(file.name).replace(path)
     except OSError as error:
-        raise cloud_guests.FleetError(
+        raise servers.FleetError(
             f'cannot write the result to {path}: {error}'
         ) from error
     return path

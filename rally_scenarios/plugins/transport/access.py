@@ -19,9 +19,9 @@ from oslo_log import log as logging
 from rally.task import scenario as task_scenario
 import typing_extensions
 
-from rally_scenarios.plugins import servers as cloud_guests
-from rally_scenarios.plugins.transport import console as transports
-from rally_scenarios.plugins.transport import ssh as ssh_transport
+from rally_scenarios.plugins import servers
+from rally_scenarios.plugins.transport import console as console_transport
+from rally_scenarios.plugins.transport import ssh
 
 LOG = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class GuestAccess:
         :param nova: novaclient
         :param neutron: Rally's ``NeutronService``; used for floating
             addresses only
-        :raises cloud_guests.FleetError: names every context that is missing
+        :raises servers.FleetError: names every context that is missing
         :raises ValueError: see ``check``
         """
         check(given)
@@ -107,7 +107,7 @@ class GuestAccess:
         self._nova = nova
         self._neutron = neutron
         self._addresses: list[str] = []
-        self.server_options: dict[str, Any] = dict(cloud_guests.NO_NETWORK)
+        self.server_options: dict[str, Any] = dict(servers.NO_NETWORK)
         if self._by_ssh:
             self._use_contexts(context)
 
@@ -135,10 +135,8 @@ class GuestAccess:
                 f' existing_network'
             )
         if missing:
-            raise cloud_guests.FleetError(
-                f"transport 'ssh': {'; '.join(missing)}"
-            )
-        self._key = ssh_transport.private_key(user['keypair']['private'])
+            raise servers.FleetError(f"transport 'ssh': {'; '.join(missing)}")
+        self._key = ssh.private_key(user['keypair']['private'])
         self._network = usable[0]['name']
         self.server_options = {
             'nics': [{'net-id': usable[0]['id']}],
@@ -166,20 +164,20 @@ class GuestAccess:
         }
 
     def transport(
-        self, guests: Sequence[cloud_guests.Guest]
-    ) -> transports.Transport:
+        self, guests: Sequence[servers.Guest]
+    ) -> console_transport.Transport:
         """The way to guests whose servers are active.
 
-        :raises cloud_guests.FleetError: a server has no address
+        :raises servers.FleetError: a server has no address
         """
-        console = transports.ConsoleTransport(self._nova)
+        console = console_transport.ConsoleTransport(self._nova)
         if not self._by_ssh:
             return console
-        return ssh_transport.SshTransport(
+        return ssh.SshTransport(
             key=self._key,
             console=console,
             logins={
-                guest.name: ssh_transport.Login(
+                guest.name: ssh.Login(
                     host=self._address(guest),
                     user=self._given['user'],
                     port=self._given.get('port', 22),
@@ -188,7 +186,7 @@ class GuestAccess:
             },
         )
 
-    def _address(self, guest: cloud_guests.Guest) -> str:
+    def _address(self, guest: servers.Guest) -> str:
         floating_network = self._given.get('floating_network')
         if floating_network:
             return self._floating_address(guest, floating_network)
@@ -198,17 +196,17 @@ class GuestAccess:
         # IPv4 first, as Rally's own scenarios do.
         for address in sorted(found, key=lambda each: each['version']):
             return address['addr']
-        raise cloud_guests.FleetError(
+        raise servers.FleetError(
             f'server {guest.server_id} has no address in the network'
             f' {self._network}'
         )
 
     def _floating_address(
-        self, guest: cloud_guests.Guest, floating_network: str
+        self, guest: servers.Guest, floating_network: str
     ) -> str:
         ports = self._neutron.list_ports(device_id=guest.server_id)
         if not ports:
-            raise cloud_guests.FleetError(
+            raise servers.FleetError(
                 f'server {guest.server_id} has no port to bind a floating'
                 f' address to'
             )

@@ -19,8 +19,8 @@ from rally.common import utils as rally_utils
 from rally_scenarios.bench.fleet import common_clock
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
-from rally_scenarios.plugins import servers as cloud_guests
-from rally_scenarios.plugins.transport import console as transports
+from rally_scenarios.plugins import servers
+from rally_scenarios.plugins.transport import console
 
 LOG = logging.getLogger(__name__)
 
@@ -36,9 +36,9 @@ class Listener:
         *,
         nova: Any,
         run: str,
-        guests: Sequence[cloud_guests.Guest],
+        guests: Sequence[servers.Guest],
         pause_seconds: float,
-        transport: transports.Transport | None = None,
+        transport: console.Transport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin with nothing heard.
@@ -52,7 +52,7 @@ class Listener:
         """
         self._clock = clock
         self._nova = nova
-        self._transport = transport or transports.ConsoleTransport(nova)
+        self._transport = transport or console.ConsoleTransport(nova)
         self._pause_seconds = pause_seconds
         self._guests = tuple(guests)
         self._heard = {
@@ -67,7 +67,7 @@ class Listener:
         self._problems: dict[str, str] = {}
         self._dead: set[str] = set()
 
-    def heard(self, guest: cloud_guests.Guest) -> frames.GuestConsole:
+    def heard(self, guest: servers.Guest) -> frames.GuestConsole:
         """What is known of one guest."""
         return self._heard[guest.name]
 
@@ -78,7 +78,7 @@ class Listener:
         """{guest: {event of a slot: when it was heard}}."""
         return self._hearings
 
-    def evidence(self, guest: cloud_guests.Guest) -> str:
+    def evidence(self, guest: servers.Guest) -> str:
         """The guest's console, for who judges it; may be empty."""
         return self._transport.evidence(guest)
 
@@ -143,12 +143,12 @@ class Listener:
                 self._ask_again(guest)
                 self._take_in(guest, self.evidence(guest))
 
-    def _is_heard_out(self, guest: cloud_guests.Guest) -> bool:
+    def _is_heard_out(self, guest: servers.Guest) -> bool:
         return verdict.is_heard_out(self.heard(guest))
 
     def _listen(
         self,
-        waited_for: Callable[[], list[cloud_guests.Guest]],
+        waited_for: Callable[[], list[servers.Guest]],
         timeout_seconds: float,
     ) -> None:
         deadline = time.monotonic() + timeout_seconds
@@ -172,17 +172,17 @@ class Listener:
                     self._look(guest)
             rally_utils.interruptable_sleep(self._pause_seconds)
 
-    def _read(self, guest: cloud_guests.Guest) -> None:
+    def _read(self, guest: servers.Guest) -> None:
         began_ms = int(self._clock() * 1000)
         try:
             text = self._transport.read(guest)
-        except transports.TransportError as error:
+        except console.TransportError as error:
             # The next reading may succeed; the deadline ends it otherwise.
             self._say(guest, str(error))
             return
         self._take_in(guest, text, began_ms)
 
-    def _ask_again(self, guest: cloud_guests.Guest) -> None:
+    def _ask_again(self, guest: servers.Guest) -> None:
         """Ask for what is missing as long as answers bring some of it."""
         missing = self.heard(guest).missing
         while missing and self._transport.can_ask_again:
@@ -193,7 +193,7 @@ class Listener:
             )
             try:
                 text = self._transport.ask_again(guest, missing)
-            except transports.TransportError as error:
+            except console.TransportError as error:
                 self._say(guest, str(error))
                 return
             self._take_in(guest, text)
@@ -201,7 +201,7 @@ class Listener:
             if missing.count >= before.count:
                 return
 
-    def _say(self, guest: cloud_guests.Guest, problem: str) -> None:
+    def _say(self, guest: servers.Guest, problem: str) -> None:
         """Once, and not at every reading."""
         # Each request has an id of its own.
         told = problem.partition(' (Request-ID: ')[0]
@@ -210,7 +210,7 @@ class Listener:
         self._problems[guest.name] = told
 
     def _take_in(
-        self, guest: cloud_guests.Guest, text: str, began_ms: int | None = None
+        self, guest: servers.Guest, text: str, began_ms: int | None = None
     ) -> None:
         """Add to what is known.
 
@@ -251,7 +251,7 @@ class Listener:
         elif began_ms is not None:
             self._read_began_ms[guest] = began_ms
 
-    def _look(self, guest: cloud_guests.Guest) -> None:
+    def _look(self, guest: servers.Guest) -> None:
         try:
             status = self._nova.servers.get(guest.server_id).status
         except (

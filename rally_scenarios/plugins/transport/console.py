@@ -14,7 +14,7 @@ from keystoneauth1 import exceptions as keystone_exceptions
 from novaclient import exceptions as nova_exceptions
 
 from rally_scenarios.bench.protocol import frames
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins import servers
 
 
 class TransportError(Exception):
@@ -29,22 +29,20 @@ class Transport(Protocol):
 
     can_ask_again: bool
 
-    def read(self, guest: cloud_guests.Guest) -> str:
+    def read(self, guest: servers.Guest) -> str:
         """Text of whole or broken lines, new at least; may be empty.
 
         :raises TransportError: it could not be read; the next reading may
             succeed
         """
 
-    def ask_again(
-        self, guest: cloud_guests.Guest, missing: frames.Missing
-    ) -> str:
+    def ask_again(self, guest: servers.Guest, missing: frames.Missing) -> str:
         """What the guest kept of some of its words; may be empty.
 
         :raises TransportError: it could not be asked
         """
 
-    def evidence(self, guest: cloud_guests.Guest) -> str:
+    def evidence(self, guest: servers.Guest) -> str:
         """The guest's console, and why it was not to be reached; or empty."""
 
     def close(self) -> None:
@@ -70,7 +68,7 @@ class ConsoleTransport:
         self._nova = nova
         self._last: dict[str, str] = {}
 
-    def read(self, guest: cloud_guests.Guest) -> str:
+    def read(self, guest: servers.Guest) -> str:
         """All of the console that Nova still has.
 
         :raises TransportError: Nova did not give it
@@ -87,13 +85,11 @@ class ConsoleTransport:
         self._last[guest.name] = text
         return text
 
-    def ask_again(
-        self, guest: cloud_guests.Guest, missing: frames.Missing
-    ) -> str:
+    def ask_again(self, guest: servers.Guest, missing: frames.Missing) -> str:
         """Nothing: a console cannot be asked."""
         return ''
 
-    def evidence(self, guest: cloud_guests.Guest) -> str:
+    def evidence(self, guest: servers.Guest) -> str:
         """The console as it was last read, now if it never was."""
         if guest.name in self._last:
             return self._last[guest.name]

@@ -21,8 +21,8 @@ import time
 import paramiko
 
 from rally_scenarios.bench.protocol import frames
-from rally_scenarios.plugins import servers as cloud_guests
-from rally_scenarios.plugins.transport import console as transport
+from rally_scenarios.plugins import servers
+from rally_scenarios.plugins.transport import console as console_transport
 
 _MAX_READING_BYTES = 256 * 1024
 _MAX_ANSWER_BYTES = 4 * 1024**2
@@ -105,11 +105,11 @@ class _Connection:
     def run(self, command: str, limit_bytes: int) -> str:
         """Standard output of a command.
 
-        :raises transport.TransportError: no connection, no answer in time,
-            too much of it, or the command failed
+        :raises console_transport.TransportError: no connection, no answer in
+            time, too much of it, or the command failed
         """
         if time.monotonic() < self._not_before:
-            raise transport.TransportError(self.problem)
+            raise console_transport.TransportError(self.problem)
         client = self._client or paramiko.SSHClient()
         late = threading.Event()
 
@@ -181,13 +181,13 @@ class _Connection:
 
     def _failed(
         self, error: Exception, late: bool
-    ) -> transport.TransportError:
+    ) -> console_transport.TransportError:
         self.close()
         self._not_before = time.monotonic() + self._retry_seconds
         self.problem = f'SSH to {self.login}: {type(error).__name__}: {error}'
         if late:
             self.problem += f'; not done within {self._timeout_seconds} s'
-        return transport.TransportError(self.problem)
+        return console_transport.TransportError(self.problem)
 
     def close(self) -> None:
         if self._client is not None:
@@ -205,7 +205,7 @@ class SshTransport:
         *,
         logins: Mapping[str, Login],
         key: paramiko.PKey,
-        console: transport.Transport,
+        console: console_transport.Transport,
         timeout_seconds: float = 15,
         retry_seconds: float = 10,
     ) -> None:
@@ -224,7 +224,7 @@ class SshTransport:
         self._lines_read = dict.fromkeys(logins, 0)
         self._console = console
 
-    def read(self, guest: cloud_guests.Guest) -> str:
+    def read(self, guest: servers.Guest) -> str:
         """The lines that the guest wrote since the last reading.
 
         :raises TransportError: it could not be read
@@ -245,7 +245,7 @@ class SshTransport:
                 f" number of lines first: let no start-up file of the guest's"
                 f' shell (such as ~/.bashrc) print anything'
             )
-            raise transport.TransportError(connection.problem)
+            raise console_transport.TransportError(connection.problem)
         if answer and int(number[:12]) < known:
             # A file that was begun anew: the guest has booted again.
             self._lines_read[guest.name] = 0
@@ -254,9 +254,7 @@ class SshTransport:
         self._lines_read[guest.name] += whole.count('\n')
         return whole
 
-    def ask_again(
-        self, guest: cloud_guests.Guest, missing: frames.Missing
-    ) -> str:
+    def ask_again(self, guest: servers.Guest, missing: frames.Missing) -> str:
         """Missing lines of results, and all lines if an event is missing.
 
         :param missing: of its slots, the first 100 are asked for
@@ -276,7 +274,7 @@ class SshTransport:
             _MAX_ANSWER_BYTES,
         )
 
-    def evidence(self, guest: cloud_guests.Guest) -> str:
+    def evidence(self, guest: servers.Guest) -> str:
         """The guest's console, then what was wrong with SSH, if it was."""
         text = self._console.evidence(guest)
         problem = self._connections[guest.name].problem

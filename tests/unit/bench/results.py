@@ -5,20 +5,20 @@
 import dataclasses
 
 from rally_scenarios.bench.fio import histogram
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.profile import profile_used
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
-UNKNOWN = result_file.Fact(value=None, reason='nobody asked')
+UNKNOWN = run_result.Fact(value=None, reason='nobody asked')
 PROFILE = named_profile.NamedProfile(
     name='mine',
     repeats=1,
-    patterns=(fio_profile.Pattern(name='x', rw='read', bs='4k'),),
+    patterns=(fio_pattern.Pattern(name='x', rw='read', bs='4k'),),
     source=named_profile.Source(paper='task', where='patterns'),
-    method=fio_profile.Profile(
+    method=fio_pattern.Profile(
         region_mib=8, ramp_seconds=5, runtime_seconds=6
     ),
 )
@@ -36,7 +36,7 @@ def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20):
         counts[round(each * 1e6)] = counts.get(round(each * 1e6), 0) + 1
     clat = histogram.from_counts(counts)
     guests = [
-        result_file.GuestFigures(
+        run_result.GuestFigures(
             guest=f'g{number:03d}',
             verdict='complete',
             reason='',
@@ -51,7 +51,7 @@ def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20):
         for number, each in enumerate(iops)
     ]
     guests += [
-        result_file.GuestFigures(
+        run_result.GuestFigures(
             guest=f'g9{number:02d}',
             verdict='lost',
             reason='silent',
@@ -65,17 +65,17 @@ def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20):
         )
         for number in range(without)
     ]
-    merged = iops and result_file.MergedFigures(
+    merged = iops and run_result.MergedFigures(
         guests=len(iops),
         iops=sum(iops),
         bw_bytes=bw_bytes,
-        clat=result_file.latencies(clat),
+        clat=run_result.latencies(clat),
         start_skew_ms=0,
         start_skew_error_ms=0,
         window=steadiness.Window(start_ms=0, end_ms=1),
-        fairness=statistics.fairness(iops) if any(iops) else None,
+        fairness=intervals.fairness(iops) if any(iops) else None,
     )
-    return result_file.SlotResult(
+    return run_result.SlotResult(
         number=0,
         repeat=1,
         guests=tuple(guests),
@@ -87,7 +87,7 @@ def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20):
 
 def guest(name, tier, verdict='complete', *reasons):
     """A guest in the whole run."""
-    return result_file.GuestResult(
+    return run_result.GuestResult(
         guest=name,
         tier=tier,
         verdict=verdict,
@@ -107,15 +107,15 @@ def run(tiers, *, guests=(), volume_types=None):
     :param volume_types: {tier: their names}; by default not known
     """
     types = {
-        tier: result_file.Fact(value=name)
+        tier: run_result.Fact(value=name)
         for tier, name in (volume_types or {}).items()
     }
-    return result_file.RunResult(
-        version=result_file.VERSION,
+    return run_result.RunResult(
+        version=run_result.VERSION,
         run='0123456789abcdef',
         ended_at='2026-11-21T20:00:00+00:00',
         guests_per_tier=1,
-        environment=dict.fromkeys(result_file.ENVIRONMENT, UNKNOWN),
+        environment=dict.fromkeys(run_result.ENVIRONMENT, UNKNOWN),
         profile=profile_used.of(PROFILE),
         tiers=tuple(
             _tier(tier, patterns, types.get(tier, UNKNOWN))
@@ -126,7 +126,7 @@ def run(tiers, *, guests=(), volume_types=None):
 
 
 def _tier(tier, patterns, volume_types):
-    return result_file.TierResult(
+    return run_result.TierResult(
         tier=tier,
         image=UNKNOWN,
         volume_types=volume_types,
@@ -137,7 +137,7 @@ def _tier(tier, patterns, volume_types):
 
 
 def _pattern(name, slots):
-    return result_file.PatternResult(
+    return run_result.PatternResult(
         pattern=name,
         complete_repeats=0,
         iops=None,

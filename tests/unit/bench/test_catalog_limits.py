@@ -5,7 +5,7 @@ import testtools
 
 from cinder_tiers.domain import errors
 from cinder_tiers.files.tiers import yaml_document as document
-from rally_scenarios.bench.sla import catalog_limits as promises
+from rally_scenarios.bench.sla import catalog_limits
 
 CATALOG = """version: 1
 tiers:
@@ -18,7 +18,7 @@ tiers:
 
 
 def read(text):
-    return promises.of_catalog(
+    return catalog_limits.of_catalog(
         document.read(text, file='t.yaml').value, file='t.yaml'
     )
 

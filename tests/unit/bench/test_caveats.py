@@ -6,13 +6,13 @@ import dataclasses
 import testtools
 
 from rally_scenarios.bench.fleet import guest_system
-from rally_scenarios.bench.result import caveats as doubts
-from rally_scenarios.bench.result import ceph as ceph_record
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.result import caveats
+from rally_scenarios.bench.result import ceph as ceph_result
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import intervals
 from tests.unit.bench import results
 
-POOL = ceph_record.CephPool(
+POOL = ceph_result.CephPool(
     kind='replicated',
     size=3,
     min_size=2,
@@ -24,7 +24,7 @@ POOL = ceph_record.CephPool(
     osds=3,
     osd_options={'osd_max_backfills': '1'},
 )
-READING = ceph_record.CephReading(
+READING = ceph_result.CephReading(
     release=('16.2.15 pacific',),
     health='HEALTH_OK',
     checks={},
@@ -35,7 +35,7 @@ READING = ceph_record.CephReading(
     client_options={'rbd_cache': 'true'},
     pools={'ssd': POOL},
 )
-IMAGE = ceph_record.CephImage(
+IMAGE = ceph_result.CephImage(
     pool='ssd',
     data_pool=None,
     parent='images/debian@snap',
@@ -80,14 +80,14 @@ def with_system(name='g000', **known):
 class DoubtsTest(testtools.TestCase):
     def assert_doubts(self, expected, found):
         self.assertEqual(
-            expected, [(one.about, one.text) for one in doubts.of(found)]
+            expected, [(one.about, one.text) for one in caveats.of(found)]
         )
 
     def test_a_good_run_has_none(self):
         self.assert_doubts(
             [],
             run(
-                ceph=ceph_record.CephWatch(
+                ceph=ceph_result.CephWatch(
                     before=READING, after=READING, unread=()
                 )
             ),
@@ -137,7 +137,7 @@ class DoubtsTest(testtools.TestCase):
             (4, 22.0, False),
             (4, 22.5, True),
         ):
-            found = doubts.of(
+            found = caveats.of(
                 run(with_cpu(busy), guests=[with_system(cpus=cpus)])
             )
             self.assertEqual(
@@ -171,9 +171,9 @@ class DoubtsTest(testtools.TestCase):
             ],
             apart(51),
         )
-        (found,) = doubts.of(apart(40, 20))
+        (found,) = caveats.of(apart(40, 20))
         self.assertIn('the clocks leave room for 60', found.text)
-        (found,) = doubts.of(apart(0, None))
+        (found,) = caveats.of(apart(0, None))
         self.assertIn('nobody knows the error of', found.text)
 
     def test_a_wide_spread_and_an_unsteady_slot(self):
@@ -195,7 +195,7 @@ class DoubtsTest(testtools.TestCase):
                     tier,
                     patterns=(
                         dataclasses.replace(
-                            pattern, iops=statistics.of_repeats([10, 20])
+                            pattern, iops=intervals.of_repeats([10, 20])
                         ),
                     ),
                 ),
@@ -257,7 +257,7 @@ class DoubtsTest(testtools.TestCase):
                 found,
                 environment={
                     **found.environment,
-                    'fio': result_file.Fact(value='fio-3.33, fio-3.36'),
+                    'fio': run_result.Fact(value='fio-3.33, fio-3.36'),
                 },
             ),
         )
@@ -287,7 +287,7 @@ class DoubtsTest(testtools.TestCase):
                 found,
                 tiers=(
                     dataclasses.replace(
-                        tier, backends=result_file.Fact(value='a@b#c | a@d#e')
+                        tier, backends=run_result.Fact(value='a@b#c | a@d#e')
                     ),
                 ),
             ),
@@ -308,7 +308,7 @@ class DoubtsTest(testtools.TestCase):
 
         self.assert_doubts([], with_objects(2))
         self.assert_doubts([], with_objects(None))
-        (found,) = doubts.of(with_objects(1))
+        (found,) = caveats.of(with_objects(1))
         self.assertEqual('not filled', found.about)
         self.assertIn('g000 (1 objects of 256)', found.text)
 
@@ -324,18 +324,18 @@ class DoubtsTest(testtools.TestCase):
             found,
             environment={
                 **found.environment,
-                'clone_or_flat': result_file.Fact(value=text),
+                'clone_or_flat': run_result.Fact(value=text),
             },
         )
 
     def test_a_region_that_was_left_as_it_is_is_told_once(self):
-        (found,) = doubts.of(
-            self.as_asked(f'boot volume, {doubts.NOT_FILLED}', own_objects=1)
+        (found,) = caveats.of(
+            self.as_asked(f'boot volume, {caveats.NOT_FILLED}', own_objects=1)
         )
         self.assertIn('the task leaves regions as they are', found.text)
 
     def test_a_clone_that_was_asked_for_blank_is_a_contradiction(self):
-        self.assert_doubts([], self.as_asked(doubts.BLANK, parent=None))
+        self.assert_doubts([], self.as_asked(caveats.BLANK, parent=None))
         self.assert_doubts(
             [
                 (
@@ -344,12 +344,12 @@ class DoubtsTest(testtools.TestCase):
                     ' clones: g000 (of images/debian@snap)',
                 )
             ],
-            self.as_asked(doubts.BLANK),
+            self.as_asked(caveats.BLANK),
         )
 
     def watch(self, before=None, **after):
         return run(
-            ceph=ceph_record.CephWatch(
+            ceph=ceph_result.CephWatch(
                 before=dataclasses.replace(READING, **(before or {})),
                 after=dataclasses.replace(READING, **after),
                 unread=(),
@@ -396,11 +396,11 @@ class DoubtsTest(testtools.TestCase):
         bad = {'health': 'HEALTH_WARN', 'checks': {'PG_DEGRADED': 'some'}}
         self.assertEqual(
             ['cluster health'] * 2,
-            [one.about for one in doubts.of(self.watch(bad, **bad))],
+            [one.about for one in caveats.of(self.watch(bad, **bad))],
         )
 
     def test_a_scrub_uses_the_disks_too(self):
-        (found,) = doubts.of(
+        (found,) = caveats.of(
             self.watch(
                 pg_states={
                     'active+clean': 31,
@@ -441,7 +441,7 @@ class DoubtsTest(testtools.TestCase):
         )
 
     def test_daemons_of_several_releases(self):
-        (found,) = doubts.of(
+        (found,) = caveats.of(
             self.watch(
                 {'release': ('16.2.15', '17.2.7')},
                 release=('16.2.15', '17.2.7'),
@@ -453,7 +453,7 @@ class DoubtsTest(testtools.TestCase):
         self.assert_doubts(
             [('cluster unread', 'no monitor answered')],
             run(
-                ceph=ceph_record.CephWatch(
+                ceph=ceph_result.CephWatch(
                     before=READING, after=None, unread=('no monitor answered',)
                 )
             ),
@@ -461,7 +461,7 @@ class DoubtsTest(testtools.TestCase):
 
     def test_many_names_are_cut_short(self):
         slot = results.slot([10], without=7)
-        (found,) = doubts.of(run(slot))
+        (found,) = caveats.of(run(slot))
         self.assertTrue(
             found.text.endswith('g904 (lost) and 2 more'), found.text
         )

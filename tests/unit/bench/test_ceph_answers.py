@@ -12,7 +12,7 @@ import re
 import ddt
 import testtools
 
-from rally_scenarios.bench.layers import ceph_output as ceph_answers
+from rally_scenarios.bench.layers import ceph_output
 
 _FOLDER = pathlib.Path(__file__).parent / 'data' / 'ceph'
 
@@ -22,7 +22,7 @@ def recorded(name):
 
 
 def pool(name='tier-general', **changed):
-    return ceph_answers.pool(
+    return ceph_output.pool(
         name,
         **{
             'pools': recorded('pools'),
@@ -38,7 +38,7 @@ def pool(name='tier-general', **changed):
 class RadosBenchTest(testtools.TestCase):
     def test_what_came_before_the_end_of_the_ramp_is_left_out(self):
         """333 of 1,278 writes were finished after 2 of 8.29 s."""
-        found = ceph_answers.rados_bench(
+        found = ceph_output.rados_bench(
             recorded('rados-bench-write-4k'), ramp_seconds=2
         )
         self.assertEqual(
@@ -54,20 +54,20 @@ class RadosBenchTest(testtools.TestCase):
         self.assertAlmostEqual(found.iops * 4096, found.bw_bytes)
 
     def test_without_a_ramp_it_is_what_the_tool_says_itself(self):
-        found = ceph_answers.rados_bench(
+        found = ceph_output.rados_bench(
             recorded('rados-bench-write-4m'), ramp_seconds=0
         )
         self.assertAlmostEqual(9.861053, found.bw_bytes / 1024**2, places=4)
 
     @ddt.data(1, 2, 60)
     def test_all_is_counted_if_it_ended_before_the_ramp(self, ramp_seconds):
-        found = ceph_answers.rados_bench(
+        found = ceph_output.rados_bench(
             recorded('rados-bench-seq-4k'), ramp_seconds=ramp_seconds
         )
         self.assertEqual((1278, False), (found.operations, found.has_ramp))
 
     def test_reads_in_random_order(self):
-        found = ceph_answers.rados_bench(
+        found = ceph_output.rados_bench(
             recorded('rados-bench-rand-4k'), ramp_seconds=1
         )
         self.assertEqual(2590 - 471, found.operations)
@@ -103,8 +103,8 @@ class RadosBenchTest(testtools.TestCase):
             named,
             str(
                 self.assertRaises(
-                    ceph_answers.AnswerError,
-                    ceph_answers.rados_bench,
+                    ceph_output.AnswerError,
+                    ceph_output.rados_bench,
                     wrong,
                     ramp_seconds=2,
                 )
@@ -115,8 +115,8 @@ class RadosBenchTest(testtools.TestCase):
         text = recorded('rados-bench-rand-4k')
         for end in range(len(text) - 2):
             self.assertRaises(
-                ceph_answers.AnswerError,
-                ceph_answers.rados_bench,
+                ceph_output.AnswerError,
+                ceph_output.rados_bench,
                 text[:end],
                 ramp_seconds=1,
             )
@@ -124,28 +124,28 @@ class RadosBenchTest(testtools.TestCase):
 
 class OsdBenchTest(testtools.TestCase):
     def test_small_and_large_writes(self):
-        small = ceph_answers.osd_bench(recorded('osd-bench-4k'))
+        small = ceph_output.osd_bench(recorded('osd-bench-4k'))
         self.assertEqual(3000, small.operations)
         self.assertAlmostEqual(161.2585, small.iops, places=4)
-        large = ceph_answers.osd_bench(recorded('osd-bench-4m'))
+        large = ceph_output.osd_bench(recorded('osd-bench-4m'))
         self.assertAlmostEqual(2.458, large.iops, places=4)
 
     def test_several_are_as_one_that_took_as_long(self):
-        small = ceph_answers.osd_bench(recorded('osd-bench-4k'))
-        both = ceph_answers.one_after_another([small, small])
+        small = ceph_output.osd_bench(recorded('osd-bench-4k'))
+        both = ceph_output.one_after_another([small, small])
         self.assertEqual(6000, both.operations)
         self.assertAlmostEqual(small.iops, both.iops)
 
     def test_an_osd_is_asked_for_no_more_than_it_takes(self):
         """By default 100 small writes a second for 30 s: it said so."""
         self.assertEqual(
-            1500 * 4096, ceph_answers.osd_bench_total_bytes(4096, 5)
+            1500 * 4096, ceph_output.osd_bench_total_bytes(4096, 5)
         )
         self.assertEqual(
-            12288000, ceph_answers.osd_bench_total_bytes(4096, 3600)
+            12288000, ceph_output.osd_bench_total_bytes(4096, 3600)
         )
         for block in (1024**2, 3 * 1024**2, 64 * 1024**2):
-            total = ceph_answers.osd_bench_total_bytes(block, 3600)
+            total = ceph_output.osd_bench_total_bytes(block, 3600)
             self.assertEqual(0, total % block)
             self.assertGreaterEqual(total, block)
             self.assertLessEqual(total, 64 * 1024**2)
@@ -161,8 +161,8 @@ class OsdBenchTest(testtools.TestCase):
         ):
             self.assertIn(old, text)
             self.assertRaises(
-                ceph_answers.AnswerError,
-                ceph_answers.osd_bench,
+                ceph_output.AnswerError,
+                ceph_output.osd_bench,
                 text.replace(old, new),
             )
 
@@ -175,21 +175,19 @@ class PoolTest(testtools.TestCase):
             (found.osds, found.size, found.data_chunks, found.device_classes),
         )
         self.assertIsNone(
-            ceph_answers.erasure_code_profile(
-                recorded('pools'), 'tier-general'
-            )
+            ceph_output.erasure_code_profile(recorded('pools'), 'tier-general')
         )
 
     def test_an_erasure_coded_pool(self):
         name = 'tier-archive-data'
         self.assertEqual(
-            name, ceph_answers.erasure_code_profile(recorded('pools'), name)
+            name, ceph_output.erasure_code_profile(recorded('pools'), name)
         )
         found = pool(name, profile=recorded('erasure-code-profile'))
         self.assertEqual((3, 2), (found.size, found.data_chunks))
 
     def test_a_pool_that_is_not_there_is_told_with_those_that_are(self):
-        error = self.assertRaises(ceph_answers.AnswerError, pool, 'general')
+        error = self.assertRaises(ceph_output.AnswerError, pool, 'general')
         self.assertIn(
             'tier-archive, tier-archive-data, tier-database', str(error)
         )
@@ -206,7 +204,7 @@ class PoolTest(testtools.TestCase):
                 '1 of 32 are not on 3 OSDs',
                 str(
                     self.assertRaises(
-                        ceph_answers.AnswerError, pool, groups=groups
+                        ceph_output.AnswerError, pool, groups=groups
                     )
                 ),
             )

@@ -3,7 +3,7 @@
 import ddt
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import disk_estimate
 
 PAPER = {'disks': 54, 'iops_per_disk': 160, 'replicas': 3}
@@ -12,7 +12,7 @@ PAPER = {'disks': 54, 'iops_per_disk': 160, 'replicas': 3}
 def estimate(disks, **pattern):
     return disk_estimate.estimate_iops(
         disk_estimate.Disks(**disks),
-        fio_profile.Pattern(**{'name': 'x', 'bs': '4k', **pattern}),
+        fio_pattern.Pattern(**{'name': 'x', 'bs': '4k', **pattern}),
     )
 
 

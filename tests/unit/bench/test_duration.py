@@ -2,16 +2,16 @@
 
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.fleet import schedule
 
-PROFILE = fio_profile.Profile(
+PROFILE = fio_pattern.Profile(
     region_mib=100, ramp_seconds=5, runtime_seconds=6, fill_passes=2
 )
 PLAN = schedule.plan(
     ['a', 'b'],
-    [fio_profile.Pattern(name='x', rw='write', bs='4k')],
+    [fio_pattern.Pattern(name='x', rw='write', bs='4k')],
     PROFILE,
     repeats=3,
 )

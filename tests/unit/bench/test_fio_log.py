@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench.fio import iops_log as fio_log
+from rally_scenarios.bench.fio import iops_log
 
 # Of fio 3.33: two processes that read and write, one after the other.
 TWO_PROCESSES = b"""1795293186574, 301, 0
@@ -27,7 +27,7 @@ TWO_PROCESSES = b"""1795293186574, 301, 0
 
 
 def parse(log, runtime_ms=0):
-    return fio_log.parse(log, runtime_ms=runtime_ms)
+    return iops_log.parse(log, runtime_ms=runtime_ms)
 
 
 @ddt.ddt
@@ -54,7 +54,7 @@ class ParseTest(testtools.TestCase):
 
     def test_nothing_done_at_the_beginning_is_told_by_the_end(self):
         """As of fio 3.33, writing 32 MiB at 5 MiB/s: two I/Os in 12.8 s."""
-        found = fio_log.parse(
+        found = iops_log.parse(
             b'1795309320027, 1, 1\n', runtime_ms=12801, end_ms=1795309325843
         )
         self.assertEqual(
@@ -82,20 +82,20 @@ class ParseTest(testtools.TestCase):
         b'1' * 400 + b', 5, 0',
     )
     def test_what_is_no_line_of_fio_is_refused(self, line):
-        self.assertRaises(fio_log.LogError, parse, line)
+        self.assertRaises(iops_log.LogError, parse, line)
 
     def test_times_that_would_take_all_memory_are_refused(self):
         for log in (
             b'1000, 5, 0\n999999999999999, 5, 0',
             b'9000000, 1, 0\n1000, 1, 0\n' * 1000,
         ):
-            self.assertRaises(fio_log.LogError, parse, log)
+            self.assertRaises(iops_log.LogError, parse, log)
 
     def test_a_payload_without_a_log_is_fios_output(self):
-        self.assertEqual((b'{}', b''), fio_log.split(b'{}'))
+        self.assertEqual((b'{}', b''), iops_log.split(b'{}'))
         self.assertEqual(
             (b'{\n}', b'1000, 5, 0\n'),
-            fio_log.split(b'{\n}\n@series\n1000, 5, 0\n'),
+            iops_log.split(b'{\n}\n@series\n1000, 5, 0\n'),
         )
 
     @given(
@@ -114,7 +114,7 @@ class ParseTest(testtools.TestCase):
         )
     )
     def test_no_text_breaks_it(self, log):
-        with contextlib.suppress(fio_log.LogError):
+        with contextlib.suppress(iops_log.LogError):
             values = parse(log)
             self.assertEqual([], [v for _ms, v in values if v < 0])
 
@@ -167,7 +167,7 @@ class RealFioTest(testtools.TestCase):
             sum(value for _ms, value in found) / len(found) / iops,
             delta=0.05,
         )
-        end_ms = found[-1][0] + fio_log.STEP_MS
+        end_ms = found[-1][0] + iops_log.STEP_MS
         self.assertTrue(
             0 <= document['timestamp_ms'] - end_ms < 3000,
             document['timestamp_ms'] - end_ms,

@@ -10,10 +10,10 @@ import tempfile
 import ddt
 import testtools
 
-from rally_scenarios.bench.fio import output as fio_result
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import output as fio_output
+from rally_scenarios.bench.fio import pattern as fio_pattern
 
-PROFILE = fio_profile.Profile(
+PROFILE = fio_pattern.Profile(
     region_mib=8, ramp_seconds=1, runtime_seconds=2, ioengine='psync'
 )
 
@@ -38,9 +38,9 @@ class RealFioTest(testtools.TestCase):
         ).stdout
 
     def measure(self, **options):
-        pattern = fio_profile.Pattern(name='x', **options)
-        return fio_result.parse(
-            self.fio(fio_profile.measure_argv(pattern, PROFILE)), jobname='x'
+        pattern = fio_pattern.Pattern(name='x', **options)
+        return fio_output.parse(
+            self.fio(fio_pattern.measure_argv(pattern, PROFILE)), jobname='x'
         )
 
     @ddt.data(
@@ -73,8 +73,8 @@ class RealFioTest(testtools.TestCase):
     def test_the_region_is_filled_and_not_left(self):
         """Filled twice; a pattern of several processes stays inside."""
         self.fio(
-            fio_profile.fill_argv(
-                fio_profile.Profile(
+            fio_pattern.fill_argv(
+                fio_pattern.Profile(
                     region_mib=8,
                     ramp_seconds=0,
                     runtime_seconds=1,

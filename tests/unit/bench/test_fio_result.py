@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench.fio import output as fio_result
+from rally_scenarios.bench.fio import output as fio_output
 from tests.unit.bench import recorded
 
 
@@ -30,7 +30,7 @@ WRITE = ('jobs', 0, 'write')
 @ddt.ddt
 class ParseTest(testtools.TestCase):
     def test_a_recording_gives_its_own_numbers(self):
-        found = fio_result.parse(
+        found = fio_output.parse(
             recorded.text('randwrite-4k'), jobname='randwrite-4k'
         )
         self.assertEqual(
@@ -46,7 +46,7 @@ class ParseTest(testtools.TestCase):
         )
 
     def test_reads_and_writes_of_a_mix_are_taken_together(self):
-        found = fio_result.parse(
+        found = fio_output.parse(
             recorded.text('randrw-4k-unified'), jobname='randrw-4k'
         )
         self.assertEqual(
@@ -121,8 +121,8 @@ class ParseTest(testtools.TestCase):
         self, _what, path, to, message
     ):
         error = self.assertRaises(
-            fio_result.ResultError,
-            fio_result.parse,
+            fio_output.ResultError,
+            fio_output.parse,
             changed('randwrite-4k', *path, to=to),
             jobname='randwrite-4k',
         )
@@ -141,8 +141,8 @@ class ParseTest(testtools.TestCase):
     )
     def test_what_is_no_fio_output_is_refused(self, text):
         self.assertRaises(
-            fio_result.ResultError,
-            fio_result.parse,
+            fio_output.ResultError,
+            fio_output.parse,
             text,
             jobname='randwrite-4k',
         )
@@ -154,15 +154,15 @@ class ParseTest(testtools.TestCase):
         write['iops'] = 1030 / write['runtime'] * 1000
         options = document['jobs'][0]['job options']
         self.assertRaises(
-            fio_result.ResultError,
-            fio_result.parse,
+            fio_output.ResultError,
+            fio_output.parse,
             json.dumps(document).encode(),
             jobname='randwrite-4k',
         )
         options['numjobs'] = '2'
         self.assertEqual(
             1030,
-            fio_result.parse(
+            fio_output.parse(
                 json.dumps(document).encode(), jobname='randwrite-4k'
             ).total_ios,
         )
@@ -173,17 +173,17 @@ class ParseTest(testtools.TestCase):
     ):
         """Cut anywhere, or with one byte changed: never a crash."""
         text = recorded.text('write-1m')
-        whole = fio_result.parse(text, jobname='write-1m')
+        whole = fio_output.parse(text, jobname='write-1m')
         at = data.draw(strategies.integers(0, len(text) - 2))
         cut = text[:at].rstrip()
         self.assertRaises(
-            fio_result.ResultError, fio_result.parse, cut, jobname='write-1m'
+            fio_output.ResultError, fio_output.parse, cut, jobname='write-1m'
         )
         byte = data.draw(strategies.integers(0, 255))
         other = text[:at] + bytes([byte]) + text[at + 1 :]
         try:
-            found = fio_result.parse(other, jobname='write-1m')
-        except fio_result.ResultError:
+            found = fio_output.parse(other, jobname='write-1m')
+        except fio_output.ResultError:
             return
         # Bin values and rates may change unseen here: the line digests of
         # guest/frames.py are there for that.  Counts may not.

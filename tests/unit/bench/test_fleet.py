@@ -4,17 +4,17 @@ import dataclasses
 
 import testtools
 
-from rally_scenarios.bench.fio import output as fio_result
-from rally_scenarios.bench.fleet import merge as fleet
+from rally_scenarios.bench.fio import output as fio_output
+from rally_scenarios.bench.fleet import merge
 from tests.unit.bench import recorded
 
-RESULT = fio_result.parse(
+RESULT = fio_output.parse(
     recorded.text('randwrite-4k'), jobname='randwrite-4k'
 )
 
 
 def guest(name, started_ms, ended_ms, result=RESULT, error_ms=None):
-    return fleet.GuestSlot(
+    return merge.GuestSlot(
         guest=name,
         planned_ms=1000,
         started_ms=started_ms,
@@ -31,7 +31,7 @@ class MergeTest(testtools.TestCase):
         g1      |1040-----------8200|
         g2    |1010--------7900|
         """
-        merged = fleet.merge(
+        merged = merge.merge(
             [
                 guest('g0', 1000, 8000),
                 guest('g1', 1040, 8200),
@@ -55,7 +55,7 @@ class MergeTest(testtools.TestCase):
         g1 1020 +- 30
         g2 1040 +- 2
         """
-        merged = fleet.merge(
+        merged = merge.merge(
             [
                 guest('g0', 1000, 8000, error_ms=5),
                 guest('g1', 1020, 8000, error_ms=30),
@@ -68,7 +68,7 @@ class MergeTest(testtools.TestCase):
         )
         self.assertEqual(
             'started within 40 ms, but the clocks leave room for 60',
-            fleet.start_remark(40, 20),
+            merge.start_remark(40, 20),
         )
 
     def test_a_common_start_needs_a_remark_only_if_it_is_in_doubt(self):
@@ -83,7 +83,7 @@ class MergeTest(testtools.TestCase):
                 ' nobody knows the error of',
             ),
         ):
-            merged = fleet.merge(
+            merged = merge.merge(
                 [
                     guest(f'g{number}', start_ms, 8000, error_ms=error_ms)
                     for number, start_ms in enumerate(starts_ms)
@@ -91,13 +91,13 @@ class MergeTest(testtools.TestCase):
             )
             self.assertEqual(
                 expected,
-                fleet.start_remark(
+                merge.start_remark(
                     merged.start_skew_ms, merged.start_skew_error_ms
                 ),
             )
 
     def test_guests_that_never_ran_side_by_side_share_no_window(self):
-        merged = fleet.merge(
+        merged = merge.merge(
             [guest('g0', 1000, 2000), guest('g1', 3000, 4000)]
         )
         self.assertEqual(0, merged.window_ms)
@@ -112,7 +112,7 @@ class MergeTest(testtools.TestCase):
                 'randwrite-4k, write-1m',
             ),
         ):
-            error = self.assertRaises(ValueError, fleet.merge, slots)
+            error = self.assertRaises(ValueError, merge.merge, slots)
             self.assertIn(message, str(error))
 
     def test_a_late_start_is_a_positive_error(self):

@@ -14,7 +14,7 @@ from hypothesis import strategies
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import job_file
 from rally_scenarios.bench.profile import job_options
 from rally_scenarios.bench.profile import profile as named_profile
@@ -69,11 +69,11 @@ class JobFileTest(testtools.TestCase):
                 name='mine',
                 repeats=3,
                 source=named_profile.Source(paper='my.fio', where='the file'),
-                method=fio_profile.Profile(
+                method=fio_pattern.Profile(
                     region_mib=128, ramp_seconds=10, runtime_seconds=300
                 ),
                 patterns=(
-                    fio_profile.Pattern(
+                    fio_pattern.Pattern(
                         name='oltp',
                         rw='randrw',
                         bssplit='8k/90:64k/10',
@@ -84,7 +84,7 @@ class JobFileTest(testtools.TestCase):
                         ioengine='libaio',
                         size_mib=128,
                     ),
-                    fio_profile.Pattern(
+                    fio_pattern.Pattern(
                         name='backup',
                         rw='read',
                         bs='1m',
@@ -220,7 +220,7 @@ class JobFileTest(testtools.TestCase):
         except errors.ProblemsFound:
             return
         for pattern in found.patterns:
-            words = fio_profile.measure_argv(pattern, found.method)
+            words = fio_pattern.measure_argv(pattern, found.method)
             self.assertNotIn('filename', ' '.join(words))
 
 
@@ -295,7 +295,7 @@ class FioReadsTheSameTest(testtools.TestCase):
                     'fio',
                     '--parse-only',
                     '--filename=f',
-                    *fio_profile.measure_argv(pattern, found.method),
+                    *fio_pattern.measure_argv(pattern, found.method),
                 ],
                 capture_output=True,
                 text=True,

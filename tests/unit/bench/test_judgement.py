@@ -7,7 +7,7 @@ import testtools
 
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.sla import judgement
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.stats import intervals
 from tests.unit.bench import results
 
 Outcome = judgement.Outcome
@@ -161,7 +161,7 @@ class LimitTest(testtools.TestCase):
             of_iops(*values), iops_min=bound, iops_max=bound
         )
         self.assertNotEqual([Outcome.BROKEN] * 2, outcomes)
-        interval = statistics.of_repeats(values)
+        interval = intervals.of_repeats(values)
         self.assertEqual(
             interval.low is not None and interval.low < bound < interval.high,
             outcomes == [Outcome.CANNOT_TELL] * 2,

@@ -3,24 +3,24 @@
 import ddt
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
-from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.layers import model
 
-THREE_COPIES = layers.Pool(name='p', osds=(3, 4, 5), size=3)
-CODED = layers.Pool(name='e', osds=(3, 4, 5), size=3, data_chunks=2)
+THREE_COPIES = model.Pool(name='p', osds=(3, 4, 5), size=3)
+CODED = model.Pool(name='e', osds=(3, 4, 5), size=3, data_chunks=2)
 
 
 def pattern(rw='randwrite', bs='4k'):
-    return fio_profile.Pattern(name=f'{rw}-{bs}', rw=rw, bs=bs, iodepth=16)
+    return fio_pattern.Pattern(name=f'{rw}-{bs}', rw=rw, bs=bs, iodepth=16)
 
 
 def measurement(layer, iops, **of_pattern):
-    return layers.Measurement(
+    return model.Measurement(
         layer=layer,
         pattern=pattern(**of_pattern),
         figures=None
         if iops is None
-        else layers.Figures(
+        else model.Figures(
             iops=iops, bw_bytes=iops * 4096, p99_ns=None, in_flight=16
         ),
         reason='told' if iops is None else '',
@@ -44,14 +44,14 @@ class WorthTest(testtools.TestCase):
     @ddt.unpack
     def test_in_disks(self, layer, rw, pool, expected):
         self.assertEqual(
-            expected, layers.worth_in_disks(layer, pattern(rw), pool)
+            expected, model.worth_in_disks(layer, pattern(rw), pool)
         )
 
     def test_the_papers_disks(self):
         """idcf2014: 54 disks of 160 IOPS in 3 replicas write 2,880."""
-        pool = layers.Pool(name='p', osds=tuple(range(54)), size=3)
+        pool = model.Pool(name='p', osds=tuple(range(54)), size=3)
         self.assertAlmostEqual(
-            2880, 160 * layers.worth_in_disks('guest', pattern(), pool)
+            2880, 160 * model.worth_in_disks('guest', pattern(), pool)
         )
 
     @ddt.data(
@@ -60,16 +60,14 @@ class WorthTest(testtools.TestCase):
     def test_numbers_of_no_pool_are_refused(self, wrong):
         self.assertRaises(
             ValueError,
-            layers.Pool,
+            model.Pool,
             **{'name': 'p', 'osds': (1,), 'size': 3, **wrong},
         )
 
 
 class JudgeTest(testtools.TestCase):
     def judged(self, *found, pool=THREE_COPIES):
-        return {
-            each.measured.layer: each for each in layers.judge(found, pool)
-        }
+        return {each.measured.layer: each for each in model.judge(found, pool)}
 
     def test_each_layer_against_the_one_below(self):
         """What the lab's tier general did."""
@@ -80,7 +78,7 @@ class JudgeTest(testtools.TestCase):
             measurement('rados', 150),
             measurement('librbd', 141),
         )
-        self.assertEqual(list(layers.LAYERS), list(found))
+        self.assertEqual(list(model.LAYERS), list(found))
         self.assertEqual(
             (None, None, 160),
             (
@@ -154,10 +152,10 @@ class JudgeTest(testtools.TestCase):
         """One write more or less is much of few."""
         found = self.judged(
             *[
-                layers.Measurement(
+                model.Measurement(
                     layer=layer,
                     pattern=pattern('write', '4m'),
-                    figures=layers.Figures(
+                    figures=model.Figures(
                         iops=iops,
                         bw_bytes=10 * 1024**2,
                         p99_ns=None,
@@ -174,7 +172,7 @@ class JudgeTest(testtools.TestCase):
         self.assertIsNone(found['guest'].below)
 
     def test_patterns_are_judged_apart_in_their_order(self):
-        found = layers.judge(
+        found = model.judge(
             [
                 measurement('rados', 5, rw='write', bs='4m'),
                 measurement('rados', 150),
@@ -206,5 +204,5 @@ class PatternsTest(testtools.TestCase):
     @ddt.unpack
     def test_what_not_every_layer_can_do_is_refused(self, given, named):
         self.assertIn(
-            named, str(self.assertRaises(ValueError, layers.patterns, given))
+            named, str(self.assertRaises(ValueError, model.patterns, given))
         )

@@ -4,7 +4,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.bench.layers import host_file
 
 DISK = {'device_class': 'hdd', 'device': '/dev/sdx'}
 
@@ -12,7 +12,7 @@ DISK = {'device_class': 'hdd', 'device': '/dev/sdx'}
 @ddt.ddt
 class HostTest(testtools.TestCase):
     def test_what_a_file_says(self):
-        found = layers_host.host(
+        found = host_file.host(
             {
                 'version': 1,
                 'ceph': {'conf': '/srv/ceph.conf', 'user': 'bench'},
@@ -38,7 +38,7 @@ class HostTest(testtools.TestCase):
         self.assertFalse(found.raw_disk(('ssd',)).may_be_overwritten)
 
     def test_little_need_be_said(self):
-        found = layers_host.host({'version': 1, 'raw': [DISK]}, 'f')
+        found = host_file.host({'version': 1, 'raw': [DISK]}, 'f')
         self.assertEqual(
             ('/etc/ceph/ceph.conf', 'admin'),
             (found.ceph.conf, found.ceph.user),
@@ -46,7 +46,7 @@ class HostTest(testtools.TestCase):
         self.assertFalse(found.raw[0].may_be_overwritten)
 
     def test_no_disk_stands_for_osds_of_several_classes(self):
-        found = layers_host.host({'version': 1, 'raw': [DISK]}, 'f')
+        found = host_file.host({'version': 1, 'raw': [DISK]}, 'f')
         self.assertIsNone(found.raw_disk(('hdd', 'ssd')))
         self.assertIsNone(found.raw_disk(('ssd',)))
 
@@ -88,7 +88,7 @@ class HostTest(testtools.TestCase):
     @ddt.unpack
     def test_what_is_wrong_is_told(self, document, named):
         error = self.assertRaises(
-            errors.ProblemsFound, layers_host.host, document, 'host.yaml'
+            errors.ProblemsFound, host_file.host, document, 'host.yaml'
         )
         self.assertIn(named, str(error))
         self.assertIn('host.yaml', str(error))
@@ -96,7 +96,7 @@ class HostTest(testtools.TestCase):
     def test_all_problems_are_told_at_once(self):
         error = self.assertRaises(
             errors.ProblemsFound,
-            layers_host.host,
+            host_file.host,
             {
                 'version': 3,
                 'ceph': {'user': 1},

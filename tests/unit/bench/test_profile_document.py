@@ -6,9 +6,9 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.profile import yaml_profile as profile_document
+from rally_scenarios.bench.profile import yaml_profile
 
 DOCUMENT = {
     'name': 'mine',
@@ -51,20 +51,20 @@ def document(*path, to=None, without=False):
 
 def problems(of):
     try:
-        profile_document.profile(of, file='x.yaml')
+        yaml_profile.profile(of, file='x.yaml')
     except errors.ProblemsFound as error:
         return [str(problem) for problem in error.problems]
     return []
 
 
 def paper_profile(**changes):
-    return profile_document.profile({**document(), **changes}, file='x.yaml')
+    return yaml_profile.profile({**document(), **changes}, file='x.yaml')
 
 
 @ddt.ddt
 class DocumentTest(testtools.TestCase):
     def test_a_document_becomes_a_profile(self):
-        found = profile_document.profile(DOCUMENT, file='x.yaml')
+        found = yaml_profile.profile(DOCUMENT, file='x.yaml')
         self.assertEqual(
             named_profile.NamedProfile(
                 name='mine',
@@ -73,7 +73,7 @@ class DocumentTest(testtools.TestCase):
                 source=named_profile.Source(
                     paper='meyer2016', where='section 5.3'
                 ),
-                method=fio_profile.Profile(
+                method=fio_pattern.Profile(
                     region_mib=1024,
                     ramp_seconds=15,
                     runtime_seconds=300,
@@ -81,8 +81,8 @@ class DocumentTest(testtools.TestCase):
                     fill_passes=2,
                 ),
                 patterns=(
-                    fio_profile.Pattern(name='read-4k', rw='read', bs='4k'),
-                    fio_profile.Pattern(
+                    fio_pattern.Pattern(name='read-4k', rw='read', bs='4k'),
+                    fio_pattern.Pattern(
                         name='mix',
                         rw='randrw',
                         bssplit='4k/60:64k/40',
@@ -155,7 +155,7 @@ class DocumentTest(testtools.TestCase):
         self.assertEqual(where, problem[: len(where)])
         self.assertIn(text, problem)
 
-    @ddt.data(*profile_document._PROFILE_KEYS)
+    @ddt.data(*yaml_profile._PROFILE_KEYS)
     def test_only_optional_keys_may_be_missing(self, key):
         found = problems(document(key, without=True))
         if key in ('guests', 'assumptions'):

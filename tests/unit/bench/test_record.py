@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench.result import json_record as record
+from rally_scenarios.bench.result import json_record
 
 
 class Colour(enum.Enum):
@@ -78,8 +78,8 @@ EXAMPLE = Outer(
 class RecordTest(testtools.TestCase):
     @given(OUTER)
     def test_what_was_written_is_read(self, value):
-        text = json.dumps(record.plain(value))
-        self.assertEqual(value, record.read(Outer, json.loads(text)))
+        text = json.dumps(json_record.plain(value))
+        self.assertEqual(value, json_record.read(Outer, json.loads(text)))
 
     @ddt.data(
         ({'text': 1}, "text: found '1', expected a string"),
@@ -97,18 +97,18 @@ class RecordTest(testtools.TestCase):
     )
     @ddt.unpack
     def test_what_is_wrong_is_told_by_its_place(self, change, message):
-        value = {**record.plain(EXAMPLE), **change}
-        error = self.assertRaises(ValueError, record.read, Outer, value)
+        value = {**json_record.plain(EXAMPLE), **change}
+        error = self.assertRaises(ValueError, json_record.read, Outer, value)
         self.assertEqual(message, str(error)[: len(message)])
 
     def test_all_that_is_wrong_is_told(self):
-        value = {**record.plain(EXAMPLE), 'text': 1, 'flag': 1}
+        value = {**json_record.plain(EXAMPLE), 'text': 1, 'flag': 1}
         del value['pairs']
-        error = self.assertRaises(ValueError, record.read, Outer, value)
+        error = self.assertRaises(ValueError, json_record.read, Outer, value)
         self.assertEqual(3, len(str(error).splitlines()))
 
     def test_the_schema_has_types_and_descriptions(self):
-        found = record.schema(Outer)
+        found = json_record.schema(Outer)
         self.assertEqual(
             {
                 'type': 'array',
@@ -148,18 +148,22 @@ class Grown:
     """A record whose second version has one field more."""
 
     old: int
-    new: int | None = record.since(2)
+    new: int | None = json_record.since(2)
 
 
 class GrownRecordTest(testtools.TestCase):
     def test_an_older_document_may_lack_what_came_later(self):
         self.assertEqual(
-            Grown(old=1), record.read(Grown, {'old': 1}, version=1)
+            Grown(old=1), json_record.read(Grown, {'old': 1}, version=1)
         )
 
     def test_a_document_of_that_version_may_not(self):
         for version in (2, 3, None):
             error = self.assertRaises(
-                ValueError, record.read, Grown, {'old': 1}, version=version
+                ValueError,
+                json_record.read,
+                Grown,
+                {'old': 1},
+                version=version,
             )
             self.assertEqual('new: it is missing', str(error))

@@ -7,14 +7,14 @@ import tempfile
 import ddt
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
 
-SMALL = fio_profile.Pattern(
+SMALL = fio_pattern.Pattern(
     name='randwrite-4k', rw='randwrite', bs='4k', iodepth=16
 )
-LARGE = fio_profile.Pattern(name='write-1m', rw='write', bs='1m', iodepth=4)
-PROFILE = fio_profile.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6)
+LARGE = fio_pattern.Pattern(name='write-1m', rw='write', bs='1m', iodepth=4)
+PROFILE = fio_pattern.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6)
 
 
 class ScheduleTest(testtools.TestCase):
@@ -56,7 +56,7 @@ class ScheduleTest(testtools.TestCase):
         )
 
     def test_a_slot_has_room_for_the_start_delay(self):
-        delayed = fio_profile.Pattern(
+        delayed = fio_pattern.Pattern(
             name='x', rw='read', bs='4k', startdelay_seconds=15
         )
         plan = schedule.plan(['a'], [delayed, SMALL], PROFILE)
@@ -105,7 +105,7 @@ class ScheduleTest(testtools.TestCase):
 
         12 guests with 32 MiB each take 39 s at 10 MiB/s.
         """
-        huge = fio_profile.Pattern(name='x', rw='write', bs='32m')
+        huge = fio_pattern.Pattern(name='x', rw='write', bs='32m')
         for pattern, mib_per_second, expected in (
             (SMALL, 10, 4),
             (huge, 10, 2 + 39 + 34),
@@ -199,16 +199,16 @@ class ProfileTest(testtools.TestCase):
             'bs': '4k',
             'iodepth': 16,
         }
-        fio_profile.Pattern(**right)
+        fio_pattern.Pattern(**right)
         error = self.assertRaises(
-            ValueError, fio_profile.Pattern, **{**right, **wrong}
+            ValueError, fio_pattern.Pattern, **{**right, **wrong}
         )
         self.assertIn(next(iter(wrong)), str(error))
 
     def test_all_wrong_fields_are_named_at_once(self):
         error = self.assertRaises(
             ValueError,
-            fio_profile.Pattern,
+            fio_pattern.Pattern,
             name='X',
             rw='y',
             bs='z',
@@ -226,7 +226,7 @@ class ProfileTest(testtools.TestCase):
     def test_a_senseless_profile_is_refused(self, wrong):
         right = {'region_mib': 8, 'ramp_seconds': 0, 'runtime_seconds': 1}
         self.assertRaises(
-            ValueError, fio_profile.Profile, **{**right, **wrong}
+            ValueError, fio_pattern.Profile, **{**right, **wrong}
         )
 
     @ddt.data(('4k', 4096), ('1m', 1048576), ('512', 512), ('8K', 8192))
@@ -234,7 +234,7 @@ class ProfileTest(testtools.TestCase):
     def test_block_sizes_are_powers_of_1024(self, bs, expected):
         self.assertEqual(
             expected,
-            fio_profile.Pattern(
+            fio_pattern.Pattern(
                 name='x', rw='read', bs=bs, iodepth=1
             ).bs_bytes,
         )
@@ -242,8 +242,8 @@ class ProfileTest(testtools.TestCase):
     def test_a_block_larger_than_the_region_is_refused(self):
         self.assertRaises(
             ValueError,
-            fio_profile.measure_argv,
-            fio_profile.Pattern(name='x', rw='read', bs='16m', iodepth=1),
+            fio_pattern.measure_argv,
+            fio_pattern.Pattern(name='x', rw='read', bs='16m', iodepth=1),
             PROFILE,
         )
 
@@ -252,7 +252,7 @@ class ProfileTest(testtools.TestCase):
     )
     @ddt.unpack
     def test_the_largest_block_counts(self, option, value, expected):
-        found = fio_profile.Pattern(
+        found = fio_pattern.Pattern(
             name='x', rw='read', iodepth=2, numjobs=3, **{option: value}
         )
         self.assertEqual(
@@ -260,16 +260,16 @@ class ProfileTest(testtools.TestCase):
         )
 
     def test_the_jobs_of_a_pattern_share_the_region_in_whole_blocks(self):
-        words = fio_profile.measure_argv(
-            fio_profile.Pattern(name='x', rw='write', bs='1m', numjobs=3),
+        words = fio_pattern.measure_argv(
+            fio_pattern.Pattern(name='x', rw='write', bs='1m', numjobs=3),
             PROFILE,
         )
         self.assertIn(f'--size={2 * 1024**2}', words)
         self.assertIn(f'--offset_increment={2 * 1024**2}', words)
         self.assertRaises(
             ValueError,
-            fio_profile.measure_argv,
-            fio_profile.Pattern(name='x', rw='write', bs='1m', numjobs=9),
+            fio_pattern.measure_argv,
+            fio_pattern.Pattern(name='x', rw='write', bs='1m', numjobs=9),
             PROFILE,
         )
 
@@ -277,7 +277,7 @@ class ProfileTest(testtools.TestCase):
         None,
         SMALL,
         LARGE,
-        fio_profile.Pattern(
+        fio_pattern.Pattern(
             name='x',
             rw='randrw',
             bssplit='4k/60:64k/40',
@@ -295,9 +295,9 @@ class ProfileTest(testtools.TestCase):
         if shutil.which('fio') is None:
             self.skipTest('fio is not installed (bindep.txt)')
         argv = (
-            fio_profile.fill_argv(PROFILE)
+            fio_pattern.fill_argv(PROFILE)
             if pattern is None
-            else fio_profile.measure_argv(pattern, PROFILE)
+            else fio_pattern.measure_argv(pattern, PROFILE)
         )
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(

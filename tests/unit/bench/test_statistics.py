@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench.stats import intervals as statistics
+from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import student_t
 
 FINITE = strategies.floats(0, 10**9)
-Finding = statistics.Finding
+Finding = intervals.Finding
 
 
 def ar1(generator, length, phi, mean=1000.0, deviation=100.0):
@@ -80,7 +80,7 @@ class StudentTest(testtools.TestCase):
 class RepeatsTest(testtools.TestCase):
     def test_the_interval_of_nine_repeats_by_hand(self):
         values = [98, 99, 100, 100, 100, 100, 100, 101, 102]
-        found = statistics.of_repeats(values)
+        found = intervals.of_repeats(values)
         half = 2.306 * stdlib.stdev(values) / 3
         self.assertEqual((100, 9), (found.mean, found.values))
         self.assertAlmostEqual(100 - half, found.low, places=3)
@@ -90,7 +90,7 @@ class RepeatsTest(testtools.TestCase):
         self.assertEqual("Student's t over 9 repeats", found.method)
 
     def test_one_repeat_has_no_interval_and_says_why(self):
-        found = statistics.of_repeats([5])
+        found = intervals.of_repeats([5])
         self.assertEqual(
             (5, None, None, None),
             (found.mean, found.low, found.high, found.spread_percent),
@@ -98,16 +98,16 @@ class RepeatsTest(testtools.TestCase):
         self.assertIn('one repeat', found.method)
 
     def test_a_spread_over_ten_percent_is_flagged(self):
-        self.assertTrue(statistics.of_repeats([80, 100, 120]).spread_is_wide)
-        self.assertFalse(statistics.of_repeats([95, 100, 105]).spread_is_wide)
+        self.assertTrue(intervals.of_repeats([80, 100, 120]).spread_is_wide)
+        self.assertFalse(intervals.of_repeats([95, 100, 105]).spread_is_wide)
 
     def test_nothing_and_what_is_no_number_is_refused(self):
         for wrong in ([], [1, math.nan], [math.inf]):
-            self.assertRaises(ValueError, statistics.of_repeats, wrong)
+            self.assertRaises(ValueError, intervals.of_repeats, wrong)
 
     @given(strategies.lists(FINITE, min_size=2, max_size=20))
     def test_the_mean_lies_in_its_interval(self, values):
-        found = statistics.of_repeats(values)
+        found = intervals.of_repeats(values)
         self.assertLessEqual(found.low, found.mean)
         self.assertLessEqual(found.mean, found.high)
 
@@ -118,8 +118,8 @@ class RepeatsTest(testtools.TestCase):
         strategies.integers(1, 1000),
     )
     def test_another_unit_scales_the_interval(self, values, factor):
-        one = statistics.of_repeats(values)
-        other = statistics.of_repeats([factor * value for value in values])
+        one = intervals.of_repeats(values)
+        other = intervals.of_repeats([factor * value for value in values])
         for name in ('mean', 'low', 'high'):
             self.assertAlmostEqual(
                 1,
@@ -134,13 +134,11 @@ class RepeatsTest(testtools.TestCase):
             for phi in (0, 0.9):
                 found, total = coverage(
                     1500,
-                    lambda generator, n=repeats, phi=phi: (
-                        statistics.of_repeats(
-                            [
-                                stdlib.fmean(ar1(generator, 60, phi))
-                                for _repeat in range(n)
-                            ]
-                        )
+                    lambda generator, n=repeats, phi=phi: intervals.of_repeats(
+                        [
+                            stdlib.fmean(ar1(generator, 60, phi))
+                            for _repeat in range(n)
+                        ]
                     ),
                 )
                 self.assertEqual(1500, total)
@@ -153,7 +151,7 @@ class RepeatsTest(testtools.TestCase):
         """Why the module is as it is."""
         found, _total = coverage(
             300,
-            lambda generator: statistics.of_repeats(ar1(generator, 300, 0.9)),
+            lambda generator: intervals.of_repeats(ar1(generator, 300, 0.9)),
         )
         self.assertLess(found, 0.5)
 
@@ -163,7 +161,7 @@ class LongRunTest(testtools.TestCase):
         for phi, length in ((0, 300), (0.5, 600), (0.8, 2000)):
             found, total = coverage(
                 1000,
-                lambda generator, n=length, phi=phi: statistics.of_long_run(
+                lambda generator, n=length, phi=phi: intervals.of_long_run(
                     ar1(generator, n, phi)
                 ),
             )
@@ -176,7 +174,7 @@ class LongRunTest(testtools.TestCase):
         """That of AR(1) is (1 + phi) / (1 - phi)."""
         for phi in (0, 0.5, 0.8):
             found = stdlib.fmean(
-                statistics.memory_samples(ar1(random.Random(seed), 3000, phi))
+                intervals.memory_samples(ar1(random.Random(seed), 3000, phi))
                 for seed in range(20)
             )
             self.assertAlmostEqual(
@@ -184,7 +182,7 @@ class LongRunTest(testtools.TestCase):
             )
 
     def test_a_run_too_short_for_its_memory_has_no_interval(self):
-        found = statistics.of_long_run(ar1(random.Random(1), 120, 0.95))
+        found = intervals.of_long_run(ar1(random.Random(1), 120, 0.95))
         self.assertIsNone(found.low)
         self.assertRegex(
             found.method,
@@ -193,7 +191,7 @@ class LongRunTest(testtools.TestCase):
         )
 
     def test_a_constant_series_remembers_nothing(self):
-        found = statistics.of_long_run([7.0] * 100)
+        found = intervals.of_long_run([7.0] * 100)
         self.assertEqual(
             (7, 7, 7, 1),
             (found.mean, found.low, found.high, found.memory_samples),
@@ -201,7 +199,7 @@ class LongRunTest(testtools.TestCase):
 
     @given(strategies.lists(FINITE, min_size=2, max_size=300))
     def test_any_series_gives_an_interval_or_a_reason(self, values):
-        found = statistics.of_long_run(values)
+        found = intervals.of_long_run(values)
         self.assertGreaterEqual(found.memory_samples, 1)
         if found.low is None:
             self.assertIn('no interval', found.method)
@@ -222,7 +220,7 @@ class CompareTest(testtools.TestCase):
     )
     @ddt.unpack
     def test_findings(self, first, second, higher_is_better, expected):
-        found = statistics.compare(
+        found = intervals.compare(
             first, second, higher_is_better=higher_is_better
         )
         self.assertEqual(expected, found.finding)
@@ -236,12 +234,12 @@ class CompareTest(testtools.TestCase):
         theirs = stats.ttest_ind(
             second, first, equal_var=False
         ).confidence_interval(0.95)
-        found = statistics.compare(first, second, higher_is_better=True)
+        found = intervals.compare(first, second, higher_is_better=True)
         self.assertAlmostEqual(theirs.low, found.low, places=6)
         self.assertAlmostEqual(theirs.high, found.high, places=6)
 
     def test_the_reason_has_the_numbers(self):
-        found = statistics.compare(
+        found = intervals.compare(
             [100, 101, 99], [120, 121, 119], higher_is_better=True
         )
         self.assertEqual(
@@ -259,9 +257,7 @@ class CompareTest(testtools.TestCase):
                 for n in (3, 5)
             )
             wrong += (
-                statistics.compare(
-                    first, second, higher_is_better=True
-                ).finding
+                intervals.compare(first, second, higher_is_better=True).finding
                 is not Finding.CANNOT_TELL
             )
         self.assertTrue(0.03 <= wrong / 1500 <= 0.07, wrong)
@@ -276,19 +272,19 @@ class CompareTest(testtools.TestCase):
             Finding.WORSE: Finding.BETTER,
             Finding.CANNOT_TELL: Finding.CANNOT_TELL,
         }
-        found = statistics.compare(first, second, higher_is_better=True)
-        back = statistics.compare(second, first, higher_is_better=True)
-        other = statistics.compare(first, second, higher_is_better=False)
+        found = intervals.compare(first, second, higher_is_better=True)
+        back = intervals.compare(second, first, higher_is_better=True)
+        other = intervals.compare(first, second, higher_is_better=False)
         self.assertEqual(opposite[found.finding], back.finding)
         self.assertEqual(opposite[found.finding], other.finding)
 
 
 class FairnessTest(testtools.TestCase):
     def test_equal_shares_are_fair_and_one_for_all_is_not(self):
-        self.assertEqual(1, statistics.fairness([5, 5, 5, 5]))
-        self.assertEqual(0.25, statistics.fairness([9, 0, 0, 0]))
-        self.assertRaises(ValueError, statistics.fairness, [0, 0])
-        self.assertRaises(ValueError, statistics.fairness, [1, -1])
+        self.assertEqual(1, intervals.fairness([5, 5, 5, 5]))
+        self.assertEqual(0.25, intervals.fairness([9, 0, 0, 0]))
+        self.assertRaises(ValueError, intervals.fairness, [0, 0])
+        self.assertRaises(ValueError, intervals.fairness, [1, -1])
 
     @given(
         strategies.lists(
@@ -296,5 +292,5 @@ class FairnessTest(testtools.TestCase):
         )
     )
     def test_the_index_lies_between_its_ends(self, values):
-        found = statistics.fairness(values)
+        found = intervals.fairness(values)
         self.assertTrue(1 / len(values) - 1e-9 <= found <= 1 + 1e-9)

@@ -13,12 +13,12 @@ import re
 
 from hypothesis import strategies
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.profile import profile as named_profile
 from tests.unit.guest import console_text
 
-PATTERN = fio_profile.Pattern(
+PATTERN = fio_pattern.Pattern(
     name='randwrite-4k', rw='randwrite', bs='4k', iodepth=16
 )
 PROFILE = named_profile.NamedProfile(
@@ -26,7 +26,7 @@ PROFILE = named_profile.NamedProfile(
     repeats=2,
     patterns=(PATTERN,),
     source=named_profile.Source(paper='task', where='patterns'),
-    method=fio_profile.Profile(
+    method=fio_pattern.Profile(
         region_mib=8, ramp_seconds=2, runtime_seconds=5
     ),
 )

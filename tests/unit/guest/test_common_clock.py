@@ -8,7 +8,7 @@ import testtools
 
 from rally_scenarios.bench.fleet import common_clock
 from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.fleet import volume_types as placing
+from rally_scenarios.bench.fleet import volume_types
 from tests.unit.guest import test_verdict
 
 V = verdict.Verdict
@@ -212,7 +212,7 @@ class PlacingTest(testtools.TestCase):
     def found(self, *types, **expected):
         return [
             outcome.verdict
-            for outcome in placing.checked(
+            for outcome in volume_types.checked(
                 TRUE,
                 dict(zip(('g000', 'g001', 'g002'), types, strict=True)),
                 expected,
@@ -241,7 +241,7 @@ class PlacingTest(testtools.TestCase):
         self.assertEqual([V.COMPLETE] * 3, self.found(None, None, None))
 
     def test_the_reason_names_both_types(self):
-        found = placing.checked(
+        found = volume_types.checked(
             TRUE[:1], {'g000': 'slow'}, {'database': 'fast'}
         )
         self.assertEqual(
@@ -253,7 +253,7 @@ class PlacingTest(testtools.TestCase):
         lost = test_verdict.outcome([])
         self.assertEqual(
             V.LOST,
-            placing.checked([lost], {'g000': 'slow'}, {'database': 'fast'})[
-                0
-            ].verdict,
+            volume_types.checked(
+                [lost], {'g000': 'slow'}, {'database': 'fast'}
+            )[0].verdict,
         )

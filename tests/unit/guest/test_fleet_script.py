@@ -17,7 +17,7 @@ import time
 
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
@@ -25,10 +25,10 @@ from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
 
 RUN = '0123456789abcdef'
-RANDWRITE = fio_profile.Pattern(
+RANDWRITE = fio_pattern.Pattern(
     name='randwrite-4k', rw='randwrite', bs='4k', iodepth=4
 )
-PROFILE = fio_profile.Profile(
+PROFILE = fio_pattern.Profile(
     region_mib=4, ramp_seconds=0, runtime_seconds=1, ioengine='psync'
 )
 SHELLS = {

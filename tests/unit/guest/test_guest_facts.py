@@ -8,7 +8,7 @@ from rally_scenarios.bench.fleet import guest_facts
 from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import environment as environment_facts
+from rally_scenarios.bench.result import environment as result_environment
 from tests.unit.guest import console_text
 
 IN_THE_LAB = (
@@ -118,7 +118,7 @@ class GuestFactsTest(testtools.TestCase):
         )
 
     def test_facts_of_a_run_tell_what_differs(self):
-        facts = environment_facts.of_guests(
+        facts = result_environment.of_guests(
             [
                 self.outcome('bus=virtio-blk os=debian_12 : A'),
                 self.outcome('bus=virtio-blk os=debian_12 : B'),

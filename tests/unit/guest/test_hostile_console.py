@@ -23,11 +23,11 @@ from rally_scenarios.bench.fleet import common_clock
 from rally_scenarios.bench.fleet import disk_estimate
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import build as run_result
-from rally_scenarios.bench.result import json_record as record
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.plugins.report import scaling as matrix_report
-from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.bench.result import build
+from rally_scenarios.bench.result import json_record
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.report import scaling
+from rally_scenarios.plugins.report import tables
 from tests.unit.guest import console_text
 from tests.unit.guest import damaged_consoles as consoles
 from tests.unit.guest import test_fleet_script
@@ -35,7 +35,7 @@ from tests.unit.guest import test_fleet_script
 V = verdict.Verdict
 LATE_AFTER_MS = 500
 DISKS = {'fast': disk_estimate.Disks(disks=3, iops_per_disk=160, replicas=3)}
-UNKNOWN = result_file.Fact(value=None, reason='nobody asked')
+UNKNOWN = run_result.Fact(value=None, reason='nobody asked')
 OUTPUTS = jsonschema.Draft4Validator(
     task_objects.TASK_SCHEMA['definitions']['output']
 )
@@ -148,7 +148,7 @@ class HostileConsoleTest(testtools.TestCase):
         return WRITTEN[ending]
 
     def result_of(self, outcomes):
-        result = run_result.of_run(
+        result = build.of_run(
             run=console_text.RUN,
             ended_at='2026-11-21T20:00:00+00:00',
             profile=consoles.PROFILE,
@@ -156,12 +156,12 @@ class HostileConsoleTest(testtools.TestCase):
             guests_per_tier=2,
             outcomes=outcomes,
             images={'fast': UNKNOWN},
-            environment=dict.fromkeys(result_file.ENVIRONMENT, UNKNOWN),
+            environment=dict.fromkeys(run_result.ENVIRONMENT, UNKNOWN),
             volume_types={'fast': UNKNOWN},
             hosts={each.guest: None for each in outcomes},
         )
-        self.assertEqual(result, result_file.read(result_file.write(result)))
-        for name, number in numbers(record.plain(result)):
+        self.assertEqual(result, run_result.read(run_result.write(result)))
+        for name, number in numbers(json_record.plain(result)):
             self.assertTrue(
                 math.isfinite(number)
                 and (number >= 0 or name in MAY_BE_NEGATIVE),
@@ -172,12 +172,12 @@ class HostileConsoleTest(testtools.TestCase):
 
     def assert_fit_to_show(self, outcomes):
         plan = consoles.PLAN
-        additive = report.additive_output(plan, outcomes)
+        additive = tables.additive_output(plan, outcomes)
         outputs = {
             'additive': [additive] if additive else [],
             'complete': [
-                *report.complete_outputs(plan, outcomes),
-                *matrix_report.outputs(plan, outcomes, DISKS),
+                *tables.complete_outputs(plan, outcomes),
+                *scaling.outputs(plan, outcomes, DISKS),
             ],
         }
         text = json.dumps(outputs, allow_nan=False)
@@ -317,5 +317,5 @@ class RealConsoleTest(test_fleet_script.LocalFleetCase):
         damage()
 
 
-WRITTEN: dict[tuple, result_file.RunResult] = {}
+WRITTEN: dict[tuple, run_result.RunResult] = {}
 SHOWN: set[str] = set()

@@ -7,15 +7,15 @@ import subprocess
 import ddt
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.guest import orders
 
-PROFILE = fio_profile.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6)
+PROFILE = fio_pattern.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6)
 
 
 def pattern(number):
-    return fio_profile.Pattern(
+    return fio_pattern.Pattern(
         name=f'p{number}', rw='write', bs='4k', iodepth=1
     )
 
@@ -77,7 +77,7 @@ class OrdersTest(testtools.TestCase):
             ['3', 'g003', '4', '2:30:15 3:45:15', '11'], found[:5]
         )
         self.assertEqual(
-            fio_profile.measure_argv(pattern(0), PROFILE),
+            fio_pattern.measure_argv(pattern(0), PROFILE),
             tuple(found[5].split('\n')),
         )
         self.assertNotIn('CT_FIO_0=', text)
@@ -93,7 +93,7 @@ class OrdersTest(testtools.TestCase):
         self.assertEqual(
             [
                 '0:0:15 1:15:15 2:30:15 3:45:15 4:60:15 5:75:15',
-                *['\n'.join(fio_profile.measure_argv(pattern(1), PROFILE))]
+                *['\n'.join(fio_pattern.measure_argv(pattern(1), PROFILE))]
                 * 3,
             ],
             found,

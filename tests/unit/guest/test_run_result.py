@@ -5,18 +5,18 @@ import json
 
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import build as run_result
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import build
+from rally_scenarios.bench.result import result as run_result
 from tests.unit.bench import recorded
 from tests.unit.bench import results
 from tests.unit.guest import console_text
 
-PATTERN = fio_profile.Pattern(
+PATTERN = fio_pattern.Pattern(
     name='randwrite-4k', rw='randwrite', bs='4k', iodepth=16
 )
 PROFILE = named_profile.NamedProfile(
@@ -24,13 +24,13 @@ PROFILE = named_profile.NamedProfile(
     repeats=3,
     patterns=(PATTERN,),
     source=named_profile.Source(paper='task', where='patterns'),
-    method=fio_profile.Profile(
+    method=fio_pattern.Profile(
         region_mib=8, ramp_seconds=5, runtime_seconds=6
     ),
 )
 PLAN = schedule.plan(['fast'], [PATTERN], PROFILE.method, repeats=3)
-UNKNOWN = result_file.Fact(value=None, reason='nobody asked')
-ENVIRONMENT = dict.fromkeys(result_file.ENVIRONMENT, UNKNOWN)
+UNKNOWN = run_result.Fact(value=None, reason='nobody asked')
+ENVIRONMENT = dict.fromkeys(run_result.ENVIRONMENT, UNKNOWN)
 
 
 def text(iops_by_second):
@@ -71,7 +71,7 @@ def outcome(guest, *, without=(), output=None):
 
 
 def result(*outcomes):
-    return run_result.of_run(
+    return build.of_run(
         run='0123456789abcdef',
         ended_at='2026-11-21T20:00:00+00:00',
         profile=PROFILE,
@@ -92,7 +92,7 @@ class ViewTest(testtools.TestCase):
         profile = dataclasses.replace(
             result(outcome('g000')).profile,
             patterns=tuple(
-                fio_profile.Pattern(name=name, rw='read', bs='4k')
+                fio_pattern.Pattern(name=name, rw='read', bs='4k')
                 for name in ('a', 'a.g1')
             ),
         )
@@ -136,7 +136,7 @@ class ViewTest(testtools.TestCase):
 class RunResultTest(testtools.TestCase):
     def test_ceph_has_the_last_word_on_clone_or_flat(self):
         def fact(asked, seen):
-            return run_result.of_run(
+            return build.of_run(
                 run='0123456789abcdef',
                 ended_at='2026-11-21T20:00:00+00:00',
                 profile=PROFILE,
@@ -147,15 +147,15 @@ class RunResultTest(testtools.TestCase):
                 volume_types={'fast': UNKNOWN},
                 hosts={'g000': None},
                 environment={**ENVIRONMENT, 'clone_or_flat': asked},
-                around=run_result.Surroundings(
+                around=build.Surroundings(
                     facts=seen and {'clone_or_flat': seen}
                 )
                 if seen
-                else run_result.NOBODY_ASKED,
+                else build.NOBODY_ASKED,
             ).environment['clone_or_flat']
 
-        asked = result_file.Fact(value='boot volume, region filled')
-        flat = result_file.Fact(value='flat')
+        asked = run_result.Fact(value='boot volume, region filled')
+        flat = run_result.Fact(value='flat')
         self.assertEqual(
             'flat by Ceph; asked for: boot volume, region filled',
             fact(asked, flat).value,
@@ -221,7 +221,7 @@ class RunResultTest(testtools.TestCase):
         self.assertEqual(
             (True, 1000), (slot.steadiness.steady, slot.steadiness.average)
         )
-        self.assertEqual(found, result_file.read(result_file.write(found)))
+        self.assertEqual(found, run_result.read(run_result.write(found)))
 
     def test_without_the_seconds_of_all_guests_nothing_is_judged(self):
         found = result(
@@ -241,27 +241,27 @@ class RunResultTest(testtools.TestCase):
             (pattern.complete_repeats, pattern.iops, pattern.clat),
         )
         self.assertEqual('no result arrived', found.environment['fio'].reason)
-        self.assertEqual(found, result_file.read(result_file.write(found)))
+        self.assertEqual(found, run_result.read(run_result.write(found)))
 
     def test_what_was_written_is_read(self):
         found = result(outcome('g000'), outcome('g001', without=[2]))
-        self.assertEqual(found, result_file.read(result_file.write(found)))
+        self.assertEqual(found, run_result.read(run_result.write(found)))
 
     def changed(self, **changes):
-        value = json.loads(result_file.write(result(outcome('g000'))))
+        value = json.loads(run_result.write(result(outcome('g000'))))
         return str(
             self.assertRaises(
-                result_file.ResultFileError,
-                result_file.read,
+                run_result.ResultFileError,
+                run_result.read,
                 json.dumps({**value, **changes}),
             )
         )
 
     def test_a_file_of_version_1_lacks_what_came_later(self):
-        value = json.loads(result_file.write(result(outcome('g000'))))
+        value = json.loads(run_result.write(result(outcome('g000'))))
         del value['environment']['qos']
-        found = result_file.read(json.dumps({**value, 'version': 1}))
-        self.assertEqual(result_file.VERSION, found.version)
+        found = run_result.read(json.dumps({**value, 'version': 1}))
+        self.assertEqual(run_result.VERSION, found.version)
         self.assertEqual(
             'a file of version 1 does not say', found.environment['qos'].reason
         )
@@ -270,7 +270,7 @@ class RunResultTest(testtools.TestCase):
         )
 
     def test_a_version_that_is_not_known_is_refused_with_a_reason(self):
-        for version in (result_file.VERSION + 1, 0, '1', 1.0, None, True):
+        for version in (run_result.VERSION + 1, 0, '1', 1.0, None, True):
             self.assertIn(
                 'this code reads versions 1 to', self.changed(version=version)
             )
@@ -278,7 +278,7 @@ class RunResultTest(testtools.TestCase):
     def test_what_is_no_result_file_is_refused(self):
         for text in ('', '[]', '{}', 'null', '[' * 100000):
             self.assertRaises(
-                result_file.ResultFileError, result_file.read, text
+                run_result.ResultFileError, run_result.read, text
             )
 
     def test_an_environment_that_says_nothing_of_something_is_refused(self):
@@ -287,11 +287,11 @@ class RunResultTest(testtools.TestCase):
         )
 
     def test_a_fact_without_a_value_needs_a_reason(self):
-        self.assertRaises(ValueError, result_file.Fact, value=None)
-        self.assertRaises(ValueError, result_file.Fact, value='x', reason='y')
+        self.assertRaises(ValueError, run_result.Fact, value=None)
+        self.assertRaises(ValueError, run_result.Fact, value='x', reason='y')
 
     def test_percentiles_that_are_not_of_their_bins_are_refused(self):
-        value = json.loads(result_file.write(result(outcome('g000'))))
+        value = json.loads(run_result.write(result(outcome('g000'))))
         clat = value['tiers'][0]['patterns'][0]['clat']
         clat['percentiles_ns']['99'] += 1
         self.assertIn(

@@ -4,22 +4,22 @@ import json
 
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
 from tests.unit.bench import recorded
 from tests.unit.guest import console_text as console
 
-SMALL = fio_profile.Pattern(
+SMALL = fio_pattern.Pattern(
     name='randwrite-4k', rw='randwrite', bs='4k', iodepth=16
 )
-LARGE = fio_profile.Pattern(name='write-1m', rw='write', bs='1m', iodepth=4)
+LARGE = fio_pattern.Pattern(name='write-1m', rw='write', bs='1m', iodepth=4)
 # Slots of 6 + 5 + 4 = 15 s.
 PLAN = schedule.plan(
     ['database', 'general'],
     [SMALL, LARGE],
-    fio_profile.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6),
+    fio_pattern.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6),
 )
 SLOTS = [
     (0, 0, recorded.text('randwrite-4k')),

@@ -11,7 +11,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.plugins.fleet import scenario as fleet_fio
+from rally_scenarios.plugins.fleet import scenario as fleet_scenario
 from tests.unit.rally import fake_cloud
 
 PATTERNS = [
@@ -34,7 +34,7 @@ class FleetFioCase(testtools.TestCase):
             multiattach_types={'c_rally_start'},
         )
         owner = str(uuid.uuid4())
-        self.scenario = fleet_fio.FleetFio(
+        self.scenario = fleet_scenario.FleetFio(
             context={
                 'owner_id': owner,
                 'task': {'uuid': owner},

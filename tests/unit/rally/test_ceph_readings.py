@@ -10,9 +10,9 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.result import caveats as doubts
-from rally_scenarios.plugins.environment import ceph as ceph_readings
-from rally_scenarios.plugins.environment import probe as surroundings
+from rally_scenarios.bench.result import caveats
+from rally_scenarios.plugins.environment import ceph as environment_ceph
+from rally_scenarios.plugins.environment import probe
 from tests.unit.bench import test_caveats
 from tests.unit.observe import test_ceph
 
@@ -75,7 +75,7 @@ class CephReadingsTest(testtools.TestCase):
         self.session = Session()
 
     def reading(self, *pools):
-        return ceph_readings.reading(
+        return environment_ceph.reading(
             self.session, pools or ('tier-database', 'tier-archive-data')
         )
 
@@ -199,14 +199,14 @@ class CephReadingsTest(testtools.TestCase):
     def test_volumes_are_found_by_their_id(self):
         self.assertEqual(
             {VOLUME: ('tier-database', f'volume-{VOLUME}')},
-            ceph_readings.find_images(self.session, {VOLUME, 'another'}),
+            environment_ceph.find_images(self.session, {VOLUME, 'another'}),
         )
 
     def test_a_clone_and_an_image_with_data_elsewhere(self):
-        clone = ceph_readings.image(
+        clone = environment_ceph.image(
             self.session, 'tier-database', f'volume-{VOLUME}'
         )
-        flat = ceph_readings.image(self.session, 'tier-archive', 'other')
+        flat = environment_ceph.image(self.session, 'tier-archive', 'other')
         self.assertEqual(
             ('images/4fcb@snap', None, 9),
             (clone.parent, clone.data_pool, clone.own_objects),
@@ -217,7 +217,7 @@ class CephReadingsTest(testtools.TestCase):
         )
         self.assertEqual(
             'differs: clone, flat, and some do not say',
-            surroundings.of_images([clone, flat, None]).value,
+            probe.of_images([clone, flat, None]).value,
         )
 
     def test_a_check_that_appears_between_two_readings_is_a_doubt(self):
@@ -234,9 +234,9 @@ class CephReadingsTest(testtools.TestCase):
             },
         }
         self.session.answer('osd dump')['osds'][4]['up'] = 0
-        found = doubts.of(
+        found = caveats.of(
             test_caveats.run(
-                ceph=surroundings.ceph_record.CephWatch(
+                ceph=probe.ceph_result.CephWatch(
                     before=before, after=self.reading(), unread=()
                 )
             )
@@ -252,8 +252,8 @@ class CephReadingsTest(testtools.TestCase):
 
     def test_facts_name_the_release_and_the_options_of_each_pool(self):
         reading = self.reading('tier-database')
-        facts = surroundings.of_ceph(
-            surroundings.ceph_record.CephWatch(
+        facts = probe.of_ceph(
+            probe.ceph_result.CephWatch(
                 before=reading, after=None, unread=('x',)
             )
         )
@@ -265,8 +265,8 @@ class CephReadingsTest(testtools.TestCase):
         )
 
     def test_a_cluster_that_never_answered_says_why(self):
-        facts = surroundings.of_ceph(
-            surroundings.ceph_record.CephWatch(
+        facts = probe.of_ceph(
+            probe.ceph_result.CephWatch(
                 before=None, after=None, unread=('no monitor', 'no monitor')
             )
         )

@@ -11,10 +11,10 @@ from rally import plugins
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import report as fleet_report
-from rally_scenarios.plugins.report import tables as report
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.report import tables
+from rally_scenarios.plugins import servers
 from tests.unit.rally import fake_cloud
 from tests.unit.rally import fleet_fio_case
 
@@ -37,13 +37,11 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
     def result(self):
         (file,) = self.results.iterdir()
         self.assertEqual('.json', file.suffix)
-        return result_file.read(file.read_bytes())
+        return run_result.read(file.read_bytes())
 
     def failure(self, **args):
         return str(
-            self.assertRaises(
-                cloud_guests.FleetError, self.run_scenario, **args
-            )
+            self.assertRaises(servers.FleetError, self.run_scenario, **args)
         )
 
     def output(self, title):
@@ -62,7 +60,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
 
     def test_a_fleet_is_measured_and_leaves_nothing_behind(self):
         self.run_scenario()
-        rows = self.rows(report.TIER_TABLE_TITLE)
+        rows = self.rows(tables.TIER_TABLE_TITLE)
         self.assertEqual(
             [
                 ('database', 'randwrite-4k', 2, 999.5, 'complete'),
@@ -72,7 +70,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
             ],
             [(*row[:4], row[-1]) for row in rows],
         )
-        self.assertEqual(8, len(self.rows(report.GUEST_TABLE_TITLE)))
+        self.assertEqual(8, len(self.rows(tables.GUEST_TABLE_TITLE)))
         self.assert_nothing_is_left()
 
     def test_the_result_file_says_what_the_report_says(self):
@@ -113,11 +111,11 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
     def test_reasons_for_doubt_come_first_and_are_in_the_file(self):
         self.run_scenario()
         self.assertEqual(
-            report.DOUBT_TABLE_TITLE,
+            tables.DOUBT_TABLE_TITLE,
             self.scenario._output['complete'][0]['title'],
         )
         self.assertEqual(
-            [['-', 'no reason was found']], self.rows(report.DOUBT_TABLE_TITLE)
+            [['-', 'no reason was found']], self.rows(tables.DOUBT_TABLE_TITLE)
         )
         self.assertEqual((), self.result().doubts)
 
@@ -134,7 +132,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
                 ]
                 for pattern in ('randwrite-4k', 'write-1m')
             ],
-            self.rows(report.DOUBT_TABLE_TITLE),
+            self.rows(tables.DOUBT_TABLE_TITLE),
         )
 
     def test_a_lost_guest_is_in_the_file_and_in_no_figure(self):
@@ -213,7 +211,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
                 for tier in ('database', 'general')
                 for name in ('randwrite-4k', 'write-1m')
             ],
-            [tuple(row[:2]) for row in self.rows(report.TIER_TABLE_TITLE)],
+            [tuple(row[:2]) for row in self.rows(tables.TIER_TABLE_TITLE)],
         )
         self.assertEqual(8, len(self.scenario._output['additive'][0]['data']))
         # Charts are over all repeats.
@@ -229,7 +227,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
                 0.0,
                 "Student's t over 2 repeats",
             ],
-            self.rows(report.REPEAT_TABLE_TITLE)[0],
+            self.rows(tables.REPEAT_TABLE_TITLE)[0],
         )
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
             self.scenario._output
@@ -240,7 +238,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
             line for line in lines if ' data 4 ' not in line
         ]
         self.failure(repeats=2)
-        rows = self.rows(report.REPEAT_TABLE_TITLE)
+        rows = self.rows(tables.REPEAT_TABLE_TITLE)
         self.assertEqual(
             (['1 of 2', 999.5, '-', '-', '-'], 'no interval: one repeat'),
             (rows[0][2:7], rows[0][7][:23]),
@@ -257,7 +255,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.run_scenario(patterns=None, job_file=str(path))
         self.assertEqual(
             {'randwrite-4k', 'write-1m'},
-            {row[1] for row in self.rows(report.TIER_TABLE_TITLE)},
+            {row[1] for row in self.rows(tables.TIER_TABLE_TITLE)},
         )
 
     def test_boot_volumes_name_no_type_and_all_names_are_rallys(self):
@@ -309,7 +307,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assertEqual(
             ['complete'] * 2 + ['1 of 2 guests'] * 2,
-            [row[-1] for row in self.rows(report.TIER_TABLE_TITLE)],
+            [row[-1] for row in self.rows(tables.TIER_TABLE_TITLE)],
         )
         self.assert_nothing_is_left()
 
@@ -337,13 +335,13 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assertEqual(
             ['complete', 'complete', 'complete', '1 of 2 guests'],
-            [row[-1] for row in self.rows(report.TIER_TABLE_TITLE)],
+            [row[-1] for row in self.rows(tables.TIER_TABLE_TITLE)],
         )
         self.assertEqual(
             [('g002', 'write-1m', 'fio failed')],
             [
                 (row[0], row[2], row[-2])
-                for row in self.rows(report.GUEST_TABLE_TITLE)
+                for row in self.rows(tables.GUEST_TABLE_TITLE)
                 if row[-2] != 'complete'
             ],
         )
@@ -394,7 +392,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertIn('g000 (database): broken: found no disk', message)
         self.assertIn('g003 (general): lost: last heard of at READY', message)
         self.assertEqual(
-            [0] * 4, [row[2] for row in self.rows(report.TIER_TABLE_TITLE)]
+            [0] * 4, [row[2] for row in self.rows(tables.TIER_TABLE_TITLE)]
         )
         self.assert_nothing_is_left()
 
@@ -410,7 +408,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertIn('1 of 4 guests are not complete', self.failure())
         self.assertEqual(
             [1, 1, 2, 2],
-            [row[2] for row in self.rows(report.TIER_TABLE_TITLE)],
+            [row[2] for row in self.rows(tables.TIER_TABLE_TITLE)],
         )
         self.assert_nothing_is_left()
 

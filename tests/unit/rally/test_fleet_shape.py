@@ -11,13 +11,13 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.fleet import shape as fleet_shape
-from rally_scenarios.plugins.report import tables as report
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.report import tables
+from rally_scenarios.plugins import servers as cloud_servers
 from tests.unit.rally import fake_cloud
 from tests.unit.rally import fleet_fio_case
 
@@ -59,7 +59,7 @@ class ShapeCase(fleet_fio_case.FleetFioCase):
 
     def result(self):
         (file,) = self.results.iterdir()
-        return result_file.read(file.read_bytes())
+        return run_result.read(file.read_bytes())
 
     def made(self, attribute):
         return [
@@ -71,7 +71,7 @@ class ShapeCase(fleet_fio_case.FleetFioCase):
     def failure(self, **args):
         return str(
             self.assertRaises(
-                cloud_guests.FleetError, self.run_scenario, **args
+                cloud_servers.FleetError, self.run_scenario, **args
             )
         )
 
@@ -151,10 +151,10 @@ class ClockStartTest(ShapeCase):
             ' the start was by wall time; nobody keeps its clock',
             self.column('common clock')[0],
         )
-        skew = report.TIER_TABLE_COLUMNS.index('its error ms')
+        skew = tables.TIER_TABLE_COLUMNS.index('its error ms')
         self.assertEqual(
             ['-'] * 4,
-            [row[skew] for row in self.rows(report.TIER_TABLE_TITLE)],
+            [row[skew] for row in self.rows(tables.TIER_TABLE_TITLE)],
         )
         found = self.result()
         self.assertIsNone(
@@ -182,7 +182,7 @@ class ClockStartTest(ShapeCase):
         )
         self.assertEqual(
             ['complete'] * 2 + ['1 of 2 guests'] * 2,
-            [row[-1] for row in self.rows(report.TIER_TABLE_TITLE)],
+            [row[-1] for row in self.rows(tables.TIER_TABLE_TITLE)],
         )
         self.assert_nothing_is_left()
 

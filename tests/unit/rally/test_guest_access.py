@@ -16,8 +16,8 @@ plugins.load()  # rally_openstack cannot be imported before
 
 from rally_openstack.common.services.network import neutron
 
-from rally_scenarios.plugins.report import tables as report
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.report import tables
+from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import access as guest_access
 from tests.unit.rally import fake_cloud
 from tests.unit.rally import fleet_fio_case
@@ -107,7 +107,7 @@ class GuestAccessTest(testtools.TestCase):
 
     def test_all_that_is_missing_is_named_at_once(self):
         error = self.assertRaises(
-            cloud_guests.FleetError,
+            servers.FleetError,
             self.access,
             {'kind': 'ssh', 'user': 'debian', 'network': 'net-9'},
             context={'tenant': contexts()['tenant']},
@@ -147,9 +147,7 @@ class GuestAccessTest(testtools.TestCase):
                 **access.server_options,
             )
         )
-        return cloud_guests.Guest(
-            name='g000', tier='fast', server_id=server.id
-        )
+        return servers.Guest(name='g000', tier='fast', server_id=server.id)
 
     def test_floating_addresses_are_given_back(self):
         access = self.access(
@@ -174,7 +172,7 @@ class GuestAccessTest(testtools.TestCase):
         guest = self.booted(access)
         self.cloud.servers_by_id[guest.server_id].addresses = {}
         error = self.assertRaises(
-            cloud_guests.FleetError, access.transport, [guest]
+            servers.FleetError, access.transport, [guest]
         )
         self.assertIn(
             'has no address in the network name of net-1', str(error)
@@ -222,7 +220,7 @@ class ScenarioTest(fleet_fio_case.FleetFioCase):
         table = next(
             found
             for found in self.scenario._output['complete']
-            if found['title'] == report.TIER_TABLE_TITLE
+            if found['title'] == tables.TIER_TABLE_TITLE
         )
         self.assertEqual(
             [('randwrite-4k', 'complete'), ('write-1m', 'complete')],

@@ -13,7 +13,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.plugins.layers import process
 
 
 def is_there(pid):
@@ -33,12 +33,12 @@ class RunTest(testtools.TestCase):
     def test_words_are_words_and_never_a_shells(self):
         self.assertEqual(
             b'$(id); a  b\n',
-            host_process.run(['echo', '$(id); a  b'], timeout_seconds=9),
+            process.run(['echo', '$(id); a  b'], timeout_seconds=9),
         )
 
     def test_much_output_of_several_at_once(self):
         """More than pipes hold."""
-        found = host_process.run_together(
+        found = process.run_together(
             [['head', '-c', '300000', '/dev/zero']] * 3, timeout_seconds=9
         )
         self.assertEqual([300000] * 3, [len(each) for each in found])
@@ -46,7 +46,7 @@ class RunTest(testtools.TestCase):
     def test_variables_come_beside_ours(self):
         self.assertEqual(
             b'/srv/ceph.conf\n',
-            host_process.run(
+            process.run(
                 ['printenv', 'CEPH_CONF'],
                 timeout_seconds=9,
                 environment={'CEPH_CONF': '/srv/ceph.conf'},
@@ -62,8 +62,8 @@ class RunTest(testtools.TestCase):
     @ddt.unpack
     def test_what_failed_is_told(self, argv, named):
         error = self.assertRaises(
-            host_process.LayerError,
-            host_process.run,
+            process.LayerError,
+            process.run,
             argv,
             timeout_seconds=0.2,
         )
@@ -73,8 +73,8 @@ class RunTest(testtools.TestCase):
     def test_what_a_program_has_started_ends_with_it(self):
         file = self.folder / 'pid'
         self.assertRaises(
-            host_process.LayerError,
-            host_process.run,
+            process.LayerError,
+            process.run,
             ['sh', '-c', 'sleep 60 & echo $! > "$0"; wait', str(file)],
             timeout_seconds=0.5,
         )
@@ -87,8 +87,8 @@ class RunTest(testtools.TestCase):
         file = self.folder / 'pid'
         begun = time.monotonic()
         self.assertRaises(
-            host_process.LayerError,
-            host_process.run_together,
+            process.LayerError,
+            process.run_together,
             [
                 ['sh', '-c', 'echo $$ > "$0"; exec sleep 60', str(file)],
                 ['no-such-program-anywhere'],
@@ -101,7 +101,7 @@ class RunTest(testtools.TestCase):
     def test_it_joins_a_cgroup_first(self):
         """A folder with such a file stands for what the kernel mounts."""
         (self.folder / 'cgroup.procs').touch()
-        printed = host_process.run(
+        printed = process.run(
             ['sh', '-c', 'echo "$$ $0"', 'two words;'],
             timeout_seconds=30,
             cgroup=str(self.folder),
@@ -111,8 +111,8 @@ class RunTest(testtools.TestCase):
 
     def test_it_does_not_run_outside_its_cgroup(self):
         error = self.assertRaises(
-            host_process.LayerError,
-            host_process.run,
+            process.LayerError,
+            process.run,
             ['touch', str(self.folder / 'ran')],
             timeout_seconds=30,
             cgroup=str(self.folder / 'none'),
@@ -121,7 +121,7 @@ class RunTest(testtools.TestCase):
         self.assertFalse((self.folder / 'ran').exists())
 
     def test_missing_programs_are_told_with_their_packages(self):
-        found = host_process.missing(
+        found = process.missing(
             ['rados', 'fio', 'rados'], path=str(self.folder)
         )
         self.assertEqual(2, len(found))

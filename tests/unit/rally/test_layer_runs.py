@@ -16,20 +16,20 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.fio import pattern as fio_profile
-from rally_scenarios.bench.layers import host_file as layers_host
-from rally_scenarios.bench.layers import model as layers
+from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.layers import host_file
+from rally_scenarios.bench.layers import model
 from rally_scenarios.plugins.layers import ceph as layers_ceph
-from rally_scenarios.plugins.layers import measure as layer_runs
-from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.plugins.layers import measure
+from rally_scenarios.plugins.layers import process
 from tests.unit.bench import recorded
 from tests.unit.bench import test_ceph_answers
 
-POOL = layers.Pool(name='p', osds=(3, 4, 5), size=3, device_classes=('hdd',))
+POOL = model.Pool(name='p', osds=(3, 4, 5), size=3, device_classes=('hdd',))
 
 
 def pattern(rw, bs='4k', iodepth=16):
-    return fio_profile.Pattern(
+    return fio_pattern.Pattern(
         name=f'{rw}-{bs}', rw=rw, bs=bs, iodepth=iodepth
     )
 
@@ -69,17 +69,17 @@ class LayerRunsTest(testtools.TestCase):
         )
 
     def bench(self, **changed):
-        return layer_runs.Bench(
+        return measure.Bench(
             **{
                 'place': layers_ceph.Place(
-                    ceph=layers_host.Ceph(),
+                    ceph=host_file.Ceph(),
                     pool='p',
                     image_pool='p',
                     name=f'{layers_ceph.PREFIX}0',
                 ),
                 'pool': POOL,
                 'raw': None,
-                'method': fio_profile.Profile(
+                'method': fio_pattern.Profile(
                     region_mib=16, ramp_seconds=2, runtime_seconds=1
                 ),
                 **changed,
@@ -87,10 +87,10 @@ class LayerRunsTest(testtools.TestCase):
         )
 
     def measured(self, layer, *args):
-        return layer_runs.measured(
+        return measure.measured(
             layer,
             args[1],
-            functools.partial(getattr(layer_runs, layer), *args),
+            functools.partial(getattr(measure, layer), *args),
             self.failures,
         )
 
@@ -168,7 +168,7 @@ class LayerRunsTest(testtools.TestCase):
         found = self.measured(
             'librbd',
             self.bench(),
-            fio_profile.Pattern(
+            fio_pattern.Pattern(
                 name='randwrite-4k', rw='randwrite', bs='4k', iodepth=16
             ),
         )
@@ -185,7 +185,7 @@ class LayerRunsTest(testtools.TestCase):
         found = self.measured(
             'raw',
             self.bench(
-                raw=layers_host.RawDisk(device_class='hdd', device='/dev/sdx')
+                raw=host_file.RawDisk(device_class='hdd', device='/dev/sdx')
             ),
             pattern('write'),
         )
@@ -194,13 +194,13 @@ class LayerRunsTest(testtools.TestCase):
         self.assertFalse((self.tools / 'ran').exists())
 
     def test_a_disk_that_is_not_there_fails_before_all_else(self):
-        disk = layers_host.RawDisk(
+        disk = host_file.RawDisk(
             device_class='hdd',
             may_be_overwritten=True,
             device=str(self.tools / 'sdx'),
         )
         self.assertRaises(
-            host_process.LayerError, layer_runs.check_raw, self.bench(raw=disk)
+            process.LayerError, measure.check_raw, self.bench(raw=disk)
         )
         found = self.measured('raw', self.bench(raw=disk), pattern('write'))
         self.assertIn('sdx', found.reason)

@@ -14,10 +14,10 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.layers import model as bench_layers
-from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.bench.layers import model
+from rally_scenarios.plugins.layers import process
 from rally_scenarios.plugins.layers import report as layers_report
-from rally_scenarios.plugins.layers import scenario as layers
+from rally_scenarios.plugins.layers import scenario as layers_scenario
 from tests.unit.bench import test_layers
 from tests.unit.rally import fleet_fio_case
 
@@ -39,7 +39,7 @@ class GuestsAloneTest(fleet_fio_case.FleetFioCase):
     def setUp(self):
         super().setUp()
         fleet = self.scenario
-        self.scenario = layers.Layers(
+        self.scenario = layers_scenario.Layers(
             context=fleet.context, clients=self.cloud.clients()
         )
 
@@ -96,7 +96,7 @@ class GuestsAloneTest(fleet_fio_case.FleetFioCase):
         self,
     ):
         error = self.assertRaises(
-            host_process.LayerError, self.run_scenario, image='no-such-image'
+            process.LayerError, self.run_scenario, image='no-such-image'
         )
         self.assertIn('no-such-image', str(error))
         row = self.rows()['randwrite-4k']
@@ -108,7 +108,7 @@ class GuestsAloneTest(fleet_fio_case.FleetFioCase):
 class ReportTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        self.judged = bench_layers.judge(
+        self.judged = model.judge(
             [
                 test_layers.measurement('raw', 160),
                 test_layers.measurement('osd', 480),
@@ -166,7 +166,7 @@ class ReportTest(testtools.TestCase):
     def test_without_a_raw_disk_there_is_no_chart(self):
         found = layers_report.outputs(
             'general',
-            bench_layers.judge(
+            model.judge(
                 [test_layers.measurement('rados', 150)],
                 test_layers.THREE_COPIES,
             ),

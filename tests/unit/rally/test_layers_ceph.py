@@ -11,12 +11,12 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.layers import host_file as layers_host
+from rally_scenarios.bench.layers import host_file
 from rally_scenarios.plugins.layers import ceph as layers_ceph
-from rally_scenarios.plugins.layers import process as host_process
+from rally_scenarios.plugins.layers import process
 
 PLACE = layers_ceph.Place(
-    ceph=layers_host.Ceph(conf='/srv/ceph.conf', user='bench'),
+    ceph=host_file.Ceph(conf='/srv/ceph.conf', user='bench'),
     pool='p',
     name='cinder-tiers-layers-0123',
     image_pool='p',
@@ -96,7 +96,7 @@ class NotesTest(testtools.TestCase):
         file = self.cut_off()
         (self.tools / 'rbd').write_text('#!/bin/sh\necho no >&2; exit 2\n')
         error = self.assertRaises(
-            host_process.LayerError, layers_ceph.remove_unfinished, self.folder
+            process.LayerError, layers_ceph.remove_unfinished, self.folder
         )
         self.assertIn(str(file), str(error))
         self.assertTrue(file.exists())
@@ -118,7 +118,7 @@ class NotesTest(testtools.TestCase):
             file = self.cut_off()
             file.write_text(text)
             error = self.assertRaises(
-                host_process.LayerError,
+                process.LayerError,
                 layers_ceph.remove_unfinished,
                 self.folder,
             )

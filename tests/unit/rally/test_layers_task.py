@@ -14,8 +14,8 @@ import testtools
 plugins.load()  # rally_openstack cannot be imported before
 
 from rally_scenarios.bench.fleet import duration
-from rally_scenarios.plugins.fleet import run_plan as planning
-from rally_scenarios.plugins.layers import run_plan as layers_plan
+from rally_scenarios.plugins.fleet import run_plan
+from rally_scenarios.plugins.layers import run_plan as layers_run_plan
 import rally_scenarios.plugins.layers.scenario  # noqa: F401
 from tests.unit.rally import test_task_sizes
 from tests.unit.rally import test_tasks
@@ -36,13 +36,13 @@ def arguments(**args):
 
 
 def asked(**args):
-    return layers_plan.LayersArguments(**arguments(**args))
+    return layers_run_plan.LayersArguments(**arguments(**args))
 
 
 def row(size):
     """The line of the documentation's table."""
     args = asked(size=size)
-    plan = layers_plan.planned(args)
+    plan = layers_run_plan.planned(args)
     guests = args.guests
     in_flight = max(each.in_flight_bytes for each in plan.patterns) // guests
     return ','.join(
@@ -53,7 +53,9 @@ def row(size):
                 f'``{size}``',
                 guests,
                 len(plan.patterns) * len(plan.chosen),
-                duration.in_words(layers_plan.expected_seconds(plan, args)),
+                duration.in_words(
+                    layers_run_plan.expected_seconds(plan, args)
+                ),
                 guests * args.volume_size_gib,
                 in_flight // 1024**2,
             ],
@@ -98,7 +100,9 @@ class HostCase(testtools.TestCase):
             )
         )
         self.useFixture(
-            fixtures.EnvironmentVariable(layers_plan.HOST_VARIABLE, str(host))
+            fixtures.EnvironmentVariable(
+                layers_run_plan.HOST_VARIABLE, str(host)
+            )
         )
 
     def refused(self, **args):
@@ -127,8 +131,8 @@ class TaskTest(HostCase):
     @ddt.data(*SIZES)
     def test_guests_have_as_much_in_flight_as_each_layer_below(self, size):
         args = asked(size=size)
-        plan = layers_plan.planned(args)
-        fleet = planning.planned(layers_plan.of_fleet(plan, args))
+        plan = layers_run_plan.planned(args)
+        fleet = run_plan.planned(layers_run_plan.of_fleet(plan, args))
         self.assertEqual(
             [each.iodepth for each in plan.patterns],
             [each.iodepth * fleet.guests for each in fleet.chosen.patterns],
@@ -139,7 +143,7 @@ class TaskTest(HostCase):
 
     def test_the_paper_has_its_numbers(self):
         """8 processes, each with 32 writes of 4 MB in flight."""
-        plan = layers_plan.planned(asked(size='paper'))
+        plan = layers_run_plan.planned(asked(size='paper'))
         (large,) = (each for each in plan.patterns if each.name == 'write-4m')
         self.assertEqual(
             (8, 32), (plan.processes, large.iodepth / plan.processes)
@@ -148,7 +152,10 @@ class TaskTest(HostCase):
     def test_smoke_is_over_in_four_minutes(self):
         args = asked(size='smoke')
         self.assertLess(
-            layers_plan.expected_seconds(layers_plan.planned(args), args), 240
+            layers_run_plan.expected_seconds(
+                layers_run_plan.planned(args), args
+            ),
+            240,
         )
 
     def test_the_durations_in_the_documentation_are_those_of_the_file(self):
@@ -162,7 +169,7 @@ class TaskTest(HostCase):
     def test_layers_may_be_left_out(self):
         (self.folder / 'host.yaml').unlink()
         self.useFixture(
-            fixtures.EnvironmentVariable(layers_plan.HOST_VARIABLE)
+            fixtures.EnvironmentVariable(layers_run_plan.HOST_VARIABLE)
         )
         test_tasks.check(render(layers=['guest']))
         config = render(layers=['guest', 'rados'], host='')
@@ -187,7 +194,7 @@ class TaskTest(HostCase):
 class RefusedTest(HostCase):
     def test_without_a_host_file_the_raw_layer_cannot_be_had(self):
         self.useFixture(
-            fixtures.EnvironmentVariable(layers_plan.HOST_VARIABLE)
+            fixtures.EnvironmentVariable(layers_run_plan.HOST_VARIABLE)
         )
         told = self.refused()
         self.assertIn(

@@ -10,12 +10,12 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run_plan
-from rally_scenarios.plugins.report import scaling as matrix_report
-from rally_scenarios.plugins.report import tables as report
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.plugins.report import scaling
+from rally_scenarios.plugins.report import tables
+from rally_scenarios.plugins import servers as cloud_servers
 from tests.unit.rally import fleet_fio_case
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
@@ -74,7 +74,7 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
             ],
             [
                 (*row[:3], row[-1])
-                for row in self.rows(report.TIER_TABLE_TITLE)
+                for row in self.rows(tables.TIER_TABLE_TITLE)
             ],
         )
         self.assertEqual(
@@ -83,7 +83,7 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
                 len(
                     [
                         row
-                        for row in self.rows(report.GUEST_TABLE_TITLE)
+                        for row in self.rows(tables.GUEST_TABLE_TITLE)
                         if row[0] == f'g{number:03d}'
                     ]
                 )
@@ -98,7 +98,7 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
 
     def test_more_guests_are_set_against_one(self):
         self.run_scenario()
-        rows = self.rows(matrix_report.SCALING_TABLE_TITLE)
+        rows = self.rows(scaling.SCALING_TABLE_TITLE)
         self.assertEqual(
             ['general', 'randwrite-4k', 3, '2 of 2', round(3 * MEASURED, 1)],
             rows[5][:5],
@@ -120,7 +120,7 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
     def test_the_result_file_has_each_step_under_its_name(self):
         self.run_scenario()
         (file,) = self.results.iterdir()
-        found = result_file.read(file.read_bytes())
+        found = run_result.read(file.read_bytes())
         self.assertEqual(
             [
                 ('randwrite-4k.g1', 1, 2),
@@ -158,7 +158,7 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
                 ]
                 for guests in (1, 3)
             ],
-            self.rows(matrix_report.DISKS_TABLE_TITLE),
+            self.rows(scaling.DISKS_TABLE_TITLE),
         )
 
     def test_without_steps_and_disks_there_is_neither_table(self):
@@ -174,8 +174,8 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
                 for title in self.titles()
                 if title
                 in (
-                    matrix_report.SCALING_TABLE_TITLE,
-                    matrix_report.DISKS_TABLE_TITLE,
+                    scaling.SCALING_TABLE_TITLE,
+                    scaling.DISKS_TABLE_TITLE,
                 )
             ],
         )
@@ -184,14 +184,14 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
         self.cloud.guests_do['g004'] = lambda lines: [
             line for line in lines if ' data ' not in line
         ]
-        self.assertRaises(cloud_guests.FleetError, self.run_scenario)
-        rows = self.rows(matrix_report.SCALING_TABLE_TITLE)
+        self.assertRaises(cloud_servers.FleetError, self.run_scenario)
+        rows = self.rows(scaling.SCALING_TABLE_TITLE)
         self.assertEqual(
             ['general', 'randwrite-4k', 3, '0 of 2', *['-'] * 5], rows[5]
         )
         self.assertEqual('2 of 2', rows[4][3])
         self.assertEqual(
-            ['-', '-'], self.rows(matrix_report.DISKS_TABLE_TITLE)[1][-2:]
+            ['-', '-'], self.rows(scaling.DISKS_TABLE_TITLE)[1][-2:]
         )
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
             self.scenario._output

@@ -9,11 +9,11 @@ from rally import plugins
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.plugins.environment import openstack as cloud_readings
-from rally_scenarios.plugins.environment import probe as surroundings
-from rally_scenarios.plugins.fleet import scenario as fleet_fio
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.environment import openstack
+from rally_scenarios.plugins.environment import probe
+from rally_scenarios.plugins.fleet import scenario as fleet_scenario
+from rally_scenarios.plugins import servers
 from tests.unit.rally import fake_admin
 from tests.unit.rally import fleet_fio_case
 from tests.unit.rally import test_fleet_fio
@@ -30,7 +30,7 @@ class SurroundingsTest(fleet_fio_case.FleetFioCase):
 
     def with_admin(self):
         admin = fake_admin.Admin(self.cloud)
-        self.scenario = fleet_fio.FleetFio(
+        self.scenario = fleet_scenario.FleetFio(
             context={
                 **self.scenario.context,
                 'owner_id': str(uuid.uuid4()),
@@ -44,7 +44,7 @@ class SurroundingsTest(fleet_fio_case.FleetFioCase):
 
     def result(self):
         (file,) = self.results.iterdir()
-        return result_file.read(file.read_bytes())
+        return run_result.read(file.read_bytes())
 
     def test_an_administrator_sees_qos_backends_and_hosts(self):
         admin = self.with_admin()
@@ -79,9 +79,9 @@ class SurroundingsTest(fleet_fio_case.FleetFioCase):
         admin = self.with_admin()
 
         def refused(**_filters):
-            raise cloud_readings.cinder_exceptions.Forbidden(403, 'not you')
+            raise openstack.cinder_exceptions.Forbidden(403, 'not you')
 
-        (fact,) = cloud_readings.of_tiers(
+        (fact,) = openstack.of_tiers(
             types.SimpleNamespace(
                 volumes=admin.cinder().volumes,
                 qos_specs=types.SimpleNamespace(list=refused),
@@ -98,7 +98,7 @@ class SurroundingsTest(fleet_fio_case.FleetFioCase):
         self.assertIn('names no cluster', found.environment['ceph'].reason)
 
     def test_a_cluster_that_stops_answering_costs_no_result(self):
-        cluster = surroundings.Cluster('/no/such/ceph.conf', 'admin')
+        cluster = probe.Cluster('/no/such/ceph.conf', 'admin')
         cluster.look_before({'g000': 'x'})
         watch = cluster.look_after({'g000': 'x'})
         self.assertEqual(
@@ -111,7 +111,7 @@ class SurroundingsTest(fleet_fio_case.FleetFioCase):
 
     def test_a_cluster_that_cannot_be_read_ends_the_run_at_once(self):
         error = self.assertRaises(
-            cloud_guests.FleetError,
+            servers.FleetError,
             self.run_scenario,
             ceph={'conf': '/no/such/ceph.conf'},
         )

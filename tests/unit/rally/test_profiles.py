@@ -13,7 +13,7 @@ from rally.common import validation
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.plugins import profiles
 
@@ -40,7 +40,7 @@ class ProfilesTest(testtools.TestCase):
             for pattern in found.patterns:
                 # All in one run: what comes before --name is for all jobs.
                 job = sorted(
-                    fio_profile.measure_argv(pattern, found.method),
+                    fio_pattern.measure_argv(pattern, found.method),
                     key=lambda word: not word.startswith('--name'),
                 )
                 words += [
@@ -78,7 +78,7 @@ class ProfilesTest(testtools.TestCase):
                 16,
                 9,
                 (12,),
-                fio_profile.Profile(
+                fio_pattern.Profile(
                     region_mib=10 * 1024,
                     ramp_seconds=15,
                     runtime_seconds=300,
@@ -169,7 +169,7 @@ class ChosenTest(testtools.TestCase):
         )
         self.assertEqual(
             (
-                fio_profile.Profile(
+                fio_pattern.Profile(
                     region_mib=32, ramp_seconds=5, runtime_seconds=3
                 ),
                 1,

@@ -16,15 +16,13 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.layers import host_file as layers_host
-from rally_scenarios.plugins.layers import process as host_process
-from rally_scenarios.plugins.layers import raw_disk as raw_device
+from rally_scenarios.bench.layers import host_file
+from rally_scenarios.plugins.layers import process
+from rally_scenarios.plugins.layers import raw_disk
 
 
 def disk(device, **of_disk):
-    return layers_host.RawDisk(
-        device_class='hdd', device=str(device), **of_disk
-    )
+    return host_file.RawDisk(device_class='hdd', device=str(device), **of_disk)
 
 
 @ddt.ddt
@@ -42,33 +40,33 @@ class RawDeviceTest(testtools.TestCase):
     )
     @ddt.unpack
     def test_each_use_of_a_disk_speaks_against_it(self, found, told):
-        (reason,) = raw_device.reasons_against_writing(
-            raw_device.Facts(size_bytes=1, **found)
+        (reason,) = raw_disk.reasons_against_writing(
+            raw_disk.Facts(size_bytes=1, **found)
         )
         self.assertIn(told, reason)
 
     def test_an_empty_disk_may_be_written(self):
         self.assertEqual(
             [],
-            raw_device.reasons_against_writing(raw_device.Facts(size_bytes=1)),
+            raw_disk.reasons_against_writing(raw_disk.Facts(size_bytes=1)),
         )
 
     def test_a_file_is_no_disk(self):
         file = self.folder / 'disk.img'
         file.write_bytes(b'\0' * 4096)
         for check in (
-            lambda: raw_device.check_readable(disk(file), 1),
-            lambda: raw_device.observe(str(file)),
+            lambda: raw_disk.check_readable(disk(file), 1),
+            lambda: raw_disk.observe(str(file)),
         ):
             self.assertIn(
                 'is no block device',
-                str(self.assertRaises(host_process.LayerError, check)),
+                str(self.assertRaises(process.LayerError, check)),
             )
 
     def test_a_disk_that_is_not_there_is_told(self):
         error = self.assertRaises(
-            host_process.LayerError,
-            raw_device.check_readable,
+            process.LayerError,
+            raw_disk.check_readable,
             disk(self.folder / 'sdx'),
             1,
         )
@@ -76,10 +74,10 @@ class RawDeviceTest(testtools.TestCase):
 
     def test_nothing_is_claimed_that_was_not_named_for_it(self):
         def claim():
-            with raw_device.claimed(disk('/dev/sdx')):
+            with raw_disk.claimed(disk('/dev/sdx')):
                 self.fail('claimed')
 
-        error = self.assertRaises(host_process.LayerError, claim)
+        error = self.assertRaises(process.LayerError, claim)
         self.assertIn('may_be_overwritten', str(error))
 
     def test_what_the_kernel_says_of_a_device(self):
@@ -109,7 +107,7 @@ class RawDeviceTest(testtools.TestCase):
         swaps.write_text(
             'Filename Type Size Used Priority\n/dev/sdx partition 1 0 -2\n'
         )
-        found = raw_device.observe(str(devices[0]), sysfs, mounts, swaps)
+        found = raw_disk.observe(str(devices[0]), sysfs, mounts, swaps)
         self.assertEqual(
             (1024**2, ('sdx1',), ('dm-3',), ('/srv/a',), True),
             (

@@ -7,14 +7,14 @@ import jsonschema
 from rally.common.objects import task as task_objects
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_profile
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.result import build
 from rally_scenarios.plugins.report import charts as report_charts
 from tests.unit.bench import results
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
 PATTERNS = [
-    fio_profile.Pattern(name=name, rw=rw, bs=bs)
+    fio_pattern.Pattern(name=name, rw=rw, bs=bs)
     for name, rw, bs in (
         ('write-4k', 'write', '4k'),
         ('write-1m', 'write', '1m'),

@@ -8,7 +8,7 @@ import pathlib
 import jsonschema
 import testtools
 
-from rally_scenarios.bench.result import result as result_file
+from rally_scenarios.bench.result import result as run_result
 from tests.unit.guest import test_run_result
 
 PUBLISHED = (
@@ -23,7 +23,7 @@ class ResultSchemaTest(testtools.TestCase):
     def test_the_published_schema_is_that_of_the_code(self):
         """To renew it, write what this compares; and think of VERSION."""
         self.assertEqual(
-            json.dumps(result_file.schema(), indent=2) + '\n',
+            json.dumps(run_result.schema(), indent=2) + '\n',
             PUBLISHED.read_text('utf-8'),
         )
 
@@ -39,7 +39,7 @@ class ResultSchemaTest(testtools.TestCase):
             ],
         ):
             value = json.loads(
-                result_file.write(test_run_result.result(*outcomes))
+                run_result.write(test_run_result.result(*outcomes))
             )
             validator.validate(value)
             self.assertFalse(validator.is_valid({**value, 'version': 1}))

@@ -13,10 +13,10 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as result_file
-from rally_scenarios.plugins.fleet import scenario as fleet_fio
-from rally_scenarios.plugins.results import reference as result_reference
-from rally_scenarios.plugins import servers as cloud_guests
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.fleet import scenario as fleet_scenario
+from rally_scenarios.plugins.results import reference
+from rally_scenarios.plugins import servers
 from tests.unit.rally import fake_cloud
 from tests.unit.rally import test_fleet_fio
 
@@ -48,7 +48,7 @@ class TierSLATest(testtools.TestCase):
     def iteration(self, **args):
         """A run of the scenario, as Rally's runner hands it over."""
         owner = str(uuid.uuid4())
-        scenario = fleet_fio.FleetFio(
+        scenario = fleet_scenario.FleetFio(
             context={'owner_id': owner, 'task': {'uuid': owner}},
             clients=self.cloud.clients(),
             clock=self.cloud.clock,
@@ -63,7 +63,7 @@ class TierSLATest(testtools.TestCase):
                     **args,
                 }
             )
-        except cloud_guests.FleetError as failure:
+        except servers.FleetError as failure:
             error = ['FleetError', str(failure), 'its traceback']
         return {'output': scenario._output, 'error': error}
 
@@ -236,11 +236,11 @@ class TierSLATest(testtools.TestCase):
         file = self.file()
         file.write_text(
             file.read_text().replace(
-                f'{{"version":{result_file.VERSION}', '{"version":99'
+                f'{{"version":{run_result.VERSION}', '{"version":99'
             )
         )
         run['output']['complete'] = [
-            result_reference.output(file, '0123456789abcdef')
+            reference.output(file, '0123456789abcdef')
         ]
         success, detail = self.judge(HELD, run)
         self.assertIs(False, success)

@@ -10,8 +10,8 @@ import testtools
 plugins.load()  # rally_openstack cannot be imported before
 
 from rally_scenarios.bench.protocol import frames
-from rally_scenarios.plugins.transport import console as transports
-from rally_scenarios.plugins.transport import ssh as ssh_transport
+from rally_scenarios.plugins.transport import console
+from rally_scenarios.plugins.transport import ssh
 from tests.contract import transport_contract
 from tests.unit.guest import console_text
 from tests.unit.rally import local_sshd
@@ -26,7 +26,7 @@ class ConsoleTest(transport_contract.TransportContract, testtools.TestCase):
     results_on_console = True
 
     def transport(self, guests):
-        return transports.ConsoleTransport(self.nova)
+        return console.ConsoleTransport(self.nova)
 
     def told(self, guest):
         return self.console(guest)
@@ -83,7 +83,7 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
     def setUp(self):
         super().setUp()
         private, public = local_sshd.new_key()
-        self.key = ssh_transport.private_key(private)
+        self.key = ssh.private_key(private)
         self.public = public
         self.sshds = {
             guest.name: self.useFixture(
@@ -93,9 +93,9 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
         }
 
     def transport(self, guests):
-        made = ssh_transport.SshTransport(
+        made = ssh.SshTransport(
             logins={
-                guest.name: ssh_transport.Login(
+                guest.name: ssh.Login(
                     host='127.0.0.1',
                     port=self.sshds[guest.name].port,
                     user=self.sshds[guest.name].user,
@@ -104,7 +104,7 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
                 for guest in guests
             },
             key=self.key,
-            console=transports.ConsoleTransport(self.nova),
+            console=console.ConsoleTransport(self.nova),
             timeout_seconds=self.timeout_seconds,
             retry_seconds=0.5,
         )
@@ -125,7 +125,7 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
 
     def problem(self, transport, guest):
         return str(
-            self.assertRaises(transports.TransportError, transport.read, guest)
+            self.assertRaises(console.TransportError, transport.read, guest)
         )
 
     def test_more_than_one_reading_takes_comes_with_the_next_ones(self):
@@ -178,7 +178,7 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
         self.reconnect(guest)
         self.problem(transport, guest)
         self.assertRaises(
-            transports.TransportError, self.read_soon, transport, guest
+            console.TransportError, self.read_soon, transport, guest
         )
         self.assertIn('somebody else answers', transport.evidence(guest))
 
@@ -211,7 +211,7 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
     def test_who_is_not_let_in_shows_its_console_and_why(self):
         guest = self.guests[0]
         self.console(guest).write_text('Kernel panic - not syncing\n')
-        self.key = ssh_transport.private_key(local_sshd.new_key()[0])
+        self.key = ssh.private_key(local_sshd.new_key()[0])
         transport = self.transport(self.guests)
         self.assertIn('Authentication failed', self.problem(transport, guest))
         evidence = transport.evidence(guest)
@@ -242,7 +242,7 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
 
     def test_what_is_no_private_key_is_named_without_being_shown(self):
         error = self.assertRaises(
-            ValueError, ssh_transport.private_key, '-----BEGIN SECRET-----'
+            ValueError, ssh.private_key, '-----BEGIN SECRET-----'
         )
         self.assertIn('no private key that can be read', str(error))
         self.assertNotIn('BEGIN SECRET', str(error))
