@@ -3,7 +3,7 @@
 """The SLA that holds runs of fleets against what is asked of tiers.
 
 Thin: judging is done in ``bench.judgement``, limits are checked in
-``bench.promises``, figures are found by ``result_reference``.
+``bench.sla.catalog_limits``, figures are found by ``results.reference``.
 """
 
 from collections.abc import Iterator
@@ -123,7 +123,7 @@ def _terms(criterion: Mapping) -> judgement.Terms:
     catalog = criterion.get('catalog')
     return judgement.Terms(
         required=required,
-        promised=None if catalog is None else _catalog(catalog),
+        in_catalog=None if catalog is None else _catalog(catalog),
         order=tuple(
             judgement.Order(**{**each, 'tiers': tuple(each['tiers'])})
             for each in criterion.get('order', ())

@@ -80,15 +80,15 @@ class TransportContract:
             file.write(text)
 
     def listener(self, transport):
-        ears = collector.Listener(
+        found = collector.ResultCollector(
             nova=self.nova,
             run=RUN,
             guests=self.guests,
             pause_seconds=0.1,
             transport=transport,
         )
-        self.addCleanup(ears.close)
-        return ears
+        self.addCleanup(found.close)
+        return found
 
     def test_words_come_as_they_are_told_also_in_halves(self):
         guest = self.guests[0]
@@ -172,10 +172,10 @@ class TransportContract:
         _healthy, lost_for_a_while, damaged, killed = self.guests
         self.cut_off(damaged)
         fleet = self.start_fleet()
-        ears = self.listener(self.transport(self.guests))
+        results = self.listener(self.transport(self.guests))
         listening_on = threading.Thread(
             target=lambda: (
-                ears.listen_for_start(180) and ears.listen_to_end(180)
+                results.wait_for_leader(180) and results.collect(180)
             )
         )
         listening_on.start()
@@ -193,7 +193,7 @@ class TransportContract:
         listening_on.join()
         outcomes = [
             verdict.judge(
-                ears.heard(guest),
+                results.heard(guest),
                 guest=guest.name,
                 tier='fast',
                 plan=fleet.plan,
@@ -210,4 +210,4 @@ class TransportContract:
         self.assertEqual(
             [0, 0, 2, 0], [found.damaged_lines for found in outcomes]
         )
-        self.assertIn('PREPARED', ears.evidence(killed))
+        self.assertIn('PREPARED', results.evidence(killed))

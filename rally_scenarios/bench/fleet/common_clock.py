@@ -45,7 +45,7 @@ Key = tuple[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hearing:
+class FirstSeen:
     """When an event was heard first, in ms on the host's clock.
 
     :ivar said_ms: when it was, on the guest's clock; None if it does not say
@@ -77,26 +77,26 @@ class _Claim:
 
 def _claims(
     outcome: verdict.GuestOutcome,
-    heard: Mapping[Key, Hearing],
+    heard: Mapping[Key, FirstSeen],
     late_after_ms: int,
 ) -> Iterator[_Claim]:
     """In order of time, of the slots of which a result is there."""
     for found in outcome.slots:
         for name in ('START', 'END'):
-            hearing = heard.get((name, found.slot.number))
-            if None not in (found.measured, hearing) and (
-                hearing.said_ms is not None
+            seen = heard.get((name, found.slot.number))
+            if None not in (found.measured, seen) and (
+                seen.said_ms is not None
             ):
-                at_ms = hearing.said_ms - outcome.clock_shift_ms
+                at_ms = seen.said_ms - outcome.clock_shift_ms
                 yield _Claim(
                     outcome=outcome,
                     slot=found.slot,
                     name=name,
                     at_ms=at_ms,
                     least_ms=None
-                    if hearing.after_ms is None
-                    else hearing.after_ms - at_ms - late_after_ms,
-                    most_ms=hearing.by_ms - at_ms + late_after_ms,
+                    if seen.after_ms is None
+                    else seen.after_ms - at_ms - late_after_ms,
+                    most_ms=seen.by_ms - at_ms + late_after_ms,
                 )
 
 
@@ -194,9 +194,9 @@ def _start_ms(outcomes: Sequence[verdict.GuestOutcome]) -> int | None:
     return max(told, key=told.count, default=None)
 
 
-def checked(
+def reject_wrong_clocks(
     outcomes: Sequence[verdict.GuestOutcome],
-    heard: Mapping[str, Mapping[Key, Hearing]],
+    heard: Mapping[str, Mapping[Key, FirstSeen]],
     *,
     late_after_ms: int,
 ) -> list[verdict.GuestOutcome]:

@@ -115,7 +115,7 @@ def has_ended(console: frames.GuestConsole) -> bool:
     return any(console.event(name) for name in ('DONE', 'FAILED', 'LATE'))
 
 
-def is_heard_out(console: frames.GuestConsole) -> bool:
+def is_complete(console: frames.GuestConsole) -> bool:
     """Whether listening on can bring nothing more.
 
     A guest that did all its slots prints everything again, as often as its

@@ -44,7 +44,7 @@ def _objection(
     )
 
 
-def checked(
+def reject_wrong_volume_types(
     outcomes: Sequence[verdict.GuestOutcome],
     found: Mapping[str, str | None],
     expected: Mapping[str, str],

@@ -250,3 +250,44 @@ def changed(
         repeats=profile.repeats if repeats is None else repeats,
         changed=(*profile.changed, *words),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileUsed:
+    """What was run; assumptions and the like as in ``NamedProfile``.
+
+    :ivar name: of the profile
+    :ivar size: paper, lab or smoke
+    :ivar source: where its numbers are from
+    :ivar method: how patterns were measured, after all changes
+    :ivar patterns: in the order in which they ran
+    :ivar repeats: how often each of them ran
+    :ivar assumptions: what the source does not say and was decided here
+    :ivar left_out: patterns of the source that this size leaves out
+    :ivar changed: what the task changed
+    """
+
+    name: str
+    size: Size
+    source: Source
+    method: fio_pattern.Profile
+    patterns: tuple[fio_pattern.Pattern, ...]
+    repeats: int
+    assumptions: tuple[str, ...]
+    left_out: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+def from_profile(profile: NamedProfile) -> ProfileUsed:
+    """A profile as it is written."""
+    return ProfileUsed(
+        name=profile.name,
+        size=profile.size,
+        source=profile.source,
+        method=profile.method,
+        patterns=profile.patterns,
+        repeats=profile.repeats,
+        assumptions=profile.assumptions,
+        left_out=profile.left_out,
+        changed=profile.changed,
+    )

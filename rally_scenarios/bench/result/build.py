@@ -15,7 +15,6 @@ from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.profile import profile_used
 from rally_scenarios.bench.result import caveats
 from rally_scenarios.bench.result import ceph as ceph_result
 from rally_scenarios.bench.result import environment as result_environment
@@ -25,7 +24,7 @@ from rally_scenarios.bench.stats import steadiness
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class Environment:
     """What others than guests say of what a run was measured on.
 
     :ivar facts: of ``run_result.ENVIRONMENT``, in place of reasons why they
@@ -51,7 +50,7 @@ class Surroundings:
     ceph: ceph_result.CephWatch | None = None
 
 
-NOBODY_ASKED = Surroundings()
+NOT_ASKED = Environment()
 
 
 def _guest_figures(
@@ -183,15 +182,15 @@ def _tier(
     outcomes: Sequence[verdict.GuestOutcome],
     image: run_result.Fact,
     volume_types: run_result.Fact,
-    around: Surroundings,
+    measured_on: Environment,
 ) -> run_result.TierResult:
     patterns = dict.fromkeys(slot.pattern for slot in plan.of_tier(tier))
     return run_result.TierResult(
         tier=tier,
         image=image,
         volume_types=volume_types,
-        qos=around.qos.get(tier),
-        backends=around.backends.get(tier),
+        qos=measured_on.qos.get(tier),
+        backends=measured_on.backends.get(tier),
         patterns=tuple(
             pattern_result(
                 pattern.name,
@@ -207,7 +206,7 @@ def _tier(
 
 
 def _guest(
-    outcome: verdict.GuestOutcome, host: str | None, around: Surroundings
+    outcome: verdict.GuestOutcome, host: str | None, measured_on: Environment
 ) -> run_result.GuestResult:
     return run_result.GuestResult(
         guest=outcome.guest,
@@ -223,7 +222,7 @@ def _guest(
         clock_reason=outcome.clock_reason,
         host=host,
         system=outcome.system,
-        image=around.images.get(outcome.guest),
+        image=measured_on.images.get(outcome.guest),
     )
 
 
@@ -265,7 +264,7 @@ def of_run(
     images: Mapping[str, run_result.Fact],
     volume_types: Mapping[str, run_result.Fact],
     hosts: Mapping[str, str | None],
-    around: Surroundings = NOBODY_ASKED,
+    measured_on: Environment = NOT_ASKED,
 ) -> run_result.RunResult:
     """Put together what is kept of a run.
 
@@ -277,7 +276,7 @@ def of_run(
     :param images: {tier: its image}
     :param volume_types: {tier: the types of the volumes that fio works on}
     :param hosts: {guest: host of its server}
-    :param around: what others than guests say
+    :param measured_on: what others than guests say
     :raises ValueError: a fact of the environment is missing
     """
     tiers = dict.fromkeys(slot.tier for slot in plan.slots)
@@ -289,12 +288,13 @@ def of_run(
             **environment,
             'fio': fio_fact(outcomes),
             **result_environment.of_guests(outcomes),
-            **around.facts,
+            **measured_on.facts,
             'clone_or_flat': _clone_or_flat(
-                environment['clone_or_flat'], around.facts.get('clone_or_flat')
+                environment['clone_or_flat'],
+                measured_on.facts.get('clone_or_flat'),
             ),
         },
-        profile=profile_used.of(profile),
+        profile=named_profile.from_profile(profile),
         guests_per_tier=guests_per_tier,
         tiers=tuple(
             _tier(
@@ -303,14 +303,14 @@ def of_run(
                 outcomes=outcomes,
                 image=images[tier],
                 volume_types=volume_types[tier],
-                around=around,
+                measured_on=measured_on,
             )
             for tier in tiers
         ),
         guests=tuple(
-            _guest(outcome, hosts[outcome.guest], around)
+            _guest(outcome, hosts[outcome.guest], measured_on)
             for outcome in outcomes
         ),
-        ceph=around.ceph,
+        ceph=measured_on.ceph,
     )
-    return dataclasses.replace(found, doubts=caveats.of(found))
+    return dataclasses.replace(found, doubts=caveats.find_caveats(found))

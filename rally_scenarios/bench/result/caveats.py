@@ -13,7 +13,6 @@ import functools
 import math
 
 from rally_scenarios.bench.fleet import merge
-from rally_scenarios.bench.result import caveat as doubt
 from rally_scenarios.bench.result import ceph as ceph_result
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import intervals
@@ -354,13 +353,13 @@ _RULES = (
 )
 
 
-def of(run: run_result.RunResult) -> tuple[doubt.Doubt, ...]:
+def find_caveats(run: run_result.RunResult) -> tuple[run_result.Caveat, ...]:
     """All reasons, the gravest first; empty if there is none.
 
-    :param run: what it says of doubts itself is passed over
+    :param run: its own caveats are not looked at
     """
     return tuple(
-        doubt.Doubt(about=about, text=text)
+        run_result.Caveat(about=about, text=text)
         for rule in _RULES
         for about, text in rule(run)
     )

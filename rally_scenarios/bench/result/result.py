@@ -20,8 +20,7 @@ import json
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import guest_system
-from rally_scenarios.bench.profile import profile_used
-from rally_scenarios.bench.result import caveat as doubt
+from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.result import ceph as ceph_result
 from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
@@ -291,6 +290,18 @@ class GuestResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Caveat:
+    """Why figures of a run should be read with care.
+
+    :ivar about: the kind of reason, in a word or two
+    :ivar text: what was found, of whom
+    """
+
+    about: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResult:
     """One run of a fleet.
 
@@ -311,11 +322,12 @@ class RunResult:
     run: str
     ended_at: str
     environment: Mapping[str, Fact]
-    profile: profile_used.ProfileUsed
+    profile: named_profile.ProfileUsed
     guests_per_tier: int
     tiers: tuple[TierResult, ...]
     guests: tuple[GuestResult, ...]
-    doubts: tuple[doubt.Doubt, ...] | None = json_record.since(2)
+    # Format v2 has caveats under this name.
+    doubts: tuple[Caveat, ...] | None = json_record.since(2)
     ceph: ceph_result.CephWatch | None = json_record.since(2)
 
     def __post_init__(self) -> None:

@@ -109,7 +109,7 @@ class Terms:
     """What is asked of a run.
 
     :ivar required: {tier: expectations}, all of which the run must have tried
-    :ivar promised: {tier: expectations}, of which it need not try all
+    :ivar in_catalog: {tier: expectations}, of which it need not try all
     :ivar order: tiers, better before worse
     :ivar placement: {tier: volume type that all its boot volumes must have}
     :ivar losses: {key of LOSSES: how many guests at most}
@@ -118,7 +118,7 @@ class Terms:
     required: Mapping[str, expectations.Expectations] = field(
         default_factory=dict
     )
-    promised: Mapping[str, expectations.Expectations] | None = None
+    in_catalog: Mapping[str, expectations.Expectations] | None = None
     order: tuple[Order, ...] = ()
     placement: Mapping[str, str] = field(default_factory=dict)
     losses: Mapping[str, int] = field(default_factory=dict)
@@ -134,7 +134,7 @@ def judge(result: run_result.RunResult, terms: Terms) -> tuple[Finding, ...]:
         *_losses(result, terms.losses),
         *_placement(result, terms.placement),
         *_expected(result, terms.required, Outcome.NOT_MEASURED),
-        *_promised(result, terms.promised),
+        *_catalog_expectations(result, terms.in_catalog),
         *(
             finding
             for order in terms.order
@@ -187,17 +187,17 @@ def _placement(
         )
 
 
-def _promised(
+def _catalog_expectations(
     result: run_result.RunResult,
-    promised: Mapping[str, expectations.Expectations] | None,
+    in_catalog: Mapping[str, expectations.Expectations] | None,
 ) -> list[Finding]:
-    if promised is None:
+    if in_catalog is None:
         return []
-    found = list(_expected(result, promised, Outcome.NOT_RUN))
+    found = list(_expected(result, in_catalog, Outcome.NOT_RUN))
     if all(one.outcome is Outcome.NOT_RUN for one in found):
         names = [
             f'{tier} {pattern}'
-            for tier, expected in promised.items()
+            for tier, expected in in_catalog.items()
             for pattern in expected
         ]
         return [

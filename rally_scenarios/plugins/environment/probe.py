@@ -179,8 +179,8 @@ def of_ceph(watch: ceph_result.CephWatch) -> dict[str, run_result.Fact]:
     }
 
 
-class Lookout:
-    """Eyes for the surroundings of one run."""
+class Probe:
+    """Looks at what one run is measured on, before and after it."""
 
     def __init__(
         self, *, admin: Callable | None, ceph: Mapping | None
@@ -215,9 +215,9 @@ class Lookout:
         if self._cluster:
             self._cluster.look_before(volumes)
 
-    def look_after(self) -> build.Surroundings:
+    def look_after(self) -> build.Environment:
         """Look again, and ask OpenStack, while all is still there."""
-        known = self._of_openstack() if self._cinder else (build.NOBODY_ASKED)
+        known = self._of_openstack() if self._cinder else (build.NOT_ASKED)
         if not self._cluster:
             return known
         watch = self._cluster.look_after(self._volumes)
@@ -235,7 +235,7 @@ class Lookout:
             },
         )
 
-    def _of_openstack(self) -> build.Surroundings:
+    def _of_openstack(self) -> build.Environment:
         tiers: dict[str, list[str]] = {}
         for guest in self._guests:
             tiers.setdefault(guest.tier, []).append(self._volumes[guest.name])
@@ -251,4 +251,4 @@ class Lookout:
                 for tier, fact in qos.items()
             )
         )
-        return build.Surroundings(facts=facts, qos=qos, backends=backends)
+        return build.Environment(facts=facts, qos=qos, backends=backends)

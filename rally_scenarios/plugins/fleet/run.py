@@ -64,7 +64,7 @@ class RunContext:
     #: how guests are reached
     access: guest_access.GuestAccess
     #: looks at what the run is measured on
-    probe: probe.Lookout
+    probe: probe.Probe
     #: volumes and servers
     resources: fleet_resources.FleetResources
     #: clock of this host, in seconds, to note when guests were read
@@ -140,7 +140,7 @@ def context(
     )
     LOG.info('%s', plan.told())
     is_admin = scenario.context.get('admin')
-    around = probe.Lookout(
+    environment_probe = probe.Probe(
         admin=scenario.admin_clients if is_admin else None,
         ceph=arguments.ceph,
     )
@@ -160,7 +160,7 @@ def context(
         start_volume_type=start_type,
         folder=folder,
         access=access,
-        probe=around,
+        probe=environment_probe,
         clock=clock,
         resources=fleet_resources.FleetResources(
             cinder=scenario.clients('cinder'),
@@ -260,7 +260,7 @@ class FleetRun:
             )
         context.probe.look_before(guests, resources.measured())
         outcomes, consoles = self._collect(fleet_orders, guests)
-        outcomes = volume_types.checked(
+        outcomes = volume_types.reject_wrong_volume_types(
             outcomes,
             dict(
                 zip(
@@ -286,7 +286,7 @@ class FleetRun:
             images=resources.images(),
             outcomes=outcomes,
             volume_types=types_of_tiers,
-            around=context.probe.look_after(),
+            measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},
         )
         return result, consoles
@@ -302,7 +302,7 @@ class FleetRun:
             not complete
         """
         late_after_ms = self._context.arguments.late_after_ms
-        collector = result_collector.Listener(
+        collector = result_collector.ResultCollector(
             nova=self._context.nova,
             run=fleet_orders.run,
             guests=guests,
@@ -312,7 +312,7 @@ class FleetRun:
         )
         with contextlib.closing(collector):
             self._wait(collector, fleet_orders)
-        outcomes = common_clock.checked(
+        outcomes = common_clock.reject_wrong_clocks(
             [
                 verdict.judge(
                     collector.heard(guest),
@@ -324,7 +324,7 @@ class FleetRun:
                 )
                 for guest in guests
             ],
-            collector.hearings,
+            collector.first_seen,
             late_after_ms=late_after_ms,
         )
         return outcomes, {
@@ -335,14 +335,14 @@ class FleetRun:
 
     def _wait(
         self,
-        collector: result_collector.Listener,
+        collector: result_collector.ResultCollector,
         fleet_orders: orders.FleetOrders,
     ) -> None:
         """Read until the end; without a clock, first until a guest leads."""
         limits = self._context.limits_seconds
         if fleet_orders.clock is None:
             with self._timer('prepare_guests'):
-                leads = collector.listen_for_start(
+                leads = collector.wait_for_leader(
                     limits['ready'] + limits['prepare']
                 )
             if not leads:
@@ -352,7 +352,7 @@ class FleetRun:
         else:
             start_seconds = max(0, fleet_orders.clock.at - time.time())
         with self._timer('measure'):
-            collector.listen_to_end(
+            collector.collect(
                 start_seconds
                 + fleet_orders.schedule.seconds
                 + fleet_orders.copy_seconds

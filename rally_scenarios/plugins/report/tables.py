@@ -19,8 +19,8 @@ from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 from rally_scenarios.plugins.report import charts
 
-DOUBT_TABLE_TITLE = 'CinderTiers: what to read with care'
-DOUBT_TABLE_COLUMNS = ('about', 'what was found')
+CAVEAT_TABLE_TITLE = 'CinderTiers: what to read with care'
+CAVEAT_TABLE_COLUMNS = ('about', 'what was found')
 TIER_TABLE_TITLE = 'CinderTiers: what each tier does'
 TIER_TABLE_COLUMNS = (
     'tier',
@@ -250,12 +250,12 @@ def _over_time(result: run_result.RunResult) -> list[dict]:
     ]
 
 
-def _doubts(result: run_result.RunResult) -> dict:
+def _caveats(result: run_result.RunResult) -> dict:
     """Why figures should be read with care; says so if there is no reason."""
     return table(
-        DOUBT_TABLE_TITLE,
+        CAVEAT_TABLE_TITLE,
         'Reasons why figures of this run may not be what they seem',
-        DOUBT_TABLE_COLUMNS,
+        CAVEAT_TABLE_COLUMNS,
         [[each.about, each.text] for each in result.doubts or ()]
         or [[NO_NUMBER, 'no reason was found']],
     )
@@ -264,13 +264,13 @@ def _doubts(result: run_result.RunResult) -> dict:
 def complete_outputs(result: run_result.RunResult) -> list[dict]:
     """Tables and charts of one iteration, for ``add_output(complete=)``.
 
-    :returns: the table of doubts, the tier table, a table of the repeats if
+    :returns: the table of caveats, the tier table, a table of the repeats if
         there are several, two charts a pattern (of one tier alone: two for
         patterns of a kind), if guests sent their seconds a table of
         steadiness and one more chart a pattern, and the guest table
     """
     return [
-        _doubts(result),
+        _caveats(result),
         table(
             TIER_TABLE_TITLE,
             'Sums and merged latencies over the guests that are complete',

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hearing guests out: reading again and again until all is said.
+"""Collecting what guests say: reading again and again until all is there.
 
 How text comes is for a ``transport`` to know, what it means for
 ``guest.frames``.  This is when to read, when to ask again, and when to stop.
@@ -28,8 +28,8 @@ LOG = logging.getLogger(__name__)
 _LOOK_EVERY = 6
 
 
-class Listener:
-    """Ears for all guests of a run."""
+class ResultCollector:
+    """Collects the results of all guests of a run."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class Listener:
         }
         self._told: dict[str, int] = {}
         self._read_began_ms: dict[str, int] = {}
-        self._hearings: dict[
-            str, dict[common_clock.Key, common_clock.Hearing]
+        self._first_seen: dict[
+            str, dict[common_clock.Key, common_clock.FirstSeen]
         ] = {}
         self._problems: dict[str, str] = {}
         self._dead: set[str] = set()
@@ -72,11 +72,11 @@ class Listener:
         return self._heard[guest.name]
 
     @property
-    def hearings(
+    def first_seen(
         self,
-    ) -> dict[str, dict[common_clock.Key, common_clock.Hearing]]:
+    ) -> dict[str, dict[common_clock.Key, common_clock.FirstSeen]]:
         """{guest: {event of a slot: when it was heard}}."""
-        return self._hearings
+        return self._first_seen
 
     def evidence(self, guest: servers.Guest) -> str:
         """The guest's console, for who judges it; may be empty."""
@@ -86,7 +86,7 @@ class Listener:
         """Let go of what the transport holds."""
         self._transport.close()
 
-    def listen_for_start(self, timeout_seconds: float) -> bool:
+    def wait_for_leader(self, timeout_seconds: float) -> bool:
         """Read until a guest leads, the first one or who succeeds it.
 
         :returns: whether one does; False also if all ended or died before
@@ -111,10 +111,10 @@ class Listener:
 
         self._listen(waited_for, timeout_seconds)
         if not leads():
-            self._hear_the_rest()
+            self._read_what_is_missing()
         return leads()
 
-    def listen_to_end(self, timeout_seconds: float) -> None:
+    def collect(self, timeout_seconds: float) -> None:
         """Read until all guests that live are heard out.
 
         :param timeout_seconds: after that, return whoever is missing
@@ -124,13 +124,13 @@ class Listener:
                 guest
                 for guest in self._guests
                 if guest.name not in self._dead
-                and not self._is_heard_out(guest)
+                and not self._is_complete(guest)
             ],
             timeout_seconds,
         )
-        self._hear_the_rest()
+        self._read_what_is_missing()
 
-    def _hear_the_rest(self) -> None:
+    def _read_what_is_missing(self) -> None:
         """What else can be had of those of whom something is missing.
 
         Their consoles, too: where the transport did not reach them, these may
@@ -143,8 +143,8 @@ class Listener:
                 self._ask_again(guest)
                 self._take_in(guest, self.evidence(guest))
 
-    def _is_heard_out(self, guest: servers.Guest) -> bool:
-        return verdict.is_heard_out(self.heard(guest))
+    def _is_complete(self, guest: servers.Guest) -> bool:
+        return verdict.is_complete(self.heard(guest))
 
     def _listen(
         self,
@@ -163,7 +163,7 @@ class Listener:
                 return
             readings += 1
             for guest in self._guests:
-                if self._is_heard_out(guest):
+                if self._is_complete(guest):
                     continue
                 self._read(guest)
                 if verdict.has_ended(self.heard(guest)):
@@ -232,13 +232,16 @@ class Listener:
 
     def _note_times(self, guest: str, began_ms: int | None) -> None:
         """Note of what is new that it came since the reading before."""
-        heard, known = self._heard[guest], self._hearings.setdefault(guest, {})
+        heard, known = (
+            self._heard[guest],
+            self._first_seen.setdefault(guest, {}),
+        )
         by_ms = int(self._clock() * 1000)
         after_ms = None if began_ms is None else self._read_began_ms.get(guest)
         for event in heard.events:
             key = event.name, event.integer('slot')
             if key[1] is not None and key not in known:
-                known[key] = common_clock.Hearing(
+                known[key] = common_clock.FirstSeen(
                     after_ms=after_ms,
                     by_ms=by_ms,
                     said_ms=event.integer(

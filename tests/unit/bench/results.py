@@ -7,7 +7,6 @@ import dataclasses
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.profile import profile_used
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
@@ -116,7 +115,7 @@ def run(tiers, *, guests=(), volume_types=None):
         ended_at='2026-11-21T20:00:00+00:00',
         guests_per_tier=1,
         environment=dict.fromkeys(run_result.ENVIRONMENT, UNKNOWN),
-        profile=profile_used.of(PROFILE),
+        profile=named_profile.from_profile(PROFILE),
         tiers=tuple(
             _tier(tier, patterns, types.get(tier, UNKNOWN))
             for tier, patterns in tiers.items()

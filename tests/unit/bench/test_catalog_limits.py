@@ -24,8 +24,8 @@ def read(text):
 
 
 @ddt.ddt
-class PromisesTest(testtools.TestCase):
-    def test_tiers_that_promise_something(self):
+class CatalogLimitsTest(testtools.TestCase):
+    def test_tiers_with_expectations(self):
         self.assertEqual(
             {'database': {'4k': {'iops_min': 500}}}, read(CATALOG)
         )

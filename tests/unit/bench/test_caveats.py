@@ -77,14 +77,15 @@ def with_system(name='g000', **known):
     )
 
 
-class DoubtsTest(testtools.TestCase):
-    def assert_doubts(self, expected, found):
+class CaveatsTest(testtools.TestCase):
+    def assert_caveats(self, expected, found):
         self.assertEqual(
-            expected, [(one.about, one.text) for one in caveats.of(found)]
+            expected,
+            [(one.about, one.text) for one in caveats.find_caveats(found)],
         )
 
     def test_a_good_run_has_none(self):
-        self.assert_doubts(
+        self.assert_caveats(
             [],
             run(
                 ceph=ceph_result.CephWatch(
@@ -94,7 +95,7 @@ class DoubtsTest(testtools.TestCase):
         )
 
     def test_what_was_not_asked_is_no_reason(self):
-        self.assert_doubts(
+        self.assert_caveats(
             [],
             run(
                 guests=[
@@ -105,7 +106,7 @@ class DoubtsTest(testtools.TestCase):
         )
 
     def test_guests_that_are_missing_are_named(self):
-        self.assert_doubts(
+        self.assert_caveats(
             [
                 (
                     'guests missing',
@@ -117,8 +118,8 @@ class DoubtsTest(testtools.TestCase):
         )
 
     def test_steal_over_its_limit(self):
-        self.assert_doubts([], run(with_cpu(20, steal=5.0)))
-        self.assert_doubts(
+        self.assert_caveats([], run(with_cpu(20, steal=5.0)))
+        self.assert_caveats(
             [
                 (
                     'steal',
@@ -131,17 +132,17 @@ class DoubtsTest(testtools.TestCase):
 
     def test_a_job_can_fill_one_cpu_of_several(self):
         """At 90 % of what one process can use, which is 22.5 % of four."""
-        for cpus, busy, doubtful in (
+        for cpus, busy, has_caveat in (
             (1, 89.9, False),
             (1, 90.0, True),
             (4, 22.0, False),
             (4, 22.5, True),
         ):
-            found = caveats.of(
+            found = caveats.find_caveats(
                 run(with_cpu(busy), guests=[with_system(cpus=cpus)])
             )
             self.assertEqual(
-                ['guest CPU'] * doubtful,
+                ['guest CPU'] * has_caveat,
                 [one.about for one in found],
                 (cpus, busy),
             )
@@ -160,8 +161,8 @@ class DoubtsTest(testtools.TestCase):
                 )
             )
 
-        self.assert_doubts([], apart(40, 10))
-        self.assert_doubts(
+        self.assert_caveats([], apart(40, 10))
+        self.assert_caveats(
             [
                 (
                     'start skew',
@@ -171,9 +172,9 @@ class DoubtsTest(testtools.TestCase):
             ],
             apart(51),
         )
-        (found,) = caveats.of(apart(40, 20))
+        (found,) = caveats.find_caveats(apart(40, 20))
         self.assertIn('the clocks leave room for 60', found.text)
-        (found,) = caveats.of(apart(0, None))
+        (found,) = caveats.find_caveats(apart(0, None))
         self.assertIn('nobody knows the error of', found.text)
 
     def test_a_wide_spread_and_an_unsteady_slot(self):
@@ -201,7 +202,7 @@ class DoubtsTest(testtools.TestCase):
                 ),
             ),
         )
-        self.assert_doubts(
+        self.assert_caveats(
             [
                 (
                     'not steady',
@@ -222,7 +223,7 @@ class DoubtsTest(testtools.TestCase):
             with_system('g001', cpu_model='B'),
             dataclasses.replace(GUEST, kernel='6.1'),
         ]
-        self.assert_doubts(
+        self.assert_caveats(
             [
                 (
                     'mixed guests',
@@ -231,7 +232,7 @@ class DoubtsTest(testtools.TestCase):
             ],
             run(guests=guests),
         )
-        self.assert_doubts(
+        self.assert_caveats(
             [
                 (
                     'mixed guests',
@@ -251,7 +252,7 @@ class DoubtsTest(testtools.TestCase):
 
     def test_versions_of_fio_that_differ(self):
         found = run()
-        self.assert_doubts(
+        self.assert_caveats(
             [('mixed guests', 'versions of fio differ: fio-3.33, fio-3.36')],
             dataclasses.replace(
                 found,
@@ -272,7 +273,7 @@ class DoubtsTest(testtools.TestCase):
         ]
         found = run(guests=guests)
         (tier,) = found.tiers
-        self.assert_doubts(
+        self.assert_caveats(
             [
                 (
                     'placement',
@@ -306,9 +307,9 @@ class DoubtsTest(testtools.TestCase):
                 ]
             )
 
-        self.assert_doubts([], with_objects(2))
-        self.assert_doubts([], with_objects(None))
-        (found,) = caveats.of(with_objects(1))
+        self.assert_caveats([], with_objects(2))
+        self.assert_caveats([], with_objects(None))
+        (found,) = caveats.find_caveats(with_objects(1))
         self.assertEqual('not filled', found.about)
         self.assertIn('g000 (1 objects of 256)', found.text)
 
@@ -329,14 +330,14 @@ class DoubtsTest(testtools.TestCase):
         )
 
     def test_a_region_that_was_left_as_it_is_is_told_once(self):
-        (found,) = caveats.of(
+        (found,) = caveats.find_caveats(
             self.as_asked(f'boot volume, {caveats.NOT_FILLED}', own_objects=1)
         )
         self.assertIn('the task leaves regions as they are', found.text)
 
     def test_a_clone_that_was_asked_for_blank_is_a_contradiction(self):
-        self.assert_doubts([], self.as_asked(caveats.BLANK, parent=None))
-        self.assert_doubts(
+        self.assert_caveats([], self.as_asked(caveats.BLANK, parent=None))
+        self.assert_caveats(
             [
                 (
                     'clone or flat',
@@ -357,7 +358,7 @@ class DoubtsTest(testtools.TestCase):
         )
 
     def test_an_osd_that_went_down_meanwhile(self):
-        self.assert_doubts(
+        self.assert_caveats(
             [
                 (
                     'cluster changed',
@@ -387,7 +388,7 @@ class DoubtsTest(testtools.TestCase):
         )
 
     def test_an_osd_that_came_and_went_is_seen_by_its_boot(self):
-        self.assert_doubts(
+        self.assert_caveats(
             [('cluster changed', 'during this run: osd.1 was started again')],
             self.watch(osd_boots={'0': 7, '1': 12}),
         )
@@ -396,11 +397,14 @@ class DoubtsTest(testtools.TestCase):
         bad = {'health': 'HEALTH_WARN', 'checks': {'PG_DEGRADED': 'some'}}
         self.assertEqual(
             ['cluster health'] * 2,
-            [one.about for one in caveats.of(self.watch(bad, **bad))],
+            [
+                one.about
+                for one in caveats.find_caveats(self.watch(bad, **bad))
+            ],
         )
 
     def test_a_scrub_uses_the_disks_too(self):
-        (found,) = caveats.of(
+        (found,) = caveats.find_caveats(
             self.watch(
                 pg_states={
                     'active+clean': 31,
@@ -411,7 +415,7 @@ class DoubtsTest(testtools.TestCase):
         self.assertIn('1 active+clean+scrubbing+deep', found.text)
 
     def test_an_option_that_was_changed_meanwhile(self):
-        self.assert_doubts(
+        self.assert_caveats(
             [
                 (
                     'cluster changed',
@@ -441,7 +445,7 @@ class DoubtsTest(testtools.TestCase):
         )
 
     def test_daemons_of_several_releases(self):
-        (found,) = caveats.of(
+        (found,) = caveats.find_caveats(
             self.watch(
                 {'release': ('16.2.15', '17.2.7')},
                 release=('16.2.15', '17.2.7'),
@@ -450,7 +454,7 @@ class DoubtsTest(testtools.TestCase):
         self.assertEqual('cluster mixed', found.about)
 
     def test_a_cluster_that_could_not_be_read(self):
-        self.assert_doubts(
+        self.assert_caveats(
             [('cluster unread', 'no monitor answered')],
             run(
                 ceph=ceph_result.CephWatch(
@@ -461,7 +465,7 @@ class DoubtsTest(testtools.TestCase):
 
     def test_many_names_are_cut_short(self):
         slot = results.slot([10], without=7)
-        (found,) = caveats.of(run(slot))
+        (found,) = caveats.find_caveats(run(slot))
         self.assertTrue(
             found.text.endswith('g904 (lost) and 2 more'), found.text
         )

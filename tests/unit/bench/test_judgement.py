@@ -169,9 +169,9 @@ class LimitTest(testtools.TestCase):
 
 
 class NotRunTest(testtools.TestCase):
-    def promised(self, **patterns):
+    def in_catalog(self, **patterns):
         return judgement.judge(
-            of_iops(500), judgement.Terms(promised={'fast': patterns})
+            of_iops(500), judgement.Terms(in_catalog={'fast': patterns})
         )
 
     def test_what_the_task_asks_for_must_have_run(self):
@@ -193,7 +193,9 @@ class NotRunTest(testtools.TestCase):
         )
 
     def test_of_a_catalog_some_is_enough(self):
-        found = self.promised(**{'4k': {'iops_min': 5}, '1m': {'iops_min': 5}})
+        found = self.in_catalog(
+            **{'4k': {'iops_min': 5}, '1m': {'iops_min': 5}}
+        )
         self.assertEqual(
             [Outcome.HELD, Outcome.NOT_RUN], [one.outcome for one in found]
         )
@@ -206,7 +208,7 @@ class NotRunTest(testtools.TestCase):
             ({'1m': {'iops_min': 5}}, 'fast 1m'),
             ({}, 'nothing'),
         ):
-            (found,) = self.promised(**patterns)
+            (found,) = self.in_catalog(**patterns)
             self.assertEqual(Outcome.NOT_MEASURED, found.outcome)
             self.assertIn(f'it has them for {told}', found.text)
 

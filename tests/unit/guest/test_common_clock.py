@@ -39,7 +39,7 @@ def heard(outcome, *, behind_ms=lambda at_ms: 0, phase_ms=0):
             printed_ms = HOST_MS + at_ms + behind_ms(at_ms)
             readings = (printed_ms - phase_ms) // PAUSE_MS
             after_ms = readings * PAUSE_MS + phase_ms
-            found[name, slot.slot.number] = common_clock.Hearing(
+            found[name, slot.slot.number] = common_clock.FirstSeen(
                 said_ms=at_ms + outcome.clock_offset_ms,
                 after_ms=after_ms,
                 by_ms=after_ms + PAUSE_MS,
@@ -47,11 +47,11 @@ def heard(outcome, *, behind_ms=lambda at_ms: 0, phase_ms=0):
     return found
 
 
-def verdicts(outcomes, hearings):
+def verdicts(outcomes, first_seen):
     return [
         [slot.verdict for slot in outcome.slots]
-        for outcome in common_clock.checked(
-            outcomes, hearings, late_after_ms=LATE_AFTER_MS
+        for outcome in common_clock.reject_wrong_clocks(
+            outcomes, first_seen, late_after_ms=LATE_AFTER_MS
         )
     ]
 
@@ -117,20 +117,20 @@ class CommonClockTest(testtools.TestCase):
         def behind_ms(at_ms):
             return still_ms if at_ms >= begin_of_second else 0
 
-        hearings = {outcome.guest: heard(outcome) for outcome in TRUE}
-        hearings['g001'] = heard(
+        first_seen = {outcome.guest: heard(outcome) for outcome in TRUE}
+        first_seen['g001'] = heard(
             TRUE[1], behind_ms=behind_ms, phase_ms=phase_ms
         )
         self.assertEqual(
             [[V.COMPLETE] * 2, [V.COMPLETE, V.WRONG_CLOCK], [V.COMPLETE] * 2],
-            verdicts(TRUE, hearings),
+            verdicts(TRUE, first_seen),
         )
 
     def test_how_far_it_is_off_is_told(self):
-        hearings = {outcome.guest: heard(outcome) for outcome in TRUE}
-        hearings['g001'] = heard(TRUE[1], behind_ms=lambda _at: 60000)
-        found = common_clock.checked(
-            TRUE, hearings, late_after_ms=LATE_AFTER_MS
+        first_seen = {outcome.guest: heard(outcome) for outcome in TRUE}
+        first_seen['g001'] = heard(TRUE[1], behind_ms=lambda _at: 60000)
+        found = common_clock.reject_wrong_clocks(
+            TRUE, first_seen, late_after_ms=LATE_AFTER_MS
         )[1]
         self.assertRegex(
             found.reasons[0],
@@ -165,16 +165,16 @@ class CommonClockTest(testtools.TestCase):
 
     def test_what_nobody_heard_is_not_judged(self):
         self.assertEqual([[V.COMPLETE] * 2] * 3, verdicts(TRUE, {}))
-        hearings = {
+        first_seen = {
             outcome.guest: {
-                key: common_clock.Hearing(
+                key: common_clock.FirstSeen(
                     said_ms=said.said_ms, after_ms=None, by_ms=10**9
                 )
                 for key, said in heard(outcome).items()
             }
             for outcome in TRUE
         }
-        self.assertEqual([[V.COMPLETE] * 2] * 3, verdicts(TRUE, hearings))
+        self.assertEqual([[V.COMPLETE] * 2] * 3, verdicts(TRUE, first_seen))
 
     def test_a_guest_that_was_told_another_start_is_named(self):
         other = test_verdict.outcome(
@@ -184,7 +184,7 @@ class CommonClockTest(testtools.TestCase):
             guest='g003',
         )
         self.assertEqual(V.COMPLETE, other.verdict)
-        found = common_clock.checked(
+        found = common_clock.reject_wrong_clocks(
             [*TRUE, other], {}, late_after_ms=LATE_AFTER_MS
         )
         self.assertEqual(
@@ -212,7 +212,7 @@ class PlacingTest(testtools.TestCase):
     def found(self, *types, **expected):
         return [
             outcome.verdict
-            for outcome in volume_types.checked(
+            for outcome in volume_types.reject_wrong_volume_types(
                 TRUE,
                 dict(zip(('g000', 'g001', 'g002'), types, strict=True)),
                 expected,
@@ -241,7 +241,7 @@ class PlacingTest(testtools.TestCase):
         self.assertEqual([V.COMPLETE] * 3, self.found(None, None, None))
 
     def test_the_reason_names_both_types(self):
-        found = volume_types.checked(
+        found = volume_types.reject_wrong_volume_types(
             TRUE[:1], {'g000': 'slow'}, {'database': 'fast'}
         )
         self.assertEqual(
@@ -253,7 +253,7 @@ class PlacingTest(testtools.TestCase):
         lost = test_verdict.outcome([])
         self.assertEqual(
             V.LOST,
-            volume_types.checked(
+            volume_types.reject_wrong_volume_types(
                 [lost], {'g000': 'slow'}, {'database': 'fast'}
             )[0].verdict,
         )

@@ -128,7 +128,7 @@ class HostileConsoleTest(testtools.TestCase):
 
         Most consoles of ten thousand end alike but for words.
         """
-        outcomes = common_clock.checked(
+        outcomes = common_clock.reject_wrong_clocks(
             outcomes, {}, late_after_ms=LATE_AFTER_MS
         )
         for outcome in outcomes:

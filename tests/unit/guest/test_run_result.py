@@ -147,11 +147,11 @@ class RunResultTest(testtools.TestCase):
                 volume_types={'fast': UNKNOWN},
                 hosts={'g000': None},
                 environment={**ENVIRONMENT, 'clone_or_flat': asked},
-                around=build.Surroundings(
+                measured_on=build.Environment(
                     facts=seen and {'clone_or_flat': seen}
                 )
                 if seen
-                else build.NOBODY_ASKED,
+                else build.NOT_ASKED,
             ).environment['clone_or_flat']
 
         asked = run_result.Fact(value='boot volume, region filled')

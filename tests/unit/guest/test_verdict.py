@@ -296,7 +296,7 @@ class HeardOutTest(testtools.TestCase):
     def heard_out(self, *more, lines=None):
         heard = frames.GuestConsole(run=console.RUN, guest='g000')
         heard.feed(''.join(lines or self.lines) + ''.join(more))
-        return verdict.is_heard_out(heard)
+        return verdict.is_complete(heard)
 
     def test_who_is_done_and_lacks_nothing_is_not_waited_for(self):
         self.assertTrue(self.heard_out(console.event(9, 'DONE copies=2')))

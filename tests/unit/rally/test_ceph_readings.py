@@ -220,7 +220,7 @@ class CephReadingsTest(testtools.TestCase):
             probe.of_images([clone, flat, None]).value,
         )
 
-    def test_a_check_that_appears_between_two_readings_is_a_doubt(self):
+    def test_a_check_that_appears_between_two_readings_is_a_caveat(self):
         before = self.reading()
         self.session.answer('status')['health'] = {
             'status': 'HEALTH_WARN',
@@ -234,7 +234,7 @@ class CephReadingsTest(testtools.TestCase):
             },
         }
         self.session.answer('osd dump')['osds'][4]['up'] = 0
-        found = caveats.of(
+        found = caveats.find_caveats(
             test_caveats.run(
                 ceph=probe.ceph_result.CephWatch(
                     before=before, after=self.reading(), unread=()

@@ -108,18 +108,19 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
             (found.profile.name, found.profile.repeats, found.guests_per_tier),
         )
 
-    def test_reasons_for_doubt_come_first_and_are_in_the_file(self):
+    def test_caveats_come_first_and_are_in_the_file(self):
         self.run_scenario()
         self.assertEqual(
-            tables.DOUBT_TABLE_TITLE,
+            tables.CAVEAT_TABLE_TITLE,
             self.scenario._output['complete'][0]['title'],
         )
         self.assertEqual(
-            [['-', 'no reason was found']], self.rows(tables.DOUBT_TABLE_TITLE)
+            [['-', 'no reason was found']],
+            self.rows(tables.CAVEAT_TABLE_TITLE),
         )
         self.assertEqual((), self.result().doubts)
 
-    def test_a_guest_that_is_missing_is_a_reason_for_doubt(self):
+    def test_a_guest_that_is_missing_is_a_caveat(self):
         self.cloud.guests_do['g003'] = lambda lines: lines[:5]
         self.cloud.guests_stop.add('g003')
         self.failure()
@@ -132,7 +133,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
                 ]
                 for pattern in ('randwrite-4k', 'write-1m')
             ],
-            self.rows(tables.DOUBT_TABLE_TITLE),
+            self.rows(tables.CAVEAT_TABLE_TITLE),
         )
 
     def test_a_lost_guest_is_in_the_file_and_in_no_figure(self):

@@ -25,7 +25,7 @@ def qos(name, **specs):
     )
 
 
-class SurroundingsTest(fleet_fio_case.FleetFioCase):
+class ProbeTest(fleet_fio_case.FleetFioCase):
     args = test_fleet_fio.ARGS
 
     def with_admin(self):

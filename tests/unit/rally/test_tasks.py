@@ -149,7 +149,7 @@ class QuickTest(testtools.TestCase):
             workload(config)['sla']['cinder_tiers'],
         )
 
-    def test_order_placement_and_promises_can_be_asked_for(self):
+    def test_order_placement_and_expectations_can_be_asked_for(self):
         catalog = str(QUICK.parents[2] / 'etc' / 'cinder-tiers' / 'tiers.yaml')
         config = render(
             order=['database', 'general'],

@@ -226,10 +226,11 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
         )
         for guest in self.guests:
             self.cut_off(guest)
-        ears = self.listener(self.transport(self.guests))
-        self.assertFalse(ears.listen_for_start(1))
+        collector = self.listener(self.transport(self.guests))
+        self.assertFalse(collector.wait_for_leader(1))
         self.assertEqual(
-            'found no disk', ears.heard(self.guests[0]).event('FAILED').text
+            'found no disk',
+            collector.heard(self.guests[0]).event('FAILED').text,
         )
 
     def test_nova_forgets_what_the_contract_says_it_forgets(self):
