@@ -19,8 +19,8 @@ from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins import servers
-from rally_scenarios.plugins.transport import console as console_transport
 from rally_scenarios.plugins.transport import collector
+from rally_scenarios.plugins.transport import console as console_transport
 from tests.unit.guest import console_text
 from tests.unit.guest import test_fleet_script
 from tests.unit.rally import nova_consoles

@@ -10,11 +10,6 @@ have had their turn (``schedule.plan``).  So the observations are repeats, one
 number each, and the interval is Student's for their mean: right for few
 values, and for means of many I/Os nearly normal whatever one I/O is like.
 
-A long run without repeats is cut into batches, each so long that the means of
-two neighbours hardly know of each other; the batches take the repeats' place
-(batch means).  How long the run remembers is measured and told, and a run
-that is too short for it gets no interval.
-
 This module must not know what the values are of.
 """
 
@@ -30,13 +25,6 @@ CONFIDENCE = 0.95
 # More, and the mean alone says little of what the next run will give.
 SPREAD_LIMIT_PERCENT = 10
 
-# Few and long: a batch that is too short makes the interval too narrow, few
-# batches only make it wider, and Student's t accounts for that.
-_BATCHES = 10
-# The means of batches this much longer than the run's memory vary by less
-# than 10 % too little, which takes 5 % off the interval.
-_BATCH_OVER_MEMORY = 10
-
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -49,8 +37,7 @@ class Estimate:
     :ivar spread_percent: standard deviation of the observations, of the
         mean; None from one value, or if the mean is 0 and they differ
     :ivar method: how the interval was made, or why there is none
-    :ivar memory_samples: of a long run, over how many samples it remembers
-        (integrated autocorrelation time, 1 if not at all); else None
+    :ivar memory_samples: always null; a field of version 1 of the format
     """
 
     mean: float
@@ -70,10 +57,10 @@ class Estimate:
         )
 
 
-def _checked(values: Sequence[float], least: int = 1) -> list[float]:
+def _checked(values: Sequence[float]) -> list[float]:
     found = [float(value) for value in values]
-    if len(found) < least:
-        raise ValueError(f'{len(found)} values: expected at least {least}')
+    if not found:
+        raise ValueError('no values: expected at least one')
     wrong = [value for value in found if not math.isfinite(value)]
     if wrong:
         raise ValueError(f'values {wrong[:5]}: expected finite numbers')
@@ -119,80 +106,6 @@ def of_repeats(values: Sequence[float]) -> Estimate:
     )
 
 
-def memory_samples(series: Sequence[float]) -> float:
-    """Over how many samples a series remembers, 1 if not at all.
-
-    The integrated autocorrelation time, 1 + 2 x the sum of the
-    autocorrelations, summed until two neighbours together are no longer
-    positive (Geyer 1992, initial positive sequence): further ones are noise.
-
-    :param series: at least 2 finite values
-    :raises ValueError: there are fewer, or one is not finite
-    """
-    found = _checked(series, least=2)
-    mean = statistics.fmean(found)
-    apart = [value - mean for value in found]
-    power = math.fsum(value * value for value in apart)
-    if not power:
-        return 1.0
-
-    def correlation(lag):
-        return (
-            math.fsum(a * b for a, b in zip(apart, apart[lag:], strict=False))
-            / power
-        )
-
-    total = -1.0
-    for lag in range(0, len(found) - 1, 2):
-        pair = correlation(lag) + correlation(lag + 1)
-        if pair <= 0:
-            break
-        total += 2 * pair
-    return max(1.0, total)
-
-
-def of_long_run(series: Sequence[float]) -> Estimate:
-    """Mean of one run with an interval by batch means.
-
-    :param series: values at equal distances, such as IOPS of each second, at
-        least 2
-    :returns: without an interval if the run is too short for its memory
-    :raises ValueError: there are fewer than 2 values, or one is not finite
-    """
-    found = _checked(series, least=2)
-    memory = memory_samples(found)
-    length = len(found) // _BATCHES
-    if length < _BATCH_OVER_MEMORY * memory:
-        needed = math.ceil(_BATCHES * _BATCH_OVER_MEMORY * memory)
-        return Estimate(
-            mean=statistics.fmean(found),
-            values=1,
-            low=None,
-            high=None,
-            spread_percent=None,
-            memory_samples=memory,
-            method=f'no interval: the run remembers {memory:.1f} samples and'
-            f' has {len(found)}, expected at least {needed}',
-        )
-    # What does not fill a batch is left out at the beginning.
-    first = len(found) - _BATCHES * length
-    means = [
-        statistics.fmean(found[at : at + length])
-        for at in range(first, len(found), length)
-    ]
-    over_batches = of_repeats(means)
-    return Estimate(
-        mean=over_batches.mean,
-        values=_BATCHES,
-        low=over_batches.low,
-        high=over_batches.high,
-        memory_samples=memory,
-        spread_percent=over_batches.spread_percent,
-        method=f"Student's t over the means of {_BATCHES} batches of"
-        f' {length} samples',
-    )
-
-
 class Finding(enum.Enum):
     """What a comparison says of the second of two."""
 
@@ -209,7 +122,6 @@ class Comparison:
     :ivar difference: mean of the second minus mean of the first
     :ivar low: lower end of the 95 % interval of the difference, or None
     :ivar high: upper end, or None
-    :ivar difference_percent: of the first's mean; None if that is 0
     :ivar reason: in words
     """
 
@@ -217,7 +129,6 @@ class Comparison:
     difference: float
     low: float | None
     high: float | None
-    difference_percent: float | None
     reason: str
 
 
@@ -251,16 +162,13 @@ def compare(
     :raises ValueError: one side has no value, or a value is not finite
     """
     first, second = _checked(first), _checked(second)
-    mean = statistics.fmean(first)
-    difference = statistics.fmean(second) - mean
-    percent = 100 * difference / abs(mean) if mean else None
+    difference = statistics.fmean(second) - statistics.fmean(first)
     if min(len(first), len(second)) < 2:
         return Comparison(
             finding=Finding.CANNOT_TELL,
             difference=difference,
             low=None,
             high=None,
-            difference_percent=percent,
             reason=f'{len(first)} and {len(second)} repeats: expected at'
             f' least 2 of each',
         )
@@ -277,7 +185,6 @@ def compare(
         difference=difference,
         low=low,
         high=high,
-        difference_percent=percent,
         reason=f'the difference is between {low:.6g} and {high:.6g} with 95 %'
         f" confidence (Welch's t, {len(first)} and {len(second)}"
         f' repeats)',

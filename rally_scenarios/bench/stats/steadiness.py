@@ -193,12 +193,10 @@ class FleetSeries:
 
     :ivar window: in which all of them ran
     :ivar total: [(start of each full second, sum of the guests'), ...]
-    :ivar by_guest: {guest: its mean over the same seconds}
     """
 
     window: Window
     total: tuple[tuple[int, float], ...]
-    by_guest: Mapping[str, float]
 
 
 def resample(
@@ -263,22 +261,14 @@ def cut(
         }
     )
     starts_ms = range(window.start_ms, window.end_ms - step_ms + 1, step_ms)
-    values = {
-        guest: resample(found, starts_ms, step_ms)
-        for guest, found in common.items()
-    }
+    values = [resample(found, starts_ms, step_ms) for found in common.values()]
     return FleetSeries(
         window=window,
         total=tuple(
             zip(
                 starts_ms,
-                map(math.fsum, zip(*values.values(), strict=True)),
+                map(math.fsum, zip(*values, strict=True)),
                 strict=True,
             )
         ),
-        by_guest={
-            guest: statistics.fmean(found)
-            for guest, found in values.items()
-            if found
-        },
     )
