@@ -203,7 +203,7 @@ class TransportContract:
             for guest in self.guests
         ]
         self.assertEqual(
-            [('complete', ())] * 3 + [('lost', ('last heard of at START',))],
+            [('complete', ())] * 3 + [('lost', ('last reported START',))],
             [(found.verdict.value, found.reasons) for found in outcomes],
             self.told(damaged).read_text(errors='replace'),
         )

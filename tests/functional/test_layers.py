@@ -115,7 +115,7 @@ class LayersTest(lab.LabTestCase):
         )
         self.assertEqual((before, objects), (self.leftovers(), self.in_pool()))
         self.assertFalse(note.exists())
-        table = self.outputs()['CinderTiers: what each layer does']
+        table = self.outputs()['CinderTiers: figures of each layer']
         rows = {
             (row[0], row[1]): dict(zip(table['cols'], row, strict=True))
             for row in table['rows']

@@ -199,7 +199,7 @@ class MeasurementTest(MeasurementCase):
         with start_watch.StartWatch(self.root / 'instances') as watch:
             self.start(guests_per_tier=2)
         self.check_starts(watch)
-        table = self.outputs()['CinderTiers: what each tier does']
+        table = self.outputs()['CinderTiers: figures of each tier']
         rows = [
             dict(zip(table['cols'], row, strict=True)) for row in table['rows']
         ]
@@ -218,7 +218,7 @@ class MeasurementTest(MeasurementCase):
         self.run_command(
             'rally', 'task', 'report', '--html-static', '--out', str(report)
         )
-        self.assertIn('what each tier does', report.read_text())
+        self.assertIn('figures of each tier', report.read_text())
 
     def test_each_fault_has_its_verdict_and_spares_the_other_guests(self):
         """All at once: a boot of a fleet is what takes the time."""

@@ -179,7 +179,7 @@ def _objections(
                 found.setdefault(
                     (guest, claim.slot.number),
                     f'{reason} at its {claim.name} of'
-                    f' {claim.slot.pattern.name}, by when it was heard',
+                    f' {claim.slot.pattern.name}, by when it was received',
                 )
     return found
 
@@ -221,7 +221,7 @@ def reject_wrong_clocks(
             reason = wrong.get((outcome.guest, slot.slot.number), '')
             if outcome.start_ms != start_ms:
                 reason = (
-                    f'it was told the start {outcome.start_ms} ms, most'
+                    f'it was given the start {outcome.start_ms} ms, most'
                     f' guests {start_ms} ms'
                 )
             if reason and slot.verdict is verdict.Verdict.COMPLETE:

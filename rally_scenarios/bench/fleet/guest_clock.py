@@ -18,7 +18,7 @@ _KEPT = {
     'chrony': 'chrony keeps its clock',
     'timedatectl': 'timedatectl says that its clock is kept, not how well',
     'kernel': 'its kernel says that its clock is kept, not how well',
-    'nobody': 'nobody keeps its clock',
+    'nobody': 'no time service keeps its clock',
 }
 _UNKNOWN = 'it could not find out who keeps its clock'
 

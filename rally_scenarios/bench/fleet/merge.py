@@ -58,18 +58,15 @@ def start_remark(skew_ms: int, error_ms: float | None) -> str:
     :param error_ms: the true skew is longer by at most this; None: unknown
     """
     if error_ms is None:
-        return (
-            f'started within {skew_ms} ms by clocks that nobody knows the'
-            f' error of'
-        )
+        return f'started within {skew_ms} ms, with unknown clock error'
     most_ms = skew_ms + error_ms
     if most_ms <= START_SKEW_LIMIT_MS:
         return ''
     if skew_ms > START_SKEW_LIMIT_MS:
         return f'started within {skew_ms} ms, expected {START_SKEW_LIMIT_MS}'
     return (
-        f'started within {skew_ms} ms, but the clocks leave room for'
-        f' {most_ms:g}'
+        f'started within {skew_ms} ms, but with clock error it may be'
+        f' {most_ms:g} ms'
     )
 
 

@@ -140,8 +140,8 @@ def _silence(console: frames.GuestConsole) -> tuple[Verdict, str]:
         if event is not None:
             return _OVER[name], event.text or name.lower()
     if not console.events:
-        return Verdict.LOST, 'nothing was heard of it'
-    return Verdict.LOST, f'last heard of at {console.events[-1].name}'
+        return Verdict.LOST, 'no output was received from it'
+    return Verdict.LOST, f'last reported {console.events[-1].name}'
 
 
 def _field_of(console, name, key):
@@ -272,7 +272,10 @@ def _judge_slot(guest, console, slot, clock, late_after_ms) -> SlotOutcome:
         verdict, reason = _silence(console)
         if verdict is Verdict.LOST and console.event('DONE'):
             verdict = Verdict.DAMAGED
-            reason = 'its times did not arrive, though it says it is done'
+            reason = (
+                'its times were not received, although it reported that it'
+                ' is done'
+            )
         return SlotOutcome(slot=slot, verdict=verdict, reason=reason)
     try:
         times_ms = _times_ms(ended, slot, clock)

@@ -159,7 +159,7 @@ def _losses(
             named.append(f'and {len(found) - _GUESTS_NAMED} more')
         yield Finding(
             outcome=Outcome.HELD if len(found) <= limit else Outcome.BROKEN,
-            text=f'guests that are {kind}: {len(found)}'
+            text=f'{kind} guests: {len(found)}'
             f'{" (" + ", ".join(named) + ")" if named else ""},'
             f' at most {limit}',
         )
@@ -203,7 +203,8 @@ def _catalog_expectations(
         return [
             Finding(
                 outcome=Outcome.NOT_MEASURED,
-                text=f'no promise of the catalog was tried: it has them for'
+                text='no expectation of the catalog was measured; it has'
+                ' expectations for'
                 f' {", ".join(names) or "nothing"}',
             )
         ]

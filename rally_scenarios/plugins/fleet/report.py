@@ -15,7 +15,7 @@ from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.report import tables
 
-FLEET_TABLE_TITLE = 'CinderTiers: what the guests of each tier are'
+FLEET_TABLE_TITLE = 'CinderTiers: guests of each tier'
 FLEET_TABLE_COLUMNS = (
     'tier',
     'guests',
@@ -25,7 +25,7 @@ FLEET_TABLE_COLUMNS = (
     'compute hosts',
     'common clock',
 )
-CONSOLE_TITLE = 'CinderTiers: last words of guests that are not complete'
+CONSOLE_TITLE = 'CinderTiers: console tail of incomplete guests'
 _CONSOLE_LINES = 15
 _RESULT_LINE = re.compile(r'@ctiers \w+ \w+ \w+ data ', re.ASCII)
 
@@ -44,16 +44,16 @@ def _clock(
         return "the leader's, over the start volume"
     complete = [guest for guest in guests if guest.verdict == 'complete']
     if not complete:
-        return 'wall time; no guest is complete'
+        return 'wall clock; no guest is complete'
     unknown = [guest for guest in complete if guest.clock_error_ms is None]
     if unknown:
         return (
-            f'wall time, of {len(unknown)} of {len(complete)} guests off'
-            f' by nobody knows how much: {unknown[0].guest}:'
+            f'wall clock; clock error unknown for {len(unknown)} of'
+            f' {len(complete)} guests: {unknown[0].guest}:'
             f' {unknown[0].clock_reason}'
         )
     return (
-        'wall time, off by at most'
+        'wall clock; clock error at most'
         f' {max(each.clock_error_ms for each in complete):.1f} ms'
     )
 
@@ -80,7 +80,7 @@ def output(shape: fleet_shape.Shape, result: run_result.RunResult) -> dict:
         )
     return tables.table(
         FLEET_TABLE_TITLE,
-        'Start skews are what the common clock makes of them',
+        'Start skew is measured by the common clock',
         FLEET_TABLE_COLUMNS,
         rows,
     )
@@ -115,5 +115,5 @@ def last_lines(text: str) -> list[str]:
         if line.strip() and not _RESULT_LINE.search(line)
     ]
     return [line[:160] for line in lines[-_CONSOLE_LINES:]] or [
-        '(its console is empty)'
+        '(the console is empty)'
     ]

@@ -17,7 +17,7 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.plugins.report import tables
 
 FILE_VERSION = 1
-TITLE = 'CinderTiers: what each layer does'
+TITLE = 'CinderTiers: figures of each layer'
 COLUMNS = (
     'layer',
     'pattern',

@@ -18,7 +18,7 @@ from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.report import charts as report_charts
 from rally_scenarios.plugins.report import tables
 
-SCALING_TABLE_TITLE = 'CinderTiers: what more guests get'
+SCALING_TABLE_TITLE = 'CinderTiers: scaling with guests'
 SCALING_TABLE_COLUMNS = (
     'tier',
     'pattern',
@@ -30,7 +30,7 @@ SCALING_TABLE_COLUMNS = (
     "% of the first step's",
     'p99 ms',
 )
-DISKS_TABLE_TITLE = 'CinderTiers: what the disks should do, and do'
+DISKS_TABLE_TITLE = 'CinderTiers: expected and measured IOPS of the disks'
 DISKS_TABLE_COLUMNS = (
     'tier',
     'pattern',

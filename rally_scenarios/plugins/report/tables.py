@@ -19,9 +19,9 @@ from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 from rally_scenarios.plugins.report import charts
 
-CAVEAT_TABLE_TITLE = 'CinderTiers: what to read with care'
+CAVEAT_TABLE_TITLE = 'CinderTiers: caveats'
 CAVEAT_TABLE_COLUMNS = ('about', 'what was found')
-TIER_TABLE_TITLE = 'CinderTiers: what each tier does'
+TIER_TABLE_TITLE = 'CinderTiers: figures of each tier'
 TIER_TABLE_COLUMNS = (
     'tier',
     'pattern',
@@ -36,7 +36,7 @@ TIER_TABLE_COLUMNS = (
     'its error ms',
     'verdict',
 )
-GUEST_TABLE_TITLE = 'CinderTiers: what each guest did'
+GUEST_TABLE_TITLE = 'CinderTiers: figures of each guest'
 GUEST_TABLE_COLUMNS = (
     'guest',
     'tier',
@@ -49,7 +49,7 @@ GUEST_TABLE_COLUMNS = (
     'verdict',
     'reason',
 )
-REPEAT_TABLE_TITLE = 'CinderTiers: how far the repeats agree'
+REPEAT_TABLE_TITLE = 'CinderTiers: agreement of repeats'
 REPEAT_TABLE_COLUMNS = (
     'tier',
     'pattern',
@@ -60,7 +60,7 @@ REPEAT_TABLE_COLUMNS = (
     'spread %',
     'verdict',
 )
-STEADY_TABLE_TITLE = 'CinderTiers: were the tiers steady?'
+STEADY_TABLE_TITLE = 'CinderTiers: steady state'
 STEADY_TABLE_COLUMNS = (
     'tier',
     'pattern',
@@ -257,7 +257,7 @@ def _caveats(result: run_result.RunResult) -> dict:
         'Reasons why figures of this run may not be what they seem',
         CAVEAT_TABLE_COLUMNS,
         [[each.about, each.text] for each in result.doubts or ()]
-        or [[NO_NUMBER, 'no reason was found']],
+        or [[NO_NUMBER, 'no caveats']],
     )
 
 
@@ -283,7 +283,7 @@ def complete_outputs(result: run_result.RunResult) -> list[dict]:
         # Last, as it is long: a row for each guest and slot.
         table(
             GUEST_TABLE_TITLE,
-            "Only what is complete is in the tiers' figures",
+            'Only complete results count towards the figures of a tier',
             GUEST_TABLE_COLUMNS,
             _guest_rows(result),
         ),

@@ -173,9 +173,9 @@ class CaveatsTest(testtools.TestCase):
             apart(51),
         )
         (found,) = caveats.find_caveats(apart(40, 20))
-        self.assertIn('the clocks leave room for 60', found.text)
+        self.assertIn('with clock error it may be 60 ms', found.text)
         (found,) = caveats.find_caveats(apart(0, None))
-        self.assertIn('nobody knows the error of', found.text)
+        self.assertIn('with unknown clock error', found.text)
 
     def test_a_wide_spread_and_an_unsteady_slot(self):
         slot = results.slot([10])

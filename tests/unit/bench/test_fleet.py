@@ -67,7 +67,7 @@ class MergeTest(testtools.TestCase):
             (40, 20), (merged.start_skew_ms, merged.start_skew_error_ms)
         )
         self.assertEqual(
-            'started within 40 ms, but the clocks leave room for 60',
+            'started within 40 ms, but with clock error it may be 60 ms',
             merge.start_remark(40, 20),
         )
 
@@ -79,8 +79,7 @@ class MergeTest(testtools.TestCase):
             (
                 (1000, 1030),
                 None,
-                'started within 30 ms by clocks that'
-                ' nobody knows the error of',
+                'started within 30 ms, with unknown clock error',
             ),
         ):
             merged = merge.merge(

@@ -210,7 +210,7 @@ class NotRunTest(testtools.TestCase):
         ):
             (found,) = self.in_catalog(**patterns)
             self.assertEqual(Outcome.NOT_MEASURED, found.outcome)
-            self.assertIn(f'it has them for {told}', found.text)
+            self.assertIn(f'it has expectations for {told}', found.text)
 
 
 @ddt.ddt
@@ -349,7 +349,7 @@ class PlacementTest(testtools.TestCase):
 class LossTest(testtools.TestCase):
     GUESTS = (
         results.guest('g000', 'fast'),
-        results.guest('g001', 'fast', 'lost', 'last heard of at START'),
+        results.guest('g001', 'fast', 'lost', 'last reported START'),
         results.guest('g002', 'slow', 'fio failed', 'on 4k', 'on 1m'),
         results.guest('g003', 'slow', 'damaged result', 'on 4k'),
         results.guest('g004', 'slow', 'late', '4k started late'),
@@ -366,12 +366,12 @@ class LossTest(testtools.TestCase):
     def test_guests_are_counted_by_kind_and_named(self):
         self.assertEqual(
             [
-                'guests that are lost: 1 (g001 of fast, lost: last heard of at'
+                'lost guests: 1 (g001 of fast, lost: last reported'
                 ' START), at most 0: broken',
-                'guests that are failed: 2 (g002 of slow, fio failed: on 4k; '
+                'failed guests: 2 (g002 of slow, fio failed: on 4k; '
                 'on'
                 ' 1m, g003 of slow, damaged result: on 4k), at most 2: held',
-                'guests that are late: 1 (g004 of slow, late: 4k started '
+                'late guests: 1 (g004 of slow, late: 4k started '
                 'late),'
                 ' at most 0: broken',
             ],
@@ -380,7 +380,7 @@ class LossTest(testtools.TestCase):
 
     def test_nobody_lost(self):
         self.assertEqual(
-            ['guests that are lost: 0, at most 0: held'],
+            ['lost guests: 0, at most 0: held'],
             self.lost(self.GUESTS[:1], lost=0),
         )
 

@@ -192,7 +192,7 @@ class CommonClockTest(testtools.TestCase):
             [outcome.verdict for outcome in found],
         )
         self.assertEqual(
-            ('it was told the start 60000 ms, most guests 50000 ms',),
+            ('it was given the start 60000 ms, most guests 50000 ms',),
             found[3].reasons,
         )
 

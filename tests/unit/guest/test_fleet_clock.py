@@ -126,7 +126,10 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
             ('nobody', '-'), (event.fields['sync'], event.fields['bound'])
         )
         self.assertEqual(
-            (None, 'the start was by wall time; nobody keeps its clock'),
+            (
+                None,
+                'the start was by wall time; no time service keeps its clock',
+            ),
             (outcome.clock_error_ms, outcome.clock_reason),
         )
 

@@ -395,4 +395,4 @@ class FleetScriptTest(LocalFleetCase):
         healthy, killed = fleet.outcomes()
         self.assertEqual(verdict.Verdict.COMPLETE, healthy.verdict)
         self.assertEqual(verdict.Verdict.LOST, killed.verdict)
-        self.assertEqual(('last heard of at START',), killed.reasons)
+        self.assertEqual(('last reported START',), killed.reasons)

@@ -164,7 +164,7 @@ class VerdictTest(testtools.TestCase):
     def test_a_silent_guest_is_lost(self):
         found = outcome([])
         self.assertEqual(
-            (V.LOST, ('nothing was heard of it',), None),
+            (V.LOST, ('no output was received from it',), None),
             (found.verdict, found.reasons, found.clock_offset_ms),
         )
 
@@ -175,7 +175,7 @@ class VerdictTest(testtools.TestCase):
         )
         found = outcome(lines[: end_of_first + 1])
         self.assertEqual([V.COMPLETE, V.LOST], verdicts(found))
-        self.assertEqual(('last heard of at START',), found.reasons)
+        self.assertEqual(('last reported START',), found.reasons)
 
     def test_a_fio_that_failed_on_one_pattern_leaves_the_other(self):
         lines = [

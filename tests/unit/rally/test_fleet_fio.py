@@ -115,7 +115,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
             self.scenario._output['complete'][0]['title'],
         )
         self.assertEqual(
-            [['-', 'no reason was found']],
+            [['-', 'no caveats']],
             self.rows(tables.CAVEAT_TABLE_TITLE),
         )
         self.assertEqual((), self.result().doubts)
@@ -149,7 +149,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertEqual((0, None), (pattern.complete_repeats, pattern.iops))
         self.assertEqual(1, pattern.slots[0].merged.guests)
         self.assertEqual(
-            ['last heard of at START'],
+            ['last reported START'],
             [
                 guest.reason
                 for guest in pattern.slots[0].guests
@@ -304,7 +304,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.cloud.guests_do['g003'] = lambda lines: lines[:5]
         self.cloud.guests_stop.add('g003')
         self.assertIn(
-            'g003 (general): lost: last heard of at START', self.failure()
+            'g003 (general): lost: last reported START', self.failure()
         )
         self.assertEqual(
             ['complete'] * 2 + ['1 of 2 guests'] * 2,
@@ -391,7 +391,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
             self.cloud.guests_do[name] = lambda lines: lines[:3]
         message = self.failure(timeouts_seconds={'ready': 1, 'prepare': 1})
         self.assertIn('g000 (database): broken: found no disk', message)
-        self.assertIn('g003 (general): lost: last heard of at READY', message)
+        self.assertIn('g003 (general): lost: last reported READY', message)
         self.assertEqual(
             [0] * 4, [row[2] for row in self.rows(tables.TIER_TABLE_TITLE)]
         )

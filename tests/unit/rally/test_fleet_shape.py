@@ -124,7 +124,7 @@ class ClockStartTest(ShapeCase):
     def test_the_result_says_how_far_clocks_may_be_off(self):
         self.run_scenario(start=CLOCK)
         self.assertEqual(
-            ['wall time, off by at most 10.4 ms'] * 2,
+            ['wall clock; clock error at most 10.4 ms'] * 2,
             self.column('common clock'),
         )
         guest = self.result().guests[0]
@@ -147,8 +147,8 @@ class ClockStartTest(ShapeCase):
         self.cloud.clocks = 'sync=nobody bound=-'
         self.run_scenario(start=CLOCK)
         self.assertEqual(
-            'wall time, of 2 of 2 guests off by nobody knows how much: g000:'
-            ' the start was by wall time; nobody keeps its clock',
+            'wall clock; clock error unknown for 2 of 2 guests: g000:'
+            ' the start was by wall time; no time service keeps its clock',
             self.column('common clock')[0],
         )
         skew = tables.TIER_TABLE_COLUMNS.index('its error ms')

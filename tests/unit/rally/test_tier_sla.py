@@ -172,8 +172,7 @@ class TierSLATest(testtools.TestCase):
         success, detail = self.judge({'losses': {'lost': 0, 'late': 0}}, run)
         self.assertIs(False, success)
         self.assertIn(
-            'guests that are lost: 1 (g003 of general, lost: last'
-            ' heard of at START',
+            'lost guests: 1 (g003 of general, lost: last reported START',
             detail,
         )
         self.assertIs(True, self.judge({'losses': {'lost': 1}}, run)[0])
