@@ -9,6 +9,7 @@ file of its own, or lists patterns.  Files are read here and judged in
 from collections.abc import Mapping
 from collections.abc import Sequence
 from importlib import resources
+from importlib.resources import abc
 import pathlib
 import re
 from typing import Any
@@ -31,7 +32,7 @@ _SOURCES = ('patterns', 'profile', 'job_file')
 ARGUMENTS = (*_SOURCES, 'profile_size', 'repeats', *_METHOD_ARGUMENTS)
 
 
-def _folder():
+def _folder() -> abc.Traversable:
     return resources.files('rally_scenarios').joinpath('profiles')
 
 
@@ -177,7 +178,13 @@ def of_task(arguments: Mapping[str, Any]) -> named_profile.NamedProfile:
 class ProfileValidator(validation.Validator):
     """Refuses a task whose patterns cannot be had."""
 
-    def validate(self, context, config, plugin_cls, plugin_cfg):
+    def validate(
+        self,
+        context: object,
+        config: Mapping[str, Any] | None,
+        plugin_cls: object,
+        plugin_cfg: object,
+    ) -> None:
         """Look at the arguments of the scenario.
 
         :param context: not used

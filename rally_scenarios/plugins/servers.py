@@ -135,7 +135,7 @@ def wait_for_volumes(
     :raises FleetError: one ended in an error, or it took too long
     """
 
-    def settled(volume_id):
+    def settled(volume_id: str) -> bool:
         volume = cinder.volumes.get(volume_id)
         if volume.status.startswith('error'):
             raise FleetError(
@@ -227,7 +227,7 @@ def wait_for_attachment(
     :raises FleetError: the server ended in an error, or it took too long
     """
 
-    def settled(_server_id):
+    def settled(_server_id: str) -> bool:
         _fail_if_broken(nova.servers.get(server_id))
         return cinder.volumes.get(start_volume_id).status == 'in-use'
 
@@ -256,7 +256,7 @@ def wait_for_servers(
     :raises FleetError: one ended in an error, or it took too long
     """
 
-    def settled(server_id):
+    def settled(server_id: str) -> bool:
         server = nova.servers.get(server_id)
         _fail_if_broken(server)
         return server.status == 'ACTIVE'
@@ -273,7 +273,7 @@ def hosts(nova: Any, server_ids: Sequence[str]) -> list[str | None]:
 
 
 def _gone(manager: Any, not_found: type[Exception]) -> Callable:
-    def settled(resource_id):
+    def settled(resource_id: str) -> bool:
         try:
             manager.get(resource_id)
         except not_found:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 import pathlib
+from typing import Any
 
 import jsonschema
 from rally.common import validation
@@ -175,7 +176,13 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
 class TierSLAValidator(validation.Validator):
     """Refuses an SLA that could not be judged."""
 
-    def validate(self, context, config, plugin_cls, plugin_cfg):
+    def validate(
+        self,
+        context: object,
+        config: Mapping[str, Any] | None,
+        plugin_cls: object,
+        plugin_cfg: object,
+    ) -> None:
         """Look at the limits, the order and the catalog.
 
         :param context: not used
@@ -198,7 +205,13 @@ class TierSLANamesValidator(validation.Validator):
     It is a validator of the scenario, since Rally shows it the SLAs, too.
     """
 
-    def validate(self, context, config, plugin_cls, plugin_cfg):
+    def validate(
+        self,
+        context: object,
+        config: Mapping[str, Any] | None,
+        plugin_cls: object,
+        plugin_cfg: object,
+    ) -> None:
         """Look at the names of tiers and patterns.
 
         :param context: not used

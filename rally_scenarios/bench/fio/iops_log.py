@@ -13,6 +13,8 @@ The text comes from inside a guest: it is read with suspicion.  This module
 must not know how it came here.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import math
 import re
 
@@ -60,7 +62,9 @@ def _components(log: bytes) -> list[list[tuple[int, float]]]:
     return found
 
 
-def _told_steps(components, first_ms: int) -> int:
+def _told_steps(
+    components: Iterable[Sequence[tuple[int, float]]], first_ms: int
+) -> int:
     """From the first line to the last: how many seconds."""
     ends_ms = [series[-1][0] for series in components]
     steps = (max(ends_ms) - first_ms + STEP_MS // 2) // STEP_MS + 1

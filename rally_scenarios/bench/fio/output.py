@@ -14,6 +14,7 @@ here.
 from dataclasses import dataclass
 import json
 import math
+from typing import Any
 
 from rally_scenarios.bench.fio import histogram
 
@@ -53,7 +54,9 @@ class FioResult:
     timestamp_ms: int | None = None
 
 
-def _field(mapping, key, kinds, where):
+def _field(
+    mapping: object, key: str, kinds: tuple[type, ...], where: str
+) -> Any:
     """Value of ``key``, checked; bool is no number, NaN and < 0 neither.
 
     A whole number may have thousands of digits, too many for a float.
@@ -77,7 +80,7 @@ def _field(mapping, key, kinds, where):
     return value
 
 
-def _bins(clat, where) -> histogram.LatencyHistogram:
+def _bins(clat: object, where: str) -> histogram.LatencyHistogram:
     bins = _field(clat, 'bins', (dict,), where)
     known = histogram.fio_buckets()
     counts = list(bins.values())
@@ -101,7 +104,9 @@ def _bins(clat, where) -> histogram.LatencyHistogram:
         raise ResultError(f'{where}.bins: {error}') from error
 
 
-def _direction(job, name, in_flight):
+def _direction(
+    job: object, name: str, in_flight: int
+) -> tuple[float, int, int, int, histogram.LatencyHistogram] | None:
     """(iops, bw_bytes, total_ios, runtime_ms, histogram), or None if unused.
 
     Every completion lies in one bucket, so the bins must add up to N.  N and
@@ -152,7 +157,7 @@ def _direction(job, name, in_flight):
     )
 
 
-def _document(text: bytes):
+def _document(text: bytes) -> Any:
     if len(text) > _MAX_TEXT_BYTES:
         raise ResultError(
             f'{len(text)} bytes of fio output, expected at most'
@@ -164,7 +169,7 @@ def _document(text: bytes):
         raise ResultError(f'fio output is not JSON: {error}') from error
 
 
-def _in_flight(job) -> int:
+def _in_flight(job: object) -> int:
     """I/Os that all processes of the job may have in flight."""
     options = _field(job, 'job options', (dict,), 'jobs[0]')
     product = 1

@@ -45,7 +45,7 @@ def system(console: frames.GuestConsole) -> guest_system.GuestSystem | None:
     if event is None:
         return None
 
-    def fact(key):
+    def fact(key: str) -> str | None:
         # Words of a field are joined by this.
         return _clean(event.fields.get(key, '').replace('_', ' '))
 

@@ -144,12 +144,14 @@ def _silence(console: frames.GuestConsole) -> tuple[Verdict, str]:
     return Verdict.LOST, f'last reported {console.events[-1].name}'
 
 
-def _field_of(console, name, key):
+def _field_of(console: frames.GuestConsole, name: str, key: str) -> str | None:
     event = console.event(name)
     return event and event.fields.get(key)
 
 
-def _event_of(console, name, number):
+def _event_of(
+    console: frames.GuestConsole, name: str, number: int
+) -> frames.Event | None:
     return next(
         (
             event
@@ -166,7 +168,12 @@ _SERIES_OUTSIDE_MS = 3000
 _OVERTIME_SECONDS = 60
 
 
-def _series(log, result, started_ms, ended_ms):
+def _series(
+    log: bytes,
+    result: fio_output.FioResult,
+    started_ms: int,
+    ended_ms: int,
+) -> tuple[tuple[int, float], ...]:
     """A guest's values of each second on the common clock.
 
     fio's log has the wall clock, everything else the time since the boot.
@@ -194,7 +201,11 @@ def _series(log, result, started_ms, ended_ms):
     return moved
 
 
-def _times_ms(event, slot, clock) -> tuple[int, int, int]:
+def _times_ms(
+    event: frames.Event,
+    slot: schedule.Slot,
+    clock: guest_clock.GuestClock,
+) -> tuple[int, int, int]:
     """Planned, real start and end of an END event on the leader's clock.
 
     :raises frames.DamagedResult: they are none that the script could have
@@ -216,7 +227,13 @@ def _times_ms(event, slot, clock) -> tuple[int, int, int]:
 
 
 def _measured(
-    guest, times_ms, slot, clock, result, log, cpu
+    guest: str,
+    times_ms: tuple[int, int, int],
+    slot: schedule.Slot,
+    clock: guest_clock.GuestClock,
+    result: fio_output.FioResult,
+    log: bytes,
+    cpu: guest_system.CpuUse | None,
 ) -> merge.GuestSlot:
     """What a guest did on the common clock.
 
@@ -245,7 +262,9 @@ def _measured(
     )
 
 
-def _lateness(measured, slot_ms, late_after_ms) -> str:
+def _lateness(
+    measured: merge.GuestSlot, slot_ms: int, late_after_ms: int
+) -> str:
     """Why a result does not belong to its slot's window, or empty."""
     if abs(measured.start_error_ms) > late_after_ms:
         return (
@@ -258,7 +277,13 @@ def _lateness(measured, slot_ms, late_after_ms) -> str:
     return ''
 
 
-def _judge_slot(guest, console, slot, clock, late_after_ms) -> SlotOutcome:
+def _judge_slot(
+    guest: str,
+    console: frames.GuestConsole,
+    slot: schedule.Slot,
+    clock: guest_clock.GuestClock,
+    late_after_ms: int,
+) -> SlotOutcome:
     failed = _event_of(console, 'FIO-FAILED', slot.number)
     if failed is not None:
         return SlotOutcome(

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import json
 import math
+from typing import Any
 
 from rally_scenarios.bench.layers import model
 
@@ -73,7 +74,7 @@ class Rate:
         return self.iops * self.block_bytes
 
 
-def _document(text: bytes, what: str):
+def _document(text: bytes, what: str) -> Any:
     try:
         # rados bench writes words for people before its JSON.
         start = min(
@@ -87,7 +88,7 @@ def _document(text: bytes, what: str):
         ) from error
 
 
-def _field(mapping: object, key: str, kind: type, what: str):
+def _field(mapping: object, key: str, kind: type, what: str) -> Any:
     """A value, checked; kind float takes all finite numbers of at least 0.
 
     Some of Ceph's commands write numbers as text.

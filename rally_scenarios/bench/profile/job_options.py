@@ -5,6 +5,7 @@ Names, aliases and suffixes: fio 3.33 ``options.c`` and HOWTO "Parameter
 types".  This module must not know what comes of the values.
 """
 
+from collections.abc import Callable
 import re
 
 from cinder_tiers.domain import spelling
@@ -45,7 +46,7 @@ class Unreadable(ValueError):
     """A value that is not taken over; the message says what is expected."""
 
 
-def _number(least: int, most: int):
+def _number(least: int, most: int) -> Callable[[str], int]:
     def read(value: str) -> int:
         if not re.fullmatch('[0-9]{1,9}', value) or not (
             least <= int(value) <= most
@@ -59,7 +60,7 @@ def _number(least: int, most: int):
     return read
 
 
-def _one_of(*words: str):
+def _one_of(*words: str) -> Callable[[str], str]:
     def read(value: str) -> str:
         if value not in words:
             raise Unreadable(f'one of {", ".join(words)}')
@@ -68,7 +69,7 @@ def _one_of(*words: str):
     return read
 
 
-def _always(wanted: str, why: str):
+def _always(wanted: str, why: str) -> Callable[[str], None]:
     """An option that is set anyhow: it may be there, but not say else."""
 
     def read(value: str) -> None:
@@ -90,7 +91,7 @@ def _bytes(value: str) -> int:
     return int(match[1]) * 1024 ** ' kmgt'.index(match[2] or ' ')
 
 
-def _whole(unit_bytes: int, unit: str):
+def _whole(unit_bytes: int, unit: str) -> Callable[[str], int]:
     def read(value: str) -> int:
         found = _bytes(value)
         if not found or found % unit_bytes:

@@ -10,6 +10,7 @@ them.
 """
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
@@ -151,7 +152,9 @@ def _fits(pattern: fio_pattern.Pattern, region_mib: int) -> bool:
     return 2 * pattern.in_flight_bytes <= region_mib * 1024**2
 
 
-def _first_and_last_of_each_rw(patterns) -> list[fio_pattern.Pattern]:
+def _first_and_last_of_each_rw(
+    patterns: Sequence[fio_pattern.Pattern],
+) -> list[fio_pattern.Pattern]:
     kept = []
     for rw in dict.fromkeys(pattern.rw for pattern in patterns):
         same = [pattern for pattern in patterns if pattern.rw == rw]
@@ -159,7 +162,9 @@ def _first_and_last_of_each_rw(patterns) -> list[fio_pattern.Pattern]:
     return [pattern for pattern in patterns if pattern in kept]
 
 
-def _cut_pattern(pattern, limits, region_mib) -> fio_pattern.Pattern:
+def _cut_pattern(
+    pattern: fio_pattern.Pattern, limits: _Limits, region_mib: int
+) -> fio_pattern.Pattern:
     size_mib = pattern.size_mib and min(pattern.size_mib, region_mib)
     return dataclasses.replace(
         pattern,

@@ -157,7 +157,7 @@ def pattern_result(
         if slot.merged is not None and slot.merged.guests == len(slot.guests)
     ]
 
-    def estimate(values):
+    def estimate(values: Sequence[float]) -> intervals.Estimate | None:
         return intervals.of_repeats(values) if complete else None
 
     return run_result.PatternResult(

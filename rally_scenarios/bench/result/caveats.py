@@ -7,6 +7,7 @@ name; a rule is a function of a run, and ``_RULES`` lists them in the order in
 which a reader should hear of them.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import functools
@@ -65,7 +66,7 @@ def _patterns(
             yield f'{tier.tier} {pattern.pattern}', pattern
 
 
-def _missing_guests(run):
+def _missing_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     for name, pattern in _patterns(run):
         bad = [
             (guest, slot)
@@ -85,8 +86,8 @@ def _missing_guests(run):
             )
 
 
-def _skew(run):
-    def may_be_ms(merged):
+def _skew(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    def may_be_ms(merged: run_result.MergedFigures) -> float:
         error_ms = merged.start_skew_error_ms
         return (
             math.inf if error_ms is None else (merged.start_skew_ms + error_ms)
@@ -121,7 +122,10 @@ def _skew(run):
             )
 
 
-def _peaks(pattern, percent_of):
+def _peaks(
+    pattern: run_result.PatternResult,
+    percent_of: Callable[[run_result.GuestFigures], float | None],
+) -> str:
     """Guests with their highest percentages over the slots, in words.
 
     :param percent_of: of one guest in one slot; None where nothing is wrong
@@ -137,8 +141,8 @@ def _peaks(pattern, percent_of):
     )
 
 
-def _steal(run):
-    def percent_of(guest):
+def _steal(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    def percent_of(guest: run_result.GuestFigures) -> float | None:
         steal = guest.cpu.steal_percent
         return steal if steal and steal > STEAL_LIMIT_PERCENT else None
 
@@ -151,7 +155,7 @@ def _steal(run):
             )
 
 
-def _busy_cpus(run):
+def _busy_cpus(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     jobs = {each.name: each.numjobs for each in run.profile.patterns}
     cpus = {
         guest.guest: guest.system.cpus
@@ -159,7 +163,9 @@ def _busy_cpus(run):
         if guest.system and guest.system.cpus
     }
 
-    def percent_of(wanted, guest):
+    def percent_of(
+        wanted: int, guest: run_result.GuestFigures
+    ) -> float | None:
         own = cpus.get(guest.guest)
         busy = guest.cpu.busy_percent
         if own is None or busy < BUSY_LIMIT_PERCENT * min(wanted, own) / own:
@@ -179,7 +185,7 @@ def _busy_cpus(run):
             )
 
 
-def _spread(run):
+def _spread(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     for name, pattern in _patterns(run):
         if pattern.iops is not None and pattern.iops.spread_is_wide:
             yield (
@@ -190,7 +196,7 @@ def _spread(run):
             )
 
 
-def _unsteady(run):
+def _unsteady(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     for name, pattern in _patterns(run):
         bad = [
             slot for slot in pattern.slots if slot.steadiness.steady is False
@@ -204,7 +210,7 @@ def _unsteady(run):
             )
 
 
-def _mixed_guests(run):
+def _mixed_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     seen = {
         name: {
             getattr(guest.system, name) for guest in run.guests if guest.system
@@ -228,7 +234,7 @@ def _mixed_guests(run):
         yield 'mixed hosts', f'compute hosts differ: {compute}'
 
 
-def _placement(run):
+def _placement(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     for tier in run.tiers:
         for what, fact, between in (
             ('volume types', tier.volume_types, ', '),
@@ -255,7 +261,7 @@ def _placement(run):
             )
 
 
-def _never_written(run):
+def _never_written(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     if NOT_FILLED in (run.environment['clone_or_flat'].value or ''):
         yield (
             'not filled',
@@ -286,7 +292,7 @@ def _never_written(run):
         )
 
 
-def _contradiction(run):
+def _contradiction(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     asked = run.environment['clone_or_flat'].value or ''
     clones = [
         f'{guest.guest} (of {guest.image.parent})'
@@ -301,7 +307,7 @@ def _contradiction(run):
         )
 
 
-def _cluster(run):
+def _cluster(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     if run.ceph is None:
         return
     for text in ceph_result.changes(run.ceph):

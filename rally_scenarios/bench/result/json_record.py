@@ -22,6 +22,7 @@ import math
 import re
 import types
 import typing
+from typing import Any
 
 _IVAR = re.compile(r'^:ivar (\w+): ', re.MULTILINE)
 _PLAIN = {int: 'integer', float: 'number', str: 'string', bool: 'boolean'}
@@ -95,7 +96,7 @@ class _Reader:
             return self._tuple(typing.get_args(hint), value, place)
         return self._mapping(typing.get_args(hint)[1], value, place)
 
-    def _simple(self, kind, value, place):
+    def _simple(self, kind: type, value: object, place: str) -> Any:
         accepted = (int, float) if kind is float else kind
         if (
             not isinstance(value, accepted)
@@ -111,7 +112,7 @@ class _Reader:
             )
         return value
 
-    def _record(self, kind, value, place):
+    def _record(self, kind: type, value: object, place: str) -> Any:
         if not isinstance(value, dict):
             return self._refuse(value, 'an object', place)
         hints = typing.get_type_hints(kind)
@@ -142,7 +143,9 @@ class _Reader:
             self.wrong.append(f'{place or "the document"}: {error}')
             return None
 
-    def _tuple(self, arguments, value, place):
+    def _tuple(
+        self, arguments: tuple[Any, ...], value: object, place: str
+    ) -> tuple[Any, ...] | None:
         if not isinstance(value, list):
             return self._refuse(value, 'a list', place)
         if arguments[-1] is Ellipsis:
@@ -156,7 +159,9 @@ class _Reader:
             )
         )
 
-    def _mapping(self, hint, value, place):
+    def _mapping(
+        self, hint: object, value: object, place: str
+    ) -> dict[str, Any] | None:
         if not isinstance(value, dict):
             return self._refuse(value, 'an object', place)
         return {

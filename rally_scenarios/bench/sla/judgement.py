@@ -276,7 +276,7 @@ def _figure(
 def _outcome(
     found: intervals.Estimate, limit: expectations.Limit, bound: float
 ) -> Outcome:
-    def kept(value):
+    def kept(value: float) -> bool:
         return value >= bound if limit.is_least else value <= bound
 
     ends = (

@@ -7,8 +7,10 @@ becomes ``bench.ceph_record``.  Nothing is written to Ceph.
 """
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import re
+from typing import Any
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalog
@@ -158,7 +160,12 @@ def _pools(
     }
 
 
-def _pool(pool, rule, osd_ids, diffs) -> ceph_result.CephPool:
+def _pool(
+    pool: Any,
+    rule: Any,
+    osd_ids: Iterable[int],
+    diffs: Mapping[int, Any],
+) -> ceph_result.CephPool:
     mode, algorithm = (
         pool.options.get(f'compression_{what}', pool_options.UNSET)
         for what in ('mode', 'algorithm')

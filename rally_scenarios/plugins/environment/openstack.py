@@ -86,7 +86,7 @@ def of_tiers(
     qos, backends = {}, {}
     for tier, ids in volumes.items():
 
-        def seen(ids=ids):
+        def seen(ids: Sequence[str] = ids) -> list[Any]:
             return [cinder.volumes.get(each) for each in ids]
 
         backends[tier] = _fact(

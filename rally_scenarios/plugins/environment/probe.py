@@ -10,6 +10,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 from oslo_log import log as logging
 
@@ -77,7 +78,7 @@ class Cluster:
         :param volumes: {guest: id of the volume that it works on}
         """
 
-        def look(session):
+        def look(session: Any) -> ceph_result.CephReading:
             self._places = environment_ceph.find_images(
                 session, set(volumes.values())
             )
@@ -93,7 +94,7 @@ class Cluster:
         :returns: both readings
         """
 
-        def look(session):
+        def look(session: Any) -> ceph_result.CephReading:
             self._look_at_images(session, volumes)
             return environment_ceph.reading(session, self._pools())
 
@@ -108,14 +109,16 @@ class Cluster:
             before=self._before, after=after, unread=tuple(self._unread)
         )
 
-    def _look_at_images(self, session, volumes):
+    def _look_at_images(
+        self, session: Any, volumes: Mapping[str, str]
+    ) -> None:
         self.images = {
             guest: environment_ceph.image(session, *self._places[volume])
             for guest, volume in volumes.items()
             if volume in self._places
         }
 
-    def _pools(self):
+    def _pools(self) -> set[str]:
         return {
             pool
             for image in self.images.values()

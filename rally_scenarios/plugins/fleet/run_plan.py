@@ -8,6 +8,7 @@ a task that could not be carried out.
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rally.common import validation
 
@@ -242,7 +243,13 @@ def check_orders(plan: Plan) -> None:
 class PlanValidator(validation.Validator):
     """Refuses a task whose schedule or orders cannot be made."""
 
-    def validate(self, context, config, plugin_cls, plugin_cfg):
+    def validate(
+        self,
+        context: object,
+        config: Mapping[str, Any] | None,
+        plugin_cls: object,
+        plugin_cfg: object,
+    ) -> None:
         """Look at the arguments of the scenario.
 
         :param context: not used

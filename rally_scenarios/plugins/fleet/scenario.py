@@ -8,6 +8,7 @@ does the rest.
 
 from collections.abc import Callable
 import time
+from typing import Any
 
 from rally.common import validation
 from rally.task import types
@@ -67,7 +68,7 @@ class FleetFio(scenario.OpenStackScenario):
     def run(
         self,
         fleets: list[fleet_arguments.FleetArgs],
-        flavor,
+        flavor: Any,
         patterns: list[fleet_arguments.PatternArgs] | None = None,
         profile: str | None = None,
         job_file: str | None = None,

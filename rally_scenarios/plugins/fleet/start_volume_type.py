@@ -46,7 +46,7 @@ class StartSignal(context.OpenStackContext):
 
     DEFAULT_CONFIG = {'extra_specs': {}}
 
-    def setup(self):
+    def setup(self) -> None:
         """Create the type and leave its name for the scenario."""
         cinder = osclients.Clients(
             self.context['admin']['credential']
@@ -61,7 +61,7 @@ class StartSignal(context.OpenStackContext):
         self.context[NAME] = {'volume_type': volume_type.name}
         LOG.info('Made volume type %s for start volumes', volume_type.name)
 
-    def cleanup(self):
+    def cleanup(self) -> None:
         """Delete the type, found by its name."""
         resource_manager.cleanup(
             names=['cinder.volume_types'],

@@ -33,7 +33,7 @@ COLUMNS = (
 CHART_TITLE = 'Layers: IOPS, % of what the disks allow'
 
 
-def _number(value: float | None, digits: int = 1):
+def _number(value: float | None, digits: int = 1) -> float | str:
     return tables.NO_NUMBER if value is None else round(value, digits)
 
 

@@ -289,7 +289,13 @@ def check_host(plan: Plan) -> None:
 class LayersValidator(validation.Validator):
     """Refuses a task whose layers cannot be measured from this host."""
 
-    def validate(self, context, config, plugin_cls, plugin_cfg):
+    def validate(
+        self,
+        context: object,
+        config: Mapping[str, Any] | None,
+        plugin_cls: object,
+        plugin_cfg: object,
+    ) -> None:
         """Look at the arguments of the scenario, and at this host.
 
         :param context: not used

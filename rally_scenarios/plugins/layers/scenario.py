@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import functools
 import pathlib
 from typing import Annotated
+from typing import Any
 from typing import Literal
 import uuid
 
@@ -76,7 +77,7 @@ class Layers(scenario.OpenStackScenario):
         host: str | None = None,
         image_pool: str | None = None,
         image: str | None = None,
-        flavor=None,
+        flavor: Any = None,
         guests: fleet_arguments.AtLeastOne = 1,
         processes: fleet_arguments.AtLeastOne = 1,
         volume_size_gib: fleet_arguments.AtLeastOne = 1,

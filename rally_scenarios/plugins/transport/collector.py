@@ -92,12 +92,12 @@ class ResultCollector:
         :returns: whether one does; False also if all ended or died before
         """
 
-        def leads():
+        def leads() -> bool:
             return any(
                 heard.event('LEADING') for heard in self._heard.values()
             )
 
-        def waited_for():
+        def waited_for() -> list[servers.Guest]:
             return (
                 []
                 if leads()

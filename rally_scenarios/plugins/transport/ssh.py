@@ -72,7 +72,12 @@ class _FirstKey(paramiko.MissingHostKeyPolicy):
     def __init__(self) -> None:
         self._known: paramiko.PKey | None = None
 
-    def missing_host_key(self, client, hostname, key):
+    def missing_host_key(
+        self,
+        client: paramiko.SSHClient,
+        hostname: str,
+        key: paramiko.PKey,
+    ) -> None:
         """Called at every connection, since no keys are loaded."""
         if self._known is not None and self._known != key:
             raise paramiko.SSHException(
@@ -113,7 +118,7 @@ class _Connection:
         client = self._client or paramiko.SSHClient()
         late = threading.Event()
 
-        def hang_up():
+        def hang_up() -> None:
             late.set()
             connected = client.get_transport()
             if connected is not None:
