@@ -38,42 +38,38 @@ _RESULT_BYTES = 8192
 
 @dataclass(frozen=True, kw_only=True)
 class GuestEnvironment:
-    """What a guest finds; the defaults are right for real guests.
+    """What a guest finds; the defaults are right for real guests."""
 
-    :ivar console: file to print to, ``-`` for standard output; empty: standard
-        output if it is a terminal, else the first serial port
-    :ivar start_device: path of the start disk; empty: find it by its serial
-    :ivar target: device or file for fio; empty: what the image names in
-        /etc/cinder-tiers/scratch-device, else a file below /var/tmp
-    :ivar work: folder for temporary files
-    :ivar timer_list: file with the nanoseconds since the boot, see proc(5)
-    :ivar uptime: file with the seconds since the boot, to 10 ms, for guests
-        that have no other
-    :ivar devices: folder of block devices
-    :ivar blocks: folder in which each block device has a folder
-    :ivar mounts: file that lists what is mounted
-    """
-
+    #: file to print to, ``-`` for standard output; empty: standard output if
+    #: it is a terminal, else the first serial port
     console: str = ''
+    #: path of the start disk; empty: find it by its serial
     start_device: str = ''
+    #: device or file for fio; empty: what the image names in
+    #: /etc/cinder-tiers/scratch-device, else a file below /var/tmp
     target: str = ''
+    #: folder for temporary files
     work: str = '/run/cinder-tiers'
+    #: file with the nanoseconds since the boot, see proc(5)
     timer_list: str = '/proc/timer_list'
+    #: file with the seconds since the boot, to 10 ms, for guests that have no
+    #: other
     uptime: str = '/proc/uptime'
+    #: folder of block devices
     devices: str = '/dev'
+    #: folder in which each block device has a folder
     blocks: str = '/sys/block'
+    #: file that lists what is mounted
     mounts: str = '/proc/mounts'
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClockStart:
-    """A start by wall time.
+    """A start by wall time."""
 
-    :ivar at: T0, in seconds since the epoch
-    :ivar ordered_at: when it was ordered, on the clock of who orders
-    """
-
+    #: T0, in seconds since the epoch
     at: int
+    #: when it was ordered, on the clock of who orders
     ordered_at: int
 
     def __post_init__(self) -> None:
@@ -90,47 +86,43 @@ class ClockStart:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetOrders:
-    """What all guests of a run have in common.
+    """What all guests of a run have in common."""
 
-    :ivar run: nonce of the run, 16 to 32 hexadecimal digits
-    :ivar guests: how many there are; guest 0 leads if it can
-    :ivar schedule: slots of all tiers
-    :ivar profile: how patterns are measured
-    :ivar start_serial: id of the start volume; empty with a start by clock
-    :ivar prep_seconds: how long filling the region may take
-    :ivar ready_seconds: how long the leader waits for the others, counted
-        from when its script began; followers wait twice as long
-    :ivar exchanges: how often the leader compares its clock with each guest's,
-        at most
-    :ivar lead_seconds: from the start signal to T0, at least 3; guests launch
-        fio in it, which takes long where many are emulated on few cores
-    :ivar succession_seconds: if the leader gives no sign in its time, guest N
-        leads N times so much later
-    :ivar copies: how often each guest prints everything, from 1; all but the
-        first time when the last slot of all tiers is over.  Two: a console
-        loses a line now and then, seldom the same one twice; and who has
-        heard everything need not wait for the second
-    :ivar copy_pause_seconds: between blocks of a copy; a console must be read
-        at least that often
-    :ivar results_on_console: whether results are printed, not only kept
-    :ivar clock: a start by wall time; None: by the start volume
-    :ivar fill: whether the region is written before it is measured
-    """
-
+    #: nonce of the run, 16 to 32 hexadecimal digits
     run: str
+    #: how many there are; guest 0 leads if it can
     guests: int
+    #: slots of all tiers
     schedule: schedule.Schedule
+    #: how patterns are measured
     profile: fio_pattern.Profile
+    #: id of the start volume; empty with a start by clock
     start_serial: str
+    #: how long filling the region may take
     prep_seconds: int
+    #: how long the leader waits for the others, counted from when its script
+    #: began; followers wait twice as long
     ready_seconds: int
+    #: how often the leader compares its clock with each guest's, at most
     exchanges: int = 12
+    #: from the start signal to T0, at least 3; guests launch fio in it, which
+    #: takes long where many are emulated on few cores
     lead_seconds: int = 12
+    #: if the leader gives no sign in its time, guest N leads N times so much
+    #: later
     succession_seconds: int = 20
+    #: how often each guest prints everything, from 1; all but the first time
+    #: when the last slot of all tiers is over.  Two: a console loses a line
+    #: now and then, seldom the same one twice; and who has heard everything
+    #: need not wait for the second
     copies: int = 2
+    #: between blocks of a copy; a console must be read at least that often
     copy_pause_seconds: int = 5
+    #: whether results are printed, not only kept
     results_on_console: bool = True
+    #: a start by wall time; None: by the start volume
     clock: ClockStart | None = None
+    #: whether the region is written before it is measured
     fill: bool = True
 
     def __post_init__(self) -> None:

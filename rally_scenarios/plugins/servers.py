@@ -37,20 +37,18 @@ class FleetError(exceptions.RallyException):
 
 @dataclass(frozen=True, kw_only=True)
 class Guest:
-    """A server of the fleet.
+    """A server of the fleet."""
 
-    :ivar name: how frames and tables call it
-    :ivar tier: name of its tier
-    :ivar server_id: Nova's
-    :ivar position: among the guests of its tier, from 0
-    :ivar host: of the server as Nova names it to its project: a digest, the
-        same for two guests on the same host; None if it did not say
-    """
-
+    #: how frames and tables call it
     name: str
+    #: name of its tier
     tier: str
+    #: Nova's
     server_id: str
+    #: among the guests of its tier, from 0
     position: int = 0
+    #: of the server as Nova names it to its project: a digest, the same for
+    #: two guests on the same host; None if it did not say
     host: str | None = None
 
 

@@ -232,13 +232,11 @@ class TierSLANamesValidator(validation.Validator):
 
 @dataclass(frozen=True)
 class _Judged:
-    """One iteration.
-
-    :ivar texts: what was found; of a bad run, what is bad in it
-    """
+    """One iteration."""
 
     passed: bool
     name: str
+    #: what was found; of a bad run, what is bad in it
     texts: tuple[str, ...]
 
 

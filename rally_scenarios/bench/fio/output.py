@@ -31,26 +31,24 @@ class ResultError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class FioResult:
-    """What one fio job did, reads and writes taken together.
+    """What one fio job did, reads and writes taken together."""
 
-    :ivar jobname: fio's ``--name``
-    :ivar fio_version: as fio prints it, such as ``fio-3.33``
-    :ivar iops: I/Os per second
-    :ivar bw_bytes: bytes per second
-    :ivar total_ios: I/Os that were counted
-    :ivar runtime_ms: what the rates refer to
-    :ivar clat: completion latencies
-    :ivar timestamp_ms: when fio wrote this, ms since 1970 by its own clock;
-        None if it does not say
-    """
-
+    #: fio's ``--name``
     jobname: str
+    #: as fio prints it, such as ``fio-3.33``
     fio_version: str
+    #: I/Os per second
     iops: float
+    #: bytes per second
     bw_bytes: int
+    #: I/Os that were counted
     total_ios: int
+    #: what the rates refer to
     runtime_ms: int
+    #: completion latencies
     clat: histogram.LatencyHistogram
+    #: when fio wrote this, ms since 1970 by its own clock; None if it does not
+    #: say
     timestamp_ms: int | None = None
 
 

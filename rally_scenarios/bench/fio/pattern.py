@@ -50,35 +50,33 @@ class Pattern:
     """One way of using a disk.
 
     Exactly one of ``bs``, ``bsrange`` and ``bssplit`` is given.
-
-    :ivar name: how tables call it: lower case letters, digits, ``.-``
-    :ivar rw: one of ``WORKLOADS``
-    :ivar bs: block size as fio spells it: bytes, or a number with k or m
-    :ivar iodepth: I/Os in flight per job, 1 to 1024
-    :ivar bsrange: block sizes between two, such as ``4k-64k``
-    :ivar bssplit: block sizes with their shares in percent, such as
-        ``4k/60:64k/40``
-    :ivar rwmixread_percent: share of reads of a mix, 0 to 100; None: 50
-    :ivar ioengine: fio's engine; None: the profile's
-    :ivar numjobs: processes per guest, each in a part of its own, 1 to 256
-    :ivar rate_iops: limit of I/Os per second, per job and direction
-    :ivar rate_kib: limit of KiB per second, per job and direction
-    :ivar size_mib: MiB that all jobs together work on; None: the whole region
-    :ivar startdelay_seconds: pause between the common start and the ramp
     """
 
+    #: how tables call it: lower case letters, digits, ``.-``
     name: str
+    #: one of ``WORKLOADS``
     rw: str
+    #: block size as fio spells it: bytes, or a number with k or m
     bs: str | None = None
+    #: I/Os in flight per job, 1 to 1024
     iodepth: int = 1
+    #: block sizes between two, such as ``4k-64k``
     bsrange: str | None = None
+    #: block sizes with their shares in percent, such as ``4k/60:64k/40``
     bssplit: str | None = None
+    #: share of reads of a mix, 0 to 100; None: 50
     rwmixread_percent: int | None = None
+    #: fio's engine; None: the profile's
     ioengine: str | None = None
+    #: processes per guest, each in a part of its own, 1 to 256
     numjobs: int = 1
+    #: limit of I/Os per second, per job and direction
     rate_iops: int | None = None
+    #: limit of KiB per second, per job and direction
     rate_kib: int | None = None
+    #: MiB that all jobs together work on; None: the whole region
     size_mib: int | None = None
+    #: pause between the common start and the ramp
     startdelay_seconds: int = 0
 
     def __post_init__(self) -> None:
@@ -184,20 +182,18 @@ class Pattern:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """How patterns are measured, the same for all of them.
+    """How patterns are measured, the same for all of them."""
 
-    :ivar region_mib: MiB that each guest fills first and then works on
-    :ivar ramp_seconds: run but not counted: caches and, on Ceph, the
-        deferred writes that BlueStore takes before the disk's own speed shows
-    :ivar runtime_seconds: counted
-    :ivar ioengine: fio's engine; an asynchronous one, or iodepth means nothing
-    :ivar fill_passes: how often the region is written before, 1 to 10
-    """
-
+    #: MiB that each guest fills first and then works on
     region_mib: int
+    #: run but not counted: caches and, on Ceph, the deferred writes that
+    #: BlueStore takes before the disk's own speed shows
     ramp_seconds: int
+    #: counted
     runtime_seconds: int
+    #: fio's engine; an asynchronous one, or iodepth means nothing
     ioengine: str = 'libaio'
+    #: how often the region is written before, 1 to 10
     fill_passes: int = 1
 
     def __post_init__(self) -> None:

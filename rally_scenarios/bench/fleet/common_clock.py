@@ -46,31 +46,26 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class FirstSeen:
-    """When an event was heard first, in ms on the host's clock.
+    """When an event was heard first, in ms on the host's clock."""
 
-    :ivar said_ms: when it was, on the guest's clock; None if it does not say
-    :ivar after_ms: when the reading before began, in which it was not there;
-        None without one
-    :ivar by_ms: when the reading was there in which it was
-    """
-
+    #: when it was, on the guest's clock; None if it does not say
     said_ms: int | None
+    #: when the reading before began, in which it was not there; None without
+    #: one
     after_ms: int | None
+    #: when the reading was there in which it was
     by_ms: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Claim:
-    """What an event says of host time minus leader's time.
-
-    :ivar least_ms: None if it says nothing of it; too high by what printing
-        took
-    """
+    """What an event says of host time minus leader's time."""
 
     outcome: verdict.GuestOutcome
     slot: schedule.Slot
     name: str
     at_ms: int
+    #: None if it says nothing of it; too high by what printing took
     least_ms: int | None
     most_ms: int
 

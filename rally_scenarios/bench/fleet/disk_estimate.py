@@ -19,19 +19,17 @@ _MIX_READ_PERCENT = 50  # fio's own, where a mix does not say
 
 @dataclass(frozen=True, kw_only=True)
 class Disks:
-    """The disks below a tier.
+    """The disks below a tier."""
 
-    :ivar disks: how many there are, at least 1
-    :ivar iops_per_disk: what one of them does of small random I/O
-    :ivar replicas: copies of each object, at least 1
-    :ivar disk_writes_per_write: I/Os on a disk for each write of one copy:
-        the data itself and what the store writes beside it on the same disk;
-        1 if journal and metadata are elsewhere
-    """
-
+    #: how many there are, at least 1
     disks: int
+    #: what one of them does of small random I/O
     iops_per_disk: float
+    #: copies of each object, at least 1
     replicas: int
+    #: I/Os on a disk for each write of one copy: the data itself and what the
+    #: store writes beside it on the same disk; 1 if journal and metadata are
+    #: elsewhere
     disk_writes_per_write: float = 1.0
 
     def __post_init__(self) -> None:

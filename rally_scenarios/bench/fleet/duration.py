@@ -38,23 +38,21 @@ _SLACK_SECONDS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Duration:
-    """How long the parts of a run take, in seconds.
+    """How long the parts of a run take, in seconds."""
 
-    :ivar volumes: until all volumes are there
-    :ivar boot: until all guests have booted
-    :ivar prepare: until all guests have filled their regions, if none began
-        before the last had booted
-    :ivar measure: the schedule, from its start signal to its end
-    :ivar delete: until servers and volumes are gone
-    :ivar after: from when servers are asked for to a start by wall time; None:
-        they start when all are ready
-    """
-
+    #: until all volumes are there
     volumes: int
+    #: until all guests have booted
     boot: int
+    #: until all guests have filled their regions, if none began before the
+    #: last had booted
     prepare: int
+    #: the schedule, from its start signal to its end
     measure: int
+    #: until servers and volumes are gone
     delete: int
+    #: from when servers are asked for to a start by wall time; None: they
+    #: start when all are ready
     after: int | None = None
 
     @property

@@ -25,22 +25,19 @@ _UNKNOWN = 'it could not find out who keeps its clock'
 
 @dataclass(frozen=True, kw_only=True)
 class GuestClock:
-    """How a guest's times become those of the common clock.
+    """How a guest's times become those of the common clock."""
 
-    :ivar shift_ms: its uptime minus the common clock; None: it did not say
-    :ivar offset_ms: its clock minus the leader's; None if unknown
-    :ivar samples: comparisons of its clock with the leader's
-    :ivar error_ms: half of the interval in which the shift lies; None if
-        unknown
-    :ivar reason: why the offset is unknown; empty if it is known
-    :ivar start_ms: T0 on the common clock, as it was told; None if unknown
-    """
-
+    #: its uptime minus the common clock; None: it did not say
     shift_ms: int | None
+    #: its clock minus the leader's; None if unknown
     offset_ms: int | None
+    #: comparisons of its clock with the leader's
     samples: int
+    #: half of the interval in which the shift lies; None if unknown
     error_ms: float | None
+    #: why the offset is unknown; empty if it is known
     reason: str
+    #: T0 on the common clock, as it was told; None if unknown
     start_ms: int | None = None
 
 

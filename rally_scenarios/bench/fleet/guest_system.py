@@ -11,28 +11,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class GuestSystem:
-    """What a guest says of itself; null what it could not see.
+    """What a guest says of itself; null what it could not see."""
 
-    :ivar cpu_model: as the kernel calls it
-    :ivar cpus: how many the guest has
-    :ivar hypervisor: kvm, xen, hyperv or qemu (without KVM), or else the
-        vendor that the firmware names
-    :ivar distribution: its id and version
-    :ivar disk_bus: of the disk that fio works on: virtio-blk, virtio-scsi,
-        nvme, ata, usb, xen or scsi
-    :ivar write_cache: of that disk, as the guest was told: write back or
-        write through
-    :ivar io_scheduler: of that disk, in the guest
-    :ivar clock_source: of the guest's kernel
-    """
-
+    #: as the kernel calls it
     cpu_model: str | None = None
+    #: how many the guest has
     cpus: int | None = None
+    #: kvm, xen, hyperv or qemu (without KVM), or else the vendor that the
+    #: firmware names
     hypervisor: str | None = None
+    #: its id and version
     distribution: str | None = None
+    #: of the disk that fio works on: virtio-blk, virtio-scsi, nvme, ata, usb,
+    #: xen or scsi
     disk_bus: str | None = None
+    #: of that disk, as the guest was told: write back or write through
     write_cache: str | None = None
+    #: of that disk, in the guest
     io_scheduler: str | None = None
+    #: of the guest's kernel
     clock_source: str | None = None
 
     @property
@@ -43,14 +40,12 @@ class GuestSystem:
 
 @dataclass(frozen=True, kw_only=True)
 class CpuUse:
-    """What became of all CPUs of a guest while fio ran.
+    """What became of all CPUs of a guest while fio ran."""
 
-    :ivar busy_percent: they worked, for the guest's kernel or its processes
-    :ivar steal_percent: they had to wait, as the host gave its CPU to others;
-        null if the guest cannot know
-    """
-
+    #: they worked, for the guest's kernel or its processes
     busy_percent: float
+    #: they had to wait, as the host gave its CPU to others; null if the guest
+    #: cannot know
     steal_percent: float | None
 
 

@@ -22,27 +22,25 @@ START_SKEW_LIMIT_MS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class GuestSlot:
-    """What one guest did in one slot.
+    """What one guest did in one slot."""
 
-    :ivar guest: its name
-    :ivar planned_ms: when fio was to start
-    :ivar started_ms: when fio was started
-    :ivar ended_ms: when fio had ended
-    :ivar result: what fio reported
-    :ivar series: IOPS of each second, ((when it began, IOPS), ...); empty if
-        the guest sent none
-    :ivar clock_error_ms: its times are wrong by at most this against the
-        leader's clock; None if that is not known
-    :ivar cpu: what became of its CPUs meanwhile; None if it did not say
-    """
-
+    #: its name
     guest: str
+    #: when fio was to start
     planned_ms: int
+    #: when fio was started
     started_ms: int
+    #: when fio had ended
     ended_ms: int
+    #: what fio reported
     result: fio_output.FioResult
+    #: IOPS of each second, ((when it began, IOPS), ...); empty if the guest
+    #: sent none
     series: tuple[tuple[int, float], ...] = ()
+    #: its times are wrong by at most this against the leader's clock; None if
+    #: that is not known
     clock_error_ms: float | None = None
+    #: what became of its CPUs meanwhile; None if it did not say
     cpu: guest_system.CpuUse | None = None
 
     @property
@@ -72,24 +70,22 @@ def start_remark(skew_ms: int, error_ms: float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSlot:
-    """What all guests of a tier did in one slot.
+    """What all guests of a tier did in one slot."""
 
-    :ivar guests: how many are in the figures
-    :ivar iops: sum of the guests'
-    :ivar bw_bytes: sum of the guests', bytes per second
-    :ivar clat: all their completion latencies
-    :ivar start_skew_ms: from the first to the last start
-    :ivar start_skew_error_ms: the true skew is longer by at most this; None
-        if it is not known how exact a guest's clock is
-    :ivar window_ms: how long all of them ran side by side, 0 if never
-    """
-
+    #: how many are in the figures
     guests: int
+    #: sum of the guests'
     iops: float
+    #: sum of the guests', bytes per second
     bw_bytes: int
+    #: all their completion latencies
     clat: histogram.LatencyHistogram
+    #: from the first to the last start
     start_skew_ms: int
+    #: how long all of them ran side by side, 0 if never
     window_ms: int
+    #: the true skew is longer by at most this; None if it is not known how
+    #: exact a guest's clock is
     start_skew_error_ms: float | None = None
 
 

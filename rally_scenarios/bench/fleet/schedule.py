@@ -32,35 +32,31 @@ _TIER_IOPS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """One tier's turn with one pattern.
+    """One tier's turn with one pattern."""
 
-    :ivar number: position in the schedule, from 0
-    :ivar tier: name of the tier whose guests run
-    :ivar pattern: what they run
-    :ivar begin_seconds: when it begins, from T0
-    :ivar seconds: when the next one may begin, from its own beginning
-    :ivar repeat: how often they have run it by then, from 1
-    :ivar guests: how many of the tier's guests run, the first ones; None: all
-    """
-
+    #: position in the schedule, from 0
     number: int
+    #: name of the tier whose guests run
     tier: str
+    #: what they run
     pattern: fio_pattern.Pattern
+    #: when it begins, from T0
     begin_seconds: int
+    #: when the next one may begin, from its own beginning
     seconds: int
+    #: how often they have run it by then, from 1
     repeat: int = 1
+    #: how many of the tier's guests run, the first ones; None: all
     guests: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """All turns, one after another.
+    """All turns, one after another."""
 
-    :ivar slots: in order of time, at least one, ``slots[n].number == n``
-    :ivar repeats: how often each tier runs each pattern
-    """
-
+    #: in order of time, at least one, ``slots[n].number == n``
     slots: tuple[Slot, ...]
+    #: how often each tier runs each pattern
     repeats: int = 1
 
     @property

@@ -37,54 +37,47 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class SlotOutcome:
-    """One guest in one slot.
+    """One guest in one slot."""
 
-    :ivar slot: the slot
-    :ivar verdict: COMPLETE only if ``measured`` may be used
-    :ivar reason: why it is not complete, else empty
-    :ivar measured: times and result if they arrived whole, even if not
-        COMPLETE
-    """
-
+    #: the slot
     slot: schedule.Slot
+    #: COMPLETE only if ``measured`` may be used
     verdict: Verdict
+    #: why it is not complete, else empty
     reason: str = ''
+    #: times and result if they arrived whole, even if not COMPLETE
     measured: merge.GuestSlot | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class GuestOutcome:
-    """One guest in the whole run.
+    """One guest in the whole run."""
 
-    :ivar guest: its name
-    :ivar tier: its tier
-    :ivar slots: its slots in order of time
-    :ivar clock_offset_ms: its clock minus the leader's; None if unknown
-    :ivar clock_error_ms: its offset is wrong by at most this; None if nothing
-        bounds it from both sides
-    :ivar clock_samples: how often its clock was compared with the leader's
-    :ivar damaged_lines: marked lines of its console that were unusable
-    :ivar kernel: its release, None if it did not say
-    :ivar target: device or file it works on, None if it did not say
-    :ivar clock_error_ms: see ``guest_clock.GuestClock.error_ms``
-    :ivar clock_reason: why the offset is not known, else empty
-    :ivar system: what it is, None if it did not say
-    :ivar start_ms: T0 on the common clock, as it was told; None if unknown
-    :ivar clock_shift_ms: its uptime minus the common clock; None if unknown
-    """
-
+    #: its name
     guest: str
+    #: its tier
     tier: str
+    #: its slots in order of time
     slots: tuple[SlotOutcome, ...]
+    #: its clock minus the leader's; None if unknown
     clock_offset_ms: int | None
+    #: how often its clock was compared with the leader's
     clock_samples: int
+    #: marked lines of its console that were unusable
     damaged_lines: int
+    #: its release, None if it did not say
     kernel: str | None = None
+    #: device or file it works on, None if it did not say
     target: str | None = None
+    #: see ``guest_clock.GuestClock.error_ms``
     clock_error_ms: float | None = None
+    #: why the offset is not known, else empty
     clock_reason: str = ''
+    #: what it is, None if it did not say
     system: guest_system.GuestSystem | None = None
+    #: T0 on the common clock, as it was told; None if unknown
     start_ms: int | None = None
+    #: its uptime minus the common clock; None if unknown
     clock_shift_ms: int | None = None
 
     @property

@@ -37,19 +37,17 @@ class AnswerError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """What one benchmark did.
+    """What one benchmark did."""
 
-    :ivar operations: that were counted
-    :ivar seconds: in which they were finished
-    :ivar block_bytes: of each
-    :ivar in_all: operations, with those that were not counted
-    :ivar has_ramp: whether what came before the end of the ramp is left out
-    """
-
+    #: that were counted
     operations: int
+    #: in which they were finished
     seconds: float
+    #: of each
     block_bytes: int
+    #: operations, with those that were not counted
     in_all: int
+    #: whether what came before the end of the ramp is left out
     has_ramp: bool = False
 
     def __post_init__(self) -> None:

@@ -27,43 +27,36 @@ _USER = re.compile(r'[A-Za-z0-9_.-]{1,64}')
 
 @dataclass(frozen=True, kw_only=True)
 class Ceph:
-    """How to reach Ceph from this host.
+    """How to reach Ceph from this host."""
 
-    :ivar conf: absolute path of ceph.conf
-    :ivar user: cephx user, without ``client.``
-    """
-
+    #: absolute path of ceph.conf
     conf: str = '/etc/ceph/ceph.conf'
+    #: cephx user, without ``client.``
     user: str = 'admin'
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawDisk:
-    """A disk that may be measured without anything above it.
+    """A disk that may be measured without anything above it."""
 
-    :ivar device_class: Ceph's class of the disks that it stands for
-    :ivar device: absolute path of a block device
-    :ivar may_be_overwritten: whether its content may be lost; else it is only
-        read
-    :ivar cgroup: folder of a cgroup to measure in, where limits hold for the
-        device; None for none
-    """
-
+    #: Ceph's class of the disks that it stands for
     device_class: str
+    #: absolute path of a block device
     device: str
+    #: whether its content may be lost; else it is only read
     may_be_overwritten: bool = False
+    #: folder of a cgroup to measure in, where limits hold for the device; None
+    #: for none
     cgroup: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """The host that measures.
+    """The host that measures."""
 
-    :ivar ceph: how to reach Ceph
-    :ivar raw: disks, at most one of each class
-    """
-
+    #: how to reach Ceph
     ceph: Ceph = Ceph()
+    #: disks, at most one of each class
     raw: tuple[RawDisk, ...] = ()
 
     def raw_disk(self, device_classes: tuple[str, ...]) -> RawDisk | None:

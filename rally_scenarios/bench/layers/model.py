@@ -30,20 +30,17 @@ WRITES = ('write', 'randwrite')
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """What keeps the data of a tier.
+    """What keeps the data of a tier."""
 
-    :ivar name: of the pool
-    :ivar osds: that have a part of it, ascending, at least one
-    :ivar size: of each object so many OSDs have a copy or a chunk, at least 1
-    :ivar data_chunks: chunks that hold data, of an erasure coded pool; else
-        None
-    :ivar device_classes: of these OSDs, each once
-    """
-
+    #: of the pool
     name: str
+    #: that have a part of it, ascending, at least one
     osds: tuple[int, ...]
+    #: of each object so many OSDs have a copy or a chunk, at least 1
     size: int
+    #: chunks that hold data, of an erasure coded pool; else None
     data_chunks: int | None = None
+    #: of these OSDs, each once
     device_classes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -68,20 +65,17 @@ class Pool:
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """What a layer did with one pattern.
+    """What a layer did with one pattern."""
 
-    :ivar iops: I/Os per second, of all disks or clients together
-    :ivar bw_bytes: bytes per second
-    :ivar p99_ns: latency that 99 percent did not exceed; None if the tool
-        does not tell
-    :ivar in_flight: I/Os in flight; None if the tool does not let choose
-    :ivar remark: what a reader should know; may be empty
-    """
-
+    #: I/Os per second, of all disks or clients together
     iops: float
+    #: bytes per second
     bw_bytes: float
+    #: latency that 99 percent did not exceed; None if the tool does not tell
     p99_ns: int | None
+    #: I/Os in flight; None if the tool does not let choose
     in_flight: int | None
+    #: what a reader should know; may be empty
     remark: str = ''
 
     def rate(self, pattern: fio_pattern.Pattern) -> float:
@@ -98,39 +92,35 @@ class Figures:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One layer and one pattern.
+    """One layer and one pattern."""
 
-    :ivar layer: one of ``LAYERS``
-    :ivar pattern: what was run
-    :ivar figures: None if it was not measured
-    :ivar reason: why not; empty if it was
-    """
-
+    #: one of ``LAYERS``
     layer: str
+    #: what was run
     pattern: fio_pattern.Pattern
+    #: None if it was not measured
     figures: Figures | None
+    #: why not; empty if it was
     reason: str = ''
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """A measurement against the layers below.
+    """A measurement against the layers below."""
 
-    :ivar measured: the measurement
-    :ivar below: the next lower layer that was measured; None if there is none
-    :ivar percent_of_below: of its rate; None without one
-    :ivar percent_by_theory: what that should be; None if theory says nothing
-    :ivar disks_allow_iops: by theory, from the raw disk; None if that was not
-        measured or theory says nothing
-    :ivar loses_most: of all layers with this pattern, this is furthest below
-        what the layer below allows
-    """
-
+    #: the measurement
     measured: Measurement
+    #: the next lower layer that was measured; None if there is none
     below: str | None = None
+    #: of its rate; None without one
     percent_of_below: float | None = None
+    #: what that should be; None if theory says nothing
     percent_by_theory: float | None = None
+    #: by theory, from the raw disk; None if that was not measured or theory
+    #: says nothing
     disks_allow_iops: float | None = None
+    #: of all layers with this pattern, this is furthest below what the layer
+    #: below allows
     loses_most: bool = False
 
     @property

@@ -67,46 +67,40 @@ _LIMITS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where the numbers of a profile are from.
+    """Where the numbers of a profile are from."""
 
-    :ivar paper: key of the paper, such as ``meyer2016``, the job file, or
-        ``task``
-    :ivar where: section, table or figure
-    :ivar stands_for: the tool that was used where it was not fio, else empty
-    """
-
+    #: key of the paper, such as ``meyer2016``, the job file, or ``task``
     paper: str
+    #: section, table or figure
     where: str
+    #: the tool that was used where it was not fio, else empty
     stands_for: str = ''
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedProfile:
-    """An experiment.
+    """An experiment."""
 
-    :ivar name: what tasks call it
-    :ivar source: where its numbers are from
-    :ivar patterns: in the order in which they run
-    :ivar method: how they are measured
-    :ivar repeats: how often each pattern runs, at least 1
-    :ivar guests: fleet sizes that the source used; empty if it does not say.
-        For the reader: the fleet's size is an argument of the scenario.
-    :ivar assumptions: what the source does not say and was decided here
-    :ivar size: which size this is
-    :ivar left_out: patterns of the source that this size leaves out
-    :ivar changed: what a task changed, in words, such as
-        ``runtime_seconds 300 -> 60``
-    """
-
+    #: what tasks call it
     name: str
+    #: where its numbers are from
     source: Source
+    #: in the order in which they run
     patterns: tuple[fio_pattern.Pattern, ...]
+    #: how they are measured
     method: fio_pattern.Profile
+    #: how often each pattern runs, at least 1
     repeats: int = 1
+    #: fleet sizes that the source used; empty if it does not say. For the
+    #: reader: the fleet's size is an argument of the scenario.
     guests: tuple[int, ...] = ()
+    #: what the source does not say and was decided here
     assumptions: tuple[str, ...] = ()
+    #: which size this is
     size: Size = Size.PAPER
+    #: patterns of the source that this size leaves out
     left_out: tuple[str, ...] = ()
+    #: what a task changed, in words, such as ``runtime_seconds 300 -> 60``
     changed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -259,27 +253,25 @@ def changed(
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileUsed:
-    """What was run; assumptions and the like as in ``NamedProfile``.
+    """What was run; assumptions and the like as in ``NamedProfile``."""
 
-    :ivar name: of the profile
-    :ivar size: paper, lab or smoke
-    :ivar source: where its numbers are from
-    :ivar method: how patterns were measured, after all changes
-    :ivar patterns: in the order in which they ran
-    :ivar repeats: how often each of them ran
-    :ivar assumptions: what the source does not say and was decided here
-    :ivar left_out: patterns of the source that this size leaves out
-    :ivar changed: what the task changed
-    """
-
+    #: of the profile
     name: str
+    #: paper, lab or smoke
     size: Size
+    #: where its numbers are from
     source: Source
+    #: how patterns were measured, after all changes
     method: fio_pattern.Profile
+    #: in the order in which they ran
     patterns: tuple[fio_pattern.Pattern, ...]
+    #: how often each of them ran
     repeats: int
+    #: what the source does not say and was decided here
     assumptions: tuple[str, ...]
+    #: patterns of the source that this size leaves out
     left_out: tuple[str, ...]
+    #: what the task changed
     changed: tuple[str, ...]
 
 

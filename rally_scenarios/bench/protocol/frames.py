@@ -60,18 +60,16 @@ class DamagedResult(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something a guest's script says of itself.
+    """Something a guest's script says of itself."""
 
-    :ivar number: counts up from 1 within a guest
-    :ivar name: BOOT PREPARED READY BROKEN LEADING GO LATE START END
-        FIO-FAILED FAILED DONE REPEATED
-    :ivar fields: {key: value} as printed
-    :ivar text: free text, empty when there is none
-    """
-
+    #: counts up from 1 within a guest
     number: int
+    #: BOOT PREPARED READY BROKEN LEADING GO LATE START END FIO-FAILED FAILED
+    #: DONE REPEATED
     name: str
+    #: {key: value} as printed
     fields: dict[str, str] = field(default_factory=dict)
+    #: free text, empty when there is none
     text: str = ''
 
     def integer(self, key: str) -> int | None:
@@ -94,13 +92,11 @@ def harmless(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """What of a guest's words is known to be missing; false if nothing is.
+    """What of a guest's words is known to be missing; false if nothing is."""
 
-    :ivar events: numbers below the highest one heard
-    :ivar lines: {slot: numbers of its lines, from 1; empty: all of them}
-    """
-
+    #: numbers below the highest one heard
     events: tuple[int, ...] = ()
+    #: {slot: numbers of its lines, from 1; empty: all of them}
     lines: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:

@@ -25,28 +25,26 @@ from rally_scenarios.bench.stats import steadiness
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Environment:
-    """What others than guests say of what a run was measured on.
+    """What others than guests say of what a run was measured on."""
 
-    :ivar facts: of ``run_result.ENVIRONMENT``, in place of reasons why they
-        are not known
-    :ivar qos: {tier: QoS specs of its volume types}
-    :ivar backends: {tier: backends of its volumes}
-    :ivar images: {guest: what it worked on, in Ceph}
-    :ivar ceph: the cluster; None if the task names none
-    """
-
+    #: of ``run_result.ENVIRONMENT``, in place of reasons why they are not
+    #: known
     facts: Mapping[str, run_result.Fact] = dataclasses.field(
         default_factory=dict
     )
+    #: {tier: QoS specs of its volume types}
     qos: Mapping[str, run_result.Fact] = dataclasses.field(
         default_factory=dict
     )
+    #: {tier: backends of its volumes}
     backends: Mapping[str, run_result.Fact] = dataclasses.field(
         default_factory=dict
     )
+    #: {guest: what it worked on, in Ceph}
     images: Mapping[str, ceph_result.CephImage] = dataclasses.field(
         default_factory=dict
     )
+    #: the cluster; None if the task names none
     ceph: ceph_result.CephWatch | None = None
 
 

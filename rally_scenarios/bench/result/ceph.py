@@ -17,94 +17,86 @@ _QUIET = {'active', 'clean'}
 
 @dataclass(frozen=True, kw_only=True)
 class CephPool:
-    """A pool that holds volumes of a tier.
+    """A pool that holds volumes of a tier."""
 
-    :ivar kind: replicated or erasure
-    :ivar size: copies, or chunks of an erasure code
-    :ivar min_size: how many of them must be there for I/O to go on
-    :ivar pg_num: placement groups
-    :ivar crush_rule: by its name
-    :ivar device_class: that its rule takes; null: all
-    :ivar compression: mode and algorithm, as far as the pool sets them
-    :ivar rbd_options: that the pool sets for its clients
-    :ivar osds: how many OSDs it may use
-    :ivar osd_options: of these, those that are not at their default and have
-        to do with I/O, as the running OSDs have them
-    """
-
+    #: replicated or erasure
     kind: str
+    #: copies, or chunks of an erasure code
     size: int
+    #: how many of them must be there for I/O to go on
     min_size: int
+    #: placement groups
     pg_num: int
+    #: by its name
     crush_rule: str
+    #: that its rule takes; null: all
     device_class: str | None
+    #: mode and algorithm, as far as the pool sets them
     compression: str
+    #: that the pool sets for its clients
     rbd_options: Mapping[str, str]
+    #: how many OSDs it may use
     osds: int
+    #: of these, those that are not at their default and have to do with I/O,
+    #: as the running OSDs have them
     osd_options: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CephReading:
-    """A cluster at one instant.
+    """A cluster at one instant."""
 
-    :ivar release: of each kind of daemon, as Ceph tells it; several, if
-        daemons are not of one release
-    :ivar health: HEALTH_OK, HEALTH_WARN or HEALTH_ERR
-    :ivar checks: {code of a health check: its summary}
-    :ivar osds_down: OSDs that are not up
-    :ivar osds_out: OSDs that are not in
-    :ivar osd_boots: {OSD: epoch of the OSD map in which it last came up}
-    :ivar pg_states: {state: number of placement groups}
-    :ivar client_options: RBD options that the monitors tell clients, and
-        the defaults of its cache; what ceph.conf of a compute host says, and
-        QEMU's cache mode, are stronger
-    :ivar pools: that hold volumes of the run, by their names
-    """
-
+    #: of each kind of daemon, as Ceph tells it; several, if daemons are not of
+    #: one release
     release: tuple[str, ...]
+    #: HEALTH_OK, HEALTH_WARN or HEALTH_ERR
     health: str
+    #: {code of a health check: its summary}
     checks: Mapping[str, str]
+    #: OSDs that are not up
     osds_down: tuple[int, ...]
+    #: OSDs that are not in
     osds_out: tuple[int, ...]
+    #: {OSD: epoch of the OSD map in which it last came up}
     osd_boots: Mapping[str, int]
+    #: {state: number of placement groups}
     pg_states: Mapping[str, int]
+    #: RBD options that the monitors tell clients, and the defaults of its
+    #: cache; what ceph.conf of a compute host says, and QEMU's cache mode, are
+    #: stronger
     client_options: Mapping[str, str]
+    #: that hold volumes of the run, by their names
     pools: Mapping[str, CephPool]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CephWatch:
-    """A cluster before and after the measurement.
+    """A cluster before and after the measurement."""
 
-    :ivar before: when guests were booting; null if it could not be read
-    :ivar after: when they were done; null if it could not be read
-    :ivar unread: why something could not be read
-    """
-
+    #: when guests were booting; null if it could not be read
     before: CephReading | None
+    #: when they were done; null if it could not be read
     after: CephReading | None
+    #: why something could not be read
     unread: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CephImage:
-    """The RBD image of the volume that a guest worked on, after the run.
+    """The RBD image of the volume that a guest worked on, after the run."""
 
-    :ivar pool: in which it lies
-    :ivar data_pool: which has its data, if that is another one
-    :ivar parent: of which it is a copy-on-write clone; null if it is flat
-    :ivar objects: of which its size would be made
-    :ivar own_objects: that exist; what is missing was never written, and is
-        read from the parent or is zero.  null if it would take long to count
-    :ivar object_bytes: size of an object
-    """
-
+    #: in which it lies
     pool: str
+    #: which has its data, if that is another one
     data_pool: str | None
+    #: of which it is a copy-on-write clone; null if it is flat
     parent: str | None
+    #: of which its size would be made
     objects: int
+    #: that exist; what is missing was never written, and is read from the
+    #: parent or is zero.  null if it would take long to count
     own_objects: int | None
+    #: size of an object
     object_bytes: int
 
 

@@ -24,7 +24,8 @@ import types
 import typing
 from typing import Any
 
-_IVAR = re.compile(r'^:ivar (\w+): ', re.MULTILINE)
+# A field's comment and its name.
+_FIELD = re.compile(r'^((?: *#: .*\n)+) *(\w+):', re.MULTILINE)
 _PLAIN = {int: 'integer', float: 'number', str: 'string', bool: 'boolean'}
 
 
@@ -187,11 +188,12 @@ def read(kind: type, value: object, version: int | None = None) -> object:
 
 
 def _descriptions(kind: type) -> dict[str, str]:
-    """What the docstring says of each field."""
-    parts = _IVAR.split(inspect.getdoc(kind) or '')
+    """What the comment above each field says, which only its source has."""
     return {
-        name: ' '.join(text.split('\n\n')[0].split())
-        for name, text in zip(parts[1::2], parts[2::2], strict=True)
+        name: ' '.join(
+            line.strip().removeprefix('#: ') for line in comment.splitlines()
+        )
+        for comment, name in _FIELD.findall(inspect.getsource(kind))
     }
 
 
@@ -247,7 +249,7 @@ def _object(kind: type, found: dict[str, dict]) -> dict[str, object]:
 def schema(kind: type) -> dict[str, object]:
     """The JSON schema (draft 2020-12) of a record.
 
-    Descriptions are those of the docstrings (``:ivar name:``).
+    Descriptions are the comments above its fields (``#:``).
 
     :param kind: a dataclass of what may be in a record
     """

@@ -59,13 +59,11 @@ class ResultFileError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """Something about the cloud or the run.
+    """Something about the cloud or the run."""
 
-    :ivar value: what it is; null if it is not known
-    :ivar reason: why it is not known; empty if it is
-    """
-
+    #: what it is; null if it is not known
     value: str | None
+    #: why it is not known; empty if it is
     reason: str = ''
 
     def __post_init__(self) -> None:
@@ -79,14 +77,12 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True)
 class Latencies:
-    """Completion latencies.
+    """Completion latencies."""
 
-    :ivar percentiles_ns: latency that so many percent did not exceed
-    :ivar bins: [mean of a bucket in ns, completions], ascending: fio's own
-        buckets, to be merged with others
-    """
-
+    #: latency that so many percent did not exceed
     percentiles_ns: Mapping[str, int]
+    #: [mean of a bucket in ns, completions], ascending: fio's own buckets, to
+    #: be merged with others
     bins: tuple[tuple[int, int], ...]
 
     def histogram(self) -> histogram.LatencyHistogram:
@@ -103,125 +99,113 @@ class GuestFigures:
 
     That is the leader's, counted from the leader's boot, or wall time, counted
     from the epoch, where the start was by wall time.
-
-    :ivar guest: its name
-    :ivar verdict: complete, late, wrong tier, wrong clock, damaged result,
-        fio failed, broken or lost; only complete ones are in the slot's
-        figures
-    :ivar reason: why it is not complete, else empty
-    :ivar planned_ms: when fio was to start; null if no result arrived
-    :ivar started_ms: when fio was started
-    :ivar ended_ms: when fio had ended
-    :ivar iops: I/Os per second
-    :ivar bw_bytes: bytes per second
-    :ivar total_ios: I/Os that were counted
-    :ivar p99_ns: latency that 99 percent of them did not exceed
-    :ivar cpu: what its CPUs did while fio ran; null if it did not say
     """
 
+    #: its name
     guest: str
+    #: complete, late, wrong tier, wrong clock, damaged result, fio failed,
+    #: broken or lost; only complete ones are in the slot's figures
     verdict: str
+    #: why it is not complete, else empty
     reason: str
+    #: when fio was to start; null if no result arrived
     planned_ms: int | None
+    #: when fio was started
     started_ms: int | None
+    #: when fio had ended
     ended_ms: int | None
+    #: I/Os per second
     iops: float | None
+    #: bytes per second
     bw_bytes: int | None
+    #: I/Os that were counted
     total_ios: int | None
+    #: latency that 99 percent of them did not exceed
     p99_ns: int | None
+    #: what its CPUs did while fio ran; null if it did not say
     cpu: guest_system.CpuUse | None = json_record.since(2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MergedFigures:
-    """All complete guests of a slot together.
+    """All complete guests of a slot together."""
 
-    :ivar guests: how many
-    :ivar iops: sum of the guests'
-    :ivar bw_bytes: sum of the guests', bytes per second
-    :ivar clat: all their completion latencies
-    :ivar start_skew_ms: from the first to the last start
-    :ivar window: in which all of them were measured, or, without values of
-        each second, in which fio ran on all of them
-    :ivar fairness: Jain's index of the guests' IOPS, 1 if all got the same;
-        null if none did an I/O
-    :ivar start_skew_error_ms: the true skew is longer by at most this; null
-        if it is not known how exact the guests' clocks are
-    """
-
+    #: how many
     guests: int
+    #: sum of the guests'
     iops: float
+    #: sum of the guests', bytes per second
     bw_bytes: int
+    #: all their completion latencies
     clat: Latencies
+    #: from the first to the last start
     start_skew_ms: int
+    #: in which all of them were measured, or, without values of each second,
+    #: in which fio ran on all of them
     window: steadiness.Window
+    #: Jain's index of the guests' IOPS, 1 if all got the same; null if none
+    #: did an I/O
     fairness: float | None
+    #: the true skew is longer by at most this; null if it is not known how
+    #: exact the guests' clocks are
     start_skew_error_ms: float | None = json_record.since(2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SlotResult:
-    """One tier running one pattern once.
+    """One tier running one pattern once."""
 
-    :ivar number: place in the schedule, from 0
-    :ivar repeat: of this pattern, from 1
-    :ivar guests: all that should have run
-    :ivar merged: null if no guest is complete
-    :ivar series: [begin in ms, IOPS of all complete guests] of each second of
-        the window; empty if not all of them sent values
-    :ivar steadiness: of the series, by the rule of the SNIA PTS
-    """
-
+    #: place in the schedule, from 0
     number: int
+    #: of this pattern, from 1
     repeat: int
+    #: all that should have run
     guests: tuple[GuestFigures, ...]
+    #: null if no guest is complete
     merged: MergedFigures | None
+    #: [begin in ms, IOPS of all complete guests] of each second of the window;
+    #: empty if not all of them sent values
     series: tuple[tuple[int, float], ...]
+    #: of the series, by the rule of the SNIA PTS
     steadiness: steadiness.Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
 class PatternResult:
-    """All repeats of one pattern on one tier.
+    """All repeats of one pattern on one tier."""
 
-    :ivar pattern: its name in the profile
-    :ivar slots: one for each repeat
-    :ivar complete_repeats: those in which all guests are complete; only they
-        are in what follows
-    :ivar iops: over the repeats; null if none is complete
-    :ivar bw_bytes: likewise
-    :ivar p99_ns: likewise, of the merged latencies of each repeat
-    :ivar clat: latencies of these repeats, merged; null if none is complete
-    """
-
+    #: its name in the profile
     pattern: str
+    #: one for each repeat
     slots: tuple[SlotResult, ...]
+    #: those in which all guests are complete; only they are in what follows
     complete_repeats: int
+    #: over the repeats; null if none is complete
     iops: intervals.Estimate | None
+    #: likewise
     bw_bytes: intervals.Estimate | None
+    #: likewise, of the merged latencies of each repeat
     p99_ns: intervals.Estimate | None
+    #: latencies of these repeats, merged; null if none is complete
     clat: Latencies | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TierResult:
-    """One tier's part.
+    """One tier's part."""
 
-    :ivar tier: its label
-    :ivar image: from which its volumes were made, or the guests' boot volumes
-        if what fio works on was made blank
-    :ivar volume_types: what Cinder gave the volumes that fio works on, several
-        if they differ
-    :ivar patterns: in the order of the profile
-    :ivar qos: QoS specs of its volume types, several if they differ
-    :ivar backends: host@backend#pool of its volumes, several if they differ
-    """
-
+    #: its label
     tier: str
+    #: from which its volumes were made, or the guests' boot volumes if what
+    #: fio works on was made blank
     image: Fact
+    #: what Cinder gave the volumes that fio works on, several if they differ
     volume_types: Fact
+    #: in the order of the profile
     patterns: tuple[PatternResult, ...]
+    #: QoS specs of its volume types, several if they differ
     qos: Fact | None = json_record.since(2)
+    #: host@backend#pool of its volumes, several if they differ
     backends: Fact | None = json_record.since(2)
 
 
@@ -230,14 +214,13 @@ class PatternRun:
     """One run of a pattern, with the pattern and the tier that it is of.
 
     Not a part of the file, but a way to read it.
-
-    :ivar tier: whose guests ran
-    :ivar pattern: what they ran
-    :ivar slot: this run of it
     """
 
+    #: whose guests ran
     tier: TierResult
+    #: what they ran
     pattern: PatternResult
+    #: this run of it
     slot: SlotResult
 
     @property
@@ -251,83 +234,76 @@ class PatternRun:
 
 @dataclass(frozen=True, kw_only=True)
 class GuestResult:
-    """One guest in the whole run.
+    """One guest in the whole run."""
 
-    :ivar guest: its name
-    :ivar tier: its tier
-    :ivar verdict: the worst of its slots
-    :ivar reasons: each once, in order of time
-    :ivar clock_offset_ms: its clock minus the leader's; null if unknown
-    :ivar clock_samples: how often its clock was compared with the leader's
-    :ivar damaged_lines: marked lines of its console that were unusable
-    :ivar kernel: its release; null if the guest did not say
-    :ivar target: device or file it worked on; null if the guest did not say
-    :ivar clock_error_ms: half of the interval in which the offset lies, or,
-        where the start was by wall time, the error of its wall clock; null if
-        unknown
-    :ivar clock_reason: why the offset is not known; empty if it is
-    :ivar host: of the server, as Nova names it to a project: the same for two
-        guests on the same host; null if Nova did not say
-    :ivar system: what it is; null if the guest did not say
-    :ivar image: what it worked on, in Ceph; null if Ceph was not asked, or
-        does not have it
-    """
-
+    #: its name
     guest: str
+    #: its tier
     tier: str
+    #: the worst of its slots
     verdict: str
+    #: each once, in order of time
     reasons: tuple[str, ...]
+    #: its clock minus the leader's; null if unknown
     clock_offset_ms: int | None
+    #: how often its clock was compared with the leader's
     clock_samples: int
+    #: marked lines of its console that were unusable
     damaged_lines: int
+    #: its release; null if the guest did not say
     kernel: str | None
+    #: device or file it worked on; null if the guest did not say
     target: str | None
+    #: half of the interval in which the offset lies, or, where the start was
+    #: by wall time, the error of its wall clock; null if unknown
     clock_error_ms: float | None = json_record.since(2)
+    #: why the offset is not known; empty if it is
     clock_reason: str = json_record.since(2, '')
+    #: of the server, as Nova names it to a project: the same for two guests on
+    #: the same host; null if Nova did not say
     host: str | None = json_record.since(2)
+    #: what it is; null if the guest did not say
     system: guest_system.GuestSystem | None = json_record.since(2)
+    #: what it worked on, in Ceph; null if Ceph was not asked, or does not have
+    #: it
     image: ceph_result.CephImage | None = json_record.since(2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caveat:
-    """Why figures of a run should be read with care.
+    """Why figures of a run should be read with care."""
 
-    :ivar about: the kind of reason, in a word or two
-    :ivar text: what was found, of whom
-    """
-
+    #: the kind of reason, in a word or two
     about: str
+    #: what was found, of whom
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """One run of a fleet.
+    """One run of a fleet."""
 
-    :ivar version: of this format
-    :ivar run: its nonce, hexadecimal
-    :ivar ended_at: when it was written, ISO 8601, UTC
-    :ivar environment: versions and settings that a figure depends on
-    :ivar profile: what was run
-    :ivar guests_per_tier: how many guests each tier had
-    :ivar tiers: in the order in which they ran
-    :ivar guests: all of them, good and bad
-    :ivar doubts: why figures should be read with care; empty if no reason was
-        found, null in files that were not asked
-    :ivar ceph: the cluster below the tiers; null if the task names none
-    """
-
+    #: of this format
     version: int
+    #: its nonce, hexadecimal
     run: str
+    #: when it was written, ISO 8601, UTC
     ended_at: str
+    #: versions and settings that a figure depends on
     environment: Mapping[str, Fact]
+    #: what was run
     profile: named_profile.ProfileUsed
+    #: how many guests each tier had
     guests_per_tier: int
+    #: in the order in which they ran
     tiers: tuple[TierResult, ...]
+    #: all of them, good and bad
     guests: tuple[GuestResult, ...]
     # Format v2 has caveats under this name.
+    #: why figures should be read with care; empty if no reason was found, null
+    #: in files that were not asked
     doubts: tuple[Caveat, ...] | None = json_record.since(2)
+    #: the cluster below the tiers; null if the task names none
     ceph: ceph_result.CephWatch | None = json_record.since(2)
 
     def __post_init__(self) -> None:

@@ -44,12 +44,10 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that was asked for, and what came of it.
-
-    :ivar text: names tier and pattern, what was found and the limit
-    """
+    """One thing that was asked for, and what came of it."""
 
     outcome: Outcome
+    #: names tier and pattern, what was found and the limit
     text: str
 
     def passes(self, *, unsure_passes: bool) -> bool:
@@ -67,16 +65,14 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """Tiers from the best to the worst.
+    """Tiers from the best to the worst."""
 
-    :ivar pattern: in which they are compared
-    :ivar by: iops or mib_per_s, of which more is better; mean_ms, or p99_ms
-        and the like, of which less is
-    :ivar tiers: at least two
-    """
-
+    #: in which they are compared
     pattern: str
+    #: iops or mib_per_s, of which more is better; mean_ms, or p99_ms and the
+    #: like, of which less is
     by: str
+    #: at least two
     tiers: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -106,21 +102,19 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What is asked of a run.
+    """What is asked of a run."""
 
-    :ivar required: {tier: expectations}, all of which the run must have tried
-    :ivar in_catalog: {tier: expectations}, of which it need not try all
-    :ivar order: tiers, better before worse
-    :ivar placement: {tier: volume type that all its boot volumes must have}
-    :ivar losses: {key of LOSSES: how many guests at most}
-    """
-
+    #: {tier: expectations}, all of which the run must have tried
     required: Mapping[str, expectations.Expectations] = field(
         default_factory=dict
     )
+    #: {tier: expectations}, of which it need not try all
     in_catalog: Mapping[str, expectations.Expectations] | None = None
+    #: tiers, better before worse
     order: tuple[Order, ...] = ()
+    #: {tier: volume type that all its boot volumes must have}
     placement: Mapping[str, str] = field(default_factory=dict)
+    #: {key of LOSSES: how many guests at most}
     losses: Mapping[str, int] = field(default_factory=dict)
 
 

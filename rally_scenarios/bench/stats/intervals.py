@@ -28,24 +28,22 @@ SPREAD_LIMIT_PERCENT = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A mean and how far it can be trusted.
+    """A mean and how far it can be trusted."""
 
-    :ivar mean: of all values
-    :ivar values: how many observations the interval rests on
-    :ivar low: lower end of the 95 % interval of the mean; None without one
-    :ivar high: upper end; None without one
-    :ivar spread_percent: standard deviation of the observations, of the
-        mean; None from one value, or if the mean is 0 and they differ
-    :ivar method: how the interval was made, or why there is none
-    :ivar memory_samples: always null; a field of version 1 of the format
-    """
-
+    #: of all values
     mean: float
+    #: how many observations the interval rests on
     values: int
+    #: lower end of the 95 % interval of the mean; None without one
     low: float | None
+    #: upper end; None without one
     high: float | None
+    #: standard deviation of the observations, of the mean; None from one
+    #: value, or if the mean is 0 and they differ
     spread_percent: float | None
+    #: how the interval was made, or why there is none
     method: str
+    #: always null; a field of version 1 of the format
     memory_samples: float | None = None
 
     @property
@@ -116,19 +114,17 @@ class Finding(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two results of the same pattern, the second against the first.
+    """Two results of the same pattern, the second against the first."""
 
-    :ivar finding: what can be said with 95 % confidence
-    :ivar difference: mean of the second minus mean of the first
-    :ivar low: lower end of the 95 % interval of the difference, or None
-    :ivar high: upper end, or None
-    :ivar reason: in words
-    """
-
+    #: what can be said with 95 % confidence
     finding: Finding
+    #: mean of the second minus mean of the first
     difference: float
+    #: lower end of the 95 % interval of the difference, or None
     low: float | None
+    #: upper end, or None
     high: float | None
+    #: in words
     reason: str
 
 

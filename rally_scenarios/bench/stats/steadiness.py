@@ -52,20 +52,18 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the rule says, with its numbers.
+    """What the rule says, with its numbers."""
 
-    :ivar steady: None if it cannot be judged
-    :ivar average: of the rounds; None if it cannot be judged
-    :ivar excursion: (highest - lowest round) / average, or None
-    :ivar slope: rise of the least squares line over the window / average,
-        negative when it falls, or None
-    :ivar reason: in words, with the numbers
-    """
-
+    #: None if it cannot be judged
     steady: bool | None
+    #: of the rounds; None if it cannot be judged
     average: float | None
+    #: (highest - lowest round) / average, or None
     excursion: float | None
+    #: rise of the least squares line over the window / average, negative when
+    #: it falls, or None
     slope: float | None
+    #: in words, with the numbers
     reason: str
 
 
@@ -189,13 +187,11 @@ def on_common_clock(series: Series, *, offset_ms: int) -> list:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSeries:
-    """All guests of a slot, second by second.
+    """All guests of a slot, second by second."""
 
-    :ivar window: in which all of them ran
-    :ivar total: [(start of each full second, sum of the guests'), ...]
-    """
-
+    #: in which all of them ran
     window: Window
+    #: [(start of each full second, sum of the guests'), ...]
     total: tuple[tuple[int, float], ...]
 
 

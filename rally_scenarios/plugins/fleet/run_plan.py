@@ -28,21 +28,19 @@ GUESTS_PER_TIER = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A run as it will be.
+    """A run as it will be."""
 
-    :ivar chosen: what is measured, and how
-    :ivar slots: when
-    :ivar guests_per_tier: how many guests each tier has
-    :ivar guests: how many all tiers have
-    :ivar expected: how long it will take
-    :ivar shape: how the fleet is made
-    """
-
+    #: what is measured, and how
     chosen: named_profile.NamedProfile
+    #: when
     slots: schedule.Schedule
+    #: how many guests each tier has
     guests_per_tier: int
+    #: how many all tiers have
     guests: int
+    #: how long it will take
     expected: duration.Duration
+    #: how the fleet is made
     shape: fleet_shape.Shape
 
     def told(self) -> str:

@@ -54,45 +54,41 @@ class VolumeArgs(typing_extensions.TypedDict, closed=True):
 
 @dataclass(frozen=True, kw_only=True)
 class TierVolumes:
-    """What the guests of one tier boot from and work on.
+    """What the guests of one tier boot from and work on."""
 
-    :ivar tier: its name
-    :ivar image: the tier's image, by name
-    :ivar boot_image: from which they boot, by name
-    :ivar blank_type: volume type of a blank data volume; None: fio works on
-        what was made from the tier's image, without naming a type
-    :ivar expected_type: volume type that the volume fio works on is to have;
-        None if the task does not say
-    """
-
+    #: its name
     tier: str
+    #: the tier's image, by name
     image: str
+    #: from which they boot, by name
     boot_image: str
+    #: volume type of a blank data volume; None: fio works on what was made
+    #: from the tier's image, without naming a type
     blank_type: str | None
+    #: volume type that the volume fio works on is to have; None if the task
+    #: does not say
     expected_type: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """How all guests of a fleet are made.
+    """How all guests of a fleet are made."""
 
-    :ivar by_clock: whether they start by wall time
-    :ivar after_seconds: until then; None: as long as the estimate says
-    :ivar has_data: whether fio works on a second volume
-    :ivar data_gib: its size
-    :ivar boot_gib: size of boot volumes
-    :ivar fill: whether the region is written before it is measured
-    :ivar spread: whether guests of a tier are to be on different hosts
-    :ivar tiers: {tier: its volumes}
-    """
-
+    #: whether they start by wall time
     by_clock: bool
+    #: until then; None: as long as the estimate says
     after_seconds: int | None
+    #: whether fio works on a second volume
     has_data: bool
+    #: its size
     data_gib: int
+    #: size of boot volumes
     boot_gib: int
+    #: whether the region is written before it is measured
     fill: bool
+    #: whether guests of a tier are to be on different hosts
     spread: bool
+    #: {tier: its volumes}
     tiers: Mapping[str, TierVolumes]
 
     @property

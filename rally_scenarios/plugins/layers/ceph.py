@@ -45,19 +45,16 @@ def ceph_argv(ceph: host_file.Ceph, *words: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a run puts what it makes.
+    """Where a run puts what it makes."""
 
-    :ivar ceph: how to reach Ceph
-    :ivar pool: name of the pool that is measured
-    :ivar name: of an RBD image, and of a namespace for objects, both of this
-        run alone
-    :ivar image_pool: where the image's header is, if the pool is erasure
-        coded; else the same pool
-    """
-
+    #: how to reach Ceph
     ceph: host_file.Ceph
+    #: name of the pool that is measured
     pool: str
+    #: of an RBD image, and of a namespace for objects, both of this run alone
     name: str
+    #: where the image's header is, if the pool is erasure coded; else the same
+    #: pool
     image_pool: str
 
     def __post_init__(self) -> None:

@@ -35,22 +35,19 @@ class NotMeasured(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """What all measurements of a run share.
+    """What all measurements of a run share."""
 
-    :ivar place: where it works in Ceph
-    :ivar pool: what is measured
-    :ivar raw: the disk that stands for those of the pool; None if there is
-        none
-    :ivar method: region, ramp and runtime
-    :ivar processes: of RADOS bench, which share what is in flight
-    :ivar drop_caches: whether OSDs drop theirs before reads
-    """
-
+    #: where it works in Ceph
     place: layers_ceph.Place
+    #: what is measured
     pool: model.Pool
+    #: the disk that stands for those of the pool; None if there is none
     raw: host_file.RawDisk | None
+    #: region, ramp and runtime
     method: fio_pattern.Profile
+    #: of RADOS bench, which share what is in flight
     processes: int = 1
+    #: whether OSDs drop theirs before reads
     drop_caches: bool = True
 
     @property

@@ -29,21 +29,19 @@ _BLUESTORE = b'bluestore block device'
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is found of a device.
+    """What is found of a device."""
 
-    :ivar size_bytes: its size
-    :ivar partitions: names of its partitions
-    :ivar holders: names of devices that are made of it, such as LVM's
-    :ivar mounted_at: where it is mounted
-    :ivar is_swap: whether it is used as swap
-    :ivar signatures: kinds of what is on it, such as gpt, LVM2_member, xfs
-    """
-
+    #: its size
     size_bytes: int
+    #: names of its partitions
     partitions: tuple[str, ...] = ()
+    #: names of devices that are made of it, such as LVM's
     holders: tuple[str, ...] = ()
+    #: where it is mounted
     mounted_at: tuple[str, ...] = ()
+    #: whether it is used as swap
     is_swap: bool = False
+    #: kinds of what is on it, such as gpt, LVM2_member, xfs
     signatures: tuple[str, ...] = ()
 
 

@@ -75,19 +75,17 @@ class LayersArguments:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A run as it will be.
+    """A run as it will be."""
 
-    :ivar chosen: layers that are measured, from below
-    :ivar patterns: at each of them
-    :ivar method: region, ramp and runtime
-    :ivar host: what the admin says of this host
-    :ivar processes: of RADOS bench
-    """
-
+    #: layers that are measured, from below
     chosen: tuple[str, ...]
+    #: at each of them
     patterns: tuple[fio_pattern.Pattern, ...]
+    #: region, ramp and runtime
     method: fio_pattern.Profile
+    #: what the admin says of this host
     host: host_file.Host
+    #: of RADOS bench
     processes: int
 
     @property

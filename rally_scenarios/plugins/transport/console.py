@@ -22,11 +22,9 @@ class TransportError(Exception):
 
 
 class Transport(Protocol):
-    """What the listener needs of a way to its guests.
+    """What the listener needs of a way to its guests."""
 
-    :ivar can_ask_again: whether ``ask_again`` can bring what is missing
-    """
-
+    #: whether ``ask_again`` can bring what is missing
     can_ask_again: bool
 
     def read(self, guest: servers.Guest) -> str:

@@ -34,17 +34,15 @@ _KEY_TYPES = (paramiko.RSAKey, paramiko.ECDSAKey, paramiko.Ed25519Key)
 
 @dataclass(frozen=True, kw_only=True)
 class Login:
-    """How one guest is reached.
+    """How one guest is reached."""
 
-    :ivar host: name or address
-    :ivar user: who may read the guest's folder; need not be root
-    :ivar port: of sshd
-    :ivar folder: where the guest keeps its words, ``GuestEnvironment.work``
-    """
-
+    #: name or address
     host: str
+    #: who may read the guest's folder; need not be root
     user: str
+    #: of sshd
     port: int = 22
+    #: where the guest keeps its words, ``GuestEnvironment.work``
     folder: str = '/run/cinder-tiers'
 
     def __str__(self) -> str:

@@ -20,12 +20,10 @@ class Colour(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Inner:
-    """What is inside.
+    """What is inside."""
 
-    :ivar number: of anything,
-        at least 0
-    """
-
+    #: of anything,
+    #: at least 0
     number: int
 
     def __post_init__(self) -> None:
