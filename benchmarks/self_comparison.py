@@ -50,8 +50,8 @@ def compared(values, measurements):
         )
     used = values[: each * measurements]
     groups = [used[at : at + each] for at in range(0, len(used), each)]
-    pooled = intervals.of_repeats(used)
-    estimates = [intervals.of_repeats(group) for group in groups]
+    pooled = intervals.estimate_mean(used)
+    estimates = [intervals.estimate_mean(group) for group in groups]
     findings = [
         intervals.compare(before, after, higher_is_better=True).finding
         for before, after in zip(groups, groups[1:], strict=False)

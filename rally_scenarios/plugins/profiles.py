@@ -80,7 +80,7 @@ def named(name: str) -> named_profile.NamedProfile:
     )
 
 
-def of_job_file(path: str) -> named_profile.NamedProfile:
+def from_job_file(path: str) -> named_profile.NamedProfile:
     """The profile that a job file describes, at size ``paper``.
 
     :param path: on the host of Rally; ``~`` is the home of who runs it
@@ -157,14 +157,14 @@ def chosen(
         return _of_patterns(
             patterns, size=profile_size, repeats=repeats, method=method
         )
-    found = named(profile) if profile is not None else of_job_file(job_file)
+    found = named(profile) if profile is not None else from_job_file(job_file)
     size = named_profile.Size(profile_size or 'paper')
     return named_profile.changed(
         named_profile.at_size(found, size), repeats=repeats, **method
     )
 
 
-def of_task(arguments: Mapping[str, Any]) -> named_profile.NamedProfile:
+def from_task(arguments: Mapping[str, Any]) -> named_profile.NamedProfile:
     """What a task asks for that Rally has not read yet.
 
     :param arguments: of the scenario, as the task has them
@@ -193,6 +193,6 @@ class ProfileValidator(validation.Validator):
         :param plugin_cfg: not used
         """
         try:
-            of_task((config or {}).get('args') or {})
+            from_task((config or {}).get('args') or {})
         except (errors.ProblemsFound, ValueError, TypeError) as error:
             self.fail(str(error))

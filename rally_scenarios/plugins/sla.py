@@ -107,7 +107,7 @@ def _catalog(path: str) -> dict[str, expectations.Expectations]:
                 )
             ]
         ) from error
-    return catalog_limits.of_catalog(document, file=path)
+    return catalog_limits.read_catalog(document, file=path)
 
 
 def _terms(criterion: Mapping) -> judgement.Terms:
@@ -141,7 +141,7 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
         elsewhere
     """
     tiers = [fleet['tier'] for fleet in arguments['fleets']]
-    patterns = [each.name for each in profiles.of_task(arguments).patterns]
+    patterns = [each.name for each in profiles.from_task(arguments).patterns]
     wanted = [
         ('tier', name, tiers)
         for name in (

@@ -193,7 +193,7 @@ class TransportContract:
         listening_on.join()
         outcomes = [
             verdict.judge(
-                results.heard(guest),
+                results.console(guest),
                 guest=guest.name,
                 tier='fast',
                 plan=fleet.plan,

@@ -41,7 +41,7 @@ class GuestClock:
     start_ms: int | None = None
 
 
-def of(event: frames.Event | None) -> GuestClock:
+def parse_go_event(event: frames.Event | None) -> GuestClock:
     """What a guest said of its clock.
 
     :param event: its event GO; None if it gave none

@@ -345,7 +345,7 @@ def judge(
     :param late_after_ms: a start further from its time does not count
     :param position: of the guest among those of its tier, from 0
     """
-    clock = guest_clock.of(console.event('GO'))
+    clock = guest_clock.parse_go_event(console.event('GO'))
     slots = [
         _judge_slot(guest, console, slot, clock, late_after_ms)
         for slot in plan.of_guest(tier, position)

@@ -156,7 +156,7 @@ def pattern_result(
     ]
 
     def estimate(values: Sequence[float]) -> intervals.Estimate | None:
-        return intervals.of_repeats(values) if complete else None
+        return intervals.estimate_mean(values) if complete else None
 
     return run_result.PatternResult(
         pattern=name,
@@ -250,7 +250,7 @@ def fio_fact(outcomes: Sequence[verdict.GuestOutcome]) -> run_result.Fact:
     return run_result.Fact(value=', '.join(versions))
 
 
-def of_run(
+def build_result(
     *,
     run: str,
     ended_at: str,
@@ -285,7 +285,7 @@ def of_run(
         environment={
             **environment,
             'fio': fio_fact(outcomes),
-            **result_environment.of_guests(outcomes),
+            **result_environment.from_guests(outcomes),
             **measured_on.facts,
             'clone_or_flat': _clone_or_flat(
                 environment['clone_or_flat'],

@@ -41,7 +41,7 @@ def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> run_result.Fact:
     )
 
 
-def of_guests(
+def from_guests(
     outcomes: Sequence[verdict.GuestOutcome],
 ) -> dict[str, run_result.Fact]:
     """Facts of ``run_result.ENVIRONMENT`` that guests know.

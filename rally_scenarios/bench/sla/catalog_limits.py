@@ -35,7 +35,7 @@ def problems(
             )
 
 
-def of_catalog(
+def read_catalog(
     document: object, *, file: str
 ) -> dict[str, expectations.Expectations]:
     """What a catalog expects of its tiers.

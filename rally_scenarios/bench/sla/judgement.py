@@ -359,7 +359,7 @@ def _of_limit(
             text=f'{place}: {_title(limit)}: no figure, {complete} of'
             f' {len(slots)} repeats have all guests{idle}, {asked}',
         )
-    found = intervals.of_repeats(figures)
+    found = intervals.estimate_mean(figures)
     return Finding(
         outcome=_outcome(found, limit, bound),
         text=f'{place}: {_title(limit)} {_amount(found.mean, limit)}'

@@ -71,7 +71,7 @@ def _spread_percent(mean: float, deviation: float) -> float | None:
     return 100 * deviation / abs(mean) if mean else None
 
 
-def of_repeats(values: Sequence[float]) -> Estimate:
+def estimate_mean(values: Sequence[float]) -> Estimate:
     """Mean over repeats with Student's 95 % interval.
 
     :param values: one figure of each repeat, at least one

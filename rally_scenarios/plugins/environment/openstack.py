@@ -73,7 +73,7 @@ def _qos(cinder: Any, type_names: Iterable[str | None]) -> str:
     )
 
 
-def of_tiers(
+def read_tiers(
     cinder: Any, volumes: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, run_result.Fact], dict[str, run_result.Fact]]:
     """QoS specs and backends of tiers.
@@ -146,7 +146,7 @@ def _current(versions: Iterable[Any]) -> str:
     )
 
 
-def of_cloud(
+def read_cloud(
     cinder: Any, nova: Any, server_ids: Sequence[str]
 ) -> dict[str, run_result.Fact]:
     """Facts of the environment.

@@ -127,7 +127,7 @@ class Cluster:
         }
 
 
-def of_images(
+def clone_or_flat(
     images: Sequence[ceph_result.CephImage | None],
 ) -> run_result.Fact:
     """Whether volumes are clones, as Ceph has it.
@@ -146,7 +146,7 @@ def of_images(
     )
 
 
-def of_ceph(watch: ceph_result.CephWatch) -> dict[str, run_result.Fact]:
+def ceph_facts(watch: ceph_result.CephWatch) -> dict[str, run_result.Fact]:
     """Facts of the environment.
 
     :param watch: of the cluster that the task names
@@ -231,8 +231,8 @@ class Probe:
             ceph=watch,
             facts={
                 **known.facts,
-                **of_ceph(watch),
-                'clone_or_flat': of_images(
+                **ceph_facts(watch),
+                'clone_or_flat': clone_or_flat(
                     [images.get(guest.name) for guest in self._guests]
                 ),
             },
@@ -242,8 +242,8 @@ class Probe:
         tiers: dict[str, list[str]] = {}
         for guest in self._guests:
             tiers.setdefault(guest.tier, []).append(self._volumes[guest.name])
-        qos, backends = openstack.of_tiers(self._cinder, tiers)
-        facts = openstack.of_cloud(
+        qos, backends = openstack.read_tiers(self._cinder, tiers)
+        facts = openstack.read_cloud(
             self._cinder,
             self._nova,
             [guest.server_id for guest in self._guests],

@@ -138,7 +138,7 @@ def context(
             atomic_inst=scenario.atomic_actions(),
         ),
     )
-    LOG.info('%s', plan.told())
+    LOG.info('%s', plan.describe())
     is_admin = scenario.context.get('admin')
     environment_probe = probe.Probe(
         admin=scenario.admin_clients if is_admin else None,
@@ -271,7 +271,7 @@ class FleetRun:
             ),
             plan.shape.expected_types,
         )
-        result = build.of_run(
+        result = build.build_result(
             run=fleet_orders.run,
             ended_at=store.now(),
             environment={
@@ -315,7 +315,7 @@ class FleetRun:
         outcomes = common_clock.reject_wrong_clocks(
             [
                 verdict.judge(
-                    collector.heard(guest),
+                    collector.console(guest),
                     guest=guest.name,
                     tier=guest.tier,
                     position=guest.position,

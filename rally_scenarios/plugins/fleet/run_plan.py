@@ -43,7 +43,7 @@ class Plan:
     #: how the fleet is made
     shape: fleet_shape.Shape
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """One line on what is to come and how long it may take."""
         parts = self.expected
         return (
@@ -134,7 +134,7 @@ def _shape(
 
     :raises ValueError: the values do not fit each other
     """
-    shape = fleet_shape.of_arguments(
+    shape = fleet_shape.from_arguments(
         arguments.fleets,
         start=arguments.start,
         volume=arguments.volume,

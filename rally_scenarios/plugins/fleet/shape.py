@@ -195,7 +195,7 @@ def _tier(fleet: Mapping[str, Any], volume: Mapping[str, Any]) -> TierVolumes:
     )
 
 
-def of_arguments(
+def from_arguments(
     fleets: Sequence[Mapping[str, Any]],
     *,
     start: Mapping[str, Any] | None,

@@ -205,7 +205,7 @@ def planned(arguments: LayersArguments) -> Plan:
     return plan
 
 
-def of_fleet(
+def to_fleet_arguments(
     plan: Plan, arguments: LayersArguments
 ) -> fleet_arguments.FleetArguments:
     """Arguments for a fleet that runs the same patterns.
@@ -260,7 +260,9 @@ def expected_seconds(plan: Plan, arguments: LayersArguments) -> int:
     if 'librbd' in plan.chosen:
         seconds += fill
     if 'guest' in plan.chosen:
-        seconds += run_plan.planned(of_fleet(plan, arguments)).expected.seconds
+        seconds += run_plan.planned(
+            to_fleet_arguments(plan, arguments)
+        ).expected.seconds
     return max(0, seconds)
 
 
@@ -306,7 +308,7 @@ class LayersValidator(validation.Validator):
             plan = planned(arguments)
             if 'guest' in plan.chosen:
                 run_plan.check_orders(
-                    run_plan.planned(of_fleet(plan, arguments))
+                    run_plan.planned(to_fleet_arguments(plan, arguments))
                 )
             check_host(plan)
         except (

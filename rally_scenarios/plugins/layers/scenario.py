@@ -249,7 +249,9 @@ class Layers(scenario.OpenStackScenario):
         reason, fleet = 'the guests sent no figure', None
         try:
             fleet = fleet_run.FleetRun(
-                fleet_run.context(self, run_plan.of_fleet(plan, arguments)),
+                fleet_run.context(
+                    self, run_plan.to_fleet_arguments(plan, arguments)
+                ),
                 add_output=lambda **output: outputs.append(output),
             )
             fleet.run()

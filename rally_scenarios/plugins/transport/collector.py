@@ -41,21 +41,21 @@ class ResultCollector:
         transport: console.Transport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with nothing heard.
+        """Begin with nothing read.
 
         :param nova: novaclient
         :param run: nonce of the run
         :param guests: whom to hear
         :param pause_seconds: between two readings of all guests
         :param transport: how to read them; None: their consoles
-        :param clock: the host's, in seconds, to note when guests were heard
+        :param clock: the host's, in seconds, to note when guests were read
         """
         self._clock = clock
         self._nova = nova
         self._transport = transport or console.ConsoleTransport(nova)
         self._pause_seconds = pause_seconds
         self._guests = tuple(guests)
-        self._heard = {
+        self._consoles = {
             guest.name: frames.GuestConsole(run=run, guest=guest.name)
             for guest in guests
         }
@@ -67,15 +67,15 @@ class ResultCollector:
         self._problems: dict[str, str] = {}
         self._dead: set[str] = set()
 
-    def heard(self, guest: servers.Guest) -> frames.GuestConsole:
+    def console(self, guest: servers.Guest) -> frames.GuestConsole:
         """What is known of one guest."""
-        return self._heard[guest.name]
+        return self._consoles[guest.name]
 
     @property
     def first_seen(
         self,
     ) -> dict[str, dict[common_clock.Key, common_clock.FirstSeen]]:
-        """{guest: {event of a slot: when it was heard}}."""
+        """{guest: {event of a slot: when it was first seen}}."""
         return self._first_seen
 
     def evidence(self, guest: servers.Guest) -> str:
@@ -94,7 +94,7 @@ class ResultCollector:
 
         def leads() -> bool:
             return any(
-                heard.event('LEADING') for heard in self._heard.values()
+                console.event('LEADING') for console in self._consoles.values()
             )
 
         def waited_for() -> list[servers.Guest]:
@@ -105,7 +105,7 @@ class ResultCollector:
                     guest
                     for guest in self._guests
                     if guest.name not in self._dead
-                    and not verdict.has_ended(self.heard(guest))
+                    and not verdict.has_ended(self.console(guest))
                 ][:1]
             )
 
@@ -115,7 +115,7 @@ class ResultCollector:
         return leads()
 
     def collect(self, timeout_seconds: float) -> None:
-        """Read until all guests that live are heard out.
+        """Read until the results of all guests that live are complete.
 
         :param timeout_seconds: after that, return whoever is missing
         """
@@ -137,14 +137,14 @@ class ResultCollector:
         have their last words.
         """
         for guest in self._guests:
-            if self.heard(guest).missing or not verdict.has_ended(
-                self.heard(guest)
+            if self.console(guest).missing or not verdict.has_ended(
+                self.console(guest)
             ):
                 self._ask_again(guest)
                 self._take_in(guest, self.evidence(guest))
 
     def _is_complete(self, guest: servers.Guest) -> bool:
-        return verdict.is_complete(self.heard(guest))
+        return verdict.is_complete(self.console(guest))
 
     def _listen(
         self,
@@ -166,7 +166,7 @@ class ResultCollector:
                 if self._is_complete(guest):
                     continue
                 self._read(guest)
-                if verdict.has_ended(self.heard(guest)):
+                if verdict.has_ended(self.console(guest)):
                     self._ask_again(guest)
                 if readings % _LOOK_EVERY == 0:
                     self._look(guest)
@@ -184,7 +184,7 @@ class ResultCollector:
 
     def _ask_again(self, guest: servers.Guest) -> None:
         """Ask for what is missing as long as answers bring some of it."""
-        missing = self.heard(guest).missing
+        missing = self.console(guest).missing
         while missing and self._transport.can_ask_again:
             LOG.info(
                 'Asking %s again for %d events and lines',
@@ -197,7 +197,7 @@ class ResultCollector:
                 self._say(guest, str(error))
                 return
             self._take_in(guest, text)
-            before, missing = missing, self.heard(guest).missing
+            before, missing = missing, self.console(guest).missing
             if missing.count >= before.count:
                 return
 
@@ -216,10 +216,10 @@ class ResultCollector:
 
         :param began_ms: when reading it began, unless it was asked for again
         """
-        heard = self.heard(guest)
-        heard.feed(text)
+        console = self.console(guest)
+        console.feed(text)
         self._note_times(guest.name, began_ms)
-        for event in heard.events[self._told.get(guest.name, 0) :]:
+        for event in console.events[self._told.get(guest.name, 0) :]:
             LOG.info(
                 '%s (%s): %s %s %s',
                 guest.name,
@@ -228,17 +228,17 @@ class ResultCollector:
                 ' '.join(f'{k}={v}' for k, v in event.fields.items()),
                 event.text,
             )
-        self._told[guest.name] = len(heard.events)
+        self._told[guest.name] = len(console.events)
 
     def _note_times(self, guest: str, began_ms: int | None) -> None:
         """Note of what is new that it came since the reading before."""
-        heard, known = (
-            self._heard[guest],
+        console, known = (
+            self._consoles[guest],
             self._first_seen.setdefault(guest, {}),
         )
         by_ms = int(self._clock() * 1000)
         after_ms = None if began_ms is None else self._read_began_ms.get(guest)
-        for event in heard.events:
+        for event in console.events:
             key = event.name, event.integer('slot')
             if key[1] is not None and key not in known:
                 known[key] = common_clock.FirstSeen(
@@ -249,7 +249,7 @@ class ResultCollector:
                     ),
                 )
         # What comes after a guest is done was said before, and missed.
-        if verdict.has_ended(heard):
+        if verdict.has_ended(console):
             self._read_began_ms.pop(guest, None)
         elif began_ms is not None:
             self._read_began_ms[guest] = began_ms

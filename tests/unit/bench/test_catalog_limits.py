@@ -18,7 +18,7 @@ tiers:
 
 
 def read(text):
-    return catalog_limits.of_catalog(
+    return catalog_limits.read_catalog(
         document.read(text, file='t.yaml').value, file='t.yaml'
     )
 

@@ -196,7 +196,7 @@ class CaveatsTest(testtools.TestCase):
                     tier,
                     patterns=(
                         dataclasses.replace(
-                            pattern, iops=intervals.of_repeats([10, 20])
+                            pattern, iops=intervals.estimate_mean([10, 20])
                         ),
                     ),
                 ),

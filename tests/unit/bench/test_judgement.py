@@ -161,7 +161,7 @@ class LimitTest(testtools.TestCase):
             of_iops(*values), iops_min=bound, iops_max=bound
         )
         self.assertNotEqual([Outcome.BROKEN] * 2, outcomes)
-        interval = intervals.of_repeats(values)
+        interval = intervals.estimate_mean(values)
         self.assertEqual(
             interval.low is not None and interval.low < bound < interval.high,
             outcomes == [Outcome.CANNOT_TELL] * 2,

@@ -80,7 +80,7 @@ class StudentTest(testtools.TestCase):
 class RepeatsTest(testtools.TestCase):
     def test_the_interval_of_nine_repeats_by_hand(self):
         values = [98, 99, 100, 100, 100, 100, 100, 101, 102]
-        found = intervals.of_repeats(values)
+        found = intervals.estimate_mean(values)
         half = 2.306 * stdlib.stdev(values) / 3
         self.assertEqual((100, 9), (found.mean, found.values))
         self.assertAlmostEqual(100 - half, found.low, places=3)
@@ -90,7 +90,7 @@ class RepeatsTest(testtools.TestCase):
         self.assertEqual("Student's t over 9 repeats", found.method)
 
     def test_one_repeat_has_no_interval_and_says_why(self):
-        found = intervals.of_repeats([5])
+        found = intervals.estimate_mean([5])
         self.assertEqual(
             (5, None, None, None),
             (found.mean, found.low, found.high, found.spread_percent),
@@ -98,16 +98,18 @@ class RepeatsTest(testtools.TestCase):
         self.assertIn('one repeat', found.method)
 
     def test_a_spread_over_ten_percent_is_flagged(self):
-        self.assertTrue(intervals.of_repeats([80, 100, 120]).spread_is_wide)
-        self.assertFalse(intervals.of_repeats([95, 100, 105]).spread_is_wide)
+        self.assertTrue(intervals.estimate_mean([80, 100, 120]).spread_is_wide)
+        self.assertFalse(
+            intervals.estimate_mean([95, 100, 105]).spread_is_wide
+        )
 
     def test_nothing_and_what_is_no_number_is_refused(self):
         for wrong in ([], [1, math.nan], [math.inf]):
-            self.assertRaises(ValueError, intervals.of_repeats, wrong)
+            self.assertRaises(ValueError, intervals.estimate_mean, wrong)
 
     @given(strategies.lists(FINITE, min_size=2, max_size=20))
     def test_the_mean_lies_in_its_interval(self, values):
-        found = intervals.of_repeats(values)
+        found = intervals.estimate_mean(values)
         self.assertLessEqual(found.low, found.mean)
         self.assertLessEqual(found.mean, found.high)
 
@@ -118,8 +120,8 @@ class RepeatsTest(testtools.TestCase):
         strategies.integers(1, 1000),
     )
     def test_another_unit_scales_the_interval(self, values, factor):
-        one = intervals.of_repeats(values)
-        other = intervals.of_repeats([factor * value for value in values])
+        one = intervals.estimate_mean(values)
+        other = intervals.estimate_mean([factor * value for value in values])
         for name in ('mean', 'low', 'high'):
             self.assertAlmostEqual(
                 1,
@@ -134,11 +136,13 @@ class RepeatsTest(testtools.TestCase):
             for phi in (0, 0.9):
                 found, total = coverage(
                     1500,
-                    lambda generator, n=repeats, phi=phi: intervals.of_repeats(
-                        [
-                            stdlib.fmean(ar1(generator, 60, phi))
-                            for _repeat in range(n)
-                        ]
+                    lambda generator, n=repeats, phi=phi: (
+                        intervals.estimate_mean(
+                            [
+                                stdlib.fmean(ar1(generator, 60, phi))
+                                for _repeat in range(n)
+                            ]
+                        )
                     ),
                 )
                 self.assertEqual(1500, total)
@@ -151,7 +155,9 @@ class RepeatsTest(testtools.TestCase):
         """Why the module is as it is."""
         found, _total = coverage(
             300,
-            lambda generator: intervals.of_repeats(ar1(generator, 300, 0.9)),
+            lambda generator: intervals.estimate_mean(
+                ar1(generator, 300, 0.9)
+            ),
         )
         self.assertLess(found, 0.5)
 

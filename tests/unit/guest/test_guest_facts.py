@@ -118,7 +118,7 @@ class GuestFactsTest(testtools.TestCase):
         )
 
     def test_facts_of_a_run_tell_what_differs(self):
-        facts = result_environment.of_guests(
+        facts = result_environment.from_guests(
             [
                 self.outcome('bus=virtio-blk os=debian_12 : A'),
                 self.outcome('bus=virtio-blk os=debian_12 : B'),

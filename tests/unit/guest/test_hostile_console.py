@@ -148,7 +148,7 @@ class HostileConsoleTest(testtools.TestCase):
         return WRITTEN[ending]
 
     def result_of(self, outcomes):
-        result = build.of_run(
+        result = build.build_result(
             run=console_text.RUN,
             ended_at='2026-11-21T20:00:00+00:00',
             profile=consoles.PROFILE,

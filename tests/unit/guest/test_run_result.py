@@ -71,7 +71,7 @@ def outcome(guest, *, without=(), output=None):
 
 
 def result(*outcomes):
-    return build.of_run(
+    return build.build_result(
         run='0123456789abcdef',
         ended_at='2026-11-21T20:00:00+00:00',
         profile=PROFILE,
@@ -136,7 +136,7 @@ class ViewTest(testtools.TestCase):
 class RunResultTest(testtools.TestCase):
     def test_ceph_has_the_last_word_on_clone_or_flat(self):
         def fact(asked, seen):
-            return build.of_run(
+            return build.build_result(
                 run='0123456789abcdef',
                 ended_at='2026-11-21T20:00:00+00:00',
                 profile=PROFILE,

@@ -217,7 +217,7 @@ class CephReadingsTest(testtools.TestCase):
         )
         self.assertEqual(
             'differs: clone, flat, and some do not say',
-            probe.of_images([clone, flat, None]).value,
+            probe.clone_or_flat([clone, flat, None]).value,
         )
 
     def test_a_check_that_appears_between_two_readings_is_a_caveat(self):
@@ -252,7 +252,7 @@ class CephReadingsTest(testtools.TestCase):
 
     def test_facts_name_the_release_and_the_options_of_each_pool(self):
         reading = self.reading('tier-database')
-        facts = probe.of_ceph(
+        facts = probe.ceph_facts(
             probe.ceph_result.CephWatch(
                 before=reading, after=None, unread=('x',)
             )
@@ -265,7 +265,7 @@ class CephReadingsTest(testtools.TestCase):
         )
 
     def test_a_cluster_that_never_answered_says_why(self):
-        facts = probe.of_ceph(
+        facts = probe.ceph_facts(
             probe.ceph_result.CephWatch(
                 before=None, after=None, unread=('no monitor', 'no monitor')
             )

@@ -328,7 +328,7 @@ class SpreadTest(ShapeCase):
 
 
 def shape(**args):
-    return fleet_shape.of_arguments(
+    return fleet_shape.from_arguments(
         **{
             'fleets': FLEETS,
             'start': None,
@@ -405,8 +405,8 @@ class ArgumentsTest(testtools.TestCase):
         self.assertEqual(
             (460, 260), (by_clock.expected.after, by_clock.expected.wait)
         )
-        self.assertIn('wait 260 s for the start', by_clock.told())
-        self.assertNotIn('wait', by_volume.told())
+        self.assertIn('wait 260 s for the start', by_clock.describe())
+        self.assertNotIn('wait', by_volume.describe())
         run_plan.check_orders(by_clock)
 
     def test_a_start_by_clock_takes_no_type_of_a_start_volume(self):

@@ -132,7 +132,9 @@ class TaskTest(HostCase):
     def test_guests_have_as_much_in_flight_as_each_layer_below(self, size):
         args = asked(size=size)
         plan = layers_run_plan.planned(args)
-        fleet = run_plan.planned(layers_run_plan.of_fleet(plan, args))
+        fleet = run_plan.planned(
+            layers_run_plan.to_fleet_arguments(plan, args)
+        )
         self.assertEqual(
             [each.iodepth for each in plan.patterns],
             [each.iodepth * fleet.guests for each in fleet.chosen.patterns],

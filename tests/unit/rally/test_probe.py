@@ -81,7 +81,7 @@ class ProbeTest(fleet_fio_case.FleetFioCase):
         def refused(**_filters):
             raise openstack.cinder_exceptions.Forbidden(403, 'not you')
 
-        (fact,) = openstack.of_tiers(
+        (fact,) = openstack.read_tiers(
             types.SimpleNamespace(
                 volumes=admin.cinder().volumes,
                 qos_specs=types.SimpleNamespace(list=refused),

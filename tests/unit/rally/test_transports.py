@@ -230,7 +230,7 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
         self.assertFalse(collector.wait_for_leader(1))
         self.assertEqual(
             'found no disk',
-            collector.heard(self.guests[0]).event('FAILED').text,
+            collector.console(self.guests[0]).event('FAILED').text,
         )
 
     def test_nova_forgets_what_the_contract_says_it_forgets(self):
