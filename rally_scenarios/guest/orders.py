@@ -34,6 +34,8 @@ _OVERTIME_SECONDS = 15
 _COPY_BLOCK_BYTES = 40000
 # Of one result; recorded ones have 3 to 7 KiB.
 _RESULT_BYTES = 8192
+# The last line of a file that a guest does not need.
+_LICENCE = '# SPDX-License-Identifier: Apache-2.0\n'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,11 +240,17 @@ def _environment_values(environment: GuestEnvironment) -> dict[str, str]:
 
 
 def _part(name: str) -> str:
-    """A file of the script without what only readers of the file need."""
+    """A file of the script without what only readers of the file need.
+
+    :raises ValueError: it has no line of its licence, after which it begins
+    """
     text = (
         resources.files(__package__).joinpath(name).read_text(encoding='ascii')
     )
-    return text.partition('# under the License.\n')[2]
+    _head, licence, body = text.partition(_LICENCE)
+    if not licence:
+        raise ValueError(f'{name}: expected the line {_LICENCE.strip()!r}')
+    return body
 
 
 def _orders(
