@@ -13,23 +13,23 @@ import signal
 import subprocess
 import sys
 
-from lab import access
-from lab import ceph
-from lab import ceph_throttle
-from lab import commands
+from lab.ceph import cluster as ceph
 from lab import debian_image
 from lab import down
-from lab.guest import workshop
-from lab import infrastructure
+from lab.guests import build_folder as workshop
+from lab.host import commands
+from lab.host import preflight
+from lab.host import throttle as ceph_throttle
+from lab.infrastructure import daemons as infrastructure
 from lab import layout as lab_layout
-from lab import leftovers
-from lab import preflight
+from lab.openstack import access
+from lab.processes import lab_processes as leftovers
+from lab.processes import supervisord as lab_supervisor
 from lab import restart
 from lab import scratch_disk
 from lab import second_ceph
 from lab import stages
 from lab import status
-from lab import supervisor as lab_supervisor
 from lab import up
 
 EPILOG = f"""examples:

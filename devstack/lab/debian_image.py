@@ -14,17 +14,17 @@ import pathlib
 import shutil
 import time
 
-from lab import access
-from lab import commands
-from lab.debian_guest import archive
-from lab.debian_guest import system
-from lab.guest.workshop import answer
-from lab.guest.workshop import GuestImageError
-from lab.guest.workshop import Workshop
-from lab import guest_image
+from lab.guests.build_folder import answer
+from lab.guests.build_folder import GuestImageError
+from lab.guests.build_folder import Workshop
+from lab.guests.debian import archive
+from lab.guests.debian import system
+from lab.guests.minimal import image as guest_image
+from lab.host import commands
+from lab.host import packages
 from lab import layout as lab_layout
-from lab import packages
-from lab import supervisor as lab_supervisor
+from lab.openstack import access
+from lab.processes import supervisord as lab_supervisor
 
 _PACKAGES = ('mmdebstrap',)
 # Packages of the host whose version shows in the image.
@@ -64,7 +64,7 @@ def have(layout: lab_layout.Layout, say: Say = print) -> None:
     :param say: takes each line for the user.
     :raises DebianImageError: the lab does not run, or the disk is full.
     :raises GuestImageError: apt has no list of Debian's.
-    :raises lab.commands.CommandFailed: a tool is missing or failed.
+    :raises lab.host.commands.CommandFailed: a tool is missing or failed.
     """
     if not lab_supervisor.Supervisor(layout).is_up():
         raise DebianImageError(
@@ -76,7 +76,7 @@ def have(layout: lab_layout.Layout, say: Say = print) -> None:
     say(f'image      {time.monotonic() - started:6.1f} s  {remark}')
     started = time.monotonic()
     commands.run(
-        [layout.python, '-m', 'lab.cloud', 'debian-image'],
+        [layout.python, '-m', 'lab.openstack.cloud', 'debian-image'],
         log=layout.log / 'cloud-debian-image.log',
         environment=access.environment(layout),
     )
@@ -113,7 +113,7 @@ def build(
     :returns: a remark: what was done.
     :raises DebianImageError: not enough free disk.
     :raises GuestImageError: apt has no list of Debian's.
-    :raises lab.commands.CommandFailed: a tool is missing or failed.
+    :raises lab.host.commands.CommandFailed: a tool is missing or failed.
     """
     inputs = gather_inputs()
     if guest_image.is_current(output, inputs):
@@ -141,7 +141,8 @@ def build(
 def gather_inputs() -> Inputs:
     """Find out what the image would be made from, without the network.
 
-    :raises lab.commands.CommandFailed: apt or dpkg does not know a package.
+    :raises lab.host.commands.CommandFailed: apt or dpkg does not know a
+        package.
     """
     return Inputs(
         packages=archive.packages(),

@@ -21,10 +21,10 @@ import openstack
 import prettytable
 import yaml
 
-from lab import access
-from lab import ceph_layout
-from lab import cloud
-from lab import packages
+from lab.ceph import topology as ceph_layout
+from lab.host import packages
+from lab.openstack import access
+from lab.openstack import cloud
 from rally_scenarios.plugins.report import tables as fleet_report
 
 TASK = packages.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pathlib
 import shutil
 
-from lab import ceph
+from lab.ceph import cluster as ceph
 from lab import layout as lab_layout
-from lab import leftovers
+from lab.processes import lab_processes as leftovers
+from lab.processes import supervisord as lab_supervisor
 from lab import scratch_disk
 from lab import second_ceph
-from lab import supervisor as lab_supervisor
 
 Say = Callable[[str], None]
 

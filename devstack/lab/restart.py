@@ -7,12 +7,12 @@ A stage knows how to see that its service answers, and what depends on it.
 from collections.abc import Callable, Collection
 import dataclasses
 
-from lab import infrastructure
+from lab.infrastructure import daemons as infrastructure
 from lab import layout as lab_layout
+from lab.openstack import services
+from lab.processes import supervisord as lab_supervisor
 from lab import second_ceph
-from lab import services
 from lab import stages
-from lab import supervisor as lab_supervisor
 from lab import up
 
 Say = Callable[[str], None]

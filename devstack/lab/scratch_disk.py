@@ -9,9 +9,9 @@ beside it says so, for the task ``layers``.
 
 import json
 
-from lab import ceph_layout
-from lab import ceph_throttle
-from lab import disks
+from lab.ceph import topology as ceph_layout
+from lab.host import loop_devices as disks
+from lab.host import throttle as ceph_throttle
 from lab import layout as lab_layout
 
 SIZE_MIB = 256
@@ -22,8 +22,8 @@ def up(layout: lab_layout.Layout) -> str:
     """Have the disk, its limits and the file that describes it.
 
     :returns: a remark: which device it is.
-    :raises lab.ceph_throttle.ThrottleError: it cannot be held to a speed.
-    :raises lab.commands.CommandFailed: there is no loop device for it.
+    :raises lab.host.throttle.ThrottleError: it cannot be held to a speed.
+    :raises lab.host.commands.CommandFailed: there is no loop device for it.
     """
     file = layout.scratch / _FILE
     disks.make_sparse(file, SIZE_MIB * 2**20)
@@ -55,7 +55,7 @@ def up(layout: lab_layout.Layout) -> str:
 def detach(layout: lab_layout.Layout) -> None:
     """Give the loop device back, before its cgroup goes; the file stays.
 
-    :raises lab.commands.CommandFailed: losetup(8) refuses.
+    :raises lab.host.commands.CommandFailed: losetup(8) refuses.
     """
     # It names a device that is soon somebody else's.
     layout.layers_host.unlink(missing_ok=True)
@@ -67,7 +67,7 @@ def destroy(layout: lab_layout.Layout) -> str:
     """Remove the disk, if it is there.
 
     :returns: a remark: what was done.
-    :raises lab.commands.CommandFailed: losetup(8) refuses.
+    :raises lab.host.commands.CommandFailed: losetup(8) refuses.
     """
     detach(layout)
     file = layout.scratch / _FILE

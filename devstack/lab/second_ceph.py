@@ -9,16 +9,16 @@ with BlueStore (class ``ssd``) and one with FileStore (class ``filestore``).
 from collections.abc import Callable
 import shutil
 
-from lab import ceph
-from lab import ceph_layout
-from lab import ceph_parts
-from lab import infrastructure
+from lab.ceph import bootstrap as ceph_parts
+from lab.ceph import cluster as ceph
+from lab.ceph import topology as ceph_layout
+from lab.host import packages
+from lab.host import preflight
+from lab.infrastructure import daemons as infrastructure
 from lab import layout as lab_layout
-from lab import packages
-from lab import preflight
-from lab import services
+from lab.openstack import services
+from lab.processes import supervisord as lab_supervisor
 from lab import stages
-from lab import supervisor as lab_supervisor
 
 STAGE = 'ceph-second'
 #: The cephx user of Cinder and Nova. os-brick looks for keyrings in one folder
@@ -87,7 +87,7 @@ def destroy(layout: lab_layout.Layout, say: Say = print) -> None:
 
     :raises SecondCephError: the lab does not run, or Cinder still has
         backends in the cluster.
-    :raises lab.commands.CommandFailed: a disk cannot be detached.
+    :raises lab.host.commands.CommandFailed: a disk cannot be detached.
     """
     supervisor = _running(layout)
     users = [

@@ -6,8 +6,8 @@ import pathlib
 import re
 
 from lab import layout as lab_layout
-from lab import leftovers
-from lab import supervisor as lab_supervisor
+from lab.processes import lab_processes as leftovers
+from lab.processes import supervisord as lab_supervisor
 
 #: A line of a log that says why something failed.
 _TELLING = re.compile(

@@ -7,21 +7,21 @@ import os
 import pathlib
 import time
 
-from lab import accelerator
-from lab import access
-from lab import ceph
-from lab import ceph_parts
-from lab import commands
-from lab import guest_image
-from lab import infrastructure
+from lab.ceph import bootstrap as ceph_parts
+from lab.ceph import cluster as ceph
+from lab.guests import accelerator
+from lab.guests.minimal import image as guest_image
+from lab.host import commands
+from lab.host import packages
+from lab.infrastructure import daemons as infrastructure
 from lab import layout as lab_layout
-from lab import packages
+from lab.openstack import access
+from lab.openstack import services
+from lab.processes import supervisord as lab_supervisor
 from lab import scratch_disk
 from lab import second_ceph
-from lab import services
 from lab import stages
 from lab import status
-from lab import supervisor as lab_supervisor
 
 Say = Callable[[str], None]
 
@@ -310,7 +310,7 @@ def _build_guest_image(layout: lab_layout.Layout) -> str:
 
 def _in_cloud(layout: lab_layout.Layout, part: str) -> None:
     commands.run(
-        [layout.python, '-m', 'lab.cloud', part],
+        [layout.python, '-m', 'lab.openstack.cloud', part],
         log=layout.log / f'cloud-{part}.log',
         environment=access.environment(layout),
     )

@@ -8,9 +8,9 @@ import tempfile
 import testtools
 
 from lab import layout as lab_layout
+from lab.openstack import services
+from lab.processes import supervisord as supervisor
 from lab import restart
-from lab import services
-from lab import supervisor
 from lab import up
 
 OTHERS = (

@@ -7,9 +7,9 @@ import tempfile
 import testtools
 
 from lab import layout as lab_layout
+from lab.processes import supervisord as supervisor
 from lab import restart
 from lab import second_ceph
-from lab import supervisor
 from lab import up
 
 

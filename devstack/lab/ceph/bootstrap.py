@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the parts of the lab's Ceph that do not exist yet, on this machine.
+
+Each part is made apart and then marked as done (a renamed folder, or the file
+that Ceph itself writes last), so that one which was interrupted is known and
+made again. Starts no daemon.
+"""
+
+import os
+import pathlib
+import shutil
+import uuid
+
+from lab.ceph import filestore
+from lab.ceph import topology as ceph_layout
+from lab.host import commands
+from lab.host import loop_devices as disks
+from lab import layout as lab_layout
+from lab.processes import lab_processes as leftovers
+
+_GIB = 2**30
+
+
+class CephError(Exception):
+    """The lab's Ceph cannot be made or does not run."""
+
+
+def read_fsid(folder: pathlib.Path) -> uuid.UUID | None:
+    """Return the identity of the cluster in a folder, None before it has
+    one.
+
+    :raises CephError: the file does not hold one.
+    """
+    file = folder / 'fsid'
+    try:
+        return uuid.UUID(file.read_text().strip())
+    except FileNotFoundError:
+        return None
+    except ValueError as problem:
+        raise CephError(
+            f'{file}: {problem}; expected the UUID of a '
+            'cluster. Destroy the lab and start it anew.'
+        ) from None
+
+
+def write_configuration(layout: ceph_layout.CephLayout) -> None:
+    """Write ceph.conf and make the folders that daemons expect."""
+    for name in ('log', 'run', 'crash', 'disks'):
+        (layout.folder / name).mkdir(parents=True, exist_ok=True)
+    layout.manager_modules.mkdir(exist_ok=True)
+    for name in ceph_layout.MANAGER_MODULES:
+        _link(
+            layout.manager_modules / name,
+            ceph_layout.MANAGER_MODULES_SOURCE / name,
+        )
+    lab_layout.write_private(layout.folder / 'fsid', f'{layout.fsid}\n')
+    lab_layout.write_private(layout.conf, ceph_layout.conf_text(layout))
+    # Holds no secret; services that do not run as root read it.
+    layout.conf.chmod(0o644)
+
+
+def is_made(layout: ceph_layout.CephLayout, daemon: str) -> bool:
+    """Tell whether a daemon's data folder is complete."""
+    last = {'mon': 'store.db', 'mgr': 'keyring', 'osd': 'ready'}
+    return (layout.data(daemon) / last[daemon.partition('.')[0]]).exists()
+
+
+def check(layout: ceph_layout.CephLayout) -> None:
+    """Refuse a cluster that has lost a part which cannot be made again.
+
+    :raises CephError: lists what is lost.
+    """
+    lost = []
+    made = [osd for osd in layout.osds if is_made(layout, osd.name)]
+    if made and not is_made(layout, ceph_layout.MONITOR):
+        lost.append(
+            f"{layout.data(ceph_layout.MONITOR)}: the monitor's "
+            'database is gone, but OSDs have data'
+        )
+    for osd in made:
+        lost += [
+            f'{layout.disk(osd, part)}: the disk of {osd.name} is gone'
+            for part in osd.disk_sizes_gib
+            if not layout.disk(osd, part).exists()
+        ]
+    if lost:
+        raise CephError(
+            f'the cluster in {layout.folder} is damaged; expected it whole '
+            'or absent. Destroy the lab and start it anew:\n'
+            + '\n'.join(f'  * {line}' for line in lost)
+        )
+
+
+def make_monitor(layout: ceph_layout.CephLayout, log: pathlib.Path) -> None:
+    """Make the first keys and the monitor's database.
+
+    :raises lab.host.commands.CommandFailed: a tool of Ceph failed.
+    """
+    layout.first_keyring.unlink(missing_ok=True)
+    for entity, capabilities in (
+        ('mon.', ('--cap', 'mon', 'allow *')),
+        (
+            'client.admin',
+            (
+                '--cap',
+                'mon',
+                'allow *',
+                '--cap',
+                'osd',
+                'allow *',
+                '--cap',
+                'mgr',
+                'allow *',
+                '--cap',
+                'mds',
+                'allow *',
+            ),
+        ),
+        (
+            ceph_layout.MANAGER,
+            (
+                '--cap',
+                'mon',
+                'allow profile mgr',
+                '--cap',
+                'osd',
+                'allow *',
+                '--cap',
+                'mds',
+                'allow *',
+            ),
+        ),
+    ):
+        new = () if layout.first_keyring.exists() else ('--create-keyring',)
+        commands.run(
+            [
+                'ceph-authtool',
+                layout.first_keyring,
+                *new,
+                '--gen-key',
+                '--name',
+                entity,
+                *capabilities,
+            ],
+            log=log,
+        )
+    _take_key(layout, 'client.admin', layout.keyring('admin'), log)
+    _take_key(
+        layout,
+        ceph_layout.MANAGER,
+        layout.data(ceph_layout.MANAGER) / 'keyring',
+        log,
+    )
+    final = layout.data(ceph_layout.MONITOR)
+    unfinished = final.with_name(f'{final.name}.unfinished')
+    for leftover in (unfinished, final):
+        shutil.rmtree(leftover, ignore_errors=not leftover.exists())
+    # Without a map of its own it would listen on the usual ports, whatever
+    # mon_host says.
+    monmap = layout.folder / 'monmap'
+    name = final.suffix[1:]
+    commands.run(
+        [
+            'monmaptool',
+            '--create',
+            '--clobber',
+            '--fsid',
+            layout.fsid,
+            '--addv',
+            name,
+            f'[v2:127.0.0.1:{layout.ports.monitor_v2},'
+            f'v1:127.0.0.1:{layout.ports.monitor_v1}]',
+            monmap,
+        ],
+        log=log,
+    )
+    commands.run(
+        [
+            'ceph-mon',
+            '--mkfs',
+            '-i',
+            name,
+            '-c',
+            layout.conf,
+            '--monmap',
+            monmap,
+            '--mon-data',
+            unfinished,
+            '--keyring',
+            layout.first_keyring,
+        ],
+        log=log,
+        environment=_marked(layout),
+    )
+    unfinished.rename(final)
+
+
+def attach_disks(
+    layout: ceph_layout.CephLayout, osd: ceph_layout.Osd
+) -> disks.LoopDevice:
+    """Have an OSD's disks attached and linked; return its data disk.
+
+    What an interrupted :func:`make_osd` left is thrown away before.
+
+    :raises lab.host.commands.CommandFailed: losetup(8) refuses.
+    """
+    data = layout.data(osd.name)
+    if not is_made(layout, osd.name):
+        mine = {
+            layout.disk(osd, part).resolve() for part in osd.disk_sizes_gib
+        }
+        for device in disks.attached(layout.disks):
+            if device.backing_file in mine:
+                disks.detach(device)
+        for file in mine:
+            file.unlink(missing_ok=True)
+        if data.exists():
+            shutil.rmtree(data)
+        data.mkdir()
+    devices = []
+    for part, size_gib in osd.disk_sizes_gib.items():
+        disks.make_sparse(layout.disk(osd, part), size_gib * _GIB)
+        devices.append(
+            disks.attach(
+                layout.disk(osd, part),
+                rotational=part == 'block' and osd.device_class == 'hdd',
+            )
+        )
+        _link(data / part, devices[-1].path)
+    return devices[0]
+
+
+def make_osd(
+    layout: ceph_layout.CephLayout, osd: ceph_layout.Osd, log: pathlib.Path
+) -> None:
+    """Make an OSD's key and its store, on disks that are attached.
+
+    :raises lab.host.commands.CommandFailed: a tool of Ceph failed.
+    """
+    keyring = layout.data(osd.name) / 'keyring'
+    commands.run(
+        [
+            'ceph-authtool',
+            keyring,
+            '--create-keyring',
+            '--gen-key',
+            '--name',
+            osd.name,
+        ],
+        log=log,
+    )
+    argv = (
+        'ceph-osd',
+        '--mkfs',
+        '-i',
+        str(osd.id),
+        '-c',
+        str(layout.conf),
+        '--osd-uuid',
+        str(layout.osd_uuid(osd)),
+        '--no-mon-config',
+        # It was made this moment; reading all of it again costs a second.
+        '--bluestore-fsck-on-mkfs=false',
+    )
+    if osd.object_store == 'filestore':
+        filestore.format_disk(layout, osd, log)
+        argv = filestore.mounted(layout, osd, argv)
+    commands.run(argv, log=log, environment=_marked(layout))
+    # Ceph's own is out of sight where a disk is mounted for the OSD alone.
+    (layout.data(osd.name) / 'ready').touch()
+
+
+def key_of(keyring: pathlib.Path, entity: str) -> str:
+    """Return a key from a keyring file, with its type (``osd.0``).
+
+    :raises lab.host.commands.CommandFailed: it holds none.
+    """
+    return commands.run(
+        ['ceph-authtool', keyring, '--print-key', '--name', entity]
+    ).strip()
+
+
+def _marked(layout: ceph_layout.CephLayout) -> dict[str, str]:
+    """Return an environment by which an orphan of ours can be known."""
+    return {**os.environ, leftovers.MARK: str(layout.folder.parent)}
+
+
+def _take_key(layout, entity, keyring, log):
+    text = commands.run(
+        [
+            'ceph-authtool',
+            layout.first_keyring,
+            '--print-key',
+            '--name',
+            entity,
+        ]
+    ).strip()
+    lab_layout.write_private(keyring, f'[{entity}]\n\tkey = {text}\n')
+
+
+def _link(link: pathlib.Path, target: pathlib.Path) -> None:
+    # A loop device may have another number after each start of the machine.
+    if link.is_symlink() and link.readlink() == target:
+        return
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)

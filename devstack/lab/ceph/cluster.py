@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a Ceph cluster of the lab: a monitor, a manager and OSDs on fake hosts.
+
+Brings whatever state it finds to "all of it runs": nothing there, an
+interrupted first start, killed daemons, a machine that was switched off. All
+of it lies in one folder; loop devices are known by files in that folder and
+the cgroup by its name, so nothing else on the machine is touched. What tiers
+are is not known here; only Glance's pool and user are made.
+"""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import os
+import pathlib
+import signal
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from lab.ceph import bootstrap as ceph_parts
+from lab.ceph import filestore
+from lab.ceph import monitor as ceph_monitor
+from lab.ceph import state as ceph_state
+from lab.ceph import topology as ceph_layout
+from lab.host import loop_devices as disks
+from lab.host import throttle as ceph_throttle
+from lab import layout as lab_layout
+from lab.processes import lab_processes as leftovers
+from lab.processes import supervisord as lab_supervisor
+
+CephError = ceph_parts.CephError
+
+#: Debian's Ceph uses glibc's malloc (mallopt(3)), which keeps what many
+#: threads free; hdd OSDs have grown to 590 MB under small writes.
+_MALLOC = {'MALLOC_ARENA_MAX': '2', 'MALLOC_TRIM_THRESHOLD_': '131072'}
+
+#: How long OSDs may take to be up before those that are not are restarted,
+#: and how long after that.
+_PATIENCE_SECONDS = (45, 60)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CephHealth:
+    """What the cluster says of itself.
+
+    :param status: HEALTH_OK, HEALTH_WARN or HEALTH_ERR.
+    :param checks: a line for each complaint.
+    """
+
+    status: str
+    checks: tuple[str, ...]
+    osds_up: int
+    osds_in: int
+    osds: int
+
+
+class CephCluster:
+    """A cluster in a folder of the lab.
+
+    :param root: folder of the lab.
+    :param supervisor: runs the daemons.
+    :param log: takes a line for each step.
+    :param mon_ports: of the monitor, for messenger versions 2 and 1.
+    :param daemon_ports: first and last of those that others choose from.
+    :param osds: what the cluster is made of; fixed once it is made.
+    :param folder: name of its folder in ``root``; its daemons are called by
+        that name, too. Only one cluster of a lab may have disks that are held
+        to a speed.
+    :param first_options: (section, option) -> value, see ``ceph_layout``.
+    :param images: whether Glance keeps images in it.
+    """
+
+    def __init__(
+        self,
+        root: pathlib.Path,
+        supervisor: lab_supervisor.Supervisor,
+        log: Callable[[str], None],
+        *,
+        mon_ports: tuple[int, int] = (3300, 6789),
+        daemon_ports: tuple[int, int] = (6800, 6999),
+        osds: Sequence[ceph_layout.Osd] = ceph_layout.six_osds(),
+        folder: str = 'ceph',
+        first_options: Mapping[
+            tuple[str, str], str
+        ] = ceph_layout.FIRST_OPTIONS,
+        images: bool = True,
+    ):
+        self._root = root
+        self._folder = root / folder
+        self._first_options = first_options
+        self._images = images
+        self._supervisor = supervisor
+        self._log = log
+        self._throttle = ceph_throttle.Throttle(ceph_throttle.name_for(root))
+        self._layout = ceph_layout.CephLayout(
+            folder=self._folder,
+            osds=tuple(osds),
+            # up() reads or makes it; to stop a cluster needs none
+            fsid=uuid.UUID(int=0),
+            ports=ceph_layout.Ports(
+                monitor_v2=mon_ports[0],
+                monitor_v1=mon_ports[1],
+                first=daemon_ports[0],
+                last=daemon_ports[1],
+            ),
+        )
+        self._tool_log = self._folder / 'log' / 'set-up.log'
+
+    def up(self) -> str:
+        """Make what is missing, start what does not run, wait for all.
+
+        :returns: a remark: how long it took and what Ceph says of itself.
+        :raises CephError: it is damaged, or a daemon does not come up.
+        :raises lab.host.throttle.ThrottleError: no way to slow disks down.
+        :raises lab.host.commands.CommandFailed: a tool ended with an error.
+        :raises lab.processes.supervisord.SupervisorError: a daemon does not
+            start.
+        """
+        started = time.monotonic()
+        self._layout = layout = dataclasses.replace(
+            self._layout,
+            fsid=ceph_parts.read_fsid(self._folder) or uuid.uuid4(),
+        )
+        ceph_parts.write_configuration(layout)
+        ceph_parts.check(layout)
+        # Left by an interrupted start; they hold the disks.
+        leftovers.stop(
+            [
+                process
+                for process in self._daemons()
+                if ' --mkfs ' in process.command
+            ]
+        )
+        if not ceph_parts.is_made(layout, ceph_layout.MONITOR):
+            ceph_parts.make_monitor(layout, self._tool_log)
+            self._log('monitor made')
+        unmade = [
+            osd
+            for osd in layout.osds
+            if not ceph_parts.is_made(layout, osd.name)
+        ]
+        self._attach_disks()
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            making = [
+                pool.submit(ceph_parts.make_osd, layout, osd, self._tool_log)
+                for osd in unmade
+            ]
+            self._start([ceph_layout.MONITOR])
+            with self._monitor() as monitor:
+                ceph_state.set_first_options(monitor, self._first_options)
+                self._start([ceph_layout.MANAGER])
+                for made in making:
+                    made.result()
+                ceph_state.register_osds(monitor, layout)
+                self._start([osd.name for osd in layout.osds])
+                self._wait_until_ready(monitor)
+                if self._images:
+                    ceph_state.make_images_pool(monitor)
+                health = _health(monitor)
+        if self._images:
+            self.write_client_keyring(ceph_state.IMAGES_CLIENT)
+        remark = (
+            f'{health.status}, {health.osds_up} OSDs, {len(unmade)} made now'
+        )
+        self._log(f'up after {time.monotonic() - started:.1f} s: {remark}')
+        return remark
+
+    def have_rbd_client(self, name: str) -> pathlib.Path:
+        """Have a cephx user of RBD; return the file with its key.
+
+        :param name: of the user, without ``client.``.
+        :raises lab.ceph.monitor.MonitorError: the monitor does not answer.
+        """
+        with ceph_monitor.connect(self._layout.conf) as monitor:
+            ceph_state.have_rbd_user(monitor, f'client.{name}')
+        return self.write_client_keyring(name)
+
+    def write_client_keyring(self, name: str) -> pathlib.Path:
+        """Write the key of an existing cephx user to a file that only root
+        may read; return the file.
+
+        :param name: of the user, without ``client.``.
+        :raises CephError: there is no such user.
+        :raises lab.ceph.monitor.MonitorError: the monitor does not answer.
+        """
+        with ceph_monitor.connect(self._layout.conf) as monitor:
+            text = ceph_state.keyring_text(monitor, f'client.{name}')
+        keyring = self._layout.keyring(name)
+        lab_layout.write_private(keyring, text)
+        return keyring
+
+    def down(self) -> None:
+        """Stop all daemons; detach their disks; lift the limits.
+
+        Data stays. Clients should be gone before: they would wait forever.
+
+        :raises RuntimeError: a daemon survives SIGKILL.
+        :raises lab.host.throttle.ThrottleError: the cgroup is in use.
+        :raises lab.host.commands.CommandFailed: a disk cannot be detached.
+        """
+        if self._supervisor.is_up():
+            monitor, *others = self.programs()
+            # The monitor last: an OSD that stops tells it so, and waits.
+            _side_by_side(self._supervisor.stop, others)
+            self._supervisor.stop(monitor)
+        leftovers.stop(self._daemons())
+        for device in disks.attached(self._layout.disks):
+            disks.detach(device)
+        if self._has_slow_disks():
+            self._throttle.remove()
+
+    def programs(self) -> list[str]:
+        """Return its daemons' names in the supervisor, the monitor first."""
+        return [
+            self._program_name(daemon)
+            for daemon in (
+                ceph_layout.MONITOR,
+                ceph_layout.MANAGER,
+                *(osd.name for osd in self._layout.osds),
+            )
+        ]
+
+    def _daemons(self) -> list[leftovers.Process]:
+        """Return the Ceph processes of this lab, supervised or not."""
+        conf = f' -c {self._layout.conf} '
+        return [
+            process
+            for process in leftovers.marked(self._root)
+            if conf in f'{process.command} '
+            and process.command.split()[0].rpartition('/')[2]
+            in ('ceph-mon', 'ceph-mgr', 'ceph-osd')
+        ]
+
+    def _has_slow_disks(self) -> bool:
+        return any(osd.speed for osd in self._layout.osds)
+
+    def _program_name(self, daemon: str) -> str:
+        return f'{self._folder.name}-{daemon}'
+
+    def _program(self, daemon: str) -> lab_supervisor.Program:
+        argv = self._layout.argv(daemon)
+        for osd in self._layout.osds:
+            if osd.name == daemon and osd.object_store == 'filestore':
+                argv = filestore.mounted(self._layout, osd, argv)
+            if osd.name == daemon and osd.speed:
+                argv = self._throttle.wrap(argv)
+        return lab_supervisor.Program(
+            name=self._program_name(daemon),
+            argv=argv,
+            stop_wait_seconds=20,
+            environment=_MALLOC,
+        )
+
+    def _attach_disks(self) -> None:
+        speeds = {}
+        for osd in self._layout.osds:
+            device = ceph_parts.attach_disks(self._layout, osd)
+            if osd.speed:
+                speeds[device.number] = osd.speed
+        if self._has_slow_disks():
+            self._throttle.apply(speeds)
+
+    def _start(self, daemons: Sequence[str]) -> None:
+        self._supervisor.ensure(map(self._program, daemons))
+        for daemon in daemons:
+            pid = self._supervisor.state(self._program_name(daemon)).pid
+            if pid and _is_stopped(pid):
+                # by a test of hung daemons that did not live to continue it
+                os.kill(pid, signal.SIGCONT)
+                self._log(f'{daemon} was stopped (SIGSTOP): continued')
+
+    @contextlib.contextmanager
+    def _monitor(self) -> Iterator[ceph_monitor.Monitor]:
+        with contextlib.ExitStack() as stack:
+            try:
+                monitor = stack.enter_context(
+                    ceph_monitor.connect(self._layout.conf)
+                )
+            except ceph_monitor.MonitorError as problem:
+                raise CephError(
+                    f'{problem}\n' + self._last_lines([ceph_layout.MONITOR])
+                ) from None
+            yield monitor
+
+    def _wait_until_ready(self, monitor: ceph_monitor.Monitor) -> None:
+        for attempt, seconds in enumerate(_PATIENCE_SECONDS):
+            deadline = time.monotonic() + seconds
+            while True:
+                situation = ceph_state.observe(monitor, self._layout)
+                for osd in situation.out:
+                    monitor.tell({'prefix': 'osd in', 'ids': [osd]})
+                if situation.is_ready():
+                    return
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.2)
+            if not attempt:
+                self._restart(situation.missing)
+        raise CephError(
+            f'{situation} after {sum(_PATIENCE_SECONDS)} s and a restart; '
+            'expected all OSDs up and in, and the manager active.\n'
+            + self._last_lines(situation.missing)
+        )
+
+    def _restart(self, daemons: Iterable[str]) -> None:
+        for daemon in daemons:
+            self._log(f'{daemon} runs but does not answer: restarted')
+        _side_by_side(
+            self._supervisor.restart, map(self._program_name, daemons)
+        )
+
+    def _last_lines(self, daemons: Iterable[str]) -> str:
+        return '\n'.join(
+            f'The end of {file}:\n' + '\n'.join(_tail(file))
+            for file in map(self._layout.log_file, daemons)
+        )
+
+
+def _side_by_side(act: Callable[[str], None], names: Iterable[str]) -> None:
+    """Do something for each name at once.
+
+    The first error, if any, is raised when all have ended.
+    """
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        futures = [pool.submit(act, name) for name in names]
+    for future in futures:
+        future.result()
+
+
+def _is_stopped(pid: int) -> bool:
+    # proc(5): the state follows the command name, which is in parentheses.
+    text = pathlib.Path(f'/proc/{pid}/stat').read_text()
+    return text.rpartition(')')[2].split()[0] == 'T'
+
+
+def _tail(file: pathlib.Path, count: int = 8) -> list[str]:
+    if not file.exists():
+        return ['(no log)']
+    return file.read_text(errors='replace').splitlines()[-count:]
+
+
+def _health(monitor: ceph_monitor.Monitor) -> CephHealth:
+    status = monitor.ask({'prefix': 'status'})
+    return CephHealth(
+        status=status['health']['status'],
+        checks=tuple(
+            f'{name}: {check["summary"]["message"]}'
+            for name, check in status['health']['checks'].items()
+        ),
+        osds_up=status['osdmap']['num_up_osds'],
+        osds_in=status['osdmap']['num_in_osds'],
+        osds=status['osdmap']['num_osds'],
+    )
