@@ -13,18 +13,18 @@ import signal
 import subprocess
 import sys
 
-from lab.ceph import cluster as ceph
+from lab.ceph import cluster
 from lab import debian_image
 from lab import down
-from lab.guests import build_folder as workshop
+from lab.guests import build_folder
 from lab.host import commands
 from lab.host import preflight
-from lab.host import throttle as ceph_throttle
-from lab.infrastructure import daemons as infrastructure
-from lab import layout as lab_layout
+from lab.host import throttle
+from lab.infrastructure import daemons
+from lab import layout
 from lab.openstack import access
-from lab.processes import lab_processes as leftovers
-from lab.processes import supervisord as lab_supervisor
+from lab.processes import lab_processes
+from lab.processes import supervisord
 from lab import restart
 from lab import scratch_disk
 from lab import second_ceph
@@ -45,9 +45,9 @@ EPILOG = f"""examples:
   devstack/lab.sh destroy            leave nothing behind
 
 environment:
-  {lab_layout.ROOT_VARIABLE}              folder of all state
-                                ({lab_layout.DEFAULT_ROOT})
-  {lab_layout.PORT_OFFSET_VARIABLE}  added to every port at the first start
+  {layout.ROOT_VARIABLE}              folder of all state
+                                ({layout.DEFAULT_ROOT})
+  {layout.PORT_OFFSET_VARIABLE}  added to every port at the first start
   CINDER_TIERS_CATALOG          catalog to apply
                                 (etc/cinder-tiers/tiers.yaml)
 
@@ -60,7 +60,7 @@ def main() -> int:
     options = _parser().parse_args()
     # As Ctrl-C: what is begun is put in order before the end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    root = lab_layout.chosen_root()
+    root = layout.chosen_root()
     try:
         return options.run(options, root)
     except stages.StagesFailed as failed:
@@ -78,19 +78,19 @@ def main() -> int:
         )
     except (
         preflight.Unfit,
-        lab_layout.LayoutError,
+        layout.LayoutError,
         commands.CommandFailed,
-        infrastructure.NotReady,
-        lab_supervisor.SupervisorError,
-        ceph.CephError,
-        ceph_throttle.ThrottleError,
+        daemons.NotReady,
+        supervisord.SupervisorError,
+        cluster.CephError,
+        throttle.ThrottleError,
         RuntimeError,
         OSError,
         Absent,
         restart.NoSuchService,
         second_ceph.SecondCephError,
         debian_image.DebianImageError,
-        workshop.GuestImageError,
+        build_folder.GuestImageError,
     ) as problem:
         print(f'lab.sh: {problem}', file=sys.stderr)
     except KeyboardInterrupt:
@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     sub.add_argument(
         '--threads',
-        choices=lab_layout.THREADS,
+        choices=layout.THREADS,
         help="of Cinder's services, as by "
         'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the '
         'choice, which is eventlet at first',
@@ -197,42 +197,42 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_prepared(root)) as layout:
+    with _exclusive(_prepared(root)) as lab:
         if options.threads:
-            layout.choose_threads(options.threads)
-        up.up(layout, _say)
+            lab.choose_threads(options.threads)
+        up.up(lab, _say)
     return 0
 
 
 def _restart(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as layout:
-        restart.restart(layout, options.service, _say)
+    with _exclusive(_existing(root)) as lab:
+        restart.restart(lab, options.service, _say)
     return 0
 
 
 def _second_ceph(options: argparse.Namespace, root: pathlib.Path) -> int:
     act = {'up': second_ceph.up, 'destroy': second_ceph.destroy}
-    with _exclusive(_existing(root)) as layout:
-        act[options.action](layout, _say)
+    with _exclusive(_existing(root)) as lab:
+        act[options.action](lab, _say)
     return 0
 
 
 def _debian_image(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as layout:
-        debian_image.have(layout, _say)
+    with _exclusive(_existing(root)) as lab:
+        debian_image.have(lab, _say)
     return 0
 
 
 def _scratch_disk(options: argparse.Namespace, root: pathlib.Path) -> int:
     act = {'up': scratch_disk.up, 'destroy': scratch_disk.destroy}
-    with _exclusive(_existing(root)) as layout:
-        _say(act[options.action](layout))
+    with _exclusive(_existing(root)) as lab:
+        _say(act[options.action](lab))
     return 0
 
 
 def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
-    layout = _existing(root)
-    rows = status.services(layout, lab_supervisor.Supervisor(layout))
+    lab = _existing(root)
+    rows = status.services(lab, supervisord.Supervisor(lab))
     if options.format == 'json':
         print(json.dumps([dataclasses.asdict(row) for row in rows], indent=1))
     else:
@@ -242,31 +242,31 @@ def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
                 f'{row.name:<18}{row.state:<10}{row.pid or "-":>8}'
                 f'{row.memory_mib or "-":>7}  {row.log_line}'.rstrip()
             )
-        print(f'{status.memory_gib(layout):.1f} GiB in all, guests included')
+        print(f'{status.memory_gib(lab):.1f} GiB in all, guests included')
     return 0 if rows and all(row.state == 'RUNNING' for row in rows) else 1
 
 
 def _down(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as layout:
-        down.down(layout, _say)
+    with _exclusive(_existing(root)) as lab:
+        down.down(lab, _say)
     return 0
 
 
 def _destroy(options: argparse.Namespace, root: pathlib.Path) -> int:
-    layout = lab_layout.load(root)
-    with _exclusive(layout) if layout else contextlib.nullcontext():
+    lab = layout.load(root)
+    with _exclusive(lab) if lab else contextlib.nullcontext():
         down.destroy(root, keep_downloads=options.keep_downloads, say=_say)
     return 0
 
 
 def _logs(options: argparse.Namespace, root: pathlib.Path) -> int:
-    layout = _existing(root)
-    logs = sorted(layout.log.glob('*.log'))
+    lab = _existing(root)
+    logs = sorted(lab.log.glob('*.log'))
     if options.service:
         logs = [path for path in logs if path.stem == options.service]
         if not logs:
             known = ', '.join(
-                sorted(path.stem for path in layout.log.glob('*.log'))
+                sorted(path.stem for path in lab.log.glob('*.log'))
             )
             raise Absent(f'no log of {options.service!r}; there are: {known}')
     for path in logs:
@@ -282,29 +282,25 @@ def _openrc(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_prepared(root)) as layout:
-        up.up(layout, _say)
-        report = options.report or layout.root / 'reports' / 'demo.html'
+    with _exclusive(_prepared(root)) as lab:
+        up.up(lab, _say)
+        report = options.report or lab.root / 'reports' / 'demo.html'
         return subprocess.run(
-            [layout.python, '-m', 'lab.demo', str(report.absolute())],
-            env=access.environment(layout),
+            [lab.python, '-m', 'lab.demo', str(report.absolute())],
+            env=access.environment(lab),
         ).returncode
 
 
-def _prepared(root: pathlib.Path) -> lab_layout.Layout:
+def _prepared(root: pathlib.Path) -> layout.Layout:
     """Return the lab, after the machine was found able to carry it."""
-    existing = lab_layout.load(root)
+    existing = layout.load(root)
     if existing and (
-        lab_supervisor.Supervisor(existing).is_up() or leftovers.marked(root)
+        supervisord.Supervisor(existing).is_up() or lab_processes.marked(root)
     ):
         ports = {}  # the lab's own processes hold them
     else:
-        offset = (
-            existing.port_offset if existing else (lab_layout.port_offset())
-        )
-        ports = {
-            name: port + offset for name, port in lab_layout.PORTS.items()
-        }
+        offset = existing.port_offset if existing else (layout.port_offset())
+        ports = {name: port + offset for name, port in layout.PORTS.items()}
         if existing and existing.has_second_ceph:
             ports |= existing.second_ceph_ports()
     preflight.check(
@@ -312,31 +308,31 @@ def _prepared(root: pathlib.Path) -> lab_layout.Layout:
         root=root,
         lab_exists=existing is not None,
     )
-    return lab_layout.load_or_create(root)
+    return layout.load_or_create(root)
 
 
-def _existing(root: pathlib.Path) -> lab_layout.Layout:
-    layout = lab_layout.load(root)
-    if layout is None:
+def _existing(root: pathlib.Path) -> layout.Layout:
+    lab = layout.load(root)
+    if lab is None:
         raise Absent(
             f'{root}: no lab is there. Start one with '
-            f'devstack/lab.sh up, or set {lab_layout.ROOT_VARIABLE}.'
+            f'devstack/lab.sh up, or set {layout.ROOT_VARIABLE}.'
         )
-    return layout
+    return lab
 
 
 @contextlib.contextmanager
-def _exclusive(layout: lab_layout.Layout) -> Iterator[lab_layout.Layout]:
+def _exclusive(lab: layout.Layout) -> Iterator[layout.Layout]:
     """Hold the lab against a second command that changes it."""
-    descriptor = os.open(layout.root / lab_layout.DESCRIPTION, os.O_RDONLY)
+    descriptor = os.open(lab.root / layout.DESCRIPTION, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise Absent(
-            f'{layout.root}: another lab.sh works on it; wait for its end'
+            f'{lab.root}: another lab.sh works on it; wait for its end'
         ) from None
     else:
-        yield layout
+        yield lab
     finally:
         os.close(descriptor)
 

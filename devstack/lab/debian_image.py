@@ -19,12 +19,12 @@ from lab.guests.build_folder import GuestImageError
 from lab.guests.build_folder import Workshop
 from lab.guests.debian import archive
 from lab.guests.debian import system
-from lab.guests.minimal import image as guest_image
+from lab.guests.minimal import image
 from lab.host import commands
 from lab.host import packages
-from lab import layout as lab_layout
+from lab import layout
 from lab.openstack import access
-from lab.processes import supervisord as lab_supervisor
+from lab.processes import supervisord
 
 _PACKAGES = ('mmdebstrap',)
 # Packages of the host whose version shows in the image.
@@ -58,7 +58,7 @@ class Inputs:
     recipe_sha256: str
 
 
-def have(layout: lab_layout.Layout, say: Say = print) -> None:
+def have(lab: layout.Layout, say: Say = print) -> None:
     """Have image and flavor ``cinder-tiers-debian`` in a lab that runs.
 
     :param say: takes each line for the user.
@@ -66,34 +66,34 @@ def have(layout: lab_layout.Layout, say: Say = print) -> None:
     :raises GuestImageError: apt has no list of Debian's.
     :raises lab.host.commands.CommandFailed: a tool is missing or failed.
     """
-    if not lab_supervisor.Supervisor(layout).is_up():
+    if not supervisord.Supervisor(lab).is_up():
         raise DebianImageError(
-            f'{layout.root}: nothing runs; start it with devstack/lab.sh up'
+            f'{lab.root}: nothing runs; start it with devstack/lab.sh up'
         )
     started = time.monotonic()
-    packages.install_debian_packages(layout.log / 'apt.log', _PACKAGES)
-    remark = _build(layout)
+    packages.install_debian_packages(lab.log / 'apt.log', _PACKAGES)
+    remark = _build(lab)
     say(f'image      {time.monotonic() - started:6.1f} s  {remark}')
     started = time.monotonic()
     commands.run(
-        [layout.python, '-m', 'lab.openstack.cloud', 'debian-image'],
-        log=layout.log / 'cloud-debian-image.log',
-        environment=access.environment(layout),
+        [lab.python, '-m', 'lab.openstack.cloud', 'debian-image'],
+        log=lab.log / 'cloud-debian-image.log',
+        environment=access.environment(lab),
     )
     say(f'in Glance  {time.monotonic() - started:6.1f} s  cinder-tiers-debian')
 
 
-def _build(layout: lab_layout.Layout) -> str:
+def _build(lab: layout.Layout) -> str:
     arguments = {
-        'work_directory': layout.cache / 'debian-work',
-        'output': layout.debian_image,
-        'log': layout.log / 'debian-image.log',
+        'work_directory': lab.cache / 'debian-work',
+        'output': lab.debian_image,
+        'log': lab.log / 'debian-image.log',
     }
     try:
         return build(**arguments)
     except (GuestImageError, commands.CommandFailed):
         # What apt knows may be missing, or older than what the archive has.
-        packages.update_package_lists(layout.log / 'apt.log')
+        packages.update_package_lists(lab.log / 'apt.log')
         return build(**arguments)
 
 
@@ -116,7 +116,7 @@ def build(
     :raises lab.host.commands.CommandFailed: a tool is missing or failed.
     """
     inputs = gather_inputs()
-    if guest_image.is_current(output, inputs):
+    if image.is_current(output, inputs):
         return 'up to date'
     directory = work_directory / 'build'
     if directory.exists():
@@ -130,10 +130,10 @@ def build(
         )
     log.unlink(missing_ok=True)
     release, sources = archive.sources()
-    image = system.build(
+    disk_image = system.build(
         release, sources, Workshop(directory=directory, log=log)
     )
-    guest_image.publish(image, output, inputs)
+    image.publish(disk_image, output, inputs)
     shutil.rmtree(directory)
     return f'built with {len(inputs.packages)} packages of {release}'
 

@@ -21,11 +21,11 @@ import openstack
 import prettytable
 import yaml
 
-from lab.ceph import topology as ceph_layout
+from lab.ceph import topology
 from lab.host import packages
 from lab.openstack import access
 from lab.openstack import cloud
-from rally_scenarios.plugins.report import tables as fleet_report
+from rally_scenarios.plugins.report import tables
 
 TASK = packages.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'
 #: Largest deviation of the throttled tier from its estimate.
@@ -122,16 +122,16 @@ def demo(report: pathlib.Path) -> None:
     rows = measured_rows(found)
     print(
         _table(
-            fleet_report.DOUBT_TABLE_COLUMNS,
+            tables.DOUBT_TABLE_COLUMNS,
             [
                 list(row.values())
-                for row in measured_rows(found, fleet_report.DOUBT_TABLE_TITLE)
+                for row in measured_rows(found, tables.DOUBT_TABLE_TITLE)
             ],
         )
     )
     print(
         _table(
-            fleet_report.TIER_TABLE_COLUMNS,
+            tables.TIER_TABLE_COLUMNS,
             [list(row.values()) for row in rows],
         )
     )
@@ -215,10 +215,10 @@ def slow_tiers(catalog: dict) -> set[str]:
     }
 
 
-def _throttled_disks(tier: dict) -> list[ceph_layout.Osd]:
+def _throttled_disks(tier: dict) -> list[topology.Osd]:
     return [
         osd
-        for osd in ceph_layout.six_osds()
+        for osd in topology.six_osds()
         if osd.speed and osd.device_class == tier['rbd']['device_class']
     ]
 
@@ -235,8 +235,7 @@ def judge(
     measured = {
         row['tier']: float(row['IOPS'])
         for row in rows
-        if row['pattern'] == RANDOM_WRITE
-        and row['IOPS'] != fleet_report.NO_NUMBER
+        if row['pattern'] == RANDOM_WRITE and row['IOPS'] != tables.NO_NUMBER
     }
     problems = []
     print()
@@ -271,14 +270,14 @@ def judge(
 
 
 def measured_rows(
-    report: dict, title: str = fleet_report.TIER_TABLE_TITLE
+    report: dict, title: str = tables.TIER_TABLE_TITLE
 ) -> list[dict]:
     """Return the rows of a table of the fleet in Rally's JSON report.
 
     :param title: of the table.
     :raises DemoFailed: the report has none.
     """
-    tables = [
+    found = [
         table
         for task in report['tasks']
         for subtask in task['subtasks']
@@ -287,13 +286,13 @@ def measured_rows(
         for table in iteration['output']['complete']
         if table['title'] == title
     ]
-    if not tables:
+    if not found:
         raise DemoFailed(
             f'the task ended without its table {title!r}; see its errors above'
         )
     return [
         dict(zip(table['data']['cols'], row, strict=True))
-        for table in tables
+        for table in found
         for row in table['data']['rows']
     ]
 

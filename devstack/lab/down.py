@@ -9,33 +9,33 @@ from collections.abc import Callable
 import pathlib
 import shutil
 
-from lab.ceph import cluster as ceph
-from lab import layout as lab_layout
-from lab.processes import lab_processes as leftovers
-from lab.processes import supervisord as lab_supervisor
+from lab.ceph import cluster
+from lab import layout
+from lab.processes import lab_processes
+from lab.processes import supervisord
 from lab import scratch_disk
 from lab import second_ceph
 
 Say = Callable[[str], None]
 
 
-def down(layout: lab_layout.Layout, say: Say = print) -> None:
+def down(lab: layout.Layout, say: Say = print) -> None:
     """Stop everything; the cloud's data stays for the next ``up``.
 
     :raises RuntimeError: something would not stop; says what.
     """
-    supervisor = lab_supervisor.Supervisor(layout)
+    supervisor = supervisord.Supervisor(lab)
     if supervisor.is_up():
         # Ceph's clients before Ceph, and Nova before its guests
         supervisor.stop_all_but('ceph-')
-    guests = leftovers.guests(layout.libvirt_folder)
-    leftovers.stop(guests)
+    guests = lab_processes.guests(lab.libvirt_folder)
+    lab_processes.stop(guests)
     if guests:
         say(f'{len(guests)} guests ended')
-    scratch_disk.detach(layout)
-    _cluster(layout.root, supervisor).down()
-    if layout.has_second_ceph:
-        second_ceph.cluster(layout, supervisor).down()
+    scratch_disk.detach(lab)
+    _cluster(lab.root, supervisor).down()
+    if lab.has_second_ceph:
+        second_ceph.second_cluster(lab, supervisor).down()
     supervisor.stop_daemon()
     say('services stopped, loop devices and cgroup released')
 
@@ -49,19 +49,19 @@ def destroy(
 
     :param keep_downloads: leave the Python environments, the guest image and
         the package cache, so that the next ``up`` is quicker.
-    :raises lab_layout.LayoutError: the folder holds something else.
+    :raises layout.LayoutError: the folder holds something else.
     :raises RuntimeError: something would not stop; says what.
     """
-    layout = lab_layout.load(root)
-    if layout:
-        down(layout, say)
-    elif not lab_layout.holds_downloads_only(root):
+    lab = layout.load(root)
+    if lab:
+        down(lab, say)
+    elif not layout.holds_downloads_only(root):
         say(f'{root}: no lab is there, nothing to do')
         return
-    kept = lab_layout.DOWNLOADS if keep_downloads else ()
+    kept = layout.DOWNLOADS if keep_downloads else ()
     # The description goes last: as long as it is there this can be repeated.
     for entry in sorted(
-        root.iterdir(), key=lambda path: path.name == lab_layout.DESCRIPTION
+        root.iterdir(), key=lambda path: path.name == layout.DESCRIPTION
     ):
         if entry.name in kept:
             continue
@@ -77,6 +77,6 @@ def destroy(
 
 
 def _cluster(
-    root: pathlib.Path, supervisor: lab_supervisor.Supervisor
-) -> ceph.CephCluster:
-    return ceph.CephCluster(root, supervisor, lambda line: None)
+    root: pathlib.Path, supervisor: supervisord.Supervisor
+) -> cluster.CephCluster:
+    return cluster.CephCluster(root, supervisor, lambda line: None)

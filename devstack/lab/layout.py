@@ -13,6 +13,8 @@ import pathlib
 import secrets
 import uuid
 
+from lab import private_file
+
 DEFAULT_ROOT = '/var/lib/cinder-tiers-lab'
 ROOT_VARIABLE = 'CINDER_TIERS_LAB'
 PORT_OFFSET_VARIABLE = 'CINDER_TIERS_LAB_PORT_OFFSET'
@@ -166,7 +168,7 @@ class Layout:
 
         :param threads: one of THREADS.
         """
-        write_private(self._threads_file, f'{threads}\n')
+        private_file.write(self._threads_file, f'{threads}\n')
 
     @property
     def _threads_file(self) -> pathlib.Path:
@@ -296,7 +298,7 @@ def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
         'secret_uuid': str(uuid.uuid4()),
         'passwords': {name: secrets.token_hex(12) for name in _PASSWORDS},
     }
-    write_private(root / DESCRIPTION, json.dumps(values, indent=1))
+    private_file.write(root / DESCRIPTION, json.dumps(values, indent=1))
     lab = load(root)
     _make_folders(lab)
     return lab
@@ -319,23 +321,3 @@ def holds_downloads_only(root: pathlib.Path) -> bool:
     return (root / 'cache' / 'tools' / 'bin' / 'supervisord').exists() and {
         entry.name for entry in root.iterdir()
     } <= set(DOWNLOADS)
-
-
-def write_private(path: pathlib.Path, text: str) -> bool:
-    """Write a file that only root may read; tell whether it changed.
-
-    The file is replaced in one step, so a reader never sees half of it.
-    """
-    try:
-        if path.read_text() == text:
-            return False
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f'.{path.name}.{os.getpid()}')
-    descriptor = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600
-    )
-    with os.fdopen(descriptor, 'w') as stream:
-        stream.write(text)
-    temporary.replace(path)
-    return True

@@ -7,10 +7,10 @@ A stage knows how to see that its service answers, and what depends on it.
 from collections.abc import Callable, Collection
 import dataclasses
 
-from lab.infrastructure import daemons as infrastructure
-from lab import layout as lab_layout
+from lab.infrastructure import daemons
+from lab import layout
 from lab.openstack import services
-from lab.processes import supervisord as lab_supervisor
+from lab.processes import supervisord
 from lab import second_ceph
 from lab import stages
 from lab import up
@@ -32,7 +32,7 @@ class NoSuchService(Exception):
 
 
 def restart(
-    layout: lab_layout.Layout, names: Collection[str], say: Say = print
+    lab: layout.Layout, names: Collection[str], say: Say = print
 ) -> None:
     """Restart services; return when they serve requests again.
 
@@ -42,15 +42,15 @@ def restart(
     :raises NoSuchService: a name is none of them; nothing was restarted.
     :raises commands.CommandFailed: Cinder's scheduler does not know each
         backend again.
-    :raises infrastructure.NotReady: one does not answer.
+    :raises daemons.NotReady: one does not answer.
     :raises stages.StagesFailed: one does not start.
-    :raises lab_supervisor.SupervisorError: one does not stay up, or the lab
+    :raises supervisord.SupervisorError: one does not stay up, or the lab
         is down.
     """
-    supervisor = lab_supervisor.Supervisor(layout)
+    supervisor = supervisord.Supervisor(lab)
     if not supervisor.is_up():
-        raise lab_supervisor.SupervisorError(
-            f'{layout.root}: nothing runs; start it with devstack/lab.sh up'
+        raise supervisord.SupervisorError(
+            f'{lab.root}: nothing runs; start it with devstack/lab.sh up'
         )
     known = [state.name for state in supervisor.states()]
     unknown = [name for name in names if name not in known]
@@ -67,24 +67,24 @@ def restart(
                 stage,
                 needs=tuple(need for need in stage.needs if need in wanted),
             )
-            for stage in up.all_stages(layout)
+            for stage in up.all_stages(lab)
             if stage.name in wanted
         ],
         lambda result: None,
     )
     supervisor.wait_until_running()
     if any(not name.endswith('-api') for name in names):
-        infrastructure.wait_for_consumers(
-            layout,
+        daemons.wait_for_consumers(
+            lab,
             [
                 queue
                 for name in WORKERS
                 if name in known
-                for queue in services.queues(layout, name)
+                for queue in services.queues(lab, name)
             ],
         )
     if {'cinder-scheduler', 'cinder-volume', 'neutron-api'} & set(names):
-        up.wait_for_services(layout)
+        up.wait_for_services(lab)
     say(f'restarted: {", ".join(names)}')
 
 

@@ -9,70 +9,71 @@ beside it says so, for the task ``layers``.
 
 import json
 
-from lab.ceph import topology as ceph_layout
-from lab.host import loop_devices as disks
-from lab.host import throttle as ceph_throttle
-from lab import layout as lab_layout
+from lab.ceph import topology
+from lab.host import loop_devices
+from lab.host import throttle
+from lab import layout
+from lab import private_file
 
 SIZE_MIB = 256
 _FILE = 'disk'
 
 
-def up(layout: lab_layout.Layout) -> str:
+def up(lab: layout.Layout) -> str:
     """Have the disk, its limits and the file that describes it.
 
     :returns: a remark: which device it is.
     :raises lab.host.throttle.ThrottleError: it cannot be held to a speed.
     :raises lab.host.commands.CommandFailed: there is no loop device for it.
     """
-    file = layout.scratch / _FILE
-    disks.make_sparse(file, SIZE_MIB * 2**20)
-    device = disks.attach(file, rotational=True)
-    throttle = ceph_throttle.Throttle(ceph_throttle.name_for(layout.root))
-    throttle.add({device.number: ceph_layout.HDD_SPEED})
+    file = lab.scratch / _FILE
+    loop_devices.make_sparse(file, SIZE_MIB * 2**20)
+    device = loop_devices.attach(file, rotational=True)
+    limits = throttle.Throttle(throttle.name_for(lab.root))
+    limits.add({device.number: topology.HDD_SPEED})
     # JSON is YAML; it needs no library and quotes what must be quoted.
-    lab_layout.write_private(
-        layout.layers_host,
+    private_file.write(
+        lab.layers_host,
         json.dumps(
             {
                 'version': 1,
-                'ceph': {'conf': str(layout.ceph_conf), 'user': 'admin'},
+                'ceph': {'conf': str(lab.ceph_conf), 'user': 'admin'},
                 'raw': [
                     {
                         'device_class': 'hdd',
                         'device': str(device.path),
                         'may_be_overwritten': True,
-                        'cgroup': str(throttle.folder()),
+                        'cgroup': str(limits.folder()),
                     }
                 ],
             },
             indent=1,
         ),
     )
-    return f'{device.path}, {ceph_layout.HDD_SPEED.iops} IOPS'
+    return f'{device.path}, {topology.HDD_SPEED.iops} IOPS'
 
 
-def detach(layout: lab_layout.Layout) -> None:
+def detach(lab: layout.Layout) -> None:
     """Give the loop device back, before its cgroup goes; the file stays.
 
     :raises lab.host.commands.CommandFailed: losetup(8) refuses.
     """
     # It names a device that is soon somebody else's.
-    layout.layers_host.unlink(missing_ok=True)
-    for device in disks.attached(layout.scratch):
-        disks.detach(device)
+    lab.layers_host.unlink(missing_ok=True)
+    for device in loop_devices.attached(lab.scratch):
+        loop_devices.detach(device)
 
 
-def destroy(layout: lab_layout.Layout) -> str:
+def destroy(lab: layout.Layout) -> str:
     """Remove the disk, if it is there.
 
     :returns: a remark: what was done.
     :raises lab.host.commands.CommandFailed: losetup(8) refuses.
     """
-    detach(layout)
-    file = layout.scratch / _FILE
+    detach(lab)
+    file = lab.scratch / _FILE
     if not file.exists():
         return 'no scratch disk is there, nothing to do'
     file.unlink()
-    layout.scratch.rmdir()
+    lab.scratch.rmdir()
     return 'scratch disk removed'

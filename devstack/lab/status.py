@@ -5,9 +5,9 @@ import dataclasses
 import pathlib
 import re
 
-from lab import layout as lab_layout
-from lab.processes import lab_processes as leftovers
-from lab.processes import supervisord as lab_supervisor
+from lab import layout
+from lab.processes import lab_processes
+from lab.processes import supervisord
 
 #: A line of a log that says why something failed.
 _TELLING = re.compile(
@@ -39,18 +39,18 @@ class ServiceStatus:
 
 
 def services(
-    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
+    lab: layout.Layout, supervisor: supervisord.Supervisor
 ) -> list[ServiceStatus]:
     """Return the state of every service that this lab has ever started."""
     if supervisor.is_up():
         states = supervisor.states()
     else:
         states = [
-            lab_supervisor.ProgramState(
+            supervisord.ProgramState(
                 name=path.stem, state='STOPPED', pid=0, detail=''
             )
             for path in sorted(
-                (layout.root / 'supervisor' / 'programs').glob('*.conf')
+                (lab.root / 'supervisor' / 'programs').glob('*.conf')
             )
         ]
     return [
@@ -84,14 +84,14 @@ def telling_line(log: pathlib.Path) -> str:
     return (telling or lines or [''])[-1].strip()
 
 
-def memory_gib(layout: lab_layout.Layout) -> float:
+def memory_gib(lab: layout.Layout) -> float:
     """Return the memory of all processes and guests of the lab, in GiB.
 
     Proportional set sizes: what processes share is counted once.
     """
     processes = [
-        *leftovers.marked(layout.root),
-        *leftovers.guests(layout.libvirt_folder),
+        *lab_processes.marked(lab.root),
+        *lab_processes.guests(lab.libvirt_folder),
     ]
     return sum(_pss_kib(process.pid) for process in processes) / 2**20
 

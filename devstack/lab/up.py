@@ -7,17 +7,17 @@ import os
 import pathlib
 import time
 
-from lab.ceph import bootstrap as ceph_parts
-from lab.ceph import cluster as ceph
+from lab.ceph import bootstrap
+from lab.ceph import cluster
 from lab.guests import accelerator
-from lab.guests.minimal import image as guest_image
+from lab.guests.minimal import image
 from lab.host import commands
 from lab.host import packages
-from lab.infrastructure import daemons as infrastructure
-from lab import layout as lab_layout
+from lab.infrastructure import daemons
+from lab import layout
 from lab.openstack import access
 from lab.openstack import services
-from lab.processes import supervisord as lab_supervisor
+from lab.processes import supervisord
 from lab import scratch_disk
 from lab import second_ceph
 from lab import stages
@@ -26,12 +26,12 @@ from lab import status
 Say = Callable[[str], None]
 
 
-def up(layout: lab_layout.Layout, say: Say = print) -> None:
+def up(lab: layout.Layout, say: Say = print) -> None:
     """Start everything that does not run; may be called at any time.
 
     :param say: takes each line for the user.
     :raises stages.StagesFailed: a stage failed; what runs is left running.
-    :raises lab_supervisor.SupervisorError: a program does not stay up.
+    :raises supervisord.SupervisorError: a program does not stay up.
     """
     started = time.monotonic()
 
@@ -43,9 +43,9 @@ def up(layout: lab_layout.Layout, say: Say = print) -> None:
             f'{outcome}'
         )
 
-    results = stages.run(all_stages(layout), report)
-    lab_supervisor.Supervisor(layout).wait_until_running()
-    memory_gib = status.memory_gib(layout)
+    results = stages.run(all_stages(lab), report)
+    supervisord.Supervisor(lab).wait_until_running()
+    memory_gib = status.memory_gib(lab)
     slowest = max(results, key=lambda result: result.seconds)
     say(
         f'up after {time.monotonic() - started:.0f} s (longest stage: '
@@ -54,17 +54,17 @@ def up(layout: lab_layout.Layout, say: Say = print) -> None:
     )
 
 
-def all_stages(layout: lab_layout.Layout) -> list[stages.Stage]:
+def all_stages(lab: layout.Layout) -> list[stages.Stage]:
     """Return the stages of ``up``; each may run again at any time."""
-    supervisor = lab_supervisor.Supervisor(layout)
+    supervisor = supervisord.Supervisor(lab)
     all_of_them = [
-        *_machine_stages(layout, supervisor),
-        *_control_stages(layout, supervisor),
-        *_compute_stages(layout, supervisor),
+        *_machine_stages(lab, supervisor),
+        *_control_stages(lab, supervisor),
+        *_compute_stages(lab, supervisor),
     ]
-    if not layout.has_second_ceph:
+    if not lab.has_second_ceph:
         return all_of_them
-    second = second_ceph.stage(layout, supervisor)
+    second = second_ceph.stage(lab, supervisor)
     # A catalog may have tiers on it.
     return [
         second,
@@ -77,27 +77,27 @@ def all_stages(layout: lab_layout.Layout) -> list[stages.Stage]:
     ]
 
 
-def wait_for_services(layout: lab_layout.Layout) -> None:
+def wait_for_services(lab: layout.Layout) -> None:
     """Wait until Cinder's scheduler knows each backend, and Nova is up.
 
     :raises commands.CommandFailed: something is missing; names it.
     """
-    _in_cloud(layout, 'services')
+    _in_cloud(lab, 'services')
 
 
 def _machine_stages(
-    layout: lab_layout.Layout,
-    supervisor: lab_supervisor.Supervisor,
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
 ) -> list[stages.Stage]:
     """Return the stages below OpenStack."""
 
     def apt() -> str | None:
-        return packages.install_debian_packages(layout.log / 'apt.log')
+        return packages.install_debian_packages(lab.log / 'apt.log')
 
     def python() -> str | None:
-        remark = packages.make_python_environment(layout)
-        services.write_configuration(layout)
-        access.write(layout)
+        remark = packages.make_python_environment(lab)
+        services.write_configuration(lab)
+        access.write(lab)
         return remark
 
     def start_supervisor() -> str | None:
@@ -105,16 +105,16 @@ def _machine_stages(
         return f'{len(orphans)} orphans ended' if orphans else None
 
     def probe() -> str | None:
-        return _probe_accelerator(layout)
+        return _probe_accelerator(lab)
 
     return [
         stages.Stage(name='packages', run=apt),
-        stages.Stage(name='tools', run=lambda: packages.install_tools(layout)),
+        stages.Stage(name='tools', run=lambda: packages.install_tools(lab)),
         stages.Stage(name='python', needs=('tools',), run=python),
         stages.Stage(
             name='bindings',
             needs=('packages', 'python'),
-            run=lambda: packages.link_system_modules(layout),
+            run=lambda: packages.link_system_modules(lab),
         ),
         stages.Stage(
             name='supervisor', needs=('tools',), run=start_supervisor
@@ -122,41 +122,41 @@ def _machine_stages(
         stages.Stage(
             name='ceph',
             needs=('packages', 'supervisor'),
-            run=_cluster(layout, supervisor).up,
+            run=_cluster(lab, supervisor).up,
         ),
         # After Ceph, which sets the limits of its own disks and no others.
         stages.Stage(
             name='scratch-disk',
             needs=('ceph',),
-            run=lambda: scratch_disk.up(layout),
+            run=lambda: scratch_disk.up(lab),
         ),
         stages.Stage(
             name='mariadb',
             needs=('packages', 'supervisor'),
-            run=lambda: infrastructure.start_mariadb(layout, supervisor),
+            run=lambda: daemons.start_mariadb(lab, supervisor),
         ),
         stages.Stage(
             name='rabbitmq',
             needs=('packages', 'supervisor'),
-            run=lambda: infrastructure.start_rabbitmq(layout, supervisor),
+            run=lambda: daemons.start_rabbitmq(lab, supervisor),
         ),
         stages.Stage(
             name='libvirt',
             needs=('packages', 'supervisor'),
-            run=lambda: infrastructure.start_libvirt(layout, supervisor),
+            run=lambda: daemons.start_libvirt(lab, supervisor),
         ),
         stages.Stage(
             name='guest-image',
             needs=('packages',),
-            run=lambda: _build_guest_image(layout),
+            run=lambda: _build_guest_image(lab),
         ),
         stages.Stage(name='accelerator', needs=('guest-image',), run=probe),
     ]
 
 
 def _control_stages(
-    layout: lab_layout.Layout,
-    supervisor: lab_supervisor.Supervisor,
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
 ) -> list[stages.Stage]:
     """Return the stages of Keystone, Glance, Cinder and the tiers."""
 
@@ -164,24 +164,24 @@ def _control_stages(
         return stages.Stage(
             name=f'{service}-db',
             needs=('python', 'mariadb'),
-            run=lambda: services.create_schema(layout, service),
+            run=lambda: services.create_schema(lab, service),
         )
 
     def api(service: str, *needs: str) -> stages.Stage:
         return stages.Stage(
             name=service,
             needs=(f'{service}-db', *needs),
-            run=lambda: services.start_api(layout, supervisor, service),
+            run=lambda: services.start_api(lab, supervisor, service),
         )
 
     def tiers() -> None:
-        access.apply_tiers(layout)
-        keyring = _cluster(layout, supervisor).write_client_keyring('cinder')
-        infrastructure.give_libvirt_the_key(
-            layout,
-            ceph_parts.key_of(keyring, 'client.cinder'),
+        access.apply_tiers(lab)
+        keyring = _cluster(lab, supervisor).write_client_keyring('cinder')
+        daemons.give_libvirt_the_key(
+            lab,
+            bootstrap.key_of(keyring, 'client.cinder'),
             client='cinder',
-            secret_uuid=layout.secret_uuid,
+            secret_uuid=lab.secret_uuid,
         )
 
     return [
@@ -193,20 +193,20 @@ def _control_stages(
         stages.Stage(
             name='identity',
             needs=('keystone',),
-            run=lambda: _in_cloud(layout, 'identity'),
+            run=lambda: _in_cloud(lab, 'identity'),
         ),
         api('glance', 'identity', 'ceph', 'bindings'),
         stages.Stage(
             name='backend-config',
             needs=('python',),
-            run=lambda: access.write_backends(layout),
+            run=lambda: access.write_backends(lab),
         ),
         api('cinder', 'identity', 'rabbitmq', 'backend-config'),
         stages.Stage(
             name='cinder-scheduler',
             needs=('cinder',),
             run=lambda: services.start_workers(
-                layout, supervisor, ['cinder-scheduler']
+                lab, supervisor, ['cinder-scheduler']
             ),
         ),
         stages.Stage(
@@ -218,13 +218,13 @@ def _control_stages(
             name='cinder-volume',
             needs=('tiers', 'glance'),
             run=lambda: services.start_workers(
-                layout, supervisor, ['cinder-volume']
+                lab, supervisor, ['cinder-volume']
             ),
         ),
         stages.Stage(
             name='rally',
             needs=('python',),
-            run=lambda: access.set_up_rally(layout),
+            run=lambda: access.set_up_rally(lab),
         ),
         api('placement', 'identity'),
         api('neutron', 'identity', 'rabbitmq'),
@@ -232,26 +232,26 @@ def _control_stages(
 
 
 def _compute_stages(
-    layout: lab_layout.Layout,
-    supervisor: lab_supervisor.Supervisor,
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
 ) -> list[stages.Stage]:
     """Return the stages of Nova and of what the cloud holds."""
 
     def compute() -> None:
-        services.write_configuration(layout)  # the accelerator is known now
-        services.start_workers(layout, supervisor, ['nova-compute'])
+        services.write_configuration(lab)  # the accelerator is known now
+        services.start_workers(lab, supervisor, ['nova-compute'])
 
     return [
         stages.Stage(
             name='nova',
             needs=('nova-db', 'placement', 'neutron'),
-            run=lambda: services.start_api(layout, supervisor, 'nova'),
+            run=lambda: services.start_api(lab, supervisor, 'nova'),
         ),
         stages.Stage(
             name='nova-control',
             needs=('nova-db', 'rabbitmq', 'placement'),
             run=lambda: services.start_workers(
-                layout, supervisor, ['nova-conductor', 'nova-scheduler']
+                lab, supervisor, ['nova-conductor', 'nova-scheduler']
             ),
         ),
         stages.Stage(
@@ -262,7 +262,7 @@ def _compute_stages(
         stages.Stage(
             name='compute-host',
             needs=('nova-compute',),
-            run=lambda: services.map_compute_host(layout),
+            run=lambda: services.map_compute_host(lab),
         ),
         stages.Stage(
             name='cloud',
@@ -275,55 +275,55 @@ def _compute_stages(
                 'compute-host',
                 'guest-image',
             ),
-            run=lambda: _in_cloud(layout, 'resources'),
+            run=lambda: _in_cloud(lab, 'resources'),
         ),
     ]
 
 
 def _cluster(
-    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
-) -> ceph.CephCluster:
-    return ceph.CephCluster(
-        layout.root,
+    lab: layout.Layout, supervisor: supervisord.Supervisor
+) -> cluster.CephCluster:
+    return cluster.CephCluster(
+        lab.root,
         supervisor,
-        lambda line: _append(layout.log / 'ceph-set-up.log', line),
-        mon_ports=(layout.port('ceph-mon-v2'), layout.port('ceph-mon-v1')),
-        daemon_ports=layout.ceph_daemon_ports(),
+        lambda line: _append(lab.log / 'ceph-set-up.log', line),
+        mon_ports=(lab.port('ceph-mon-v2'), lab.port('ceph-mon-v1')),
+        daemon_ports=lab.ceph_daemon_ports(),
     )
 
 
-def _build_guest_image(layout: lab_layout.Layout) -> str:
+def _build_guest_image(lab: layout.Layout) -> str:
     def build() -> str:
-        return guest_image.build(
-            work_directory=layout.cache / 'guest-work',
-            output=layout.guest_image,
-            log=layout.log / 'guest-image.log',
+        return image.build(
+            work_directory=lab.cache / 'guest-work',
+            output=lab.guest_image,
+            log=lab.log / 'guest-image.log',
         )
 
     try:
         return build()
-    except (guest_image.GuestImageError, commands.CommandFailed):
+    except (image.GuestImageError, commands.CommandFailed):
         # What apt knows may be missing, or older than what the archive has.
-        packages.update_package_lists(layout.log / 'apt.log')
+        packages.update_package_lists(lab.log / 'apt.log')
         return build()
 
 
-def _in_cloud(layout: lab_layout.Layout, part: str) -> None:
+def _in_cloud(lab: layout.Layout, part: str) -> None:
     commands.run(
-        [layout.python, '-m', 'lab.openstack.cloud', part],
-        log=layout.log / f'cloud-{part}.log',
-        environment=access.environment(layout),
+        [lab.python, '-m', 'lab.openstack.cloud', part],
+        log=lab.log / f'cloud-{part}.log',
+        environment=access.environment(lab),
     )
 
 
-def _probe_accelerator(layout: lab_layout.Layout) -> str:
+def _probe_accelerator(lab: layout.Layout) -> str:
     """Find out how guests run; asked again after the machine has rebooted."""
-    answer = layout.root / 'accelerator'
+    answer = lab.root / 'accelerator'
     boot = pathlib.Path('/proc/sys/kernel/random/boot_id').read_text().strip()
     device = 'kvm-device' if os.path.exists('/dev/kvm') else 'no-kvm-device'
     if answer.exists() and f'{boot} {device}' in answer.read_text():
         return answer.read_text().splitlines()[0]
-    found = accelerator.probe(layout.guest_image, log_directory=layout.log)
+    found = accelerator.probe(lab.guest_image, log_directory=lab.log)
     line = f'{found.name}: {found.reason}'
     answer.write_text(f'{line}\n{boot} {device}\n')
     return line

@@ -12,11 +12,11 @@ import shutil
 import uuid
 
 from lab.ceph import filestore
-from lab.ceph import topology as ceph_layout
+from lab.ceph import topology
 from lab.host import commands
-from lab.host import loop_devices as disks
-from lab import layout as lab_layout
-from lab.processes import lab_processes as leftovers
+from lab.host import loop_devices
+from lab import private_file
+from lab.processes import lab_processes
 
 _GIB = 2**30
 
@@ -43,38 +43,38 @@ def read_fsid(folder: pathlib.Path) -> uuid.UUID | None:
         ) from None
 
 
-def write_configuration(layout: ceph_layout.CephLayout) -> None:
+def write_configuration(layout: topology.CephLayout) -> None:
     """Write ceph.conf and make the folders that daemons expect."""
     for name in ('log', 'run', 'crash', 'disks'):
         (layout.folder / name).mkdir(parents=True, exist_ok=True)
     layout.manager_modules.mkdir(exist_ok=True)
-    for name in ceph_layout.MANAGER_MODULES:
+    for name in topology.MANAGER_MODULES:
         _link(
             layout.manager_modules / name,
-            ceph_layout.MANAGER_MODULES_SOURCE / name,
+            topology.MANAGER_MODULES_SOURCE / name,
         )
-    lab_layout.write_private(layout.folder / 'fsid', f'{layout.fsid}\n')
-    lab_layout.write_private(layout.conf, ceph_layout.conf_text(layout))
+    private_file.write(layout.folder / 'fsid', f'{layout.fsid}\n')
+    private_file.write(layout.conf, topology.conf_text(layout))
     # Holds no secret; services that do not run as root read it.
     layout.conf.chmod(0o644)
 
 
-def is_made(layout: ceph_layout.CephLayout, daemon: str) -> bool:
+def is_made(layout: topology.CephLayout, daemon: str) -> bool:
     """Tell whether a daemon's data folder is complete."""
     last = {'mon': 'store.db', 'mgr': 'keyring', 'osd': 'ready'}
     return (layout.data(daemon) / last[daemon.partition('.')[0]]).exists()
 
 
-def check(layout: ceph_layout.CephLayout) -> None:
+def check(layout: topology.CephLayout) -> None:
     """Refuse a cluster that has lost a part which cannot be made again.
 
     :raises CephError: lists what is lost.
     """
     lost = []
     made = [osd for osd in layout.osds if is_made(layout, osd.name)]
-    if made and not is_made(layout, ceph_layout.MONITOR):
+    if made and not is_made(layout, topology.MONITOR):
         lost.append(
-            f"{layout.data(ceph_layout.MONITOR)}: the monitor's "
+            f"{layout.data(topology.MONITOR)}: the monitor's "
             'database is gone, but OSDs have data'
         )
     for osd in made:
@@ -91,7 +91,7 @@ def check(layout: ceph_layout.CephLayout) -> None:
         )
 
 
-def make_monitor(layout: ceph_layout.CephLayout, log: pathlib.Path) -> None:
+def make_monitor(layout: topology.CephLayout, log: pathlib.Path) -> None:
     """Make the first keys and the monitor's database.
 
     :raises lab.host.commands.CommandFailed: a tool of Ceph failed.
@@ -117,7 +117,7 @@ def make_monitor(layout: ceph_layout.CephLayout, log: pathlib.Path) -> None:
             ),
         ),
         (
-            ceph_layout.MANAGER,
+            topology.MANAGER,
             (
                 '--cap',
                 'mon',
@@ -147,11 +147,11 @@ def make_monitor(layout: ceph_layout.CephLayout, log: pathlib.Path) -> None:
     _take_key(layout, 'client.admin', layout.keyring('admin'), log)
     _take_key(
         layout,
-        ceph_layout.MANAGER,
-        layout.data(ceph_layout.MANAGER) / 'keyring',
+        topology.MANAGER,
+        layout.data(topology.MANAGER) / 'keyring',
         log,
     )
-    final = layout.data(ceph_layout.MONITOR)
+    final = layout.data(topology.MONITOR)
     unfinished = final.with_name(f'{final.name}.unfinished')
     for leftover in (unfinished, final):
         shutil.rmtree(leftover, ignore_errors=not leftover.exists())
@@ -196,8 +196,8 @@ def make_monitor(layout: ceph_layout.CephLayout, log: pathlib.Path) -> None:
 
 
 def attach_disks(
-    layout: ceph_layout.CephLayout, osd: ceph_layout.Osd
-) -> disks.LoopDevice:
+    layout: topology.CephLayout, osd: topology.Osd
+) -> loop_devices.LoopDevice:
     """Have an OSD's disks attached and linked; return its data disk.
 
     What an interrupted :func:`make_osd` left is thrown away before.
@@ -209,9 +209,9 @@ def attach_disks(
         mine = {
             layout.disk(osd, part).resolve() for part in osd.disk_sizes_gib
         }
-        for device in disks.attached(layout.disks):
+        for device in loop_devices.attached(layout.disks):
             if device.backing_file in mine:
-                disks.detach(device)
+                loop_devices.detach(device)
         for file in mine:
             file.unlink(missing_ok=True)
         if data.exists():
@@ -219,9 +219,9 @@ def attach_disks(
         data.mkdir()
     devices = []
     for part, size_gib in osd.disk_sizes_gib.items():
-        disks.make_sparse(layout.disk(osd, part), size_gib * _GIB)
+        loop_devices.make_sparse(layout.disk(osd, part), size_gib * _GIB)
         devices.append(
-            disks.attach(
+            loop_devices.attach(
                 layout.disk(osd, part),
                 rotational=part == 'block' and osd.device_class == 'hdd',
             )
@@ -231,7 +231,7 @@ def attach_disks(
 
 
 def make_osd(
-    layout: ceph_layout.CephLayout, osd: ceph_layout.Osd, log: pathlib.Path
+    layout: topology.CephLayout, osd: topology.Osd, log: pathlib.Path
 ) -> None:
     """Make an OSD's key and its store, on disks that are attached.
 
@@ -280,9 +280,9 @@ def key_of(keyring: pathlib.Path, entity: str) -> str:
     ).strip()
 
 
-def _marked(layout: ceph_layout.CephLayout) -> dict[str, str]:
+def _marked(layout: topology.CephLayout) -> dict[str, str]:
     """Return an environment by which an orphan of ours can be known."""
-    return {**os.environ, leftovers.MARK: str(layout.folder.parent)}
+    return {**os.environ, lab_processes.MARK: str(layout.folder.parent)}
 
 
 def _take_key(layout, entity, keyring, log):
@@ -295,7 +295,7 @@ def _take_key(layout, entity, keyring, log):
             entity,
         ]
     ).strip()
-    lab_layout.write_private(keyring, f'[{entity}]\n\tkey = {text}\n')
+    private_file.write(keyring, f'[{entity}]\n\tkey = {text}\n')
 
 
 def _link(link: pathlib.Path, target: pathlib.Path) -> None:

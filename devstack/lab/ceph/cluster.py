@@ -18,18 +18,18 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lab.ceph import bootstrap as ceph_parts
+from lab.ceph import bootstrap
 from lab.ceph import filestore
-from lab.ceph import monitor as ceph_monitor
-from lab.ceph import state as ceph_state
-from lab.ceph import topology as ceph_layout
-from lab.host import loop_devices as disks
-from lab.host import throttle as ceph_throttle
-from lab import layout as lab_layout
-from lab.processes import lab_processes as leftovers
-from lab.processes import supervisord as lab_supervisor
+from lab.ceph import monitor_client
+from lab.ceph import state
+from lab.ceph import topology
+from lab.host import loop_devices
+from lab.host import throttle
+from lab import private_file
+from lab.processes import lab_processes
+from lab.processes import supervisord
 
-CephError = ceph_parts.CephError
+CephError = bootstrap.CephError
 
 #: Debian's Ceph uses glibc's malloc (mallopt(3)), which keeps what many
 #: threads free; hdd OSDs have grown to 590 MB under small writes.
@@ -67,23 +67,21 @@ class CephCluster:
     :param folder: name of its folder in ``root``; its daemons are called by
         that name, too. Only one cluster of a lab may have disks that are held
         to a speed.
-    :param first_options: (section, option) -> value, see ``ceph_layout``.
+    :param first_options: (section, option) -> value, see ``topology``.
     :param images: whether Glance keeps images in it.
     """
 
     def __init__(
         self,
         root: pathlib.Path,
-        supervisor: lab_supervisor.Supervisor,
+        supervisor: supervisord.Supervisor,
         log: Callable[[str], None],
         *,
         mon_ports: tuple[int, int] = (3300, 6789),
         daemon_ports: tuple[int, int] = (6800, 6999),
-        osds: Sequence[ceph_layout.Osd] = ceph_layout.six_osds(),
+        osds: Sequence[topology.Osd] = topology.six_osds(),
         folder: str = 'ceph',
-        first_options: Mapping[
-            tuple[str, str], str
-        ] = ceph_layout.FIRST_OPTIONS,
+        first_options: Mapping[tuple[str, str], str] = topology.FIRST_OPTIONS,
         images: bool = True,
     ):
         self._root = root
@@ -92,13 +90,13 @@ class CephCluster:
         self._images = images
         self._supervisor = supervisor
         self._log = log
-        self._throttle = ceph_throttle.Throttle(ceph_throttle.name_for(root))
-        self._layout = ceph_layout.CephLayout(
+        self._throttle = throttle.Throttle(throttle.name_for(root))
+        self._layout = topology.CephLayout(
             folder=self._folder,
             osds=tuple(osds),
             # up() reads or makes it; to stop a cluster needs none
             fsid=uuid.UUID(int=0),
-            ports=ceph_layout.Ports(
+            ports=topology.Ports(
                 monitor_v2=mon_ports[0],
                 monitor_v1=mon_ports[1],
                 first=daemon_ports[0],
@@ -120,46 +118,46 @@ class CephCluster:
         started = time.monotonic()
         self._layout = layout = dataclasses.replace(
             self._layout,
-            fsid=ceph_parts.read_fsid(self._folder) or uuid.uuid4(),
+            fsid=bootstrap.read_fsid(self._folder) or uuid.uuid4(),
         )
-        ceph_parts.write_configuration(layout)
-        ceph_parts.check(layout)
+        bootstrap.write_configuration(layout)
+        bootstrap.check(layout)
         # Left by an interrupted start; they hold the disks.
-        leftovers.stop(
+        lab_processes.stop(
             [
                 process
                 for process in self._daemons()
                 if ' --mkfs ' in process.command
             ]
         )
-        if not ceph_parts.is_made(layout, ceph_layout.MONITOR):
-            ceph_parts.make_monitor(layout, self._tool_log)
+        if not bootstrap.is_made(layout, topology.MONITOR):
+            bootstrap.make_monitor(layout, self._tool_log)
             self._log('monitor made')
         unmade = [
             osd
             for osd in layout.osds
-            if not ceph_parts.is_made(layout, osd.name)
+            if not bootstrap.is_made(layout, osd.name)
         ]
         self._attach_disks()
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             making = [
-                pool.submit(ceph_parts.make_osd, layout, osd, self._tool_log)
+                pool.submit(bootstrap.make_osd, layout, osd, self._tool_log)
                 for osd in unmade
             ]
-            self._start([ceph_layout.MONITOR])
+            self._start([topology.MONITOR])
             with self._monitor() as monitor:
-                ceph_state.set_first_options(monitor, self._first_options)
-                self._start([ceph_layout.MANAGER])
+                state.set_first_options(monitor, self._first_options)
+                self._start([topology.MANAGER])
                 for made in making:
                     made.result()
-                ceph_state.register_osds(monitor, layout)
+                state.register_osds(monitor, layout)
                 self._start([osd.name for osd in layout.osds])
                 self._wait_until_ready(monitor)
                 if self._images:
-                    ceph_state.make_images_pool(monitor)
+                    state.make_images_pool(monitor)
                 health = _health(monitor)
         if self._images:
-            self.write_client_keyring(ceph_state.IMAGES_CLIENT)
+            self.write_client_keyring(state.IMAGES_CLIENT)
         remark = (
             f'{health.status}, {health.osds_up} OSDs, {len(unmade)} made now'
         )
@@ -170,10 +168,10 @@ class CephCluster:
         """Have a cephx user of RBD; return the file with its key.
 
         :param name: of the user, without ``client.``.
-        :raises lab.ceph.monitor.MonitorError: the monitor does not answer.
+        :raises lab.ceph.monitor_client.MonitorError: no answer in time.
         """
-        with ceph_monitor.connect(self._layout.conf) as monitor:
-            ceph_state.have_rbd_user(monitor, f'client.{name}')
+        with monitor_client.connect(self._layout.conf) as monitor:
+            state.have_rbd_user(monitor, f'client.{name}')
         return self.write_client_keyring(name)
 
     def write_client_keyring(self, name: str) -> pathlib.Path:
@@ -182,12 +180,12 @@ class CephCluster:
 
         :param name: of the user, without ``client.``.
         :raises CephError: there is no such user.
-        :raises lab.ceph.monitor.MonitorError: the monitor does not answer.
+        :raises lab.ceph.monitor_client.MonitorError: no answer in time.
         """
-        with ceph_monitor.connect(self._layout.conf) as monitor:
-            text = ceph_state.keyring_text(monitor, f'client.{name}')
+        with monitor_client.connect(self._layout.conf) as monitor:
+            text = state.keyring_text(monitor, f'client.{name}')
         keyring = self._layout.keyring(name)
-        lab_layout.write_private(keyring, text)
+        private_file.write(keyring, text)
         return keyring
 
     def down(self) -> None:
@@ -204,9 +202,9 @@ class CephCluster:
             # The monitor last: an OSD that stops tells it so, and waits.
             _side_by_side(self._supervisor.stop, others)
             self._supervisor.stop(monitor)
-        leftovers.stop(self._daemons())
-        for device in disks.attached(self._layout.disks):
-            disks.detach(device)
+        lab_processes.stop(self._daemons())
+        for device in loop_devices.attached(self._layout.disks):
+            loop_devices.detach(device)
         if self._has_slow_disks():
             self._throttle.remove()
 
@@ -215,18 +213,18 @@ class CephCluster:
         return [
             self._program_name(daemon)
             for daemon in (
-                ceph_layout.MONITOR,
-                ceph_layout.MANAGER,
+                topology.MONITOR,
+                topology.MANAGER,
                 *(osd.name for osd in self._layout.osds),
             )
         ]
 
-    def _daemons(self) -> list[leftovers.Process]:
+    def _daemons(self) -> list[lab_processes.Process]:
         """Return the Ceph processes of this lab, supervised or not."""
         conf = f' -c {self._layout.conf} '
         return [
             process
-            for process in leftovers.marked(self._root)
+            for process in lab_processes.marked(self._root)
             if conf in f'{process.command} '
             and process.command.split()[0].rpartition('/')[2]
             in ('ceph-mon', 'ceph-mgr', 'ceph-osd')
@@ -238,14 +236,14 @@ class CephCluster:
     def _program_name(self, daemon: str) -> str:
         return f'{self._folder.name}-{daemon}'
 
-    def _program(self, daemon: str) -> lab_supervisor.Program:
+    def _program(self, daemon: str) -> supervisord.Program:
         argv = self._layout.argv(daemon)
         for osd in self._layout.osds:
             if osd.name == daemon and osd.object_store == 'filestore':
                 argv = filestore.mounted(self._layout, osd, argv)
             if osd.name == daemon and osd.speed:
                 argv = self._throttle.wrap(argv)
-        return lab_supervisor.Program(
+        return supervisord.Program(
             name=self._program_name(daemon),
             argv=argv,
             stop_wait_seconds=20,
@@ -255,7 +253,7 @@ class CephCluster:
     def _attach_disks(self) -> None:
         speeds = {}
         for osd in self._layout.osds:
-            device = ceph_parts.attach_disks(self._layout, osd)
+            device = bootstrap.attach_disks(self._layout, osd)
             if osd.speed:
                 speeds[device.number] = osd.speed
         if self._has_slow_disks():
@@ -271,23 +269,23 @@ class CephCluster:
                 self._log(f'{daemon} was stopped (SIGSTOP): continued')
 
     @contextlib.contextmanager
-    def _monitor(self) -> Iterator[ceph_monitor.Monitor]:
+    def _monitor(self) -> Iterator[monitor_client.Monitor]:
         with contextlib.ExitStack() as stack:
             try:
                 monitor = stack.enter_context(
-                    ceph_monitor.connect(self._layout.conf)
+                    monitor_client.connect(self._layout.conf)
                 )
-            except ceph_monitor.MonitorError as problem:
+            except monitor_client.MonitorError as problem:
                 raise CephError(
-                    f'{problem}\n' + self._last_lines([ceph_layout.MONITOR])
+                    f'{problem}\n' + self._last_lines([topology.MONITOR])
                 ) from None
             yield monitor
 
-    def _wait_until_ready(self, monitor: ceph_monitor.Monitor) -> None:
+    def _wait_until_ready(self, monitor: monitor_client.Monitor) -> None:
         for attempt, seconds in enumerate(_PATIENCE_SECONDS):
             deadline = time.monotonic() + seconds
             while True:
-                situation = ceph_state.observe(monitor, self._layout)
+                situation = state.observe(monitor, self._layout)
                 for osd in situation.out:
                     monitor.tell({'prefix': 'osd in', 'ids': [osd]})
                 if situation.is_ready():
@@ -340,7 +338,7 @@ def _tail(file: pathlib.Path, count: int = 8) -> list[str]:
     return file.read_text(errors='replace').splitlines()[-count:]
 
 
-def _health(monitor: ceph_monitor.Monitor) -> CephHealth:
+def _health(monitor: monitor_client.Monitor) -> CephHealth:
     status = monitor.ask({'prefix': 'status'})
     return CephHealth(
         status=status['health']['status'],

@@ -8,7 +8,7 @@ Ceph 16 wants it.
 
 import pathlib
 
-from lab.ceph import topology as ceph_layout
+from lab.ceph import topology
 from lab.host import commands
 
 #: Mounts a disk on a folder, and becomes the command that follows them.
@@ -16,7 +16,7 @@ _MOUNT = 'mount -t xfs -o noatime "$1" "$2" && shift 2 && exec "$@"'
 
 
 def format_disk(
-    layout: ceph_layout.CephLayout, osd: ceph_layout.Osd, log: pathlib.Path
+    layout: topology.CephLayout, osd: topology.Osd, log: pathlib.Path
 ) -> None:
     """Make an XFS on the attached disk of an OSD, and where it is mounted.
 
@@ -37,7 +37,7 @@ def format_disk(
 
 
 def mounted(
-    layout: ceph_layout.CephLayout, osd: ceph_layout.Osd, argv: tuple[str, ...]
+    layout: topology.CephLayout, osd: topology.Osd, argv: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return a command that sees the OSD's disk and becomes ``argv``."""
     return (

@@ -10,9 +10,9 @@ import dataclasses
 import errno
 import json
 
-from lab.ceph import bootstrap as ceph_parts
-from lab.ceph import monitor as ceph_monitor
-from lab.ceph import topology as ceph_layout
+from lab.ceph import bootstrap
+from lab.ceph import monitor_client
+from lab.ceph import topology
 
 IMAGES_POOL = 'images'
 IMAGES_CLIENT = 'glance'
@@ -50,11 +50,11 @@ class Situation:
 
 
 def observe(
-    monitor: ceph_monitor.Monitor, layout: ceph_layout.CephLayout
+    monitor: monitor_client.Monitor, layout: topology.CephLayout
 ) -> Situation:
     """Return who of the cluster's OSDs and its manager is there.
 
-    :raises lab.ceph.monitor.MonitorError: no answer in time.
+    :raises lab.ceph.monitor_client.MonitorError: no answer in time.
     """
     return situation(
         layout,
@@ -64,7 +64,7 @@ def observe(
 
 
 def situation(
-    layout: ceph_layout.CephLayout, osd_dump: dict, mgr_dump: dict
+    layout: topology.CephLayout, osd_dump: dict, mgr_dump: dict
 ) -> Situation:
     """Judge the answers to ``osd dump`` and ``mgr dump``."""
     seen = {osd['osd']: osd for osd in osd_dump['osds']}
@@ -72,7 +72,7 @@ def situation(
         osd.name for osd in layout.osds if not seen.get(osd.id, {}).get('up')
     ]
     if not mgr_dump['available']:
-        missing.append(ceph_layout.MANAGER)
+        missing.append(topology.MANAGER)
     return Situation(
         missing=tuple(missing),
         flags=osd_dump['flags'],
@@ -86,18 +86,18 @@ def situation(
 
 
 def set_first_options(
-    monitor: ceph_monitor.Monitor,
+    monitor: monitor_client.Monitor,
     options: Mapping[tuple[str, str], str],
 ) -> None:
     """Give options their first values, once in a cluster's life.
 
     :param options: (section, option) -> value.
-    :raises lab.ceph.monitor.MonitorError: an option is refused.
+    :raises lab.ceph.monitor_client.MonitorError: an option is refused.
     """
     try:
         monitor.tell({'prefix': 'config-key get', 'key': _OPTIONS_MARK})
         return
-    except ceph_monitor.MonitorError as problem:
+    except monitor_client.MonitorError as problem:
         if problem.code != errno.ENOENT:
             raise
     for (section, name), value in options.items():
@@ -117,11 +117,11 @@ def set_first_options(
 
 
 def register_osds(
-    monitor: ceph_monitor.Monitor, layout: ceph_layout.CephLayout
+    monitor: monitor_client.Monitor, layout: topology.CephLayout
 ) -> None:
     """Make those OSDs known that are not, with their key and class.
 
-    :raises lab.ceph.monitor.MonitorError: an OSD is refused.
+    :raises lab.ceph.monitor_client.MonitorError: an OSD is refused.
     """
     known = {
         osd['uuid'] for osd in monitor.ask({'prefix': 'osd dump'})['osds']
@@ -130,7 +130,7 @@ def register_osds(
         identity = str(layout.osd_uuid(osd))
         if identity in known:
             continue
-        key = ceph_parts.key_of(layout.data(osd.name) / 'keyring', osd.name)
+        key = bootstrap.key_of(layout.data(osd.name) / 'keyring', osd.name)
         monitor.tell(
             {'prefix': 'osd new', 'uuid': identity, 'id': osd.id},
             json.dumps(
@@ -139,12 +139,12 @@ def register_osds(
         )
 
 
-def make_images_pool(monitor: ceph_monitor.Monitor) -> None:
+def make_images_pool(monitor: monitor_client.Monitor) -> None:
     """Have the pool of images on flash, and the user that writes to it.
 
     Two copies: what it holds can be built again.
 
-    :raises lab.ceph.monitor.MonitorError: Ceph refuses a step.
+    :raises lab.ceph.monitor_client.MonitorError: Ceph refuses a step.
     """
     if IMAGES_POOL not in _pools_of_rbd(monitor):
         monitor.tell(
@@ -172,7 +172,7 @@ def make_images_pool(monitor: ceph_monitor.Monitor) -> None:
     try:
         keyring_text(monitor, entity)
         prefix = 'auth caps'
-    except ceph_parts.CephError:
+    except bootstrap.CephError:
         prefix = 'auth get-or-create'
     monitor.tell(
         {
@@ -185,16 +185,16 @@ def make_images_pool(monitor: ceph_monitor.Monitor) -> None:
     )
 
 
-def have_rbd_user(monitor: ceph_monitor.Monitor, entity: str) -> None:
+def have_rbd_user(monitor: monitor_client.Monitor, entity: str) -> None:
     """Have a cephx user of RBD that may use no pool yet.
 
     One that is there keeps what it may do.
 
-    :raises lab.ceph.monitor.MonitorError: Ceph refuses.
+    :raises lab.ceph.monitor_client.MonitorError: Ceph refuses.
     """
     try:
         keyring_text(monitor, entity)
-    except ceph_parts.CephError:
+    except bootstrap.CephError:
         monitor.tell(
             {
                 'prefix': 'auth get-or-create',
@@ -204,24 +204,24 @@ def have_rbd_user(monitor: ceph_monitor.Monitor, entity: str) -> None:
         )
 
 
-def keyring_text(monitor: ceph_monitor.Monitor, entity: str) -> str:
+def keyring_text(monitor: monitor_client.Monitor, entity: str) -> str:
     """Return a cephx user's key and capabilities, as a keyring file.
 
     :raises CephError: there is no such user.
-    :raises lab.ceph.monitor.MonitorError: no answer.
+    :raises lab.ceph.monitor_client.MonitorError: no answer.
     """
     try:
         return monitor.tell({'prefix': 'auth get', 'entity': entity})
-    except ceph_monitor.MonitorError as problem:
+    except monitor_client.MonitorError as problem:
         if problem.code != errno.ENOENT:
             raise
-        raise ceph_parts.CephError(
+        raise bootstrap.CephError(
             f'found no cephx user {entity}; expected one made earlier '
             "(client.cinder: by 'openstack tier apply'). See: ceph auth ls"
         ) from None
 
 
-def _pools_of_rbd(monitor: ceph_monitor.Monitor) -> set[str]:
+def _pools_of_rbd(monitor: monitor_client.Monitor) -> set[str]:
     """Return pools marked as RBD's: that is the last step of making one."""
     return {
         pool['pool_name']

@@ -11,7 +11,7 @@ import dataclasses
 import pathlib
 import uuid
 
-from lab.host import throttle as ceph_throttle
+from lab.host import throttle
 
 MONITOR = 'mon.a'
 MANAGER = 'mgr.x'
@@ -81,7 +81,7 @@ class Osd:
     device_class: str
     data_gib: int
     db_gib: int | None = None
-    speed: ceph_throttle.DiskSpeed | None = None
+    speed: throttle.DiskSpeed | None = None
     object_store: str = 'bluestore'
 
     @property
@@ -119,11 +119,11 @@ class Ports:
 
 
 #: The disks that papers on tiering assume: 7200 rpm SATA.
-HDD_SPEED = ceph_throttle.DiskSpeed(iops=160, bytes_per_second=60_000_000)
+HDD_SPEED = throttle.DiskSpeed(iops=160, bytes_per_second=60_000_000)
 
 
 def six_osds(
-    hdd_speed: ceph_throttle.DiskSpeed = HDD_SPEED,
+    hdd_speed: throttle.DiskSpeed = HDD_SPEED,
     data_gib: int = 10,
     db_gib: int = 2,
 ) -> tuple[Osd, ...]:

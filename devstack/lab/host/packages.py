@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 
 from lab.host import commands
-from lab import layout as lab_layout
+from lab import layout
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 CONSTRAINTS = REPOSITORY / 'devstack' / 'lab' / 'constraints.txt'
@@ -120,7 +120,7 @@ def update_package_lists(log: pathlib.Path) -> None:
     commands.run([*_APT_GET, 'update'], log=log)
 
 
-def install_tools(layout: lab_layout.Layout) -> str | None:
+def install_tools(lab: layout.Layout) -> str | None:
     """Have uv and supervisord, in an environment of their own.
 
     Debian 12's supervisor (4.2.5) comes to poll a closed pipe without end,
@@ -128,13 +128,13 @@ def install_tools(layout: lab_layout.Layout) -> str | None:
 
     :raises commands.CommandFailed: an install failed.
     """
-    if all((layout.tools / 'bin' / name).exists() for name in TOOLS):
+    if all((lab.tools / 'bin' / name).exists() for name in TOOLS):
         return 'all there'
-    log = layout.log / 'tools.log'
-    commands.run(['/usr/bin/python3', '-m', 'venv', layout.tools], log=log)
+    log = lab.log / 'tools.log'
+    commands.run(['/usr/bin/python3', '-m', 'venv', lab.tools], log=log)
     commands.run(
         [
-            layout.tools / 'bin' / 'python',
+            lab.tools / 'bin' / 'python',
             '-m',
             'pip',
             'install',
@@ -148,24 +148,20 @@ def install_tools(layout: lab_layout.Layout) -> str | None:
     return 'installed'
 
 
-def make_python_environment(layout: lab_layout.Layout) -> str | None:
+def make_python_environment(lab: layout.Layout) -> str | None:
     """Have the environment of all services, clients and this project.
 
     :raises commands.CommandFailed: an install failed.
     """
-    stamp = layout.venv_stamp
+    stamp = lab.venv_stamp
     wanted = _environment_digest()
-    if (
-        stamp.exists()
-        and stamp.read_text() == wanted
-        and layout.python.exists()
-    ):
+    if stamp.exists() and stamp.read_text() == wanted and lab.python.exists():
         return 'all there'
-    log = layout.log / 'venv.log'
-    uv = layout.tools / 'bin' / 'uv'
+    log = lab.log / 'venv.log'
+    uv = lab.tools / 'bin' / 'uv'
     environment = {
         **os.environ,
-        'UV_CACHE_DIR': str(layout.cache / 'uv'),
+        'UV_CACHE_DIR': str(lab.cache / 'uv'),
         # the certificates that the machine's owner trusts
         'UV_SYSTEM_CERTS': '1',
         # a tree without git history has no version of its own
@@ -179,7 +175,7 @@ def make_python_environment(layout: lab_layout.Layout) -> str | None:
             '--allow-existing',
             '--python',
             '/usr/bin/python3',
-            layout.venv,
+            lab.venv,
         ],
         log=log,
         environment=environment,
@@ -191,7 +187,7 @@ def make_python_environment(layout: lab_layout.Layout) -> str | None:
             'install',
             '--compile-bytecode',
             '--python',
-            layout.python,
+            lab.python,
             '-c',
             CONSTRAINTS,
             *PYTHON_PACKAGES,
@@ -253,7 +249,7 @@ def _version_fallback() -> dict[str, str]:
     return {} if done.returncode == 0 else {'PBR_VERSION': '0.0.1'}
 
 
-def link_system_modules(layout: lab_layout.Layout) -> None:
+def link_system_modules(lab: layout.Layout) -> None:
     """Put modules that only Debian has into the Python environment.
 
     :raises commands.CommandFailed: Debian's packages do not have one.
@@ -261,7 +257,7 @@ def link_system_modules(layout: lab_layout.Layout) -> None:
     site = pathlib.Path(
         commands.run(
             [
-                layout.python,
+                lab.python,
                 '-c',
                 "import sysconfig; print(sysconfig.get_path('purelib'))",
             ]

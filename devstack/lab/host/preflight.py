@@ -13,7 +13,7 @@ import shutil
 import socket
 import sys
 
-from lab import layout as lab_layout
+from lab import layout
 
 MEMORY_NEEDED_GIB = 8
 DISK_NEEDED_GIB = 20
@@ -76,13 +76,13 @@ def problems(
             found.append(
                 f'{machine.free_disk_gib:.1f} GiB are free below {root}, '
                 f'expected at least {DISK_NEEDED_GIB} GiB. Free some or set '
-                f'{lab_layout.ROOT_VARIABLE} to a folder on another disk.'
+                f'{layout.ROOT_VARIABLE} to a folder on another disk.'
             )
     for service, port in sorted(machine.busy_ports.items()):
         found.append(
             f'port {port} of {service} is taken by another program '
             f"(see: ss -ltnp 'sport = :{port}'). Stop it, or set "
-            f'{lab_layout.PORT_OFFSET_VARIABLE}=1000 before the first start.'
+            f'{layout.PORT_OFFSET_VARIABLE}=1000 before the first start.'
         )
     if machine.throttle is None:
         found.append(
@@ -134,19 +134,17 @@ def check(machine: Machine, *, root: pathlib.Path, lab_exists: bool) -> None:
 
 def main() -> int:
     """Check this machine for a new lab; return the exit status."""
-    root = lab_layout.chosen_root()
+    root = layout.chosen_root()
     try:
-        offset = lab_layout.port_offset()
-        ports = {
-            name: port + offset for name, port in lab_layout.PORTS.items()
-        }
-        exists = lab_layout.load(root) is not None
+        offset = layout.port_offset()
+        ports = {name: port + offset for name, port in layout.PORTS.items()}
+        exists = layout.load(root) is not None
         check(
             observe({} if exists else ports, root),
             root=root,
             lab_exists=exists,
         )
-    except (Unfit, lab_layout.LayoutError) as problem:
+    except (Unfit, layout.LayoutError) as problem:
         print(f'lab.sh: {problem}', file=sys.stderr)
         return 1
     return 0

@@ -16,8 +16,9 @@ import time
 import uuid
 
 from lab.host import commands
-from lab import layout as lab_layout
-from lab.processes import supervisord as lab_supervisor
+from lab import layout
+from lab import private_file
+from lab.processes import supervisord
 
 DATABASES = (
     'keystone',
@@ -60,10 +61,10 @@ def wait_until(
 
 
 def start_mariadb(
-    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
+    lab: layout.Layout, supervisor: supervisord.Supervisor
 ) -> None:
     """Run MariaDB with one user that owns the services' databases."""
-    data = layout.root / 'mariadb'
+    data = lab.root / 'mariadb'
     if not data.exists():
         unfinished = data.with_name('mariadb.unfinished')
         shutil.rmtree(unfinished, ignore_errors=not unfinished.exists())
@@ -78,13 +79,13 @@ def start_mariadb(
                 '--auth-root-authentication-method=socket',
                 '--auth-root-socket-user=root',
             ],
-            log=layout.log / 'mariadb-install.log',
+            log=lab.log / 'mariadb-install.log',
         )
         unfinished.rename(data)
-    server_socket = layout.run / 'mariadb.sock'
+    server_socket = lab.run / 'mariadb.sock'
     supervisor.ensure(
         [
-            lab_supervisor.Program(
+            supervisord.Program(
                 name='mariadb',
                 stop_wait_seconds=30,
                 argv=(
@@ -93,9 +94,9 @@ def start_mariadb(
                     '--user=root',
                     f'--datadir={data}',
                     f'--socket={server_socket}',
-                    f'--pid-file={layout.run / "mariadb.pid"}',
+                    f'--pid-file={lab.run / "mariadb.pid"}',
                     '--bind-address=127.0.0.1',
-                    f'--port={layout.port("mariadb")}',
+                    f'--port={lab.port("mariadb")}',
                     # a lab may lose its last second of transactions
                     '--innodb-flush-log-at-trx-commit=0',
                     '--performance-schema=OFF',
@@ -119,7 +120,7 @@ def start_mariadb(
         return True
 
     wait_until(answers, f'mariadb ({supervisor.log_file("mariadb")})')
-    password = layout.passwords['database']
+    password = lab.passwords['database']
     statements = [
         f'CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8;'
         for name in DATABASES
@@ -133,22 +134,22 @@ def start_mariadb(
 
 
 def start_rabbitmq(
-    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
+    lab: layout.Layout, supervisor: supervisord.Supervisor
 ) -> None:
     """Run RabbitMQ, with its port mapper, on loopback only.
 
     Queues of notifications keep their newest messages, as they would grow for
     ever while nobody reads them.
     """
-    home = layout.root / 'rabbitmq'
+    home = lab.root / 'rabbitmq'
     home.mkdir(exist_ok=True)
-    lab_layout.write_private(
+    private_file.write(
         home / 'rabbitmq.conf',
         '\n'.join(
             (
-                f'listeners.tcp.1 = 127.0.0.1:{layout.port("rabbitmq")}',
+                f'listeners.tcp.1 = 127.0.0.1:{lab.port("rabbitmq")}',
                 'default_user = cloud',
-                f'default_pass = {layout.passwords["messaging"]}',
+                f'default_pass = {lab.passwords["messaging"]}',
                 'loopback_users = none',
                 'vm_memory_high_watermark.absolute = 512MB',
                 'disk_free_limit.absolute = 100MB',
@@ -158,10 +159,10 @@ def start_rabbitmq(
             )
         ),
     )
-    environment = _rabbitmq_environment(layout)
+    environment = _rabbitmq_environment(lab)
     supervisor.ensure(
         [
-            lab_supervisor.Program(
+            supervisord.Program(
                 name='epmd',
                 environment=environment,
                 argv=(
@@ -174,7 +175,7 @@ def start_rabbitmq(
             ),
             # KILL: the broker holds nothing that outlives its clients, and its
             # orderly end takes many seconds.
-            lab_supervisor.Program(
+            supervisord.Program(
                 name='rabbitmq',
                 environment=environment,
                 stop_signal='KILL',
@@ -183,13 +184,13 @@ def start_rabbitmq(
         ]
     )
     log = supervisor.log_file('rabbitmq')
-    wait_until(lambda: _accepts(layout.port('rabbitmq')), f'rabbitmq ({log})')
+    wait_until(lambda: _accepts(lab.port('rabbitmq')), f'rabbitmq ({log})')
 
     def bounded() -> bool:
         # a new epmd knows the broker only after some seconds
         try:
             _rabbitmqctl(
-                layout,
+                lab,
                 'set_policy',
                 'bounded-notifications',
                 _NOTIFICATIONS,
@@ -204,9 +205,7 @@ def start_rabbitmq(
     wait_until(bounded, f'rabbitmqctl set_policy ({log})')
 
 
-def wait_for_consumers(
-    layout: lab_layout.Layout, queues: Collection[str]
-) -> None:
+def wait_for_consumers(lab: layout.Layout, queues: Collection[str]) -> None:
     """Wait until somebody takes messages from each of the queues.
 
     :param queues: their names in RabbitMQ.
@@ -216,7 +215,7 @@ def wait_for_consumers(
 
     def taken() -> bool:
         rows = _rabbitmqctl(
-            layout, 'list_queues', '--no-table-headers', 'name', 'consumers'
+            lab, 'list_queues', '--no-table-headers', 'name', 'consumers'
         ).splitlines()
         left.difference_update(
             name
@@ -236,21 +235,21 @@ def wait_for_consumers(
         ) from None
 
 
-def _rabbitmqctl(layout: lab_layout.Layout, *words: str) -> str:
+def _rabbitmqctl(lab: layout.Layout, *words: str) -> str:
     return commands.run(
         ['/usr/lib/rabbitmq/bin/rabbitmqctl', '--quiet', *words],
         environment={
             'PATH': '/usr/sbin:/usr/bin:/sbin:/bin',
             'LANG': 'C.UTF-8',
             'RABBITMQ_CTL_ERL_ARGS': _LOOPBACK_ONLY,
-            **_rabbitmq_environment(layout),
+            **_rabbitmq_environment(lab),
         },
         timeout_seconds=30,
     )
 
 
-def _rabbitmq_environment(layout: lab_layout.Layout) -> dict[str, str]:
-    home = layout.root / 'rabbitmq'
+def _rabbitmq_environment(lab: layout.Layout) -> dict[str, str]:
+    home = lab.root / 'rabbitmq'
     return {
         'HOME': str(home),
         'RABBITMQ_NODENAME': 'cinder-tiers-lab@localhost',
@@ -259,29 +258,29 @@ def _rabbitmq_environment(layout: lab_layout.Layout) -> dict[str, str]:
         'RABBITMQ_ENABLED_PLUGINS_FILE': str(home / 'enabled_plugins'),
         'RABBITMQ_MNESIA_BASE': str(home / 'mnesia'),
         'RABBITMQ_LOG_BASE': str(home / 'log'),
-        'RABBITMQ_PID_FILE': str(layout.run / 'rabbitmq.pid'),
-        'RABBITMQ_DIST_PORT': str(layout.port('rabbitmq-distribution')),
+        'RABBITMQ_PID_FILE': str(lab.run / 'rabbitmq.pid'),
+        'RABBITMQ_DIST_PORT': str(lab.port('rabbitmq-distribution')),
         # the start script then becomes the broker, instead of its parent
         'RUNNING_UNDER_SYSTEMD': '1',
         'ERL_EPMD_ADDRESS': '127.0.0.1',
-        'ERL_EPMD_PORT': str(layout.port('epmd')),
+        'ERL_EPMD_PORT': str(lab.port('epmd')),
         'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': _LOOPBACK_ONLY,
     }
 
 
 def start_libvirt(
-    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
+    lab: layout.Layout, supervisor: supervisord.Supervisor
 ) -> None:
     """Run a libvirtd whose files are all below the lab's folder.
 
     libvirtd has its paths built in; it gets a mount namespace of its own, in
     which those paths are folders of the lab.
     """
-    home = layout.root / 'libvirt'
+    home = lab.root / 'libvirt'
     for name in ('etc/qemu', 'lib', 'run', 'log', 'cache', 'ceph'):
         (home / name).mkdir(parents=True, exist_ok=True)
-    layout.libvirt_folder.mkdir(exist_ok=True)
-    host_uuid = uuid.uuid5(uuid.NAMESPACE_URL, f'file://{layout.root}')
+    lab.libvirt_folder.mkdir(exist_ok=True)
+    host_uuid = uuid.uuid5(uuid.NAMESPACE_URL, f'file://{lab.root}')
     (home / 'etc' / 'libvirtd.conf').write_text(
         'auth_unix_rw = "none"\nauth_unix_ro = "none"\n'
         'unix_sock_rw_perms = "0700"\n'
@@ -296,7 +295,7 @@ def start_libvirt(
     script = pathlib.Path(__file__).with_name('libvirtd-apart.sh')
     supervisor.ensure(
         [
-            lab_supervisor.Program(
+            supervisord.Program(
                 name='libvirtd', argv=('/bin/sh', str(script), str(home))
             )
         ]
@@ -305,7 +304,7 @@ def start_libvirt(
     def answers() -> bool:
         try:
             commands.run(
-                ['virsh', '-c', layout.libvirt_uri, 'version'],
+                ['virsh', '-c', lab.libvirt_uri, 'version'],
                 timeout_seconds=30,
             )
         except commands.CommandFailed:
@@ -320,7 +319,7 @@ def start_libvirt(
 
 
 def give_libvirt_the_key(
-    layout: lab_layout.Layout, key: str, *, client: str, secret_uuid: str
+    lab: layout.Layout, key: str, *, client: str, secret_uuid: str
 ) -> None:
     """Have libvirt keep the cephx key with which guests open volumes.
 
@@ -329,7 +328,7 @@ def give_libvirt_the_key(
     :param secret_uuid: of the secret that holds the key.
     :raises libvirt.libvirtError: libvirtd refuses.
     """
-    with _libvirt(layout) as connection:
+    with _libvirt(lab) as connection:
         secret = connection.secretDefineXML(
             "<secret ephemeral='no' private='no'>"
             f'<uuid>{secret_uuid}</uuid>'
@@ -340,24 +339,22 @@ def give_libvirt_the_key(
         secret.setValue(base64.b64decode(key))
 
 
-def take_the_key_from_libvirt(
-    layout: lab_layout.Layout, secret_uuid: str
-) -> None:
+def take_the_key_from_libvirt(lab: layout.Layout, secret_uuid: str) -> None:
     """Have libvirt keep no such secret.
 
     :raises libvirt.libvirtError: libvirtd refuses.
     """
-    with _libvirt(layout) as connection:
+    with _libvirt(lab) as connection:
         for secret in connection.listAllSecrets():
             if secret.UUIDString() == secret_uuid:
                 secret.undefine()
 
 
 @contextlib.contextmanager
-def _libvirt(layout: lab_layout.Layout) -> Iterator:
+def _libvirt(lab: layout.Layout) -> Iterator:
     import libvirt  # Debian's; not there before the packages are
 
-    with contextlib.closing(libvirt.open(layout.libvirt_uri)) as connection:
+    with contextlib.closing(libvirt.open(lab.libvirt_uri)) as connection:
         yield connection
 
 

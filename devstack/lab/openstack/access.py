@@ -7,8 +7,9 @@ import shlex
 
 from lab.host import commands
 from lab.host import packages
-from lab import layout as lab_layout
+from lab import layout
 from lab.openstack import service_conf
+from lab import private_file
 
 ADMIN_CLOUD = 'cinder-tiers-lab'
 MEMBER_CLOUD = 'cinder-tiers-lab-member'
@@ -19,29 +20,27 @@ CATALOG_VARIABLE = 'CINDER_TIERS_CATALOG'
 LAYERS_HOST_VARIABLE = 'CINDER_TIERS_LAYERS_HOST'
 
 
-def variables(
-    layout: lab_layout.Layout, environment=os.environ
-) -> dict[str, str]:
+def variables(lab: layout.Layout, environment=os.environ) -> dict[str, str]:
     """Return the variables with which clients reach the lab as its admin."""
     catalog = environment.get(CATALOG_VARIABLE) or str(
         packages.REPOSITORY / 'etc' / 'cinder-tiers' / 'tiers.yaml'
     )
     return {
-        'OS_CLIENT_CONFIG_FILE': str(layout.root / 'clouds.yaml'),
+        'OS_CLIENT_CONFIG_FILE': str(lab.root / 'clouds.yaml'),
         'OS_CLOUD': ADMIN_CLOUD,
-        'CEPH_CONF': str(layout.ceph_conf),
+        'CEPH_CONF': str(lab.ceph_conf),
         CATALOG_VARIABLE: catalog,
-        'CINDER_TIERS_RBD_SECRET_UUID': layout.secret_uuid,
+        'CINDER_TIERS_RBD_SECRET_UUID': lab.secret_uuid,
         # in the lab, so that nothing of it is left on the host
-        'CINDER_TIERS_COORDINATION_URL': f'file://{layout.run}',
-        LAYERS_HOST_VARIABLE: str(layout.layers_host),
-        lab_layout.ROOT_VARIABLE: str(layout.root),
-        'LIBVIRT_DEFAULT_URI': layout.libvirt_uri,
+        'CINDER_TIERS_COORDINATION_URL': f'file://{lab.run}',
+        LAYERS_HOST_VARIABLE: str(lab.layers_host),
+        layout.ROOT_VARIABLE: str(lab.root),
+        'LIBVIRT_DEFAULT_URI': lab.libvirt_uri,
         'RALLY_ENV': RALLY_ENVIRONMENT,
     }
 
 
-def environment(layout: lab_layout.Layout) -> dict[str, str]:
+def environment(lab: layout.Layout) -> dict[str, str]:
     """Return the whole environment for a client that the lab starts."""
     return {
         **{
@@ -49,13 +48,13 @@ def environment(layout: lab_layout.Layout) -> dict[str, str]:
             for name, value in os.environ.items()
             if not name.startswith('OS_')
         },
-        **variables(layout),
-        'PATH': f'{layout.root}/bin:{layout.venv}/bin:{os.environ["PATH"]}',
+        **variables(lab),
+        'PATH': f'{lab.root}/bin:{lab.venv}/bin:{os.environ["PATH"]}',
         'PYTHONPATH': str(packages.REPOSITORY / 'devstack'),
     }
 
 
-def openrc(layout: lab_layout.Layout) -> str:
+def openrc(lab: layout.Layout) -> str:
     """Return a shell script that sets :func:`variables` and the PATH."""
     lines = [
         '# Source this: it points clients at the cinder-tiers lab.',
@@ -66,10 +65,10 @@ def openrc(layout: lab_layout.Layout) -> str:
     ]
     lines += [
         f'export {name}={shlex.quote(value)}'
-        for name, value in variables(layout).items()
+        for name, value in variables(lab).items()
     ]
     # once only, however often this is sourced
-    paths = f'{layout.root}/bin:{layout.venv}/bin'
+    paths = f'{lab.root}/bin:{lab.venv}/bin'
     lines += [
         f'case ":$PATH:" in *:{paths}:*) ;; '
         f'*) export PATH={shlex.quote(paths)}:"$PATH" ;; esac',
@@ -78,65 +77,65 @@ def openrc(layout: lab_layout.Layout) -> str:
     return '\n'.join(lines)
 
 
-def write(layout: lab_layout.Layout) -> None:
+def write(lab: layout.Layout) -> None:
     """Write openrc, clouds.yaml and a ``rally`` that finds its database."""
-    lab_layout.write_private(layout.root / 'openrc', openrc(layout))
+    private_file.write(lab.root / 'openrc', openrc(lab))
     # JSON is YAML; it needs no library and quotes what must be quoted.
-    lab_layout.write_private(
-        layout.root / 'clouds.yaml',
+    private_file.write(
+        lab.root / 'clouds.yaml',
         json.dumps(
             {
                 'clouds': {
-                    ADMIN_CLOUD: _cloud(layout, 'admin', 'admin'),
-                    MEMBER_CLOUD: _cloud(layout, 'tenant', 'member'),
-                    OTHER_CLOUD: _cloud(layout, 'other', 'member'),
+                    ADMIN_CLOUD: _cloud(lab, 'admin', 'admin'),
+                    MEMBER_CLOUD: _cloud(lab, 'tenant', 'member'),
+                    OTHER_CLOUD: _cloud(lab, 'other', 'member'),
                 }
             },
             indent=1,
         ),
     )
-    lab_layout.write_private(
-        layout.root / 'rally' / 'rally.conf',
-        f'[database]\nconnection = sqlite:///{layout.root}/rally/rally.db\n',
+    private_file.write(
+        lab.root / 'rally' / 'rally.conf',
+        f'[database]\nconnection = sqlite:///{lab.root}/rally/rally.db\n',
     )
-    wrapper = layout.root / 'bin' / 'rally'
-    lab_layout.write_private(
+    wrapper = lab.root / 'bin' / 'rally'
+    private_file.write(
         wrapper,
         '#!/bin/sh\nexec '
-        f'{shlex.quote(str(layout.venv / "bin" / "rally"))} --config-file '
-        f'{shlex.quote(str(layout.root / "rally" / "rally.conf"))} "$@"\n',
+        f'{shlex.quote(str(lab.venv / "bin" / "rally"))} --config-file '
+        f'{shlex.quote(str(lab.root / "rally" / "rally.conf"))} "$@"\n',
     )
     wrapper.chmod(0o755)
 
 
-def set_up_rally(layout: lab_layout.Layout) -> str | None:
+def set_up_rally(lab: layout.Layout) -> str | None:
     """Create Rally's database and its description of the lab's cloud.
 
     :raises commands.CommandFailed: Rally refuses.
     """
-    stamp = layout.stamps / 'rally'
+    stamp = lab.stamps / 'rally'
     if stamp.exists():
         return 'all there'
-    log = layout.log / 'rally.log'
-    rally = [layout.root / 'bin' / 'rally']
+    log = lab.log / 'rally.log'
+    rally = [lab.root / 'bin' / 'rally']
     # Its home is the lab's, so that the user's own choice of an environment
     # (~/.rally/globals) stays as it was.
-    where = {**environment(layout), 'HOME': str(layout.root)}
-    (layout.root / 'rally' / 'rally.db').unlink(missing_ok=True)
+    where = {**environment(lab), 'HOME': str(lab.root)}
+    (lab.root / 'rally' / 'rally.db').unlink(missing_ok=True)
     commands.run([*rally, 'db', 'create'], log=log, environment=where)
-    specification = layout.root / 'rally' / 'environment.json'
-    lab_layout.write_private(
+    specification = lab.root / 'rally' / 'environment.json'
+    private_file.write(
         specification,
         json.dumps(
             {
                 'existing@openstack': {
-                    'auth_url': layout.url('keystone', '/v3'),
+                    'auth_url': lab.url('keystone', '/v3'),
                     'region_name': service_conf.REGION,
                     'endpoint_type': 'public',
                     'admin': {
                         'username': 'admin',
                         'project_name': 'admin',
-                        'password': layout.passwords['admin'],
+                        'password': lab.passwords['admin'],
                         'user_domain_name': 'Default',
                         'project_domain_name': 'Default',
                     },
@@ -161,42 +160,42 @@ def set_up_rally(layout: lab_layout.Layout) -> str | None:
     return 'created'
 
 
-def write_backends(layout: lab_layout.Layout) -> str:
+def write_backends(lab: layout.Layout) -> str:
     """Write the sections of cinder.conf that follow from the catalog.
 
     :returns: the catalog's path.
     :raises commands.CommandFailed: the catalog is not in order.
     """
-    where = environment(layout)
-    lab_layout.write_private(
-        layout.cinder_backends,
+    where = environment(lab)
+    private_file.write(
+        lab.cinder_backends,
         commands.run(
-            [layout.venv / 'bin' / 'openstack', 'tier', 'backend-config'],
+            [lab.venv / 'bin' / 'openstack', 'tier', 'backend-config'],
             environment=where,
         ),
     )
     return where[CATALOG_VARIABLE]
 
 
-def apply_tiers(layout: lab_layout.Layout) -> None:
+def apply_tiers(lab: layout.Layout) -> None:
     """Apply the catalog, as an administrator does it.
 
     :raises commands.CommandFailed: the catalog or the cloud is not in order.
     """
     commands.run(
-        [layout.venv / 'bin' / 'openstack', 'tier', 'apply'],
-        log=layout.log / 'tiers.log',
-        environment=environment(layout),
+        [lab.venv / 'bin' / 'openstack', 'tier', 'apply'],
+        log=lab.log / 'tiers.log',
+        environment=environment(lab),
     )
 
 
-def _cloud(layout: lab_layout.Layout, user: str, password: str) -> dict:
+def _cloud(lab: layout.Layout, user: str, password: str) -> dict:
     return {
         'auth': {
-            'auth_url': layout.url('keystone', '/v3'),
+            'auth_url': lab.url('keystone', '/v3'),
             'username': user,
             'project_name': user,
-            'password': layout.passwords[password],
+            'password': lab.passwords[password],
             'user_domain_id': 'default',
             'project_domain_id': 'default',
         },

@@ -15,7 +15,7 @@ import time
 
 import openstack
 
-from lab import layout as lab_layout
+from lab import layout
 from lab.openstack import service_conf
 from lab.openstack import services
 
@@ -42,13 +42,13 @@ DEBIAN_MEMORY_MIB = 512
 PROJECTS = ('tenant', 'other')
 
 
-def connect(layout: lab_layout.Layout) -> openstack.connection.Connection:
+def connect(lab: layout.Layout) -> openstack.connection.Connection:
     """Return a connection as the cloud's administrator."""
     return openstack.connect(
         auth_type='password',
-        auth_url=layout.url('keystone', '/v3'),
+        auth_url=lab.url('keystone', '/v3'),
         username='admin',
-        password=layout.passwords['admin'],
+        password=lab.passwords['admin'],
         project_name='admin',
         user_domain_id='default',
         project_domain_id='default',
@@ -56,9 +56,9 @@ def connect(layout: lab_layout.Layout) -> openstack.connection.Connection:
     )
 
 
-def set_up_identity(layout: lab_layout.Layout) -> None:
+def set_up_identity(lab: layout.Layout) -> None:
     """Have service users, endpoints, and projects with a plain member."""
-    identity = connect(layout).identity
+    identity = connect(lab).identity
     roles = {role.name: role for role in identity.roles()}
     projects = {project.name: project for project in identity.projects()}
     for name in ('service', *PROJECTS):
@@ -68,13 +68,12 @@ def set_up_identity(layout: lab_layout.Layout) -> None:
             )
     users = {user.name: user for user in identity.users()}
     wanted = [
-        (name, 'service', ('admin', 'service'), layout.passwords['service'])
+        (name, 'service', ('admin', 'service'), lab.passwords['service'])
         for name in SERVICES
         if name != 'keystone'
     ]
     wanted += [
-        (name, name, ('member',), layout.passwords['member'])
-        for name in PROJECTS
+        (name, name, ('member',), lab.passwords['member']) for name in PROJECTS
     ]
     for name, project, role_names, password in wanted:
         if name not in users:
@@ -85,10 +84,10 @@ def set_up_identity(layout: lab_layout.Layout) -> None:
             identity.assign_project_role_to_user(
                 projects[project], users[name], roles[role_name]
             )
-    _set_up_endpoints(layout, identity)
+    _set_up_endpoints(lab, identity)
 
 
-def _set_up_endpoints(layout: lab_layout.Layout, identity) -> None:
+def _set_up_endpoints(lab: layout.Layout, identity) -> None:
     known = {service.type: service for service in identity.services()}
     existing = {
         (endpoint.service_id, endpoint.interface): endpoint
@@ -103,29 +102,27 @@ def _set_up_endpoints(layout: lab_layout.Layout, identity) -> None:
                 identity.create_endpoint(
                     service_id=service.id,
                     interface=interface,
-                    url=layout.url(name, path),
+                    url=lab.url(name, path),
                     region_id=service_conf.REGION,
                 )
 
 
-def set_up_resources(layout: lab_layout.Layout) -> None:
+def set_up_resources(lab: layout.Layout) -> None:
     """Have the guests' flavor, and the guest image once for each tag.
 
     :raises TimeoutError: a service of Cinder or Nova does not come up.
     """
-    connection = connect(layout)
-    wait_for_services(layout, connection)
+    connection = connect(lab)
+    wait_for_services(lab, connection)
     if not connection.compute.find_flavor(FLAVOR):
         connection.compute.create_flavor(name=FLAVOR, ram=128, vcpus=1, disk=0)
     _set_quotas(connection)
-    _have_images(
-        connection, IMAGES, layout.guest_image, layout.stamps / 'images'
-    )
+    _have_images(connection, IMAGES, lab.guest_image, lab.stamps / 'images')
 
 
-def set_up_debian_image(layout: lab_layout.Layout) -> None:
+def set_up_debian_image(lab: layout.Layout) -> None:
     """Have the Debian guest, on the fall-back tier, and a flavor for it."""
-    connection = connect(layout)
+    connection = connect(lab)
     if not connection.compute.find_flavor(DEBIAN):
         connection.compute.create_flavor(
             name=DEBIAN, vcpus=1, disk=0, ram=DEBIAN_MEMORY_MIB
@@ -133,8 +130,8 @@ def set_up_debian_image(layout: lab_layout.Layout) -> None:
     _have_images(
         connection,
         {DEBIAN: []},
-        layout.debian_image,
-        layout.stamps / 'debian-image',
+        lab.debian_image,
+        lab.stamps / 'debian-image',
     )
 
 
@@ -187,7 +184,7 @@ def _retire_image(connection: openstack.connection.Connection, image) -> None:
 
 
 def wait_for_services(
-    layout: lab_layout.Layout,
+    lab: layout.Layout,
     connection: openstack.connection.Connection,
     timeout_seconds: float = 90,
 ) -> None:
@@ -213,7 +210,7 @@ def wait_for_services(
             if service.state == 'up' and service.status == 'enabled'
         }
         wanted = {
-            *services.enabled_backends(layout),
+            *services.enabled_backends(lab),
             'nova-conductor',
             'nova-scheduler',
             'nova-compute',
@@ -245,20 +242,19 @@ def main() -> int:
         'identity': set_up_identity,
         'resources': set_up_resources,
         'debian-image': set_up_debian_image,
-        'services': lambda layout: wait_for_services(layout, connect(layout)),
+        'services': lambda lab: wait_for_services(lab, connect(lab)),
     }
     parser = argparse.ArgumentParser(prog='lab.openstack.cloud')
     parser.add_argument('part', choices=tuple(parts))
     part = parser.parse_args().part
-    layout = lab_layout.load(lab_layout.chosen_root())
-    if layout is None:
+    lab = layout.load(layout.chosen_root())
+    if lab is None:
         print(
-            f'{lab_layout.chosen_root()}: no lab is there; run '
-            'devstack/lab.sh up',
+            f'{layout.chosen_root()}: no lab is there; run devstack/lab.sh up',
             file=sys.stderr,
         )
         return 1
-    parts[part](layout)
+    parts[part](lab)
     return 0
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The configuration of the OpenStack services, as data.
 
-Pure: a layout in, sections out. What a value is there for is said where it is
+Pure: a lab in, sections out. What a value is there for is said where it is
 not plain from its name.
 """
 
-from lab import layout as lab_layout
+from lab import layout
 
 Sections = dict[str, dict[str, object]]
 
@@ -14,15 +14,15 @@ REGION = 'lab'
 HOST = 'cinder-tiers-lab'
 
 
-def database_url(layout: lab_layout.Layout, name: str) -> str:
+def database_url(lab: layout.Layout, name: str) -> str:
     """Return the SQLAlchemy URL of one of the lab's databases."""
     return (
-        f'mysql+pymysql://cloud:{layout.passwords["database"]}'
-        f'@127.0.0.1:{layout.port("mariadb")}/{name}?charset=utf8'
+        f'mysql+pymysql://cloud:{lab.passwords["database"]}'
+        f'@127.0.0.1:{lab.port("mariadb")}/{name}?charset=utf8'
     )
 
 
-def sections_of(layout: lab_layout.Layout, service: str) -> Sections:
+def sections_of(lab: layout.Layout, service: str) -> Sections:
     """Return the sections of one configuration file.
 
     :param service: keystone, glance, cinder, placement, neutron, nova or
@@ -37,7 +37,7 @@ def sections_of(layout: lab_layout.Layout, service: str) -> Sections:
         'nova': _nova,
         'nova-compute': _nova_compute,
     }
-    return makers[service](layout)
+    return makers[service](lab)
 
 
 def as_ini(sections: Sections) -> str:
@@ -49,19 +49,19 @@ def as_ini(sections: Sections) -> str:
     )
 
 
-def _transport(layout: lab_layout.Layout) -> str:
+def _transport(lab: layout.Layout) -> str:
     return (
-        f'rabbit://cloud:{layout.passwords["messaging"]}@127.0.0.1:'
-        f'{layout.port("rabbitmq")}/'
+        f'rabbit://cloud:{lab.passwords["messaging"]}@127.0.0.1:'
+        f'{lab.port("rabbitmq")}/'
     )
 
 
-def _service_user(layout: lab_layout.Layout, user: str) -> dict[str, object]:
+def _service_user(lab: layout.Layout, user: str) -> dict[str, object]:
     return {
         'auth_type': 'password',
-        'auth_url': layout.url('keystone', '/v3'),
+        'auth_url': lab.url('keystone', '/v3'),
         'username': user,
-        'password': layout.passwords['service'],
+        'password': lab.passwords['service'],
         'project_name': 'service',
         'user_domain_id': 'default',
         'project_domain_id': 'default',
@@ -69,10 +69,10 @@ def _service_user(layout: lab_layout.Layout, user: str) -> dict[str, object]:
     }
 
 
-def _authtoken(layout: lab_layout.Layout, user: str) -> dict[str, object]:
+def _authtoken(lab: layout.Layout, user: str) -> dict[str, object]:
     return {
-        **_service_user(layout, user),
-        'www_authenticate_uri': layout.url('keystone', '/v3'),
+        **_service_user(lab, user),
+        'www_authenticate_uri': lab.url('keystone', '/v3'),
         'service_token_roles': 'service',
         'service_token_roles_required': 'true',
     }
@@ -83,26 +83,25 @@ def _logging() -> dict[str, object]:
     return {'use_stderr': 'true', 'debug': 'false'}
 
 
-def _privsep(layout: lab_layout.Layout, conf: str, *contexts: str) -> Sections:
+def _privsep(lab: layout.Layout, conf: str, *contexts: str) -> Sections:
     # root already: no sudo between
     command = (
-        f'{layout.venv}/bin/privsep-helper '
-        f'--config-file {layout.etc}/{conf}.conf'
+        f'{lab.venv}/bin/privsep-helper --config-file {lab.etc}/{conf}.conf'
     )
     return {context: {'helper_command': command} for context in contexts}
 
 
-def _state(layout: lab_layout.Layout, name: str) -> str:
-    folder = layout.root / 'state' / name
+def _state(lab: layout.Layout, name: str) -> str:
+    folder = lab.root / 'state' / name
     (folder / 'lock').mkdir(parents=True, exist_ok=True)
     return str(folder)
 
 
-def _keystone(layout: lab_layout.Layout) -> Sections:
-    keys = layout.root / 'state' / 'keystone'
+def _keystone(lab: layout.Layout) -> Sections:
+    keys = lab.root / 'state' / 'keystone'
     return {
         'DEFAULT': _logging(),
-        'database': {'connection': database_url(layout, 'keystone')},
+        'database': {'connection': database_url(lab, 'keystone')},
         'token': {'provider': 'fernet'},
         # each rehash of a service's password costs the guests their CPU
         'identity': {'password_hash_rounds': 4},
@@ -111,21 +110,21 @@ def _keystone(layout: lab_layout.Layout) -> Sections:
     }
 
 
-def _glance(layout: lab_layout.Layout) -> Sections:
-    state = _state(layout, 'glance')
+def _glance(lab: layout.Layout) -> Sections:
+    state = _state(lab, 'glance')
     return {
         'DEFAULT': {**_logging(), 'enabled_backends': 'rbd:rbd'},
-        'database': {'connection': database_url(layout, 'glance')},
-        'keystone_authtoken': _authtoken(layout, 'glance'),
+        'database': {'connection': database_url(lab, 'glance')},
+        'keystone_authtoken': _authtoken(lab, 'glance'),
         'paste_deploy': {
             'flavor': 'keystone',
-            'config_file': layout.venv / 'etc/glance/glance-api-paste.ini',
+            'config_file': lab.venv / 'etc/glance/glance-api-paste.ini',
         },
         'glance_store': {'default_backend': 'rbd'},
         'rbd': {
             'rbd_store_pool': 'images',
             'rbd_store_user': 'glance',
-            'rbd_store_ceph_conf': layout.ceph_conf,
+            'rbd_store_ceph_conf': lab.ceph_conf,
         },
         'os_glance_staging_store': {
             'filesystem_store_datadir': f'{state}/staging'
@@ -137,20 +136,20 @@ def _glance(layout: lab_layout.Layout) -> Sections:
     }
 
 
-def _cinder(layout: lab_layout.Layout) -> Sections:
-    state = _state(layout, 'cinder')
+def _cinder(lab: layout.Layout) -> Sections:
+    state = _state(lab, 'cinder')
     return {
         'DEFAULT': {
             **_logging(),
             'auth_strategy': 'keystone',
             'host': HOST,
             'my_ip': '127.0.0.1',
-            'transport_url': _transport(layout),
+            'transport_url': _transport(lab),
             'state_path': state,
-            'api_paste_config': layout.cinder_api_paste,
-            'resource_query_filters_file': layout.venv
+            'api_paste_config': lab.cinder_api_paste,
+            'resource_query_filters_file': lab.venv
             / 'etc/cinder/resource_filters.json',
-            'rootwrap_config': layout.venv / 'etc/cinder/rootwrap.conf',
+            'rootwrap_config': lab.venv / 'etc/cinder/rootwrap.conf',
             'scheduler_default_filters': (
                 'AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter,'
                 'TierFilter'
@@ -160,38 +159,36 @@ def _cinder(layout: lab_layout.Layout) -> Sections:
             'scheduler_driver_init_wait_time': 10,
             'glance_request_timeout': 10,
         },
-        'database': {'connection': database_url(layout, 'cinder')},
-        'keystone_authtoken': _authtoken(layout, 'cinder'),
+        'database': {'connection': database_url(lab, 'cinder')},
+        'keystone_authtoken': _authtoken(lab, 'cinder'),
         # image locations are told to services only
-        'glance': _service_user(layout, 'cinder'),
-        'nova': _service_user(layout, 'cinder'),
+        'glance': _service_user(lab, 'cinder'),
+        'nova': _service_user(lab, 'cinder'),
         'service_user': {
-            **_service_user(layout, 'cinder'),
+            **_service_user(lab, 'cinder'),
             'send_service_user_token': 'true',
         },
         'coordination': {'backend_url': f'file://{state}/coordination'},
         # who listens is a test; a policy of RabbitMQ bounds the queues
         'oslo_messaging_notifications': {'driver': 'messagingv2'},
         'oslo_concurrency': {'lock_path': f'{state}/lock'},
-        **_privsep(layout, 'cinder', 'cinder_sys_admin', 'privsep_osbrick'),
+        **_privsep(lab, 'cinder', 'cinder_sys_admin', 'privsep_osbrick'),
     }
 
 
-def _placement(layout: lab_layout.Layout) -> Sections:
+def _placement(lab: layout.Layout) -> Sections:
     return {
         'DEFAULT': _logging(),
         'api': {'auth_strategy': 'keystone'},
-        'placement_database': {
-            'connection': database_url(layout, 'placement')
-        },
-        'keystone_authtoken': _authtoken(layout, 'placement'),
+        'placement_database': {'connection': database_url(lab, 'placement')},
+        'keystone_authtoken': _authtoken(lab, 'placement'),
     }
 
 
-def _neutron(layout: lab_layout.Layout) -> Sections:
+def _neutron(lab: layout.Layout) -> Sections:
     # Only the API, as Nova asks it for ports and security groups; the
     # guests of the lab have no network.
-    state = _state(layout, 'neutron')
+    state = _state(lab, 'neutron')
     return {
         'DEFAULT': {
             **_logging(),
@@ -199,13 +196,13 @@ def _neutron(layout: lab_layout.Layout) -> Sections:
             'service_plugins': '',
             'auth_strategy': 'keystone',
             'state_path': state,
-            'transport_url': _transport(layout),
-            'api_paste_config': layout.venv / 'etc/neutron/api-paste.ini',
+            'transport_url': _transport(lab),
+            'api_paste_config': lab.venv / 'etc/neutron/api-paste.ini',
             'notify_nova_on_port_status_changes': 'false',
             'notify_nova_on_port_data_changes': 'false',
         },
-        'database': {'connection': database_url(layout, 'neutron')},
-        'keystone_authtoken': _authtoken(layout, 'neutron'),
+        'database': {'connection': database_url(lab, 'neutron')},
+        'keystone_authtoken': _authtoken(lab, 'neutron'),
         'ml2': {
             'type_drivers': 'local,flat',
             'tenant_network_types': 'local',
@@ -215,38 +212,38 @@ def _neutron(layout: lab_layout.Layout) -> Sections:
     }
 
 
-def _nova_shared(layout: lab_layout.Layout) -> Sections:
-    state = _state(layout, 'nova')
+def _nova_shared(lab: layout.Layout) -> Sections:
+    state = _state(lab, 'nova')
     return {
         'DEFAULT': {
             **_logging(),
             'my_ip': '127.0.0.1',
             'host': HOST,
-            'transport_url': _transport(layout),
+            'transport_url': _transport(lab),
             'state_path': state,
             'use_rootwrap_daemon': 'false',
         },
         'api': {'auth_strategy': 'keystone'},
-        'keystone_authtoken': _authtoken(layout, 'nova'),
+        'keystone_authtoken': _authtoken(lab, 'nova'),
         'service_user': {
-            **_service_user(layout, 'nova'),
+            **_service_user(lab, 'nova'),
             'send_service_user_token': 'true',
         },
-        'keystone': _service_user(layout, 'nova'),
+        'keystone': _service_user(lab, 'nova'),
         'placement': {
-            **_service_user(layout, 'placement'),
+            **_service_user(lab, 'placement'),
             'valid_interfaces': 'public',
         },
         'neutron': {
-            **_service_user(layout, 'neutron'),
+            **_service_user(lab, 'neutron'),
             'valid_interfaces': 'public',
         },
         'glance': {
-            **_service_user(layout, 'glance'),
+            **_service_user(lab, 'glance'),
             'valid_interfaces': 'public',
         },
         'cinder': {
-            **_service_user(layout, 'cinder'),
+            **_service_user(lab, 'cinder'),
             'catalog_info': 'block-storage::publicURL',
             'os_region_name': REGION,
         },
@@ -256,29 +253,29 @@ def _nova_shared(layout: lab_layout.Layout) -> Sections:
     }
 
 
-def _nova(layout: lab_layout.Layout) -> Sections:
-    shared = _nova_shared(layout)
+def _nova(lab: layout.Layout) -> Sections:
+    shared = _nova_shared(lab)
     return {
         **shared,
         'DEFAULT': {
             **shared['DEFAULT'],
             'osapi_compute_workers': 1,
         },
-        'wsgi': {'api_paste_config': layout.venv / 'etc/nova/api-paste.ini'},
+        'wsgi': {'api_paste_config': lab.venv / 'etc/nova/api-paste.ini'},
         'conductor': {'workers': 1},
         'scheduler': {'workers': 1},
-        'api_database': {'connection': database_url(layout, 'nova_api')},
-        'database': {'connection': database_url(layout, 'nova')},
+        'api_database': {'connection': database_url(lab, 'nova_api')},
+        'database': {'connection': database_url(lab, 'nova')},
         'filter_scheduler': {'track_instance_changes': 'false'},
     }
 
 
-def _nova_compute(layout: lab_layout.Layout) -> Sections:
+def _nova_compute(lab: layout.Layout) -> Sections:
     # No database sections here: nova-compute warns if it finds any.
-    accelerator = layout.root / 'accelerator'
-    instances = layout.root / 'instances'
+    accelerator = lab.root / 'accelerator'
+    instances = lab.root / 'instances'
     instances.mkdir(exist_ok=True)
-    shared = _nova_shared(layout)
+    shared = _nova_shared(lab)
     return {
         **shared,
         'DEFAULT': {
@@ -302,16 +299,16 @@ def _nova_compute(layout: lab_layout.Layout) -> Sections:
                 else 'qemu'
             ),
             'cpu_mode': 'none',
-            'connection_uri': layout.libvirt_uri,
+            'connection_uri': lab.libvirt_uri,
             # translation buffer of an emulated guest, in MiB
             'tb_cache_size': 32,
             # librbd's cache would answer for the tier (ceph.io on QEMU)
             'disk_cachemodes': 'network=none',
             'rbd_user': 'cinder',
-            'rbd_secret_uuid': layout.secret_uuid,
+            'rbd_secret_uuid': lab.secret_uuid,
         },
         **_privsep(
-            layout,
+            lab,
             'nova-compute',
             'nova_sys_admin',
             'privsep_osbrick',

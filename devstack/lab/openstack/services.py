@@ -12,11 +12,12 @@ import urllib.request
 
 from lab.host import commands
 from lab.host import packages
-from lab.infrastructure import daemons as infrastructure
-from lab import layout as lab_layout
+from lab.infrastructure import daemons
+from lab import layout
 from lab.openstack import api_paste
 from lab.openstack import service_conf
-from lab.processes import supervisord as lab_supervisor
+from lab import private_file
+from lab.processes import supervisord
 from lab import status
 
 #: A service that ends sooner has failed to start: its imports take seconds.
@@ -34,7 +35,7 @@ APPLICATIONS = {
 _THREADS = {'cinder': 8, 'nova': 8}
 
 
-def write_configuration(layout: lab_layout.Layout) -> None:
+def write_configuration(lab: layout.Layout) -> None:
     """Write the configuration files of all services below ``etc``.
 
     :raises api_paste.UnexpectedPipeline: Cinder's api-paste.ini has no place
@@ -49,13 +50,13 @@ def write_configuration(layout: lab_layout.Layout) -> None:
         'nova',
         'nova-compute',
     ):
-        lab_layout.write_private(
-            _conf(layout, service),
-            service_conf.as_ini(service_conf.sections_of(layout, service)),
+        private_file.write(
+            _conf(lab, service),
+            service_conf.as_ini(service_conf.sections_of(lab, service)),
         )
-    paste = layout.venv / 'etc' / 'cinder' / 'api-paste.ini'
-    lab_layout.write_private(
-        layout.cinder_api_paste,
+    paste = lab.venv / 'etc' / 'cinder' / 'api-paste.ini'
+    private_file.write(
+        lab.cinder_api_paste,
         api_paste.with_door(paste.read_text(), str(paste)),
     )
     # Services that take a folder find their paste file beside their conf.
@@ -64,93 +65,91 @@ def write_configuration(layout: lab_layout.Layout) -> None:
         ('nova', 'api-paste.ini'),
         ('neutron', 'api-paste.ini'),
     ):
-        folder = layout.etc / service
+        folder = lab.etc / service
         folder.mkdir(exist_ok=True)
         for name, target in (
-            (paste, layout.venv / 'etc' / service / paste),
-            (_conf_name(service), _conf(layout, service)),
+            (paste, lab.venv / 'etc' / service / paste),
+            (_conf_name(service), _conf(lab, service)),
         ):
             (folder / name).unlink(missing_ok=True)
             (folder / name).symlink_to(target)
 
 
-def create_schema(layout: lab_layout.Layout, service: str) -> str | None:
+def create_schema(lab: layout.Layout, service: str) -> str | None:
     """Create or upgrade a service's database, once for each set of versions.
 
     :raises commands.CommandFailed: a migration failed.
     """
-    stamp = layout.stamps / f'schema-{service}'
+    stamp = lab.stamps / f'schema-{service}'
     version = hashlib.sha256(packages.CONSTRAINTS.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == version:
         return 'all there'
-    log = layout.log / f'schema-{service}.log'
-    for words in _schema_commands(layout, service):
+    log = lab.log / f'schema-{service}.log'
+    for words in _schema_commands(lab, service):
         commands.run(
-            [layout.venv / 'bin' / words[0], *words[1:]],
+            [lab.venv / 'bin' / words[0], *words[1:]],
             log=log,
-            environment=_environment(layout),
+            environment=_environment(lab),
         )
     if service == 'nova':
-        _create_cell(layout, log)
+        _create_cell(lab, log)
     stamp.write_text(version)
     return 'created'
 
 
 def start_api(
-    layout: lab_layout.Layout,
-    supervisor: lab_supervisor.Supervisor,
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
     service: str,
 ) -> None:
     """Run a service's WSGI application and wait until it answers.
 
-    :raises infrastructure.NotReady: it does not answer.
-    :raises lab_supervisor.SupervisorError: it does not start.
+    :raises daemons.NotReady: it does not answer.
+    :raises supervisord.SupervisorError: it does not start.
     """
-    supervisor.ensure([api_program(layout, service)])
+    supervisor.ensure([api_program(lab, service)])
     log = supervisor.log_file(f'{service}-api')
     try:
-        infrastructure.wait_until(
-            lambda: _http_status(layout.url(service, '/')) in range(200, 500),
-            f'{service}-api at {layout.url(service)}',
+        daemons.wait_until(
+            lambda: _http_status(lab.url(service, '/')) in range(200, 500),
+            f'{service}-api at {lab.url(service)}',
         )
-    except infrastructure.NotReady as problem:
-        raise infrastructure.NotReady(
+    except daemons.NotReady as problem:
+        raise daemons.NotReady(
             f'{problem}; {log} says: {status.telling_line(log)}'
         ) from None
 
 
-def api_program(
-    layout: lab_layout.Layout, service: str
-) -> lab_supervisor.Program:
+def api_program(lab: layout.Layout, service: str) -> supervisord.Program:
     """Return the process of a service's API.
 
     It is another program, and so starts anew, when what it reads changes.
     """
-    port = layout.port(service)
+    port = lab.port(service)
     # Cinder takes its configuration from arguments, the others from
     # OS_<SERVICE>_CONFIG_DIR.
     arguments = (
-        ('--pyargv', ' '.join(_arguments(layout, service)))
+        ('--pyargv', ' '.join(_arguments(lab, service)))
         if service == 'cinder'
         else ()
     )
-    paste = [layout.cinder_api_paste] if service == 'cinder' else []
-    return lab_supervisor.Program(
+    paste = [lab.cinder_api_paste] if service == 'cinder' else []
+    return supervisord.Program(
         name=f'{service}-api',
         start_seconds=_START_SECONDS,
         environment={
-            f'OS_{service.upper()}_CONFIG_DIR': str(_folder(layout, service)),
+            f'OS_{service.upper()}_CONFIG_DIR': str(_folder(lab, service)),
             # neutron would want a file for its plug-in, too
             'OS_NEUTRON_CONFIG_FILES': 'neutron.conf',
-            **_threads(layout, service),
-            **_version([*_files(layout, service), *paste]),
+            **_threads(lab, service),
+            **_version([*_files(lab, service), *paste]),
         },
         argv=(
             '/usr/bin/uwsgi',
             '--plugin',
             'http,python3',
             '--virtualenv',
-            str(layout.venv),
+            str(lab.venv),
             '--http-socket',
             f'127.0.0.1:{port}',
             '--module',
@@ -184,8 +183,8 @@ def api_program(
 
 
 def start_workers(
-    layout: lab_layout.Layout,
-    supervisor: lab_supervisor.Supervisor,
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
     names: Iterable[str],
 ) -> None:
     """Run services that listen on the message bus.
@@ -207,15 +206,15 @@ def start_workers(
             )
             if program.name == 'nova-compute'
             else program
-            for program in worker_programs(layout, names)
+            for program in worker_programs(lab, names)
         ]
     )
 
 
 def worker_programs(
-    layout: lab_layout.Layout,
+    lab: layout.Layout,
     names: Iterable[str],
-) -> list[lab_supervisor.Program]:
+) -> list[supervisord.Program]:
     """Return the processes of services that listen on the message bus.
 
     Each is another program, and so starts anew, when what it reads changes.
@@ -226,12 +225,12 @@ def worker_programs(
     for name in names:
         service = name if name == 'nova-compute' else name.partition('-')[0]
         programs.append(
-            lab_supervisor.Program(
+            supervisord.Program(
                 name=name,
                 environment={
-                    'CEPH_CONF': str(layout.ceph_conf),
-                    **_threads(layout, service),
-                    **_version(_files(layout, service)),
+                    'CEPH_CONF': str(lab.ceph_conf),
+                    **_threads(lab, service),
+                    **_version(_files(lab, service)),
                 },
                 # nova-compute outlives SIGTERM for minutes, and goes on taking
                 # requests from its queue
@@ -240,19 +239,19 @@ def worker_programs(
                 start_seconds=_START_SECONDS,
                 argv=(
                     *(
-                        _sees_lab_as_etc_ceph(layout)
+                        _sees_lab_as_etc_ceph(lab)
                         if name == 'cinder-volume'
                         else ()
                     ),
-                    str(layout.venv / 'bin' / name),
-                    *_arguments(layout, service),
+                    str(lab.venv / 'bin' / name),
+                    *_arguments(lab, service),
                 ),
             )
         )
     return programs
 
 
-def _sees_lab_as_etc_ceph(layout: lab_layout.Layout) -> tuple[str, ...]:
+def _sees_lab_as_etc_ceph(lab: layout.Layout) -> tuple[str, ...]:
     """Return what runs a program with the lab's Ceph in /etc/ceph.
 
     os-brick, which copies volumes between backends, looks for the keyring
@@ -266,14 +265,14 @@ def _sees_lab_as_etc_ceph(layout: lab_layout.Layout) -> tuple[str, ...]:
         '/bin/sh',
         '-c',
         'mount --bind "$0" /etc/ceph && exec "$@"',
-        str(layout.ceph_conf.parent),
+        str(lab.ceph_conf.parent),
     )
 
 
-def enabled_backends(layout: lab_layout.Layout) -> list[str]:
+def enabled_backends(lab: layout.Layout) -> list[str]:
     """Return the names of the backends that cinder-volume runs."""
     sections = configparser.ConfigParser(interpolation=None, strict=False)
-    for file in _files(layout, 'cinder'):
+    for file in _files(lab, 'cinder'):
         sections.read_string(file.read_text(), str(file))
     return [
         name.strip()
@@ -281,12 +280,12 @@ def enabled_backends(layout: lab_layout.Layout) -> list[str]:
     ]
 
 
-def cinder_files(layout: lab_layout.Layout) -> list[pathlib.Path]:
+def cinder_files(lab: layout.Layout) -> list[pathlib.Path]:
     """Return the configuration files of Cinder, in the order of reading."""
-    return _files(layout, 'cinder')
+    return _files(lab, 'cinder')
 
 
-def queues(layout: lab_layout.Layout, name: str) -> list[str]:
+def queues(lab: layout.Layout, name: str) -> list[str]:
     """Return the queues in RabbitMQ from which a service takes requests.
 
     :param name: as for :func:`start_workers`.
@@ -294,50 +293,48 @@ def queues(layout: lab_layout.Layout, name: str) -> list[str]:
     if name == 'cinder-volume':
         return [
             f'cinder-volume.{service_conf.HOST}@{backend}'
-            for backend in enabled_backends(layout)
+            for backend in enabled_backends(lab)
         ]
     topic = name if name == 'cinder-scheduler' else name.partition('-')[2]
     return [f'{topic}.{service_conf.HOST}']
 
 
-def map_compute_host(layout: lab_layout.Layout) -> None:
+def map_compute_host(lab: layout.Layout) -> None:
     """Tell Nova's cell of the compute host, once it has reported."""
     nova_manage = [
-        layout.venv / 'bin' / 'nova-manage',
+        lab.venv / 'bin' / 'nova-manage',
         '--config-file',
-        _conf(layout, 'nova'),
+        _conf(lab, 'nova'),
     ]
 
     def mapped() -> bool:
         commands.run(
             [*nova_manage, 'cell_v2', 'discover_hosts'],
-            log=layout.log / 'cell.log',
-            environment=_environment(layout),
+            log=lab.log / 'cell.log',
+            environment=_environment(lab),
         )
         hosts = commands.run(
             [*nova_manage, 'cell_v2', 'list_hosts'],
-            environment=_environment(layout),
+            environment=_environment(lab),
         )
         return service_conf.HOST in hosts
 
-    stamp = layout.stamps / 'compute-host'
+    stamp = lab.stamps / 'compute-host'
     if not stamp.exists():
-        infrastructure.wait_until(
+        daemons.wait_until(
             mapped,
-            f'nova-compute ({layout.log / "nova-compute.log"})',
+            f'nova-compute ({lab.log / "nova-compute.log"})',
             timeout_seconds=90,
         )
         stamp.touch()
 
 
-def _schema_commands(
-    layout: lab_layout.Layout, service: str
-) -> list[list[str]]:
-    conf = ['--config-file', str(_conf(layout, service))]
+def _schema_commands(lab: layout.Layout, service: str) -> list[list[str]]:
+    conf = ['--config-file', str(_conf(lab, service))]
     if service == 'keystone':
         owner = ['--keystone-user', 'root', '--keystone-group', 'root']
         keystone = ['keystone-manage', *conf]
-        url = layout.url('keystone', '/v3')
+        url = lab.url('keystone', '/v3')
         return [
             [*keystone, 'db_sync'],
             [*keystone, 'fernet_setup', *owner],
@@ -373,14 +370,14 @@ def _schema_commands(
     return [[f'{service}-manage', *conf, *sync[service]]]
 
 
-def _create_cell(layout: lab_layout.Layout, log: pathlib.Path) -> None:
+def _create_cell(lab: layout.Layout, log: pathlib.Path) -> None:
     cells = [
-        layout.venv / 'bin' / 'nova-manage',
+        lab.venv / 'bin' / 'nova-manage',
         '--config-file',
-        _conf(layout, 'nova'),
+        _conf(lab, 'nova'),
         'cell_v2',
     ]
-    environment = _environment(layout)
+    environment = _environment(lab)
     if ' cell1 ' not in commands.run(
         [*cells, 'list_cells'], log=log, environment=environment
     ):
@@ -395,31 +392,31 @@ def _conf_name(service: str) -> str:
     return 'glance-api.conf' if service == 'glance' else f'{service}.conf'
 
 
-def _conf(layout: lab_layout.Layout, service: str) -> pathlib.Path:
-    return layout.etc / _conf_name(service)
+def _conf(lab: layout.Layout, service: str) -> pathlib.Path:
+    return lab.etc / _conf_name(service)
 
 
-def _files(layout: lab_layout.Layout, service: str) -> list[pathlib.Path]:
+def _files(lab: layout.Layout, service: str) -> list[pathlib.Path]:
     """Return the files that a service reads, in the order in which it does."""
-    files = [_conf(layout, service)]
+    files = [_conf(lab, service)]
     if service == 'cinder':
         files += [
-            layout.cinder_backends,
-            *sorted(layout.cinder_overrides.glob('*.conf')),
+            lab.cinder_backends,
+            *sorted(lab.cinder_overrides.glob('*.conf')),
         ]
     return files
 
 
-def _arguments(layout: lab_layout.Layout, service: str) -> list[str]:
+def _arguments(lab: layout.Layout, service: str) -> list[str]:
     if service != 'cinder':
-        return ['--config-file', str(_conf(layout, service))]
+        return ['--config-file', str(_conf(lab, service))]
     return [
         '--config-file',
-        str(_conf(layout, service)),
+        str(_conf(lab, service)),
         '--config-file',
-        str(layout.cinder_backends),
+        str(lab.cinder_backends),
         '--config-dir',
-        str(layout.cinder_overrides),
+        str(lab.cinder_overrides),
     ]
 
 
@@ -432,24 +429,24 @@ def _version(files: Iterable[pathlib.Path]) -> dict[str, str]:
     return {'CINDER_TIERS_LAB_CONFIGURATION': digest.hexdigest()[:16]}
 
 
-def _threads(layout: lab_layout.Layout, service: str) -> dict[str, str]:
+def _threads(lab: layout.Layout, service: str) -> dict[str, str]:
     """Return the variable by which Cinder runs with native threads."""
-    if service == 'cinder' and layout.threads == 'native':
+    if service == 'cinder' and lab.threads == 'native':
         return {'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'}
     return {}
 
 
-def _folder(layout: lab_layout.Layout, service: str) -> pathlib.Path:
-    folder = layout.etc / service
-    return folder if folder.exists() else layout.etc
+def _folder(lab: layout.Layout, service: str) -> pathlib.Path:
+    folder = lab.etc / service
+    return folder if folder.exists() else lab.etc
 
 
-def _environment(layout: lab_layout.Layout) -> dict[str, str]:
+def _environment(lab: layout.Layout) -> dict[str, str]:
     return {
-        'PATH': f'{layout.venv}/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-        'HOME': str(layout.root),
+        'PATH': f'{lab.venv}/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+        'HOME': str(lab.root),
         'LANG': 'C.UTF-8',
-        'OS_BOOTSTRAP_PASSWORD': layout.passwords['admin'],
+        'OS_BOOTSTRAP_PASSWORD': lab.passwords['admin'],
         'TZ': os.environ.get('TZ', 'UTC'),
     }
 

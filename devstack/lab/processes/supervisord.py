@@ -17,8 +17,9 @@ import threading
 import time
 from xmlrpc import client as xmlrpc_client
 
-from lab import layout as lab_layout
-from lab.processes import lab_processes as leftovers
+from lab import layout
+from lab import private_file
+from lab.processes import lab_processes
 from lab.processes import subreaper
 
 #: supervisord (4.2.5 and 4.3.0) may keep polling the number of a pipe that it
@@ -87,23 +88,19 @@ class _UnixTransport(xmlrpc_client.Transport):
 class Supervisor:
     """supervisord of one lab; safe to use from several threads.
 
-    :param supervisord: the program; that of the lab's tools by default.
+    :param executable: path of supervisord; that of the lab's tools by default.
     """
 
-    def __init__(
-        self, layout: lab_layout.Layout, supervisord: str | None = None
-    ):
-        self._layout = layout
-        self._supervisord = supervisord or str(
-            layout.tools / 'bin' / 'supervisord'
-        )
-        self._socket = layout.run / 'supervisor.sock'
-        self._folder = layout.root / 'supervisor'
+    def __init__(self, lab: layout.Layout, executable: str | None = None):
+        self._lab = lab
+        self._executable = executable or str(lab.tools / 'bin' / 'supervisord')
+        self._socket = lab.run / 'supervisor.sock'
+        self._folder = lab.root / 'supervisor'
         self._lock = threading.Lock()
 
     def log_file(self, name: str) -> pathlib.Path:
         """Return where a program's output is kept."""
-        return self._layout.log / f'{name}.log'
+        return self._lab.log / f'{name}.log'
 
     def is_up(self) -> bool:
         """Tell whether supervisord answers."""
@@ -112,7 +109,7 @@ class Supervisor:
         except (OSError, xmlrpc_client.Error):
             return False
 
-    def start_daemon(self) -> list[leftovers.Process]:
+    def start_daemon(self) -> list[lab_processes.Process]:
         """Have supervisord running; return the orphans that had to be ended.
 
         When supervisord or a program with children was killed, what it had
@@ -122,29 +119,29 @@ class Supervisor:
         :raises SupervisorError: supervisord does not answer.
         """
         if self.is_up():
-            orphans = leftovers.orphans(
-                self._layout.root, self._rpc().supervisor.getPID()
+            orphans = lab_processes.orphans(
+                self._lab.root, self._rpc().supervisor.getPID()
             )
-            leftovers.stop(orphans)
+            lab_processes.stop(orphans)
             return orphans
-        orphans = leftovers.marked(self._layout.root)
-        leftovers.stop(orphans)
+        orphans = lab_processes.marked(self._lab.root)
+        lab_processes.stop(orphans)
         (self._folder / 'programs').mkdir(parents=True, exist_ok=True)
         self._socket.unlink(missing_ok=True)
         (self._folder / 'supervisord.conf').write_text(self._daemon_conf())
-        first_words = self._layout.log / 'supervisord-start.log'
+        first_words = self._lab.log / 'supervisord-start.log'
         with first_words.open('w') as output:
             daemon = subprocess.Popen(
                 [
                     sys.executable,
                     subreaper.__file__,
-                    self._supervisord,
+                    self._executable,
                     '--nodaemon',
                     '-c',
                     str(self._folder / 'supervisord.conf'),
                 ],
-                env=_clean_environment(self._layout),
-                cwd=self._layout.root,
+                env=_clean_environment(self._lab),
+                cwd=self._lab.root,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -171,11 +168,11 @@ class Supervisor:
                 pass  # it may go away before it answers
             deadline = time.monotonic() + 45
             while (
-                leftovers.marked(self._layout.root)
+                lab_processes.marked(self._lab.root)
                 and time.monotonic() < deadline
             ):
                 time.sleep(0.2)
-        leftovers.stop(leftovers.marked(self._layout.root))
+        lab_processes.stop(lab_processes.marked(self._lab.root))
         self._socket.unlink(missing_ok=True)
 
     def ensure(self, programs: Iterable[Program]) -> None:
@@ -314,7 +311,7 @@ class Supervisor:
         return ''
 
     def _write(self, program: Program) -> bool:
-        return lab_layout.write_private(
+        return private_file.write(
             self._folder / 'programs' / f'{program.name}.conf',
             self._program_conf(program),
         )
@@ -345,9 +342,9 @@ class Supervisor:
             + _section(
                 'supervisord',
                 {
-                    'logfile': self._layout.log / 'supervisord.log',
-                    'pidfile': self._layout.run / 'supervisord.pid',
-                    'directory': self._layout.root,
+                    'logfile': self._lab.log / 'supervisord.log',
+                    'pidfile': self._lab.run / 'supervisord.pid',
+                    'directory': self._lab.root,
                     'minfds': 4096,
                     'user': 'root',
                 },
@@ -386,7 +383,7 @@ class Supervisor:
                     map(_quote, (*_KEEP_STDIN, *program.argv))
                 ),
                 'environment': environment,
-                'directory': program.directory or self._layout.root,
+                'directory': program.directory or self._lab.root,
                 'autostart': 'false',
                 'autorestart': 'true',
                 'startsecs': program.start_seconds,
@@ -436,12 +433,12 @@ def _quote(word: str) -> str:
     return f'"{escaped.replace("%", "%%")}"'
 
 
-def _clean_environment(layout: lab_layout.Layout) -> dict[str, str]:
+def _clean_environment(lab: layout.Layout) -> dict[str, str]:
     return {
-        leftovers.MARK: str(layout.root),
-        'PATH': f'{layout.venv}/bin:/usr/local/sbin:/usr/local/bin:'
+        lab_processes.MARK: str(lab.root),
+        'PATH': f'{lab.venv}/bin:/usr/local/sbin:/usr/local/bin:'
         '/usr/sbin:/usr/bin:/sbin:/bin',
-        'HOME': str(layout.root),
+        'HOME': str(lab.root),
         'LANG': 'C.UTF-8',
         'PYTHONDONTWRITEBYTECODE': '1',
         'PYTHONUNBUFFERED': '1',

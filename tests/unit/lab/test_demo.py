@@ -8,7 +8,7 @@ import ddt
 import testtools
 
 from lab import demo
-from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.plugins.report import tables
 
 CATALOG = {
     'tiers': {
@@ -152,7 +152,7 @@ class ReportTest(testtools.TestCase):
 
     def test_rows_are_found_by_the_tables_title(self):
         table = {
-            'title': report.TIER_TABLE_TITLE,
+            'title': tables.TIER_TABLE_TITLE,
             'data': {'cols': ['tier', 'IOPS'], 'rows': [['x', 1]]},
         }
         self.assertEqual(

@@ -23,7 +23,7 @@ from lab.guests.build_folder import answer
 from lab.guests.build_folder import GuestImageError
 from lab.guests.build_folder import Workshop
 from lab.guests import disk
-from lab.guests.minimal import debian_packages as debian
+from lab.guests.minimal import debian_packages
 from lab.guests.minimal import fio
 from lab.guests.minimal import initramfs
 
@@ -49,10 +49,10 @@ class Inputs:
         among them.
     """
 
-    kernel: debian.Package
-    busybox: debian.Package
-    libaio: debian.Package
-    fio: debian.Package
+    kernel: debian_packages.Package
+    busybox: debian_packages.Package
+    libaio: debian_packages.Package
+    fio: debian_packages.Package
     host: dict[str, str]
     recipe_sha256: str
 
@@ -102,12 +102,12 @@ def gather_inputs() -> Inputs:
     :raises lab.host.commands.CommandFailed: dpkg does not know a package.
     """
     return Inputs(
-        kernel=debian.find_dependency(
+        kernel=debian_packages.find_dependency(
             'linux-image-cloud-amd64', r'linux-image-\d\S*-cloud-amd64'
         ),
-        busybox=debian.find('busybox-static'),
-        libaio=debian.find('libaio-dev'),
-        fio=debian.find_source('fio'),
+        busybox=debian_packages.find('busybox-static'),
+        libaio=debian_packages.find('libaio-dev'),
+        fio=debian_packages.find_source('fio'),
         host={
             name: answer('dpkg-query', '-f', '${Version}', '-W', name)
             for name in _HOST_INGREDIENTS
@@ -155,10 +155,12 @@ def is_untouched(
 
 def _build(inputs: Inputs, workshop: Workshop) -> pathlib.Path:
     kernel, busybox, libaio = (
-        debian.unpack(package, workshop=workshop)
+        debian_packages.unpack(package, workshop=workshop)
         for package in (inputs.kernel, inputs.busybox, inputs.libaio)
     )
-    source = debian.unpack_source(inputs.fio, binary='fio', workshop=workshop)
+    source = debian_packages.unpack_source(
+        inputs.fio, binary='fio', workshop=workshop
+    )
     archive = initramfs.build(
         kernel=kernel,
         busybox=busybox / 'bin/busybox',

@@ -8,21 +8,21 @@ import uuid
 import fixtures
 import testtools
 
-from lab.ceph import bootstrap as ceph_parts
-from lab.ceph import topology as ceph_layout
+from lab.ceph import bootstrap
+from lab.ceph import topology
 
 
 class PartsTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.layout = ceph_layout.CephLayout(
+        self.layout = topology.CephLayout(
             folder=folder / 'ceph',
-            osds=ceph_layout.six_osds(),
+            osds=topology.six_osds(),
             fsid=uuid.uuid4(),
-            ports=ceph_layout.Ports(),
+            ports=topology.Ports(),
         )
-        ceph_parts.write_configuration(self.layout)
+        bootstrap.write_configuration(self.layout)
 
     def _make(self, daemon, last):
         self.layout.data(daemon).mkdir()
@@ -30,16 +30,16 @@ class PartsTest(testtools.TestCase):
 
     def test_the_identity_of_a_cluster_lasts(self):
         self.assertEqual(
-            self.layout.fsid, ceph_parts.read_fsid(self.layout.folder)
+            self.layout.fsid, bootstrap.read_fsid(self.layout.folder)
         )
 
     def test_a_folder_without_a_cluster_has_no_identity(self):
-        self.assertIsNone(ceph_parts.read_fsid(self.layout.folder / 'nothing'))
+        self.assertIsNone(bootstrap.read_fsid(self.layout.folder / 'nothing'))
 
     def test_a_damaged_identity_is_an_error_that_names_the_file(self):
         (self.layout.folder / 'fsid').write_text('half of i')
         error = self.assertRaises(
-            ceph_parts.CephError, ceph_parts.read_fsid, self.layout.folder
+            bootstrap.CephError, bootstrap.read_fsid, self.layout.folder
         )
         self.assertIn(f'{self.layout.folder}/fsid', str(error))
 
@@ -47,13 +47,13 @@ class PartsTest(testtools.TestCase):
         self.assertEqual(0o644, self.layout.conf.stat().st_mode & 0o777)
 
     def test_nothing_made_yet_is_fine(self):
-        ceph_parts.check(self.layout)
-        self.assertFalse(ceph_parts.is_made(self.layout, 'mon.a'))
+        bootstrap.check(self.layout)
+        self.assertFalse(bootstrap.is_made(self.layout, 'mon.a'))
 
     def test_an_osd_whose_making_was_interrupted_is_not_made(self):
         self._make('osd.0', 'fsid')
-        self.assertFalse(ceph_parts.is_made(self.layout, 'osd.0'))
-        ceph_parts.check(self.layout)
+        self.assertFalse(bootstrap.is_made(self.layout, 'osd.0'))
+        bootstrap.check(self.layout)
 
     def test_everything_that_is_lost_is_named_at_once(self):
         self._make('osd.0', 'ready')
@@ -62,7 +62,7 @@ class PartsTest(testtools.TestCase):
         self.layout.disk(self.layout.osds[3], 'block').touch()
         error = str(
             self.assertRaises(
-                ceph_parts.CephError, ceph_parts.check, self.layout
+                bootstrap.CephError, bootstrap.check, self.layout
             )
         )
         self.assertIn("monitor's database is gone", error)
@@ -70,7 +70,7 @@ class PartsTest(testtools.TestCase):
         self.assertNotIn('disk of osd.0', error)
 
     def test_the_lost_disk_of_a_filestore_is_named(self):
-        osd = ceph_layout.Osd(
+        osd = topology.Osd(
             id=0,
             host='a',
             device_class='ssd',
@@ -81,7 +81,7 @@ class PartsTest(testtools.TestCase):
         self._make('mon.a', 'store.db')
         self._make('osd.0', 'ready')
         error = str(
-            self.assertRaises(ceph_parts.CephError, ceph_parts.check, layout)
+            self.assertRaises(bootstrap.CephError, bootstrap.check, layout)
         )
         self.assertIn('osd.0.xfs: the disk of osd.0 is gone', error)
 
@@ -91,5 +91,5 @@ class PartsTest(testtools.TestCase):
             self._make(osd.name, 'ready')
             self.layout.disk(osd, 'block').touch()
             self.layout.disk(osd, 'block.db').touch()
-        ceph_parts.check(self.layout)
-        self.assertTrue(ceph_parts.is_made(self.layout, 'mon.a'))
+        bootstrap.check(self.layout)
+        self.assertTrue(bootstrap.is_made(self.layout, 'mon.a'))

@@ -7,20 +7,20 @@ import uuid
 
 import testtools
 
-from lab.ceph import bootstrap as ceph_parts
-from lab.ceph import monitor as ceph_monitor
-from lab.ceph import state as ceph_state
-from lab.ceph import topology as ceph_layout
+from lab.ceph import bootstrap
+from lab.ceph import monitor_client
+from lab.ceph import state
+from lab.ceph import topology
 
-LAYOUT = ceph_layout.CephLayout(
+LAYOUT = topology.CephLayout(
     folder=pathlib.Path('/srv/lab/ceph'),
-    osds=ceph_layout.six_osds(),
+    osds=topology.six_osds(),
     fsid=uuid.uuid4(),
-    ports=ceph_layout.Ports(),
+    ports=topology.Ports(),
 )
 
 
-OPTIONS = ceph_layout.FIRST_OPTIONS
+OPTIONS = topology.FIRST_OPTIONS
 
 
 class KeyValueMonitor:
@@ -39,7 +39,7 @@ class KeyValueMonitor:
         if prefix == 'auth get' and arguments['entity'] in self.users:
             return self.users[arguments['entity']]
         if prefix in ('config-key get', 'auth get'):
-            raise ceph_monitor.MonitorError('not there', errno.ENOENT)
+            raise monitor_client.MonitorError('not there', errno.ENOENT)
         if (
             prefix == 'auth get-or-create'
             and arguments['entity'] not in self.users
@@ -60,7 +60,7 @@ class KeyValueMonitor:
             where = arguments['who'], arguments['name']
             self.options[where] = arguments['value']
             return ''
-        raise ceph_monitor.MonitorError(f'unknown: {prefix}', errno.EINVAL)
+        raise monitor_client.MonitorError(f'unknown: {prefix}', errno.EINVAL)
 
 
 def osd_dump(*osds):
@@ -75,7 +75,7 @@ def osd_dump(*osds):
 
 class SituationTest(testtools.TestCase):
     def test_a_cluster_with_all_up_and_in_is_ready(self):
-        found = ceph_state.situation(
+        found = state.situation(
             LAYOUT,
             osd_dump(*((number, 1, 1) for number in range(6))),
             {'available': True},
@@ -83,7 +83,7 @@ class SituationTest(testtools.TestCase):
         self.assertTrue(found.is_ready())
 
     def test_absent_and_stopped_osds_and_a_passive_manager_are_missing(self):
-        found = ceph_state.situation(
+        found = state.situation(
             LAYOUT,
             osd_dump((0, 1, 1), (1, 0, 1), (2, 0, 0), (3, 1, 1), (4, 1, 1)),
             {'available': False},
@@ -92,7 +92,7 @@ class SituationTest(testtools.TestCase):
         self.assertFalse(found.is_ready())
 
     def test_only_an_osd_that_is_up_can_be_told_to_come_in(self):
-        found = ceph_state.situation(
+        found = state.situation(
             LAYOUT,
             osd_dump(
                 (0, 1, 0),
@@ -105,7 +105,7 @@ class SituationTest(testtools.TestCase):
         self.assertFalse(found.is_ready())
 
     def test_what_is_missing_and_the_flags_that_may_be_why_are_told(self):
-        found = ceph_state.situation(
+        found = state.situation(
             LAYOUT,
             osd_dump(*((number, 1, 1) for number in range(5))),
             {'available': True},
@@ -118,16 +118,16 @@ class SituationTest(testtools.TestCase):
 class FirstOptionsTest(testtools.TestCase):
     def test_a_new_cluster_gets_all_of_them(self):
         monitor = KeyValueMonitor()
-        ceph_state.set_first_options(monitor, OPTIONS)
+        state.set_first_options(monitor, OPTIONS)
         self.assertEqual(OPTIONS, monitor.options)
 
     def test_what_a_tier_changed_since_is_not_changed_back(self):
         monitor = KeyValueMonitor()
-        ceph_state.set_first_options(monitor, OPTIONS)
+        state.set_first_options(monitor, OPTIONS)
         monitor.options['osd', 'bluestore_cache_size'] = '1'
         del monitor.options['mgr', 'mgr_stats_period']
         changed = dict(monitor.options)
-        ceph_state.set_first_options(monitor, OPTIONS)
+        state.set_first_options(monitor, OPTIONS)
         self.assertEqual(changed, monitor.options)
 
 
@@ -137,13 +137,13 @@ class KeyringTextTest(testtools.TestCase):
         monitor.users['client.cinder'] = '[client.cinder]\n\tkey = AQ==\n'
         self.assertEqual(
             '[client.cinder]\n\tkey = AQ==\n',
-            ceph_state.keyring_text(monitor, 'client.cinder'),
+            state.keyring_text(monitor, 'client.cinder'),
         )
 
     def test_an_absent_user_is_an_error_that_says_who_makes_it(self):
         error = self.assertRaises(
-            ceph_parts.CephError,
-            ceph_state.keyring_text,
+            bootstrap.CephError,
+            state.keyring_text,
             KeyValueMonitor(),
             'client.cinder',
         )
@@ -154,7 +154,7 @@ class KeyringTextTest(testtools.TestCase):
 class HaveRbdUserTest(testtools.TestCase):
     def test_a_new_user_may_use_no_pool(self):
         monitor = KeyValueMonitor()
-        ceph_state.have_rbd_user(monitor, 'client.cinder')
+        state.have_rbd_user(monitor, 'client.cinder')
         self.assertEqual(
             '[client.cinder]\n\tkey = AQ==\n\tcaps mon = "profile rbd"\n',
             monitor.users['client.cinder'],
@@ -164,5 +164,5 @@ class HaveRbdUserTest(testtools.TestCase):
         monitor = KeyValueMonitor()
         granted = '[client.cinder]\n\tcaps osd = "profile rbd pool=a"\n'
         monitor.users['client.cinder'] = granted
-        ceph_state.have_rbd_user(monitor, 'client.cinder')
+        state.have_rbd_user(monitor, 'client.cinder')
         self.assertEqual(granted, monitor.users['client.cinder'])

@@ -9,13 +9,13 @@ import uuid
 import testtools
 
 from lab.ceph import filestore
-from lab.ceph import topology as ceph_layout
+from lab.ceph import topology
 
-LAYOUT = ceph_layout.CephLayout(
+LAYOUT = topology.CephLayout(
     folder=pathlib.Path('/srv/lab/ceph'),
-    osds=ceph_layout.six_osds(),
+    osds=topology.six_osds(),
     fsid=uuid.UUID('5acd070b-0183-4fc8-82ea-a5f98ebcb483'),
-    ports=ceph_layout.Ports(
+    ports=topology.Ports(
         monitor_v2=4300, monitor_v1=7789, first=17800, last=17999
     ),
 )
@@ -23,7 +23,7 @@ LAYOUT = ceph_layout.CephLayout(
 
 def parsed(layout):
     conf = configparser.ConfigParser(interpolation=None)
-    conf.read_string(ceph_layout.conf_text(layout))
+    conf.read_string(topology.conf_text(layout))
     return conf
 
 
@@ -121,7 +121,7 @@ class FileStoreTest(testtools.TestCase):
         self.layout = dataclasses.replace(
             LAYOUT,
             osds=tuple(
-                ceph_layout.Osd(
+                topology.Osd(
                     id=number,
                     host='host-a',
                     device_class='ssd',
@@ -171,7 +171,7 @@ class FileStoreTest(testtools.TestCase):
 
 class CephLayoutTest(testtools.TestCase):
     def test_osds_have_identities_of_their_own_that_last(self):
-        again = ceph_layout.CephLayout(
+        again = topology.CephLayout(
             folder=LAYOUT.folder,
             osds=LAYOUT.osds,
             fsid=LAYOUT.fsid,

@@ -13,8 +13,8 @@ from lab.guests.build_folder import GuestImageError
 from lab.guests.debian import archive
 from lab.guests.debian import system
 from lab.guests import disk
-from lab.guests.minimal import image as guest_image
-from lab import layout as lab_layout
+from lab.guests.minimal import image
+from lab import layout
 
 TARGETS = """\
 Debian\thttp://a.example/debian/\tbookworm\tbookworm\tmain
@@ -78,14 +78,12 @@ class LabTest(testtools.TestCase):
     def test_a_lab_that_does_not_run_is_left_as_it_is(self):
         folder = tempfile.TemporaryDirectory(prefix='ct', dir='/tmp')
         self.addCleanup(folder.cleanup)
-        layout = lab_layout.load_or_create(
-            pathlib.Path(folder.name) / 'lab', {}
-        )
+        lab = layout.load_or_create(pathlib.Path(folder.name) / 'lab', {})
         problem = self.assertRaises(
-            debian_image.DebianImageError, debian_image.have, layout
+            debian_image.DebianImageError, debian_image.have, lab
         )
         self.assertIn('start it with devstack/lab.sh up', str(problem))
-        self.assertEqual([], list(layout.cache.iterdir()))
+        self.assertEqual([], list(lab.cache.iterdir()))
 
 
 class RecipeTest(testtools.TestCase):
@@ -102,15 +100,15 @@ class RecipeTest(testtools.TestCase):
         built = self.folder / 'built'
         built.write_bytes(b'an image')
         output = self.folder / 'debian.raw'
-        guest_image.publish(built, output, self.inputs)
-        self.assertTrue(guest_image.is_current(output, self.inputs))
+        image.publish(built, output, self.inputs)
+        self.assertTrue(image.is_current(output, self.inputs))
         for changed in (
             {'packages': {'fio': '3.33-4'}},
             {'host': {'mmdebstrap': '2'}},
             {'recipe_sha256': ''},
         ):
             self.assertFalse(
-                guest_image.is_current(
+                image.is_current(
                     output, dataclasses.replace(self.inputs, **changed)
                 ),
                 changed,

@@ -13,8 +13,8 @@ import testtools
 from lab.guests import accelerator
 from lab.guests.build_folder import GuestImageError
 from lab.guests import disk
-from lab.guests.minimal import debian_packages as debian
-from lab.guests.minimal import image as guest_image
+from lab.guests.minimal import debian_packages
+from lab.guests.minimal import image
 from lab.guests.minimal import initramfs
 
 ARCHIVE = 'http://deb.debian.org/debian'
@@ -75,11 +75,11 @@ class SourceListTestCase(testtools.TestCase):
             'suites: bookworm bookworm-updates\n'
             'components: main\n'
             'signed-by: /usr/share/keyrings/debian-archive-keyring.gpg\n',
-            debian.deb_src_stanzas(DEB822, ARCHIVE),
+            debian_packages.deb_src_stanzas(DEB822, ARCHIVE),
         )
 
     def test_key_inside_a_stanza_is_kept_and_other_uris_are_not(self):
-        derived = debian.deb_src_stanzas(INLINE_KEY, ARCHIVE)
+        derived = debian_packages.deb_src_stanzas(INLINE_KEY, ARCHIVE)
         self.assertIn('\n .\n mDMEYCQjIxYJKwYBBAHaRw8BAQdA\n', derived)
         self.assertIn('uris: http://deb.debian.org/debian\n', derived)
         self.assertNotIn('other.example.net', derived)
@@ -89,14 +89,14 @@ class SourceListTestCase(testtools.TestCase):
             'deb-src http://deb.debian.org/debian bookworm main contrib\n'
             'deb-src [arch=amd64 signed-by=/etc/key.gpg] '
             'http://deb.debian.org/debian/ b main\n',
-            debian.deb_src_lines(ONE_LINE, ARCHIVE),
+            debian_packages.deb_src_lines(ONE_LINE, ARCHIVE),
         )
 
     def test_files_without_the_archive_give_nothing(self):
         archive = 'http://mirror.example.net/debian'
-        self.assertEqual('', debian.deb_src_stanzas(DEB822, archive))
-        self.assertEqual('', debian.deb_src_lines(ONE_LINE, archive))
-        self.assertEqual('', debian.deb_src_stanzas('', archive))
+        self.assertEqual('', debian_packages.deb_src_stanzas(DEB822, archive))
+        self.assertEqual('', debian_packages.deb_src_lines(ONE_LINE, archive))
+        self.assertEqual('', debian_packages.deb_src_stanzas('', archive))
 
 
 @ddt.ddt
@@ -109,18 +109,22 @@ class SourcePackageTestCase(testtools.TestCase):
     @ddt.unpack
     def test_source_is_found_in_the_stanza(self, stanza, name, version):
         self.assertEqual(
-            debian.Package(name=name, version=version, sha256=''),
-            debian.source_of('fio', debian.stanza_fields(stanza)),
+            debian_packages.Package(name=name, version=version, sha256=''),
+            debian_packages.source_of(
+                'fio', debian_packages.stanza_fields(stanza)
+            ),
         )
 
     def test_only_the_first_stanza_is_read(self):
-        fields = debian.stanza_fields('Version: 2\n\nVersion: 1\nSize: 3\n')
+        fields = debian_packages.stanza_fields(
+            'Version: 2\n\nVersion: 1\nSize: 3\n'
+        )
         self.assertEqual({'version': '2'}, fields)
 
     def test_strange_source_field_is_an_error(self):
         fields = {'source': 'a b c', 'version': '1'}
         error = self.assertRaises(
-            GuestImageError, debian.source_of, 'fio', fields
+            GuestImageError, debian_packages.source_of, 'fio', fields
         )
         self.assertIn('"Source: a b c"', str(error))
 
@@ -201,8 +205,8 @@ class StampTestCase(testtools.TestCase):
         self.built = folder / 'built.raw'
         self.built.write_bytes(b'an image')
         self.output = folder / 'images' / 'guest.raw'
-        package = debian.Package(name='p', version='1', sha256='00')
-        self.inputs = guest_image.Inputs(
+        package = debian_packages.Package(name='p', version='1', sha256='00')
+        self.inputs = image.Inputs(
             kernel=package,
             busybox=package,
             libaio=package,
@@ -212,31 +216,31 @@ class StampTestCase(testtools.TestCase):
         )
 
     def test_published_image_is_current(self):
-        guest_image.publish(self.built, self.output, self.inputs)
+        image.publish(self.built, self.output, self.inputs)
         self.assertEqual(b'an image', self.output.read_bytes())
-        self.assertTrue(guest_image.is_current(self.output, self.inputs))
+        self.assertTrue(image.is_current(self.output, self.inputs))
 
     def test_nothing_is_not_current(self):
-        self.assertFalse(guest_image.is_current(self.output, self.inputs))
+        self.assertFalse(image.is_current(self.output, self.inputs))
 
     def test_image_without_its_stamp_is_not_current(self):
         self.output.parent.mkdir()
         self.output.write_bytes(b'an image')
-        self.assertFalse(guest_image.is_current(self.output, self.inputs))
+        self.assertFalse(image.is_current(self.output, self.inputs))
 
     def test_stamp_without_its_image_is_not_current(self):
-        guest_image.publish(self.built, self.output, self.inputs)
+        image.publish(self.built, self.output, self.inputs)
         self.output.unlink()
-        self.assertFalse(guest_image.is_current(self.output, self.inputs))
+        self.assertFalse(image.is_current(self.output, self.inputs))
 
     def test_altered_image_is_not_current(self):
-        guest_image.publish(self.built, self.output, self.inputs)
+        image.publish(self.built, self.output, self.inputs)
         self.output.write_bytes(b'An image')
-        self.assertFalse(guest_image.is_current(self.output, self.inputs))
+        self.assertFalse(image.is_current(self.output, self.inputs))
 
     def test_image_of_other_inputs_is_not_current(self):
-        guest_image.publish(self.built, self.output, self.inputs)
-        package = debian.Package(name='p', version='2', sha256='00')
+        image.publish(self.built, self.output, self.inputs)
+        package = debian_packages.Package(name='p', version='2', sha256='00')
         others = {
             'kernel': package,
             'busybox': package,
@@ -247,39 +251,37 @@ class StampTestCase(testtools.TestCase):
         }
         for field, value in others.items():
             inputs = dataclasses.replace(self.inputs, **{field: value})
-            self.assertFalse(
-                guest_image.is_current(self.output, inputs), field
-            )
+            self.assertFalse(image.is_current(self.output, inputs), field)
 
     def test_untouched_image_needs_no_question_to_apt(self):
         inputs = dataclasses.replace(
-            self.inputs, recipe_sha256=guest_image.recipe_sha256()
+            self.inputs, recipe_sha256=image.recipe_sha256()
         )
-        guest_image.publish(self.built, self.output, inputs)
+        image.publish(self.built, self.output, inputs)
         packages = self.built.with_name('status')
         packages.touch()
         os.utime(packages, (1, 1))
-        self.assertTrue(guest_image.is_untouched(self.output, [packages]))
+        self.assertTrue(image.is_untouched(self.output, [packages]))
         packages.touch()
-        self.assertFalse(guest_image.is_untouched(self.output, [packages]))
+        self.assertFalse(image.is_untouched(self.output, [packages]))
 
     def test_image_of_another_recipe_or_altered_is_not_untouched(self):
-        self.assertFalse(guest_image.is_untouched(self.output, []))
-        guest_image.publish(self.built, self.output, self.inputs)
-        self.assertFalse(guest_image.is_untouched(self.output, []))
+        self.assertFalse(image.is_untouched(self.output, []))
+        image.publish(self.built, self.output, self.inputs)
+        self.assertFalse(image.is_untouched(self.output, []))
         inputs = dataclasses.replace(
-            self.inputs, recipe_sha256=guest_image.recipe_sha256()
+            self.inputs, recipe_sha256=image.recipe_sha256()
         )
-        guest_image.publish(self.built, self.output, inputs)
+        image.publish(self.built, self.output, inputs)
         self.output.write_bytes(b'An image')
-        self.assertFalse(guest_image.is_untouched(self.output, []))
+        self.assertFalse(image.is_untouched(self.output, []))
 
     def test_newer_image_replaces_the_older(self):
-        guest_image.publish(self.built, self.output, self.inputs)
+        image.publish(self.built, self.output, self.inputs)
         self.built.write_bytes(b'newer')
         newer = dataclasses.replace(self.inputs, recipe_sha256='fe')
-        guest_image.publish(self.built, self.output, newer)
-        self.assertTrue(guest_image.is_current(self.output, newer))
+        image.publish(self.built, self.output, newer)
+        self.assertTrue(image.is_current(self.output, newer))
         self.assertEqual(
             {self.output.name, f'{self.output.name}.stamp'},
             {file.name for file in self.output.parent.iterdir()},

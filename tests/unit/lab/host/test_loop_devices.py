@@ -6,7 +6,7 @@ import pathlib
 import fixtures
 import testtools
 
-from lab.host import loop_devices as disks
+from lab.host import loop_devices
 
 LISTING = """
 {
@@ -42,14 +42,14 @@ class ParseTest(testtools.TestCase):
     def test_only_devices_on_files_below_the_folder_are_returned(self):
         self.assertEqual(
             [
-                disks.LoopDevice(
+                loop_devices.LoopDevice(
                     path=pathlib.Path('/dev/loop1'),
                     number='7:1',
                     backing_file=FOLDER / 'osd.0.block',
                     direct_io=True,
                     removed=False,
                 ),
-                disks.LoopDevice(
+                loop_devices.LoopDevice(
                     path=pathlib.Path('/dev/loop8'),
                     number='7:8',
                     backing_file=FOLDER / 'osd.3.block',
@@ -57,11 +57,11 @@ class ParseTest(testtools.TestCase):
                     removed=True,
                 ),
             ],
-            disks.parse(LISTING, FOLDER),
+            loop_devices.parse(LISTING, FOLDER),
         )
 
     def test_no_loop_device_at_all_is_an_empty_answer(self):
-        self.assertEqual([], disks.parse('', FOLDER))
+        self.assertEqual([], loop_devices.parse('', FOLDER))
 
 
 class MakeSparseTest(testtools.TestCase):
@@ -74,12 +74,12 @@ class MakeSparseTest(testtools.TestCase):
         )
 
     def test_a_new_file_has_its_size_and_takes_no_space(self):
-        disks.make_sparse(self.file, 2**34)
+        loop_devices.make_sparse(self.file, 2**34)
         found = self.file.stat()
         self.assertEqual((2**34, 0), (found.st_size, found.st_blocks))
 
     def test_a_file_with_data_is_left_as_it_is(self):
         self.file.parent.mkdir()
         self.file.write_bytes(b'data')
-        disks.make_sparse(self.file, 2**34)
+        loop_devices.make_sparse(self.file, 2**34)
         self.assertEqual(b'data', self.file.read_bytes())

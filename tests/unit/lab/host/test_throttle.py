@@ -7,14 +7,14 @@ import subprocess
 import fixtures
 import testtools
 
-from lab.host import throttle as ceph_throttle
+from lab.host import throttle
 
-SPEED = ceph_throttle.DiskSpeed(iops=160, bytes_per_second=60_000_000)
+SPEED = throttle.DiskSpeed(iops=160, bytes_per_second=60_000_000)
 
 
 class ChangesTest(testtools.TestCase):
     def test_v1_limits_devices_and_frees_those_no_longer_used(self):
-        current = {name: {'7:1', '7:9'} for name in ceph_throttle.V1_FILES}
+        current = {name: {'7:1', '7:9'} for name in throttle.V1_FILES}
         self.assertEqual(
             [
                 ('blkio.throttle.read_iops_device', '7:9 0'),
@@ -26,7 +26,7 @@ class ChangesTest(testtools.TestCase):
                 ('blkio.throttle.write_bps_device', '7:9 0'),
                 ('blkio.throttle.write_bps_device', '7:1 60000000'),
             ],
-            ceph_throttle.changes_v1(current, {'7:1': SPEED}),
+            throttle.changes_v1(current, {'7:1': SPEED}),
         )
 
     def test_v2_limits_devices_and_frees_those_no_longer_used(self):
@@ -38,9 +38,7 @@ class ChangesTest(testtools.TestCase):
                     '7:1 rbps=60000000 wbps=60000000 riops=160 wiops=160',
                 ),
             ],
-            ceph_throttle.changes_v2(
-                {'io.max': {'7:1', '7:9'}}, {'7:1': SPEED}
-            ),
+            throttle.changes_v2({'io.max': {'7:1', '7:9'}}, {'7:1': SPEED}),
         )
 
 
@@ -50,7 +48,7 @@ class ThrottleTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.cgroups = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.throttle = ceph_throttle.Throttle('lab', self.cgroups)
+        self.throttle = throttle.Throttle('lab', self.cgroups)
 
     def _offer_v1(self):
         (self.cgroups / 'blkio').mkdir()
@@ -72,7 +70,7 @@ class ThrottleTest(testtools.TestCase):
     def test_v2_without_the_io_controller_is_an_error_that_says_so(self):
         (self.cgroups / 'cgroup.controllers').write_text('cpu memory\n')
         error = self.assertRaises(
-            ceph_throttle.ThrottleError, self.throttle.apply, {'7:1': SPEED}
+            throttle.ThrottleError, self.throttle.apply, {'7:1': SPEED}
         )
         self.assertIn('nor io in', str(error))
 
@@ -90,7 +88,7 @@ class ThrottleTest(testtools.TestCase):
         folder.mkdir()
         (folder / 'cgroup.procs').write_text('4711\n4712\n')
         error = self.assertRaises(
-            ceph_throttle.ThrottleError, self.throttle.remove, 0.2
+            throttle.ThrottleError, self.throttle.remove, 0.2
         )
         self.assertIn('processes in it: 4711 4712', str(error))
 
@@ -123,9 +121,7 @@ class NameTest(testtools.TestCase):
     def test_two_labs_have_two_cgroups_and_each_always_the_same(self):
         one, other = pathlib.Path('/srv/a'), pathlib.Path('/srv/b')
         self.assertEqual(
-            ceph_throttle.name_for(one),
-            ceph_throttle.name_for(pathlib.Path('/srv/a/')),
+            throttle.name_for(one),
+            throttle.name_for(pathlib.Path('/srv/a/')),
         )
-        self.assertNotEqual(
-            ceph_throttle.name_for(one), ceph_throttle.name_for(other)
-        )
+        self.assertNotEqual(throttle.name_for(one), throttle.name_for(other))

@@ -6,7 +6,7 @@ import tempfile
 
 import testtools
 
-from lab import layout as lab_layout
+from lab import layout
 from lab.openstack import services
 
 BACKENDS = """# for Ceph
@@ -25,39 +25,37 @@ class ServicesTestCase(testtools.TestCase):
         super().setUp()
         folder = tempfile.TemporaryDirectory(prefix='ct', dir='/tmp')
         self.addCleanup(folder.cleanup)
-        self.layout = lab_layout.load_or_create(
-            pathlib.Path(folder.name) / 'lab', {}
-        )
-        (self.layout.etc / 'cinder.conf').write_text('[DEFAULT]\n')
-        self.layout.cinder_backends.write_text(BACKENDS)
-        self.layout.cinder_api_paste.write_text('')
+        self.lab = layout.load_or_create(pathlib.Path(folder.name) / 'lab', {})
+        (self.lab.etc / 'cinder.conf').write_text('[DEFAULT]\n')
+        self.lab.cinder_backends.write_text(BACKENDS)
+        self.lab.cinder_api_paste.write_text('')
 
 
 class CinderFilesTest(ServicesTestCase):
     def override(self, name, text):
-        (self.layout.cinder_overrides / name).write_text(text)
+        (self.lab.cinder_overrides / name).write_text(text)
 
     def versions(self):
         return [
             program.environment['CINDER_TIERS_LAB_CONFIGURATION']
             for program in (
-                services.api_program(self.layout, 'cinder'),
+                services.api_program(self.lab, 'cinder'),
                 *services.worker_programs(
-                    self.layout, ['cinder-scheduler', 'cinder-volume']
+                    self.lab, ['cinder-scheduler', 'cinder-volume']
                 ),
             )
         ]
 
     def test_every_service_reads_the_users_folder_last(self):
         wanted = (
-            f'--config-file {self.layout.etc}/cinder.conf '
-            f'--config-file {self.layout.etc}/cinder-backends.conf '
-            f'--config-dir {self.layout.etc}/cinder.d'
+            f'--config-file {self.lab.etc}/cinder.conf '
+            f'--config-file {self.lab.etc}/cinder-backends.conf '
+            f'--config-dir {self.lab.etc}/cinder.d'
         )
         for program in (
-            services.api_program(self.layout, 'cinder'),
+            services.api_program(self.lab, 'cinder'),
             *services.worker_programs(
-                self.layout, ['cinder-scheduler', 'cinder-volume']
+                self.lab, ['cinder-scheduler', 'cinder-volume']
             ),
         ):
             self.assertTrue(
@@ -84,33 +82,33 @@ class CinderFilesTest(ServicesTestCase):
     def test_a_file_that_changes_its_place_restarts_all_of_cinder(self):
         self.override('1.conf', '[DEFAULT]\n')
         before = self.versions()
-        (self.layout.cinder_overrides / '1.conf').rename(
-            self.layout.cinder_overrides / '2.conf'
+        (self.lab.cinder_overrides / '1.conf').rename(
+            self.lab.cinder_overrides / '2.conf'
         )
         for old, new in zip(before, self.versions(), strict=True):
             self.assertNotEqual(old, new)
 
     def test_a_changed_api_paste_restarts_the_api_only(self):
         before = self.versions()
-        self.layout.cinder_api_paste.write_text('[x]\n')
+        self.lab.cinder_api_paste.write_text('[x]\n')
         after = self.versions()
         self.assertNotEqual(before[0], after[0])
         self.assertEqual(before[1:], after[1:])
 
     def test_the_users_folder_may_choose_the_backends(self):
         self.assertEqual(
-            ['tier-a', 'tier-b'], services.enabled_backends(self.layout)
+            ['tier-a', 'tier-b'], services.enabled_backends(self.lab)
         )
         self.override('a.conf', '[DEFAULT]\nenabled_backends = tier-b, full\n')
         self.assertEqual(
-            ['tier-b', 'full'], services.enabled_backends(self.layout)
+            ['tier-b', 'full'], services.enabled_backends(self.lab)
         )
         self.assertEqual(
             [
                 'cinder-volume.cinder-tiers-lab@tier-b',
                 'cinder-volume.cinder-tiers-lab@full',
             ],
-            services.queues(self.layout, 'cinder-volume'),
+            services.queues(self.lab, 'cinder-volume'),
         )
 
 
@@ -121,9 +119,9 @@ class ThreadsTest(ServicesTestCase):
 
     def programs(self):
         return [
-            services.api_program(self.layout, 'cinder'),
+            services.api_program(self.lab, 'cinder'),
             *services.worker_programs(
-                self.layout, ['cinder-scheduler', 'cinder-volume']
+                self.lab, ['cinder-scheduler', 'cinder-volume']
             ),
         ]
 
@@ -134,27 +132,27 @@ class ThreadsTest(ServicesTestCase):
         ]
 
     def test_eventlet_is_the_first_choice(self):
-        self.assertEqual('eventlet', self.layout.threads)
+        self.assertEqual('eventlet', self.lab.threads)
         self.assertEqual([None] * 3, self.values())
 
     def test_another_choice_starts_all_of_cinder_anew(self):
         before = self.programs()
-        self.layout.choose_threads('native')
+        self.lab.choose_threads('native')
         self.assertEqual(['1'] * 3, self.values())
         for old, new in zip(before, self.programs(), strict=True):
             self.assertNotEqual(old, new)
-        self.layout.choose_threads('eventlet')
+        self.lab.choose_threads('eventlet')
         self.assertEqual(before, self.programs())
 
     def test_the_choice_outlives_another_start(self):
-        self.layout.choose_threads('native')
-        self.layout = lab_layout.load_or_create(self.layout.root, {})
+        self.lab.choose_threads('native')
+        self.lab = layout.load_or_create(self.lab.root, {})
         self.assertEqual(['1'] * 3, self.values())
 
     def test_other_services_are_left_as_they_are(self):
-        (self.layout.etc / 'nova.conf').write_text('')
-        before = services.worker_programs(self.layout, ['nova-scheduler'])
-        self.layout.choose_threads('native')
+        (self.lab.etc / 'nova.conf').write_text('')
+        before = services.worker_programs(self.lab, ['nova-scheduler'])
+        self.lab.choose_threads('native')
         self.assertEqual(
-            before, services.worker_programs(self.layout, ['nova-scheduler'])
+            before, services.worker_programs(self.lab, ['nova-scheduler'])
         )

@@ -10,13 +10,13 @@ import time
 
 import testtools
 
-from lab import layout as lab_layout
-from lab.processes import lab_processes as leftovers
-from lab.processes import supervisord as supervisor
+from lab import layout
+from lab.processes import lab_processes
+from lab.processes import supervisord
 
 
 def sleeper(name='sleeper', seconds=600, **changes):
-    return supervisor.Program(
+    return supervisord.Program(
         name=name, argv=('sleep', str(seconds)), **changes
     )
 
@@ -26,11 +26,9 @@ class SupervisorTest(testtools.TestCase):
         super().setUp()
         folder = tempfile.TemporaryDirectory(prefix='ct', dir='/tmp')
         self.addCleanup(folder.cleanup)
-        self.layout = lab_layout.load_or_create(
-            pathlib.Path(folder.name) / 'lab', {}
-        )
-        self.supervisor = supervisor.Supervisor(
-            self.layout, supervisord=shutil.which('supervisord')
+        self.lab = layout.load_or_create(pathlib.Path(folder.name) / 'lab', {})
+        self.supervisor = supervisord.Supervisor(
+            self.lab, executable=shutil.which('supervisord')
         )
         self.addCleanup(self.supervisor.stop_daemon)
         self.supervisor.start_daemon()
@@ -67,10 +65,10 @@ class SupervisorTest(testtools.TestCase):
 
     def test_a_program_that_cannot_run_is_named_with_its_last_words(self):
         problem = self.assertRaises(
-            supervisor.SupervisorError,
+            supervisord.SupervisorError,
             self.supervisor.ensure,
             [
-                supervisor.Program(
+                supervisord.Program(
                     name='broken',
                     argv=('sh', '-c', 'echo no such pool: 100%; exit 3'),
                 )
@@ -81,16 +79,16 @@ class SupervisorTest(testtools.TestCase):
 
     def test_a_program_that_is_not_there_is_named(self):
         problem = self.assertRaises(
-            supervisor.SupervisorError,
+            supervisord.SupervisorError,
             self.supervisor.ensure,
-            [supervisor.Program(name='absent', argv=('/no/such/program',))],
+            [supervisord.Program(name='absent', argv=('/no/such/program',))],
         )
         self.assertIn('absent', str(problem))
 
     def test_orphans_of_a_killed_supervisor_make_room_for_successors(self):
         self.supervisor.ensure([sleeper()])
         orphan = self.pid()
-        daemon = int((self.layout.run / 'supervisord.pid').read_text())
+        daemon = int((self.lab.run / 'supervisord.pid').read_text())
         os.kill(daemon, signal.SIGKILL)
         while self.supervisor.is_up():
             time.sleep(0.05)
@@ -100,15 +98,15 @@ class SupervisorTest(testtools.TestCase):
         self.assertEqual(
             {
                 self.pid(),
-                int((self.layout.run / 'supervisord.pid').read_text()),
+                int((self.lab.run / 'supervisord.pid').read_text()),
             },
-            {process.pid for process in leftovers.marked(self.layout.root)},
+            {process.pid for process in lab_processes.marked(self.lab.root)},
         )
 
     def test_children_of_a_killed_program_make_room_for_their_successors(self):
         self.supervisor.ensure(
             [
-                supervisor.Program(
+                supervisord.Program(
                     name='sleeper', argv=('sh', '-c', 'sleep 600 & wait')
                 )
             ]
@@ -116,7 +114,7 @@ class SupervisorTest(testtools.TestCase):
         parent = self.pid()
         (child,) = (
             process.pid
-            for process in leftovers.marked(self.layout.root)
+            for process in lab_processes.marked(self.lab.root)
             if process.command == 'sleep 600'
         )
         os.kill(parent, signal.SIGKILL)
@@ -129,7 +127,7 @@ class SupervisorTest(testtools.TestCase):
         self.supervisor.ensure([sleeper(), sleeper('other')])
         self.supervisor.stop_daemon()
         self.assertFalse(self.supervisor.is_up())
-        self.assertEqual([], leftovers.marked(self.layout.root))
+        self.assertEqual([], lab_processes.marked(self.lab.root))
 
     def test_only_the_chosen_programs_are_stopped(self):
         self.supervisor.ensure([sleeper('ceph-a'), sleeper('nova')])
@@ -154,5 +152,5 @@ class SupervisorTest(testtools.TestCase):
     def test_another_labs_processes_are_not_ours(self):
         self.supervisor.ensure([sleeper()])
         self.assertEqual(
-            [], leftovers.marked(self.layout.root.with_name('another'))
+            [], lab_processes.marked(self.lab.root.with_name('another'))
         )
