@@ -20,10 +20,10 @@ from lab.guests import build_folder
 from lab.host import commands
 from lab.host import preflight
 from lab.host import throttle
-from lab.infrastructure import daemons
 from lab import layout
 from lab.openstack import access
 from lab.processes import lab_processes
+from lab.processes import readiness
 from lab.processes import supervisord
 from lab import restart
 from lab import scratch_disk
@@ -80,7 +80,7 @@ def main() -> int:
         preflight.Unfit,
         layout.LayoutError,
         commands.CommandFailed,
-        daemons.NotReady,
+        readiness.NotReady,
         supervisord.SupervisorError,
         cluster.CephError,
         throttle.ThrottleError,

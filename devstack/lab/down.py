@@ -9,12 +9,11 @@ from collections.abc import Callable
 import pathlib
 import shutil
 
-from lab.ceph import cluster
+from lab.ceph import clusters
 from lab import layout
 from lab.processes import lab_processes
 from lab.processes import supervisord
 from lab import scratch_disk
-from lab import second_ceph
 
 Say = Callable[[str], None]
 
@@ -33,9 +32,9 @@ def down(lab: layout.Layout, say: Say = print) -> None:
     if guests:
         say(f'{len(guests)} guests ended')
     scratch_disk.detach(lab)
-    _cluster(lab.root, supervisor).down()
+    clusters.first(lab, supervisor).down()
     if lab.has_second_ceph:
-        second_ceph.second_cluster(lab, supervisor).down()
+        clusters.second(lab, supervisor).down()
     supervisor.stop_daemon()
     say('services stopped, loop devices and cgroup released')
 
@@ -74,9 +73,3 @@ def destroy(
     else:
         root.rmdir()
         say(f'{root} removed')
-
-
-def _cluster(
-    root: pathlib.Path, supervisor: supervisord.Supervisor
-) -> cluster.CephCluster:
-    return cluster.CephCluster(root, supervisor, lambda line: None)

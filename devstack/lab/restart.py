@@ -7,7 +7,7 @@ A stage knows how to see that its service answers, and what depends on it.
 from collections.abc import Callable, Collection
 import dataclasses
 
-from lab.infrastructure import daemons
+from lab.infrastructure import rabbitmq
 from lab import layout
 from lab.openstack import services
 from lab.processes import supervisord
@@ -42,7 +42,7 @@ def restart(
     :raises NoSuchService: a name is none of them; nothing was restarted.
     :raises commands.CommandFailed: Cinder's scheduler does not know each
         backend again.
-    :raises daemons.NotReady: one does not answer.
+    :raises readiness.NotReady: one does not answer.
     :raises stages.StagesFailed: one does not start.
     :raises supervisord.SupervisorError: one does not stay up, or the lab
         is down.
@@ -74,7 +74,7 @@ def restart(
     )
     supervisor.wait_until_running()
     if any(not name.endswith('-api') for name in names):
-        daemons.wait_for_consumers(
+        rabbitmq.wait_for_consumers(
             lab,
             [
                 queue

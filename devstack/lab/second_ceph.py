@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The second Ceph cluster, which a lab has on request.
-
-A cluster of its own in every respect - identity, ports, keys, folder - that
-shares nothing with the first but the machine: a monitor, a manager, an OSD
-with BlueStore (class ``ssd``) and one with FileStore (class ``filestore``).
-"""
+"""Adds a second Ceph cluster to a lab that runs, or removes it."""
 
 from collections.abc import Callable
 import shutil
 
 from lab.ceph import bootstrap
-from lab.ceph import cluster
-from lab.ceph import topology
+from lab.ceph import clusters
 from lab.host import packages
 from lab.host import preflight
-from lab.infrastructure import daemons
+from lab.infrastructure import libvirtd
 from lab import layout
 from lab.openstack import services
 from lab import private_file
@@ -22,27 +16,6 @@ from lab.processes import supervisord
 from lab import stages
 
 STAGE = 'ceph-second'
-#: The cephx user of Cinder and Nova. os-brick looks for keyrings in one folder
-#: by their users' names, so it cannot be called as that of the first cluster.
-CLIENT = 'cinder-second'
-OSDS = (
-    topology.Osd(id=0, host='second-a', device_class='ssd', data_gib=10),
-    topology.Osd(
-        id=1,
-        host='second-b',
-        device_class='filestore',
-        data_gib=10,
-        object_store='filestore',
-    ),
-)
-#: One OSD of a class is enough for what is tried here, but Ceph wants to hear
-#: that a pool may have a single copy.
-FIRST_OPTIONS = {
-    **topology.FIRST_OPTIONS,
-    ('global', 'mon_allow_pool_size_one'): 'true',
-    ('mon', 'mon_warn_on_pool_no_redundancy'): 'false',
-    ('global', 'mon_warn_on_too_few_osds'): 'false',
-}
 _PACKAGES = ('xfsprogs',)
 #: In the lab's folder: a cluster of which the rest is only to be deleted.
 _REMOVED = 'ceph-second.removed'
@@ -66,7 +39,7 @@ def up(lab: layout.Layout, say: Say = print) -> None:
     supervisor = _running(lab)
     if not any(
         supervisor.state(name).pid
-        for name in second_cluster(lab, supervisor).programs()
+        for name in clusters.second(lab, supervisor).programs()
     ):
         preflight.check(
             preflight.observe(lab.second_ceph_ports(), lab.root),
@@ -103,13 +76,13 @@ def destroy(lab: layout.Layout, say: Say = print) -> None:
             'devstack/lab.sh restart cinder-volume, and try again.'
         )
     is_there = lab.has_second_ceph
-    cluster_to_remove = second_cluster(lab, supervisor)
+    cluster_to_remove = clusters.second(lab, supervisor)
     cluster_to_remove.down()
     supervisor.forget(cluster_to_remove.programs())
-    daemons.take_the_key_from_libvirt(lab, lab.second_secret_uuid)
-    lab.ceph_conf.with_name(f'ceph.client.{CLIENT}.keyring').unlink(
-        missing_ok=True
-    )
+    libvirtd.remove_cephx_secret(lab, lab.second_secret_uuid)
+    lab.ceph_conf.with_name(
+        f'ceph.client.{clusters.SECOND_CLIENT}.keyring'
+    ).unlink(missing_ok=True)
     _remove_rest(lab)
     if is_there:
         # In one step: half of a cluster would be a damaged one.
@@ -133,36 +106,13 @@ def stage(
     )
 
 
-def second_cluster(
-    lab: layout.Layout, supervisor: supervisord.Supervisor
-) -> cluster.CephCluster:
-    """Return the cluster, whether it was made or not."""
-    log = lab.log / 'ceph-second-set-up.log'
-
-    def append(line: str) -> None:
-        with log.open('a') as stream:
-            stream.write(f'{line}\n')
-
-    return cluster.CephCluster(
-        lab.root,
-        supervisor,
-        append,
-        folder=lab.second_ceph.name,
-        osds=OSDS,
-        first_options=FIRST_OPTIONS,
-        images=False,
-        mon_ports=tuple(lab.second_ceph_ports().values()),
-        daemon_ports=lab.second_ceph_daemon_ports(),
-    )
-
-
 def catalog_entry(lab: layout.Layout) -> str:
     """Return what a catalog says of the cluster, in YAML."""
     return (
         'clusters:\n'
         '  second:\n'
         f'    conf: {lab.second_ceph}/ceph.conf\n'
-        f'    cinder_user: {CLIENT}\n'
+        f'    cinder_user: {clusters.SECOND_CLIENT}\n'
         f'    secret_uuid: {lab.second_secret_uuid}'
     )
 
@@ -170,16 +120,16 @@ def catalog_entry(lab: layout.Layout) -> str:
 def _start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> str:
     packages.install_debian_packages(lab.log / 'apt.log', _PACKAGES)
     _remove_rest(lab)
-    second = second_cluster(lab, supervisor)
+    second = clusters.second(lab, supervisor)
     remark = second.up()
-    keyring = second.have_rbd_client(CLIENT)
+    keyring = second.have_rbd_client(clusters.SECOND_CLIENT)
     private_file.write(
         lab.ceph_conf.with_name(keyring.name), keyring.read_text()
     )
-    daemons.give_libvirt_the_key(
+    libvirtd.define_cephx_secret(
         lab,
-        bootstrap.key_of(keyring, f'client.{CLIENT}'),
-        client=CLIENT,
+        bootstrap.key_of(keyring, f'client.{clusters.SECOND_CLIENT}'),
+        client=clusters.SECOND_CLIENT,
         secret_uuid=lab.second_secret_uuid,
     )
     return remark

@@ -3,21 +3,11 @@
 
 import dataclasses
 import pathlib
-import re
 
 from lab import layout
 from lab.processes import lab_processes
+from lab.processes import service_log
 from lab.processes import supervisord
-
-#: A line of a log that says why something failed.
-_TELLING = re.compile(
-    r'\b(ERROR|CRITICAL|FATAL|Traceback|error|failed|'
-    r'panic|abort|cannot|denied)\b'
-)
-
-
-#: The last line of an oslo.log traceback: level and logger, and no more.
-_EMPTY_RECORD = re.compile(r' (ERROR|CRITICAL) [\w.]+(\s+\[[^\]]*\])?\s*$')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,26 +52,12 @@ def services(
             log_line=(
                 ''
                 if state.state in ('RUNNING', 'STOPPED')
-                else telling_line(supervisor.log_file(state.name))
+                else service_log.find_reason(supervisor.log_file(state.name))
                 or state.detail
             ),
         )
         for state in states
     ]
-
-
-def telling_line(log: pathlib.Path) -> str:
-    """Return the last line of a log that looks like a reason, or the last."""
-    try:
-        lines = log.read_text(errors='replace').splitlines()[-400:]
-    except FileNotFoundError:
-        return ''
-    telling = [
-        line
-        for line in lines
-        if _TELLING.search(line) and not _EMPTY_RECORD.search(line)
-    ]
-    return (telling or lines or [''])[-1].strip()
 
 
 def memory_gib(lab: layout.Layout) -> float:

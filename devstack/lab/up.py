@@ -8,12 +8,14 @@ import pathlib
 import time
 
 from lab.ceph import bootstrap
-from lab.ceph import cluster
+from lab.ceph import clusters
 from lab.guests import accelerator
 from lab.guests.minimal import image
 from lab.host import commands
 from lab.host import packages
-from lab.infrastructure import daemons
+from lab.infrastructure import libvirtd
+from lab.infrastructure import mariadb
+from lab.infrastructure import rabbitmq
 from lab import layout
 from lab.openstack import access
 from lab.openstack import services
@@ -122,7 +124,7 @@ def _machine_stages(
         stages.Stage(
             name='ceph',
             needs=('packages', 'supervisor'),
-            run=_cluster(lab, supervisor).up,
+            run=clusters.first(lab, supervisor).up,
         ),
         # After Ceph, which sets the limits of its own disks and no others.
         stages.Stage(
@@ -133,17 +135,17 @@ def _machine_stages(
         stages.Stage(
             name='mariadb',
             needs=('packages', 'supervisor'),
-            run=lambda: daemons.start_mariadb(lab, supervisor),
+            run=lambda: mariadb.start(lab, supervisor),
         ),
         stages.Stage(
             name='rabbitmq',
             needs=('packages', 'supervisor'),
-            run=lambda: daemons.start_rabbitmq(lab, supervisor),
+            run=lambda: rabbitmq.start(lab, supervisor),
         ),
         stages.Stage(
             name='libvirt',
             needs=('packages', 'supervisor'),
-            run=lambda: daemons.start_libvirt(lab, supervisor),
+            run=lambda: libvirtd.start(lab, supervisor),
         ),
         stages.Stage(
             name='guest-image',
@@ -176,8 +178,10 @@ def _control_stages(
 
     def tiers() -> None:
         access.apply_tiers(lab)
-        keyring = _cluster(lab, supervisor).write_client_keyring('cinder')
-        daemons.give_libvirt_the_key(
+        keyring = clusters.first(lab, supervisor).write_client_keyring(
+            'cinder'
+        )
+        libvirtd.define_cephx_secret(
             lab,
             bootstrap.key_of(keyring, 'client.cinder'),
             client='cinder',
@@ -280,18 +284,6 @@ def _compute_stages(
     ]
 
 
-def _cluster(
-    lab: layout.Layout, supervisor: supervisord.Supervisor
-) -> cluster.CephCluster:
-    return cluster.CephCluster(
-        lab.root,
-        supervisor,
-        lambda line: _append(lab.log / 'ceph-set-up.log', line),
-        mon_ports=(lab.port('ceph-mon-v2'), lab.port('ceph-mon-v1')),
-        daemon_ports=lab.ceph_daemon_ports(),
-    )
-
-
 def _build_guest_image(lab: layout.Layout) -> str:
     def build() -> str:
         return image.build(
@@ -327,8 +319,3 @@ def _probe_accelerator(lab: layout.Layout) -> str:
     line = f'{found.name}: {found.reason}'
     answer.write_text(f'{line}\n{boot} {device}\n')
     return line
-
-
-def _append(path: pathlib.Path, line: str) -> None:
-    with path.open('a') as stream:
-        stream.write(f'{line}\n')

@@ -12,13 +12,13 @@ import urllib.request
 
 from lab.host import commands
 from lab.host import packages
-from lab.infrastructure import daemons
 from lab import layout
 from lab.openstack import api_paste
 from lab.openstack import service_conf
 from lab import private_file
+from lab.processes import readiness
+from lab.processes import service_log
 from lab.processes import supervisord
-from lab import status
 
 #: A service that ends sooner has failed to start: its imports take seconds.
 _START_SECONDS = 6
@@ -104,19 +104,19 @@ def start_api(
 ) -> None:
     """Run a service's WSGI application and wait until it answers.
 
-    :raises daemons.NotReady: it does not answer.
+    :raises readiness.NotReady: it does not answer.
     :raises supervisord.SupervisorError: it does not start.
     """
     supervisor.ensure([api_program(lab, service)])
     log = supervisor.log_file(f'{service}-api')
     try:
-        daemons.wait_until(
+        readiness.wait_until(
             lambda: _http_status(lab.url(service, '/')) in range(200, 500),
             f'{service}-api at {lab.url(service)}',
         )
-    except daemons.NotReady as problem:
-        raise daemons.NotReady(
-            f'{problem}; {log} says: {status.telling_line(log)}'
+    except readiness.NotReady as problem:
+        raise readiness.NotReady(
+            f'{problem}; {log} says: {service_log.find_reason(log)}'
         ) from None
 
 
@@ -321,7 +321,7 @@ def map_compute_host(lab: layout.Layout) -> None:
 
     stamp = lab.stamps / 'compute-host'
     if not stamp.exists():
-        daemons.wait_until(
+        readiness.wait_until(
             mapped,
             f'nova-compute ({lab.log / "nova-compute.log"})',
             timeout_seconds=90,

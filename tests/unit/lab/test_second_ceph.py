@@ -6,6 +6,7 @@ import tempfile
 
 import testtools
 
+from lab.ceph import clusters
 from lab import layout
 from lab.processes import supervisord
 from lab import restart
@@ -36,7 +37,7 @@ class SecondCephTest(testtools.TestCase):
         self.assertNotIn('tiers', stages[second_ceph.STAGE].needs)
 
     def test_its_daemons_have_names_of_their_own_and_its_stage(self):
-        names = second_ceph.second_cluster(
+        names = clusters.second(
             self.lab, supervisord.Supervisor(self.lab)
         ).programs()
         self.assertEqual(
