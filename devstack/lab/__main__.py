@@ -17,6 +17,7 @@ from lab.ceph import cluster
 from lab import debian_image
 from lab import down
 from lab.guests import build_folder
+from lab.guests.debian import image
 from lab.host import commands
 from lab.host import preflight
 from lab.host import throttle
@@ -89,7 +90,7 @@ def main() -> int:
         Absent,
         restart.NoSuchService,
         second_ceph.SecondCephError,
-        debian_image.DebianImageError,
+        image.DiskFullError,
         build_folder.GuestImageError,
     ) as problem:
         print(f'lab.sh: {problem}', file=sys.stderr)
@@ -219,7 +220,7 @@ def _second_ceph(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 def _debian_image(options: argparse.Namespace, root: pathlib.Path) -> int:
     with _exclusive(_existing(root)) as lab:
-        debian_image.have(lab, _say)
+        debian_image.add(lab, _say)
     return 0
 
 

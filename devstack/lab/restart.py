@@ -48,10 +48,7 @@ def restart(
         is down.
     """
     supervisor = supervisord.Supervisor(lab)
-    if not supervisor.is_up():
-        raise supervisord.SupervisorError(
-            f'{lab.root}: nothing runs; start it with devstack/lab.sh up'
-        )
+    supervisor.check_up()
     known = [state.name for state in supervisor.states()]
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -24,7 +24,7 @@ Say = Callable[[str], None]
 
 
 class SecondCephError(Exception):
-    """The second cluster cannot be had, or not be removed, as things are."""
+    """The second cluster cannot be removed as things are."""
 
 
 def up(lab: layout.Layout, say: Say = print) -> None:
@@ -32,11 +32,12 @@ def up(lab: layout.Layout, say: Say = print) -> None:
 
     :param say: takes each line for the user; the last ones are what a catalog
         needs of the cluster.
-    :raises SecondCephError: the lab does not run.
-    :raises preflight.Unfit: somebody else has a port of it.
-    :raises stages.StagesFailed: it does not start.
+    :raises lab.host.preflight.Unfit: another program has a port of it.
+    :raises lab.processes.supervisord.SupervisorError: the lab does not run.
+    :raises lab.stages.StagesFailed: it does not start.
     """
-    supervisor = _running(lab)
+    supervisor = supervisord.Supervisor(lab)
+    supervisor.check_up()
     if not any(
         supervisor.state(name).pid
         for name in clusters.second(lab, supervisor).programs()
@@ -59,11 +60,12 @@ def up(lab: layout.Layout, say: Say = print) -> None:
 def destroy(lab: layout.Layout, say: Say = print) -> None:
     """Stop the second cluster and remove it, with the volumes in it.
 
-    :raises SecondCephError: the lab does not run, or Cinder still has
-        backends in the cluster.
+    :raises SecondCephError: Cinder still has backends in the cluster.
     :raises lab.host.commands.CommandFailed: a disk cannot be detached.
+    :raises lab.processes.supervisord.SupervisorError: the lab does not run.
     """
-    supervisor = _running(lab)
+    supervisor = supervisord.Supervisor(lab)
+    supervisor.check_up()
     users = [
         str(file)
         for file in services.cinder_files(lab)
@@ -139,12 +141,3 @@ def _remove_rest(lab: layout.Layout) -> None:
     rest = lab.root / _REMOVED
     if rest.exists():
         shutil.rmtree(rest)
-
-
-def _running(lab: layout.Layout) -> supervisord.Supervisor:
-    supervisor = supervisord.Supervisor(lab)
-    if not supervisor.is_up():
-        raise SecondCephError(
-            f'{lab.root}: nothing runs; start it with devstack/lab.sh up'
-        )
-    return supervisor

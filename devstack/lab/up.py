@@ -10,6 +10,7 @@ import time
 from lab.ceph import bootstrap
 from lab.ceph import clusters
 from lab.guests import accelerator
+from lab.guests import image_file
 from lab.guests.minimal import image
 from lab.host import commands
 from lab.host import packages
@@ -285,19 +286,14 @@ def _compute_stages(
 
 
 def _build_guest_image(lab: layout.Layout) -> str:
-    def build() -> str:
-        return image.build(
+    return image_file.build_with_current_lists(
+        lambda: image.build(
             work_directory=lab.cache / 'guest-work',
             output=lab.guest_image,
             log=lab.log / 'guest-image.log',
-        )
-
-    try:
-        return build()
-    except (image.GuestImageError, commands.CommandFailed):
-        # What apt knows may be missing, or older than what the archive has.
-        packages.update_package_lists(lab.log / 'apt.log')
-        return build()
+        ),
+        lab.log / 'apt.log',
+    )
 
 
 def _in_cloud(lab: layout.Layout, part: str) -> None:

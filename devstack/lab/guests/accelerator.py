@@ -23,8 +23,8 @@ _POLL_SECONDS = 0.1
 class Accelerator:
     """How guests are to be run.
 
-    :ivar name: ``kvm``, or ``tcg``: emulation, Nova's virt_type "qemu".
-    :ivar reason: what was seen, one line for the user.
+    :param name: ``kvm``, or ``tcg``: emulation, Nova's virt_type "qemu".
+    :param reason: what was seen, one line for the user.
     """
 
     name: Literal['kvm', 'tcg']

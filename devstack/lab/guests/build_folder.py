@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the guest image is made: one folder, one log, one kind of error."""
+"""The folder in which a guest image is built, and the log of its build."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -15,15 +15,15 @@ class GuestImageError(Exception):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Workshop:
+class BuildFolder:
     """A folder to build in, and the log of what was done there.
 
-    :ivar directory: working directory of the commands; holds all that is
+    :param path: working directory of the commands; holds all that is
         downloaded and made.
-    :ivar log: file that gets every command and what it printed.
+    :param log: file that gets every command and what it printed.
     """
 
-    directory: pathlib.Path
+    path: pathlib.Path
     log: pathlib.Path
 
     def run(
@@ -47,20 +47,10 @@ class Workshop:
         commands.run(
             [
                 'env',
-                f'--chdir={within or self.directory}',
+                f'--chdir={within or self.path}',
                 *variables,
                 *argv,
             ],
             log=self.log,
             stdin=stdin,
         )
-
-
-def answer(*argv: str | os.PathLike) -> str:
-    """Ask a command that only reads, and return what it prints.
-
-    :param argv: program and arguments; no shell is involved.
-    :raises lab.host.commands.CommandFailed: it is missing or failed.
-    """
-    # What it prints is read by this program: it must be untranslated.
-    return commands.run(argv, environment={**os.environ, 'LC_ALL': 'C'})

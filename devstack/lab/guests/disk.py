@@ -11,7 +11,7 @@ EOD"), so it is as large as the volume allows, without any tool in the guest.
 import pathlib
 import struct
 
-from lab.guests.build_folder import Workshop
+from lab.guests import build_folder
 
 _SECTOR_BYTES = 512
 _MIB_BYTES = 1024**2
@@ -69,7 +69,10 @@ def master_boot_record(
 
 
 def build(
-    *, kernel: pathlib.Path, initramfs: pathlib.Path, workshop: Workshop
+    *,
+    kernel: pathlib.Path,
+    initramfs: pathlib.Path,
+    folder: build_folder.BuildFolder,
 ) -> pathlib.Path:
     """Make the raw disk image; needs root, to mount its boot partition.
 
@@ -79,16 +82,16 @@ def build(
     :raises lab.host.commands.CommandFailed: a tool failed.
     :raises ValueError: the boot loader's MBR code is too large.
     """
-    files = workshop.directory / 'boot'
+    files = folder.path / 'boot'
     files.mkdir()
     kernel.rename(files / 'vmlinuz')
     initramfs.rename(files / 'initramfs')
     (files / 'extlinux.conf').write_text(_EXTLINUX_CONFIG, encoding='ascii')
     content_bytes = sum(file.stat().st_size for file in files.iterdir())
     boot_bytes = (content_bytes // _MIB_BYTES + _SPARE_MIB) * _MIB_BYTES
-    image = workshop.directory / 'guest.raw'
+    image = folder.path / 'guest.raw'
     partition(image, boot_bytes)
-    workshop.run(
+    folder.run(
         'mke2fs',
         '-q',
         '-t',
@@ -106,7 +109,7 @@ def build(
         image,
         f'{boot_bytes // 1024}k',
     )
-    install_boot_loader(image, boot_bytes, workshop)
+    install_boot_loader(image, boot_bytes, folder)
     return image
 
 
@@ -133,7 +136,7 @@ def partition(
 def install_boot_loader(
     image: pathlib.Path,
     boot_bytes: int,
-    workshop: Workshop,
+    folder: build_folder.BuildFolder,
     file_system: str = 'ext2',
 ) -> None:
     """Install extlinux in partition 1; needs root, to mount it.
@@ -141,10 +144,10 @@ def install_boot_loader(
     :param file_system: ext2, ext3 or ext4; it has extlinux.conf at its root.
     :raises lab.host.commands.CommandFailed: a tool failed.
     """
-    mounted = workshop.directory / 'mounted'
+    mounted = folder.path / 'mounted'
     mounted.mkdir()
     # In a mount namespace that ends with it: a killed build leaves no mount.
-    workshop.run(
+    folder.run(
         'unshare',
         '--mount',
         '--propagation',

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs other programs for the lab and says what went wrong with them."""
 
+from collections.abc import Mapping, Sequence
+import os
 import pathlib
 import subprocess
-from collections.abc import Mapping, Sequence
 
 
 class CommandFailed(Exception):
@@ -11,7 +12,7 @@ class CommandFailed(Exception):
 
 
 def run(
-    argv: Sequence[str | pathlib.Path],
+    argv: Sequence[str | os.PathLike],
     *,
     log: pathlib.Path | None = None,
     environment: Mapping[str, str] | None = None,
@@ -53,3 +54,12 @@ def run(
             + '\n'.join(lines[-8:])
         )
     return done.stdout
+
+
+def query(*argv: str | os.PathLike) -> str:
+    """Return what a command that changes nothing prints, untranslated.
+
+    :param argv: program and arguments; no shell is involved.
+    :raises CommandFailed: it is missing, late, or ended with an error.
+    """
+    return run(argv, environment={**os.environ, 'LC_ALL': 'C'})

@@ -109,6 +109,17 @@ class Supervisor:
         except (OSError, xmlrpc_client.Error):
             return False
 
+    def check_up(self) -> None:
+        """Do nothing if supervisord answers.
+
+        :raises SupervisorError: it does not: the lab is down.
+        """
+        if not self.is_up():
+            raise SupervisorError(
+                f'{self._lab.root}: nothing runs; start it with '
+                'devstack/lab.sh up'
+            )
+
     def start_daemon(self) -> list[lab_processes.Process]:
         """Have supervisord running; return the orphans that had to be ended.
 

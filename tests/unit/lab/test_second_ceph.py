@@ -72,7 +72,7 @@ class SecondCephTest(testtools.TestCase):
     def test_a_lab_that_is_down_says_how_to_start_it(self):
         for act in (second_ceph.up, second_ceph.destroy):
             problem = self.assertRaises(
-                second_ceph.SecondCephError, act, self.lab
+                supervisord.SupervisorError, act, self.lab
             )
             self.assertIn('devstack/lab.sh up', str(problem))
         self.assertFalse(self.lab.has_second_ceph)

@@ -8,8 +8,8 @@ the Debian of the machine. Nothing is changed.
 
 import re
 
-from lab.guests.build_folder import answer
-from lab.guests.build_folder import GuestImageError
+from lab.guests import build_folder
+from lab.host import commands
 
 #: What a guest needs; all else is there because one of these depends on it.
 PACKAGES = (
@@ -27,7 +27,7 @@ PACKAGES = (
 _TARGETS = '$(ORIGIN)\t$(REPO_URI)\t$(RELEASE)\t$(CODENAME)\t$(COMPONENT)'
 
 
-def sources() -> tuple[str, list[str]]:
+def find_sources() -> tuple[str, list[str]]:
     """Find the archives of Debian that the host uses.
 
     :returns: the name of the release, such as ``bookworm``, and lines like
@@ -35,8 +35,8 @@ def sources() -> tuple[str, list[str]]:
     :raises GuestImageError: apt has no list of Debian's.
     :raises lab.host.commands.CommandFailed: apt-get failed.
     """
-    return debian_of(
-        answer(
+    return parse_index_targets(
+        commands.query(
             'apt-get',
             'indextargets',
             '--format',
@@ -46,8 +46,8 @@ def sources() -> tuple[str, list[str]]:
     )
 
 
-def debian_of(targets: str) -> tuple[str, list[str]]:
-    """Read the answer of ``apt-get indextargets``; see :func:`sources`.
+def parse_index_targets(targets: str) -> tuple[str, list[str]]:
+    """Read the answer of ``apt-get indextargets``; see :func:`find_sources`.
 
     :param targets: origin, URI, release, code name and component in each
         line, with tabs between them.
@@ -63,22 +63,22 @@ def debian_of(targets: str) -> tuple[str, list[str]]:
             if release == name and '-' not in name:
                 names.append(name)
     if not names:
-        raise GuestImageError(
+        raise build_folder.GuestImageError(
             f"apt's lists have no main archive of Debian's among these, "
             f'expected one; run apt-get update:\n{targets}'
         )
     return names[0], list(dict.fromkeys(lines))
 
 
-def packages() -> dict[str, str]:
+def find_packages() -> dict[str, str]:
     """Find all packages that the guest will have.
 
     :returns: {package: version}
     :raises lab.host.commands.CommandFailed: apt does not know a package; run
         apt-get update.
     """
-    return planned(
-        answer(
+    return parse_simulated_install(
+        commands.query(
             'apt-get',
             '--simulate',
             '-o',
@@ -91,7 +91,7 @@ def packages() -> dict[str, str]:
     )
 
 
-def planned(simulation: str) -> dict[str, str]:
+def parse_simulated_install(simulation: str) -> dict[str, str]:
     """Read what ``apt-get --simulate install`` would install.
 
     :returns: {package: version}

@@ -12,10 +12,10 @@ import pathlib
 import shlex
 import shutil
 
-from lab.guests.build_folder import answer
-from lab.guests.build_folder import Workshop
+from lab.guests import build_folder
 from lab.guests.debian import archive
 from lab.guests import disk
+from lab.host import commands
 
 ROOTFS = pathlib.Path(__file__).parent / 'rootfs'
 _MIB_BYTES = 1024**2
@@ -34,7 +34,7 @@ _TIMERS_OFF = (
 
 
 def build(
-    release: str, sources: Sequence[str], workshop: Workshop
+    release: str, sources: Sequence[str], folder: build_folder.BuildFolder
 ) -> pathlib.Path:
     """Make the raw disk image; needs root and the network.
 
@@ -43,19 +43,19 @@ def build(
     :returns: the image.
     :raises lab.host.commands.CommandFailed: a tool failed.
     """
-    root = workshop.directory / 'root'
-    _install(root, release, sources, workshop)
+    root = folder.path / 'root'
+    _install(root, release, sources, folder)
     _configure(root)
-    return _disk(root, workshop)
+    return _disk(root, folder)
 
 
 def _install(
     root: pathlib.Path,
     release: str,
     sources: Sequence[str],
-    workshop: Workshop,
+    folder: build_folder.BuildFolder,
 ) -> None:
-    workshop.run(
+    folder.run(
         # Whoever is killed takes all below it along, and the mounts end with
         # the last of them: no process and no mount outlives a build.
         'setpriv',
@@ -71,10 +71,7 @@ def _install(
         '--variant=apt',
         '--format=directory',
         f'--include={",".join(archive.PACKAGES)}',
-        *(
-            f'--dpkgopt=path-exclude=/usr/share/{folder}/*'
-            for folder in _LEFT_OUT
-        ),
+        *(f'--dpkgopt=path-exclude=/usr/share/{name}/*' for name in _LEFT_OUT),
         # Licences stay.
         '--dpkgopt=path-include=/usr/share/doc/*/copyright',
         # A build that did not end is thrown away: nothing has to be synced.
@@ -101,12 +98,16 @@ def _configure(root: pathlib.Path) -> None:
         (units / timer).symlink_to('/dev/null')
 
 
-def _disk(root: pathlib.Path, workshop: Workshop) -> pathlib.Path:
-    content_mib = int(answer('du', '--summarize', '-m', root).split()[0])
+def _disk(
+    root: pathlib.Path, folder: build_folder.BuildFolder
+) -> pathlib.Path:
+    content_mib = int(
+        commands.query('du', '--summarize', '-m', root).split()[0]
+    )
     size_bytes = (content_mib + _SPARE_MIB) * _MIB_BYTES
-    image = workshop.directory / 'debian.raw'
+    image = folder.path / 'debian.raw'
     disk.partition(image, size_bytes, scratch=False)
-    workshop.run(
+    folder.run(
         'mke2fs',
         '-q',
         '-t',
@@ -125,5 +126,5 @@ def _disk(root: pathlib.Path, workshop: Workshop) -> pathlib.Path:
         image,
         f'{size_bytes // 1024}k',
     )
-    disk.install_boot_loader(image, size_bytes, workshop, 'ext4')
+    disk.install_boot_loader(image, size_bytes, folder, 'ext4')
     return image

@@ -12,9 +12,7 @@ import dataclasses
 import pathlib
 import re
 
-from lab.guests.build_folder import answer
-from lab.guests.build_folder import GuestImageError
-from lab.guests.build_folder import Workshop
+from lab.guests import build_folder
 from lab.host import commands
 
 
@@ -22,9 +20,9 @@ from lab.host import commands
 class Package:
     """A package as the archive has it; equal values mean equal contents.
 
-    :ivar name: name of the binary or source package.
-    :ivar version: its Debian version.
-    :ivar sha256: of the .deb; empty for a source package, whose archive
+    :param name: name of the binary or source package.
+    :param version: its Debian version.
+    :param sha256: of the .deb; empty for a source package, whose archive
         never changes a version's contents.
     """
 
@@ -117,7 +115,7 @@ def find_dependency(name: str, pattern: str) -> Package:
         words = dependency.split()
         if words and re.fullmatch(pattern, words[0]):
             return find(words[0])
-    raise GuestImageError(
+    raise build_folder.GuestImageError(
         f'package {name} depends on "{depends}", expected a package whose '
         f'name is like {pattern}'
     )
@@ -143,7 +141,7 @@ def source_of(name: str, fields: dict[str, str]) -> Package:
         r'(\S+)(?:\s+\((\S+)\))?', fields.get('source', name)
     )
     if source is None:
-        raise GuestImageError(
+        raise build_folder.GuestImageError(
             f'package {name} has the field "Source: {fields["source"]}", '
             f'expected "Source: NAME (VERSION)"'
         )
@@ -152,27 +150,29 @@ def source_of(name: str, fields: dict[str, str]) -> Package:
     )
 
 
-def unpack(package: Package, *, workshop: Workshop) -> pathlib.Path:
+def unpack(
+    package: Package, *, folder: build_folder.BuildFolder
+) -> pathlib.Path:
     """Download a binary package and unpack it without installing it.
 
     :returns: the folder that holds the package's files.
     :raises lab.host.commands.CommandFailed: apt-get or dpkg-deb failed.
     """
-    workshop.run(
+    folder.run(
         'apt-get',
-        *_private_cache(workshop.directory),
+        *_private_cache(folder.path),
         'download',
         f'{package.name}={package.version}',
     )
-    (deb,) = workshop.directory.glob(f'{package.name}_*.deb')
-    root = workshop.directory / package.name
-    workshop.run('dpkg-deb', '--extract', deb, root)
+    (deb,) = folder.path.glob(f'{package.name}_*.deb')
+    root = folder.path / package.name
+    folder.run('dpkg-deb', '--extract', deb, root)
     deb.unlink()
     return root
 
 
 def unpack_source(
-    package: Package, *, binary: str, workshop: Workshop
+    package: Package, *, binary: str, folder: build_folder.BuildFolder
 ) -> pathlib.Path:
     """Download a source package, and unpack and patch it.
 
@@ -184,8 +184,8 @@ def unpack_source(
     :raises lab.host.commands.CommandFailed: apt-get failed.
     """
     archive = _archive_of(binary)
-    parts = workshop.directory / 'sources.list.d'
-    lists = workshop.directory / 'lists'
+    parts = folder.path / 'sources.list.d'
+    lists = folder.path / 'lists'
     parts.mkdir()
     (lists / 'partial').mkdir(parents=True)
     for file in _host_source_files():
@@ -196,13 +196,13 @@ def unpack_source(
         if derived := derive(text, archive):
             (parts / file.name).write_text(derived, encoding='utf-8')
     if not any(parts.iterdir()):
-        raise GuestImageError(
+        raise build_folder.GuestImageError(
             f'package {binary} comes from {archive}, but no enabled entry of '
             f'/etc/apt/sources.list and /etc/apt/sources.list.d names that '
             f'archive; run apt-get update and try again'
         )
     options = (
-        *_private_cache(workshop.directory),
+        *_private_cache(folder.path),
         '-o',
         'Dir::Etc::SourceList=/dev/null',
         '-o',
@@ -210,19 +210,19 @@ def unpack_source(
         '-o',
         f'Dir::State::Lists={lists}',
     )
-    workshop.run('apt-get', *options, 'update')
-    workshop.run(
+    folder.run('apt-get', *options, 'update')
+    folder.run(
         'apt-get', *options, 'source', f'{package.name}={package.version}'
     )
-    (configure,) = workshop.directory.glob(f'{package.name}-*/configure')
+    (configure,) = folder.path.glob(f'{package.name}-*/configure')
     return configure.parent
 
 
 def _show(name: str) -> dict[str, str]:
     try:
-        text = answer('apt-cache', '--no-all-versions', 'show', name)
+        text = commands.query('apt-cache', '--no-all-versions', 'show', name)
     except commands.CommandFailed as error:
-        raise GuestImageError(
+        raise build_folder.GuestImageError(
             f'apt does not know the package {name} (the guest is made from '
             f"Debian's packages for amd64); run apt-get update\n{error}"
         ) from error
@@ -231,9 +231,9 @@ def _show(name: str) -> dict[str, str]:
 
 def _archive_of(binary: str) -> str:
     """URI of the archive that has the newest version of a package."""
-    rows = answer('apt-cache', 'madison', binary).splitlines()
+    rows = commands.query('apt-cache', 'madison', binary).splitlines()
     if not rows:
-        raise GuestImageError(
+        raise build_folder.GuestImageError(
             f'no archive in the apt lists has the package {binary}; run '
             f'apt-get update'
         )

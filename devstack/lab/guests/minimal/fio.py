@@ -10,7 +10,7 @@ io_uring, psync, ...) has 2.8 MB and is built in about 15 s on two cores.
 import os
 import pathlib
 
-from lab.guests.build_folder import Workshop
+from lab.guests import build_folder
 
 # What configure would take from the host if the host happens to have it: the
 # guest must be the same wherever it is built.
@@ -34,7 +34,10 @@ _WITHOUT = (
 
 
 def build(
-    source: pathlib.Path, *, libaio: pathlib.Path, workshop: Workshop
+    source: pathlib.Path,
+    *,
+    libaio: pathlib.Path,
+    folder: build_folder.BuildFolder,
 ) -> pathlib.Path:
     """Build fio in its source folder.
 
@@ -47,7 +50,7 @@ def build(
         'C_INCLUDE_PATH': str(libaio / 'usr/include'),
         'LIBRARY_PATH': str(libaio / 'usr/lib/x86_64-linux-gnu'),
     }
-    workshop.run(
+    folder.run(
         './configure',
         '--build-static',
         *(f'--disable-{feature}' for feature in _WITHOUT),
@@ -56,12 +59,12 @@ def build(
         within=source,
         environment=environment,
     )
-    workshop.run(
+    folder.run(
         'make',
         f'--jobs={len(os.sched_getaffinity(0))}',
         'fio',
         within=source,
         environment=environment,
     )
-    workshop.run('strip', 'fio', within=source)
+    folder.run('strip', 'fio', within=source)
     return source / 'fio'

@@ -10,9 +10,8 @@ import gzip
 import pathlib
 import shutil
 
-from lab.guests.build_folder import answer
-from lab.guests.build_folder import GuestImageError
-from lab.guests.build_folder import Workshop
+from lab.guests import build_folder
+from lab.host import commands
 
 # Disks and config drives as Nova attaches them (virtio-blk, virtio-scsi, IDE),
 # and the power button. SATA is missing: Debian's cloud kernel has no ahci.
@@ -46,7 +45,7 @@ def module_files(modules_dep: str, names: tuple[str, ...]) -> list[str]:
         needs[name] = [file, *needed.split()]
     missing = [name for name in names if name not in needs]
     if missing:
-        raise GuestImageError(
+        raise build_folder.GuestImageError(
             f'the kernel has no loadable modules {", ".join(missing)}; if '
             f'they are built in, take them out of MODULES in {__file__}'
         )
@@ -58,7 +57,7 @@ def build(
     kernel: pathlib.Path,
     busybox: pathlib.Path,
     fio: pathlib.Path,
-    workshop: Workshop,
+    folder: build_folder.BuildFolder,
 ) -> pathlib.Path:
     """Make the compressed initramfs.
 
@@ -69,13 +68,13 @@ def build(
     :raises GuestImageError: the kernel does not have a module.
     :raises lab.host.commands.CommandFailed: cpio, depmod or busybox failed.
     """
-    root = workshop.directory / 'root'
+    root = folder.path / 'root'
     shutil.copytree(ROOTFS, root)
     _add_programs(root, busybox, fio)
-    _add_modules(root, kernel, workshop)
-    archive = workshop.directory / 'initramfs.cpio'
+    _add_modules(root, kernel, folder)
+    archive = folder.path / 'initramfs.cpio'
     names = sorted(str(path.relative_to(root)) for path in root.glob('**/*'))
-    workshop.run(
+    folder.run(
         'cpio',
         '--create',
         '--format=newc',
@@ -85,7 +84,7 @@ def build(
         within=root,
         stdin='\n'.join(['.', *names]),
     )
-    compressed = workshop.directory / 'initramfs'
+    compressed = folder.path / 'initramfs'
     compressed.write_bytes(gzip.compress(archive.read_bytes(), mtime=0))
     return compressed
 
@@ -109,17 +108,17 @@ def _add_programs(
         (root / link).symlink_to(target)
     shutil.copy(fio, root / 'bin/fio')
     shutil.copy(busybox, root / 'bin/busybox')
-    for applet in answer(busybox, '--list').split():
+    for applet in commands.query(busybox, '--list').split():
         if applet != 'busybox':
             (root / 'bin' / applet).symlink_to('busybox')
 
 
 def _add_modules(
-    root: pathlib.Path, kernel: pathlib.Path, workshop: Workshop
+    root: pathlib.Path, kernel: pathlib.Path, folder: build_folder.BuildFolder
 ) -> None:
     (modules,) = (kernel / 'lib/modules').iterdir()
     version = modules.name
-    workshop.run('depmod', '-b', kernel, version)
+    folder.run('depmod', '-b', kernel, version)
     target = root / 'lib/modules' / version
     dependencies = (modules / 'modules.dep').read_text(encoding='utf-8')
     for file in module_files(dependencies, MODULES):
@@ -127,7 +126,7 @@ def _add_modules(
         shutil.copy(modules / file, target / file)
     for index in ('modules.order', 'modules.builtin'):
         shutil.copy(modules / index, target / index)
-    workshop.run('depmod', '-b', root, version)
+    folder.run('depmod', '-b', root, version)
     (root / 'etc/modules').write_text(
         ''.join(f'{name}\n' for name in MODULES), encoding='utf-8'
     )

@@ -3,18 +3,16 @@
 import dataclasses
 import pathlib
 import struct
-import tempfile
 
 import fixtures
 import testtools
 
-from lab import debian_image
-from lab.guests.build_folder import GuestImageError
+from lab.guests import build_folder
 from lab.guests.debian import archive
+from lab.guests.debian import image
 from lab.guests.debian import system
 from lab.guests import disk
-from lab.guests.minimal import image
-from lab import layout
+from lab.guests import image_file
 
 TARGETS = """\
 Debian\thttp://a.example/debian/\tbookworm\tbookworm\tmain
@@ -43,12 +41,14 @@ class ArchiveTest(testtools.TestCase):
                     'deb http://a.example/s/ bookworm-security main',
                 ],
             ),
-            archive.debian_of(TARGETS),
+            archive.parse_index_targets(TARGETS),
         )
 
     def test_a_host_without_the_main_archive_is_told(self):
         problem = self.assertRaises(
-            GuestImageError, archive.debian_of, TARGETS.splitlines()[-1]
+            build_folder.GuestImageError,
+            archive.parse_index_targets,
+            TARGETS.splitlines()[-1],
         )
         self.assertIn('run apt-get update', str(problem))
         self.assertIn('b.example', str(problem))
@@ -56,59 +56,47 @@ class ArchiveTest(testtools.TestCase):
     def test_each_package_has_the_version_that_apt_would_install(self):
         self.assertEqual(
             {'libc6': '2.36-9+deb12u14', 'fio': '3.33-3'},
-            archive.planned(SIMULATION),
+            archive.parse_simulated_install(SIMULATION),
         )
 
 
 class DiskTest(testtools.TestCase):
     def test_the_only_partition_is_bootable_and_ends_with_the_image(self):
-        image = (
+        file = (
             pathlib.Path(self.useFixture(fixtures.TempDir()).path)
             / 'debian.raw'
         )
-        disk.partition(image, 5 * 1024**2, scratch=False)
-        self.assertEqual(6 * 1024**2, image.stat().st_size)
-        entries = image.read_bytes()[446:510]
+        disk.partition(file, 5 * 1024**2, scratch=False)
+        self.assertEqual(6 * 1024**2, file.stat().st_size)
+        entries = file.read_bytes()[446:510]
         self.assertEqual((0x80, 0x83), (entries[0], entries[4]))
         self.assertEqual((2048, 5 * 2048), struct.unpack('<II', entries[8:16]))
         self.assertEqual(bytes(48), entries[16:])
-
-
-class LabTest(testtools.TestCase):
-    def test_a_lab_that_does_not_run_is_left_as_it_is(self):
-        folder = tempfile.TemporaryDirectory(prefix='ct', dir='/tmp')
-        self.addCleanup(folder.cleanup)
-        lab = layout.load_or_create(pathlib.Path(folder.name) / 'lab', {})
-        problem = self.assertRaises(
-            debian_image.DebianImageError, debian_image.have, lab
-        )
-        self.assertIn('start it with devstack/lab.sh up', str(problem))
-        self.assertEqual([], list(lab.cache.iterdir()))
 
 
 class RecipeTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.inputs = debian_image.Inputs(
+        self.inputs = image.Inputs(
             packages={'fio': '3.33-3'},
             host={'mmdebstrap': '1'},
-            recipe_sha256=debian_image.recipe_sha256(),
+            recipe_sha256=image.recipe_sha256(),
         )
 
     def test_an_image_of_other_packages_is_built_anew(self):
         built = self.folder / 'built'
         built.write_bytes(b'an image')
         output = self.folder / 'debian.raw'
-        image.publish(built, output, self.inputs)
-        self.assertTrue(image.is_current(output, self.inputs))
+        image_file.publish(built, output, self.inputs)
+        self.assertTrue(image_file.is_current(output, self.inputs))
         for changed in (
             {'packages': {'fio': '3.33-4'}},
             {'host': {'mmdebstrap': '2'}},
             {'recipe_sha256': ''},
         ):
             self.assertFalse(
-                image.is_current(
+                image_file.is_current(
                     output, dataclasses.replace(self.inputs, **changed)
                 ),
                 changed,

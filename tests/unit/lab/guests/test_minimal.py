@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import dataclasses
 import os
-import pathlib
 import struct
 import subprocess
 
 import ddt
-import fixtures
 import testtools
 
 from lab.guests import accelerator
-from lab.guests.build_folder import GuestImageError
+from lab.guests import build_folder
 from lab.guests import disk
 from lab.guests.minimal import debian_packages
-from lab.guests.minimal import image
 from lab.guests.minimal import initramfs
 
 ARCHIVE = 'http://deb.debian.org/debian'
@@ -124,7 +120,10 @@ class SourcePackageTestCase(testtools.TestCase):
     def test_strange_source_field_is_an_error(self):
         fields = {'source': 'a b c', 'version': '1'}
         error = self.assertRaises(
-            GuestImageError, debian_packages.source_of, 'fio', fields
+            build_folder.GuestImageError,
+            debian_packages.source_of,
+            'fio',
+            fields,
         )
         self.assertIn('"Source: a b c"', str(error))
 
@@ -190,102 +189,12 @@ class ModuleFilesTestCase(testtools.TestCase):
 
     def test_all_missing_modules_are_named(self):
         error = self.assertRaises(
-            GuestImageError,
+            build_folder.GuestImageError,
             initramfs.module_files,
             self.DEPENDENCIES,
             ('isofs', 'ahci', 'nvme'),
         )
         self.assertIn('no loadable modules ahci, nvme;', str(error))
-
-
-class StampTestCase(testtools.TestCase):
-    def setUp(self):
-        super().setUp()
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        self.built = folder / 'built.raw'
-        self.built.write_bytes(b'an image')
-        self.output = folder / 'images' / 'guest.raw'
-        package = debian_packages.Package(name='p', version='1', sha256='00')
-        self.inputs = image.Inputs(
-            kernel=package,
-            busybox=package,
-            libaio=package,
-            fio=package,
-            host={'gcc': '12'},
-            recipe_sha256='ff',
-        )
-
-    def test_published_image_is_current(self):
-        image.publish(self.built, self.output, self.inputs)
-        self.assertEqual(b'an image', self.output.read_bytes())
-        self.assertTrue(image.is_current(self.output, self.inputs))
-
-    def test_nothing_is_not_current(self):
-        self.assertFalse(image.is_current(self.output, self.inputs))
-
-    def test_image_without_its_stamp_is_not_current(self):
-        self.output.parent.mkdir()
-        self.output.write_bytes(b'an image')
-        self.assertFalse(image.is_current(self.output, self.inputs))
-
-    def test_stamp_without_its_image_is_not_current(self):
-        image.publish(self.built, self.output, self.inputs)
-        self.output.unlink()
-        self.assertFalse(image.is_current(self.output, self.inputs))
-
-    def test_altered_image_is_not_current(self):
-        image.publish(self.built, self.output, self.inputs)
-        self.output.write_bytes(b'An image')
-        self.assertFalse(image.is_current(self.output, self.inputs))
-
-    def test_image_of_other_inputs_is_not_current(self):
-        image.publish(self.built, self.output, self.inputs)
-        package = debian_packages.Package(name='p', version='2', sha256='00')
-        others = {
-            'kernel': package,
-            'busybox': package,
-            'libaio': package,
-            'fio': package,
-            'host': {'gcc': '13'},
-            'recipe_sha256': 'fe',
-        }
-        for field, value in others.items():
-            inputs = dataclasses.replace(self.inputs, **{field: value})
-            self.assertFalse(image.is_current(self.output, inputs), field)
-
-    def test_untouched_image_needs_no_question_to_apt(self):
-        inputs = dataclasses.replace(
-            self.inputs, recipe_sha256=image.recipe_sha256()
-        )
-        image.publish(self.built, self.output, inputs)
-        packages = self.built.with_name('status')
-        packages.touch()
-        os.utime(packages, (1, 1))
-        self.assertTrue(image.is_untouched(self.output, [packages]))
-        packages.touch()
-        self.assertFalse(image.is_untouched(self.output, [packages]))
-
-    def test_image_of_another_recipe_or_altered_is_not_untouched(self):
-        self.assertFalse(image.is_untouched(self.output, []))
-        image.publish(self.built, self.output, self.inputs)
-        self.assertFalse(image.is_untouched(self.output, []))
-        inputs = dataclasses.replace(
-            self.inputs, recipe_sha256=image.recipe_sha256()
-        )
-        image.publish(self.built, self.output, inputs)
-        self.output.write_bytes(b'An image')
-        self.assertFalse(image.is_untouched(self.output, []))
-
-    def test_newer_image_replaces_the_older(self):
-        image.publish(self.built, self.output, self.inputs)
-        self.built.write_bytes(b'newer')
-        newer = dataclasses.replace(self.inputs, recipe_sha256='fe')
-        image.publish(self.built, self.output, newer)
-        self.assertTrue(image.is_current(self.output, newer))
-        self.assertEqual(
-            {self.output.name, f'{self.output.name}.stamp'},
-            {file.name for file in self.output.parent.iterdir()},
-        )
 
 
 class GuestScriptsTestCase(testtools.TestCase):
