@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 
-from lab.ceph import cluster
+from lab.ceph import errors
 from lab import debian_image
 from lab import down
 from lab.guests import build_folder
@@ -83,7 +83,7 @@ def main() -> int:
         commands.CommandFailed,
         readiness.NotReady,
         supervisord.SupervisorError,
-        cluster.CephError,
+        errors.CephError,
         throttle.ThrottleError,
         RuntimeError,
         OSError,

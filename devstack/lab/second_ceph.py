@@ -4,8 +4,8 @@
 from collections.abc import Callable
 import shutil
 
-from lab.ceph import bootstrap
 from lab.ceph import clusters
+from lab.ceph import keyrings
 from lab.host import packages
 from lab.host import preflight
 from lab.infrastructure import libvirtd
@@ -124,13 +124,13 @@ def _start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> str:
     _remove_rest(lab)
     second = clusters.second(lab, supervisor)
     remark = second.up()
-    keyring = second.have_rbd_client(clusters.SECOND_CLIENT)
+    keyring = second.ensure_rbd_client(clusters.SECOND_CLIENT)
     private_file.write(
         lab.ceph_conf.with_name(keyring.name), keyring.read_text()
     )
     libvirtd.define_cephx_secret(
         lab,
-        bootstrap.key_of(keyring, f'client.{clusters.SECOND_CLIENT}'),
+        keyrings.read_key(keyring, f'client.{clusters.SECOND_CLIENT}'),
         client=clusters.SECOND_CLIENT,
         secret_uuid=lab.second_secret_uuid,
     )

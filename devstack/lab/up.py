@@ -7,8 +7,8 @@ import os
 import pathlib
 import time
 
-from lab.ceph import bootstrap
 from lab.ceph import clusters
+from lab.ceph import keyrings
 from lab.guests import accelerator
 from lab.guests import image_file
 from lab.guests.minimal import image
@@ -184,7 +184,7 @@ def _control_stages(
         )
         libvirtd.define_cephx_secret(
             lab,
-            bootstrap.key_of(keyring, 'client.cinder'),
+            keyrings.read_key(keyring, 'client.cinder'),
             client='cinder',
             secret_uuid=lab.secret_uuid,
         )

@@ -11,7 +11,9 @@ import pathlib
 import shutil
 import uuid
 
+from lab.ceph import errors
 from lab.ceph import filestore
+from lab.ceph import keyrings
 from lab.ceph import topology
 from lab.host import commands
 from lab.host import loop_devices
@@ -21,15 +23,11 @@ from lab.processes import lab_processes
 _GIB = 2**30
 
 
-class CephError(Exception):
-    """The lab's Ceph cannot be made or does not run."""
-
-
 def read_fsid(folder: pathlib.Path) -> uuid.UUID | None:
     """Return the identity of the cluster in a folder, None before it has
     one.
 
-    :raises CephError: the file does not hold one.
+    :raises lab.ceph.errors.CephError: the file does not hold one.
     """
     file = folder / 'fsid'
     try:
@@ -37,7 +35,7 @@ def read_fsid(folder: pathlib.Path) -> uuid.UUID | None:
     except FileNotFoundError:
         return None
     except ValueError as problem:
-        raise CephError(
+        raise errors.CephError(
             f'{file}: {problem}; expected the UUID of a '
             'cluster. Destroy the lab and start it anew.'
         ) from None
@@ -68,7 +66,7 @@ def is_made(layout: topology.CephLayout, daemon: str) -> bool:
 def check(layout: topology.CephLayout) -> None:
     """Refuse a cluster that has lost a part which cannot be made again.
 
-    :raises CephError: lists what is lost.
+    :raises lab.ceph.errors.CephError: lists what is lost.
     """
     lost = []
     made = [osd for osd in layout.osds if is_made(layout, osd.name)]
@@ -84,7 +82,7 @@ def check(layout: topology.CephLayout) -> None:
             if not layout.disk(osd, part).exists()
         ]
     if lost:
-        raise CephError(
+        raise errors.CephError(
             f'the cluster in {layout.folder} is damaged; expected it whole '
             'or absent. Destroy the lab and start it anew:\n'
             + '\n'.join(f'  * {line}' for line in lost)
@@ -97,60 +95,18 @@ def make_monitor(layout: topology.CephLayout, log: pathlib.Path) -> None:
     :raises lab.host.commands.CommandFailed: a tool of Ceph failed.
     """
     layout.first_keyring.unlink(missing_ok=True)
-    for entity, capabilities in (
-        ('mon.', ('--cap', 'mon', 'allow *')),
-        (
-            'client.admin',
-            (
-                '--cap',
-                'mon',
-                'allow *',
-                '--cap',
-                'osd',
-                'allow *',
-                '--cap',
-                'mgr',
-                'allow *',
-                '--cap',
-                'mds',
-                'allow *',
-            ),
-        ),
-        (
-            topology.MANAGER,
-            (
-                '--cap',
-                'mon',
-                'allow profile mgr',
-                '--cap',
-                'osd',
-                'allow *',
-                '--cap',
-                'mds',
-                'allow *',
-            ),
-        ),
+    everything = {'mon': 'allow *', 'osd': 'allow *', 'mds': 'allow *'}
+    for entity, capabilities in {
+        'mon.': {'mon': 'allow *'},
+        'client.admin': {**everything, 'mgr': 'allow *'},
+        topology.MANAGER: {**everything, 'mon': 'allow profile mgr'},
+    }.items():
+        keyrings.create(layout.first_keyring, entity, capabilities, log=log)
+    for entity, keyring in (
+        ('client.admin', layout.keyring('admin')),
+        (topology.MANAGER, layout.data(topology.MANAGER) / 'keyring'),
     ):
-        new = () if layout.first_keyring.exists() else ('--create-keyring',)
-        commands.run(
-            [
-                'ceph-authtool',
-                layout.first_keyring,
-                *new,
-                '--gen-key',
-                '--name',
-                entity,
-                *capabilities,
-            ],
-            log=log,
-        )
-    _take_key(layout, 'client.admin', layout.keyring('admin'), log)
-    _take_key(
-        layout,
-        topology.MANAGER,
-        layout.data(topology.MANAGER) / 'keyring',
-        log,
-    )
+        keyrings.copy_key(layout.first_keyring, entity, keyring)
     final = layout.data(topology.MONITOR)
     unfinished = final.with_name(f'{final.name}.unfinished')
     for leftover in (unfinished, final):
@@ -165,7 +121,7 @@ def make_monitor(layout: topology.CephLayout, log: pathlib.Path) -> None:
             '--create',
             '--clobber',
             '--fsid',
-            layout.fsid,
+            str(layout.fsid),
             '--addv',
             name,
             f'[v2:127.0.0.1:{layout.ports.monitor_v2},'
@@ -237,19 +193,8 @@ def make_osd(
 
     :raises lab.host.commands.CommandFailed: a tool of Ceph failed.
     """
-    keyring = layout.data(osd.name) / 'keyring'
-    commands.run(
-        [
-            'ceph-authtool',
-            keyring,
-            '--create-keyring',
-            '--gen-key',
-            '--name',
-            osd.name,
-        ],
-        log=log,
-    )
-    argv = (
+    keyrings.create(layout.data(osd.name) / 'keyring', osd.name, log=log)
+    argv: tuple[str, ...] = (
         'ceph-osd',
         '--mkfs',
         '-i',
@@ -263,39 +208,18 @@ def make_osd(
         '--bluestore-fsck-on-mkfs=false',
     )
     if osd.object_store == 'filestore':
-        filestore.format_disk(layout, osd, log)
-        argv = filestore.mounted(layout, osd, argv)
+        disk, store = layout.file_store_disk(osd), layout.file_store(osd)
+        filestore.format_disk(disk, log)
+        store.mkdir(exist_ok=True)
+        argv = filestore.with_mount(disk, store, argv)
     commands.run(argv, log=log, environment=_marked(layout))
     # Ceph's own is out of sight where a disk is mounted for the OSD alone.
     (layout.data(osd.name) / 'ready').touch()
 
 
-def key_of(keyring: pathlib.Path, entity: str) -> str:
-    """Return a key from a keyring file, with its type (``osd.0``).
-
-    :raises lab.host.commands.CommandFailed: it holds none.
-    """
-    return commands.run(
-        ['ceph-authtool', keyring, '--print-key', '--name', entity]
-    ).strip()
-
-
 def _marked(layout: topology.CephLayout) -> dict[str, str]:
     """Return an environment by which an orphan of ours can be known."""
     return {**os.environ, lab_processes.MARK: str(layout.folder.parent)}
-
-
-def _take_key(layout, entity, keyring, log):
-    text = commands.run(
-        [
-            'ceph-authtool',
-            layout.first_keyring,
-            '--print-key',
-            '--name',
-            entity,
-        ]
-    ).strip()
-    private_file.write(keyring, f'[{entity}]\n\tkey = {text}\n')
 
 
 def _link(link: pathlib.Path, target: pathlib.Path) -> None:

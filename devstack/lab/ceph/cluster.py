@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from lab.ceph import bootstrap
+from lab.ceph import errors
 from lab.ceph import filestore
 from lab.ceph import monitor_client
 from lab.ceph import state
@@ -29,30 +30,13 @@ from lab import private_file
 from lab.processes import lab_processes
 from lab.processes import supervisord
 
-CephError = bootstrap.CephError
-
 #: Debian's Ceph uses glibc's malloc (mallopt(3)), which keeps what many
 #: threads free; hdd OSDs have grown to 590 MB under small writes.
 _MALLOC = {'MALLOC_ARENA_MAX': '2', 'MALLOC_TRIM_THRESHOLD_': '131072'}
 
 #: How long OSDs may take to be up before those that are not are restarted,
 #: and how long after that.
-_PATIENCE_SECONDS = (45, 60)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class CephHealth:
-    """What the cluster says of itself.
-
-    :param status: HEALTH_OK, HEALTH_WARN or HEALTH_ERR.
-    :param checks: a line for each complaint.
-    """
-
-    status: str
-    checks: tuple[str, ...]
-    osds_up: int
-    osds_in: int
-    osds: int
+_WAIT_SECONDS = (45, 60)
 
 
 class CephCluster:
@@ -61,12 +45,11 @@ class CephCluster:
     :param root: folder of the lab.
     :param supervisor: runs the daemons.
     :param log: takes a line for each step.
-    :param mon_ports: of the monitor, for messenger versions 2 and 1.
-    :param daemon_ports: first and last of those that others choose from.
-    :param osds: what the cluster is made of; fixed once it is made.
     :param folder: name of its folder in ``root``; its daemons are called by
         that name, too. Only one cluster of a lab may have disks that are held
         to a speed.
+    :param osds: what the cluster is made of; fixed once it is made.
+    :param ports: on which its daemons listen.
     :param first_options: (section, option) -> value, see ``topology``.
     :param images: whether Glance keeps images in it.
     """
@@ -77,13 +60,12 @@ class CephCluster:
         supervisor: supervisord.Supervisor,
         log: Callable[[str], None],
         *,
-        mon_ports: tuple[int, int] = (3300, 6789),
-        daemon_ports: tuple[int, int] = (6800, 6999),
-        osds: Sequence[topology.Osd] = topology.six_osds(),
-        folder: str = 'ceph',
-        first_options: Mapping[tuple[str, str], str] = topology.FIRST_OPTIONS,
-        images: bool = True,
-    ):
+        folder: str,
+        osds: Sequence[topology.Osd],
+        ports: topology.Ports,
+        first_options: Mapping[tuple[str, str], str],
+        images: bool,
+    ) -> None:
         self._root = root
         self._folder = root / folder
         self._first_options = first_options
@@ -96,12 +78,7 @@ class CephCluster:
             osds=tuple(osds),
             # up() reads or makes it; to stop a cluster needs none
             fsid=uuid.UUID(int=0),
-            ports=topology.Ports(
-                monitor_v2=mon_ports[0],
-                monitor_v1=mon_ports[1],
-                first=daemon_ports[0],
-                last=daemon_ports[1],
-            ),
+            ports=ports,
         )
         self._tool_log = self._folder / 'log' / 'set-up.log'
 
@@ -109,7 +86,8 @@ class CephCluster:
         """Make what is missing, start what does not run, wait for all.
 
         :returns: a remark: how long it took and what Ceph says of itself.
-        :raises CephError: it is damaged, or a daemon does not come up.
+        :raises lab.ceph.errors.CephError: it is damaged, or a daemon does not
+            come up.
         :raises lab.host.throttle.ThrottleError: no way to slow disks down.
         :raises lab.host.commands.CommandFailed: a tool ended with an error.
         :raises lab.processes.supervisord.SupervisorError: a daemon does not
@@ -155,23 +133,25 @@ class CephCluster:
                 self._wait_until_ready(monitor)
                 if self._images:
                     state.make_images_pool(monitor)
-                health = _health(monitor)
+                status = monitor.query({'prefix': 'status'})
         if self._images:
             self.write_client_keyring(state.IMAGES_CLIENT)
         remark = (
-            f'{health.status}, {health.osds_up} OSDs, {len(unmade)} made now'
+            f'{status["health"]["status"]}, '
+            f'{status["osdmap"]["num_up_osds"]} OSDs, '
+            f'{len(unmade)} made now'
         )
         self._log(f'up after {time.monotonic() - started:.1f} s: {remark}')
         return remark
 
-    def have_rbd_client(self, name: str) -> pathlib.Path:
-        """Have a cephx user of RBD; return the file with its key.
+    def ensure_rbd_client(self, name: str) -> pathlib.Path:
+        """Make a cephx user of RBD if need be; return the file with its key.
 
         :param name: of the user, without ``client.``.
         :raises lab.ceph.monitor_client.MonitorError: no answer in time.
         """
         with monitor_client.connect(self._layout.conf) as monitor:
-            state.have_rbd_user(monitor, f'client.{name}')
+            state.ensure_rbd_user(monitor, f'client.{name}')
         return self.write_client_keyring(name)
 
     def write_client_keyring(self, name: str) -> pathlib.Path:
@@ -179,7 +159,7 @@ class CephCluster:
         may read; return the file.
 
         :param name: of the user, without ``client.``.
-        :raises CephError: there is no such user.
+        :raises lab.ceph.errors.CephError: there is no such user.
         :raises lab.ceph.monitor_client.MonitorError: no answer in time.
         """
         with monitor_client.connect(self._layout.conf) as monitor:
@@ -200,7 +180,7 @@ class CephCluster:
         if self._supervisor.is_up():
             monitor, *others = self.programs()
             # The monitor last: an OSD that stops tells it so, and waits.
-            _side_by_side(self._supervisor.stop, others)
+            _in_parallel(self._supervisor.stop, others)
             self._supervisor.stop(monitor)
         lab_processes.stop(self._daemons())
         for device in loop_devices.attached(self._layout.disks):
@@ -240,7 +220,11 @@ class CephCluster:
         argv = self._layout.argv(daemon)
         for osd in self._layout.osds:
             if osd.name == daemon and osd.object_store == 'filestore':
-                argv = filestore.mounted(self._layout, osd, argv)
+                argv = filestore.with_mount(
+                    self._layout.file_store_disk(osd),
+                    self._layout.file_store(osd),
+                    argv,
+                )
             if osd.name == daemon and osd.speed:
                 argv = self._throttle.wrap(argv)
         return supervisord.Program(
@@ -276,35 +260,35 @@ class CephCluster:
                     monitor_client.connect(self._layout.conf)
                 )
             except monitor_client.MonitorError as problem:
-                raise CephError(
+                raise errors.CephError(
                     f'{problem}\n' + self._last_lines([topology.MONITOR])
                 ) from None
             yield monitor
 
     def _wait_until_ready(self, monitor: monitor_client.Monitor) -> None:
-        for attempt, seconds in enumerate(_PATIENCE_SECONDS):
+        for attempt, seconds in enumerate(_WAIT_SECONDS):
             deadline = time.monotonic() + seconds
             while True:
-                situation = state.observe(monitor, self._layout)
-                for osd in situation.out:
-                    monitor.tell({'prefix': 'osd in', 'ids': [osd]})
-                if situation.is_ready():
+                daemons = state.observe(monitor, self._layout)
+                for osd in daemons.out:
+                    monitor.command({'prefix': 'osd in', 'ids': [osd]})
+                if daemons.is_ready():
                     return
                 if time.monotonic() > deadline:
                     break
                 time.sleep(0.2)
             if not attempt:
-                self._restart(situation.missing)
-        raise CephError(
-            f'{situation} after {sum(_PATIENCE_SECONDS)} s and a restart; '
+                self._restart(daemons.missing)
+        raise errors.CephError(
+            f'{daemons} after {sum(_WAIT_SECONDS)} s and a restart; '
             'expected all OSDs up and in, and the manager active.\n'
-            + self._last_lines(situation.missing)
+            + self._last_lines(daemons.missing)
         )
 
     def _restart(self, daemons: Iterable[str]) -> None:
         for daemon in daemons:
             self._log(f'{daemon} runs but does not answer: restarted')
-        _side_by_side(
+        _in_parallel(
             self._supervisor.restart, map(self._program_name, daemons)
         )
 
@@ -315,7 +299,7 @@ class CephCluster:
         )
 
 
-def _side_by_side(act: Callable[[str], None], names: Iterable[str]) -> None:
+def _in_parallel(act: Callable[[str], None], names: Iterable[str]) -> None:
     """Do something for each name at once.
 
     The first error, if any, is raised when all have ended.
@@ -336,17 +320,3 @@ def _tail(file: pathlib.Path, count: int = 8) -> list[str]:
     if not file.exists():
         return ['(no log)']
     return file.read_text(errors='replace').splitlines()[-count:]
-
-
-def _health(monitor: monitor_client.Monitor) -> CephHealth:
-    status = monitor.ask({'prefix': 'status'})
-    return CephHealth(
-        status=status['health']['status'],
-        checks=tuple(
-            f'{name}: {check["summary"]["message"]}'
-            for name, check in status['health']['checks'].items()
-        ),
-        osds_up=status['osdmap']['num_up_osds'],
-        osds_in=status['osdmap']['num_in_osds'],
-        osds=status['osdmap']['num_osds'],
-    )

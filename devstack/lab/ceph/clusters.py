@@ -46,8 +46,11 @@ def first(
         lab.root,
         supervisor,
         _append_to(lab.log / 'ceph-set-up.log'),
-        mon_ports=(lab.port('ceph-mon-v2'), lab.port('ceph-mon-v1')),
-        daemon_ports=lab.ceph_daemon_ports(),
+        folder=lab.ceph_conf.parent.name,
+        osds=topology.six_osds(),
+        ports=_ports(lab, 'ceph', lab.ceph_daemon_ports()),
+        first_options=topology.FIRST_OPTIONS,
+        images=True,
     )
 
 
@@ -61,13 +64,26 @@ def second(
         _append_to(lab.log / 'ceph-second-set-up.log'),
         folder=lab.second_ceph.name,
         osds=SECOND_OSDS,
+        ports=_ports(lab, 'ceph-second', lab.second_ceph_daemon_ports()),
         first_options=SECOND_FIRST_OPTIONS,
         images=False,
-        mon_ports=(
-            lab.port('ceph-second-mon-v2'),
-            lab.port('ceph-second-mon-v1'),
-        ),
-        daemon_ports=lab.second_ceph_daemon_ports(),
+    )
+
+
+def _ports(
+    lab: layout.Layout, name: str, others: tuple[int, int]
+) -> topology.Ports:
+    """Return the ports of a cluster.
+
+    :param name: with which the names of its monitor's ports begin.
+    :param others: first and last port of the other daemons.
+    """
+    first_port, last_port = others
+    return topology.Ports(
+        monitor_v2=lab.port(f'{name}-mon-v2'),
+        monitor_v1=lab.port(f'{name}-mon-v1'),
+        first=first_port,
+        last=last_port,
     )
 
 

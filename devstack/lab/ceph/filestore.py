@@ -8,48 +8,26 @@ Ceph 16 wants it.
 
 import pathlib
 
-from lab.ceph import topology
 from lab.host import commands
+from lab.host import mount_namespace
 
 #: Mounts a disk on a folder, and becomes the command that follows them.
-_MOUNT = 'mount -t xfs -o noatime "$1" "$2" && shift 2 && exec "$@"'
+_MOUNT = 'mount -t xfs -o noatime "$1" "$2"; shift 2; exec "$@"'
 
 
-def format_disk(
-    layout: topology.CephLayout, osd: topology.Osd, log: pathlib.Path
-) -> None:
-    """Make an XFS on the attached disk of an OSD, and where it is mounted.
+def format_disk(disk: pathlib.Path, log: pathlib.Path) -> None:
+    """Make an XFS on the attached disk of an OSD.
 
     :raises lab.host.commands.CommandFailed: mkfs.xfs(8) refuses.
     """
-    commands.run(
-        [
-            'mkfs.xfs',
-            '-q',
-            '-f',
-            '-m',
-            'reflink=0',
-            layout.data(osd.name) / 'xfs',
-        ],
-        log=log,
-    )
-    layout.file_store(osd).mkdir(exist_ok=True)
+    commands.run(['mkfs.xfs', '-q', '-f', '-m', 'reflink=0', disk], log=log)
 
 
-def mounted(
-    layout: topology.CephLayout, osd: topology.Osd, argv: tuple[str, ...]
+def with_mount(
+    disk: pathlib.Path, store: pathlib.Path, argv: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return a command that sees the OSD's disk and becomes ``argv``."""
-    return (
-        'unshare',
-        '--mount',
-        '--propagation',
-        'private',
-        '/bin/sh',
-        '-c',
-        _MOUNT,
-        'sh',
-        str(layout.data(osd.name) / 'xfs'),
-        str(layout.file_store(osd)),
-        *argv,
-    )
+    """Return a command that sees a disk mounted and becomes ``argv``.
+
+    :param store: folder on which the disk is mounted.
+    """
+    return mount_namespace.command(_MOUNT, disk, store, *argv)

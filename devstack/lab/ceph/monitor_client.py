@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Talks to the lab's monitor through librados, without starting a program.
+"""Sends commands to a monitor through librados, without the ceph program.
 
 The binding comes from Debian's python3-rados. It is imported when it is first
 needed, because the lab installs that package itself.
@@ -9,6 +9,7 @@ import contextlib
 import json
 import pathlib
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 _Arguments = Mapping[str, object]
 
@@ -16,10 +17,10 @@ _Arguments = Mapping[str, object]
 class MonitorError(Exception):
     """The monitor cannot be reached, or refuses a command.
 
-    :ivar code: positive errno; 0 when there was no answer at all.
+    :param code: positive errno; 0 when there was no answer at all.
     """
 
-    def __init__(self, message: str, code: int = 0):
+    def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
         self.code = code
 
@@ -27,10 +28,10 @@ class MonitorError(Exception):
 class Monitor:
     """An open connection; made by :func:`connect`."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
 
-    def tell(self, arguments: _Arguments, data: str = '') -> str:
+    def command(self, arguments: _Arguments, data: str = '') -> str:
         """Run a command and return its output as text.
 
         :param arguments: ``prefix`` and what ``ceph --verbose`` shows of a
@@ -49,12 +50,12 @@ class Monitor:
             )
         return output.decode()
 
-    def ask(self, arguments: _Arguments):
+    def query(self, arguments: _Arguments) -> Any:
         """Run a command and return its output, parsed from JSON.
 
         :raises MonitorError: it was refused or not answered in time.
         """
-        return json.loads(self.tell({**arguments, 'format': 'json'}))
+        return json.loads(self.command({**arguments, 'format': 'json'}))
 
     def initialise_rbd_pool(self, pool: str) -> None:
         """Mark a pool as RBD's and write RBD's own objects into it.

@@ -10,7 +10,8 @@ import dataclasses
 import errno
 import json
 
-from lab.ceph import bootstrap
+from lab.ceph import errors
+from lab.ceph import keyrings
 from lab.ceph import monitor_client
 from lab.ceph import topology
 
@@ -27,8 +28,8 @@ _IMAGES_CAPABILITIES = {
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Situation:
-    """Who of the cluster is there.
+class DaemonStatus:
+    """Which daemons of the cluster are up.
 
     :param missing: daemons that are not up, by name.
     :param out: ids of OSDs, as text, that get no data.
@@ -51,29 +52,29 @@ class Situation:
 
 def observe(
     monitor: monitor_client.Monitor, layout: topology.CephLayout
-) -> Situation:
-    """Return who of the cluster's OSDs and its manager is there.
+) -> DaemonStatus:
+    """Return which of the cluster's OSDs are up, and whether its manager is.
 
     :raises lab.ceph.monitor_client.MonitorError: no answer in time.
     """
-    return situation(
+    return parse_status(
         layout,
-        monitor.ask({'prefix': 'osd dump'}),
-        monitor.ask({'prefix': 'mgr dump'}),
+        monitor.query({'prefix': 'osd dump'}),
+        monitor.query({'prefix': 'mgr dump'}),
     )
 
 
-def situation(
+def parse_status(
     layout: topology.CephLayout, osd_dump: dict, mgr_dump: dict
-) -> Situation:
-    """Judge the answers to ``osd dump`` and ``mgr dump``."""
+) -> DaemonStatus:
+    """Read the answers to ``osd dump`` and ``mgr dump``."""
     seen = {osd['osd']: osd for osd in osd_dump['osds']}
     missing = [
         osd.name for osd in layout.osds if not seen.get(osd.id, {}).get('up')
     ]
     if not mgr_dump['available']:
         missing.append(topology.MANAGER)
-    return Situation(
+    return DaemonStatus(
         missing=tuple(missing),
         flags=osd_dump['flags'],
         # What has never been up is not in, but will be by itself.
@@ -95,14 +96,14 @@ def set_first_options(
     :raises lab.ceph.monitor_client.MonitorError: an option is refused.
     """
     try:
-        monitor.tell({'prefix': 'config-key get', 'key': _OPTIONS_MARK})
+        monitor.command({'prefix': 'config-key get', 'key': _OPTIONS_MARK})
         return
     except monitor_client.MonitorError as problem:
         if problem.code != errno.ENOENT:
             raise
     for (section, name), value in options.items():
         # force: options of manager modules are unknown without a manager
-        monitor.tell(
+        monitor.command(
             {
                 'prefix': 'config set',
                 'who': section,
@@ -111,7 +112,7 @@ def set_first_options(
                 'force': name.startswith('mgr/'),
             }
         )
-    monitor.tell(
+    monitor.command(
         {'prefix': 'config-key set', 'key': _OPTIONS_MARK, 'val': 'done'}
     )
 
@@ -124,14 +125,14 @@ def register_osds(
     :raises lab.ceph.monitor_client.MonitorError: an OSD is refused.
     """
     known = {
-        osd['uuid'] for osd in monitor.ask({'prefix': 'osd dump'})['osds']
+        osd['uuid'] for osd in monitor.query({'prefix': 'osd dump'})['osds']
     }
     for osd in layout.osds:
         identity = str(layout.osd_uuid(osd))
         if identity in known:
             continue
-        key = bootstrap.key_of(layout.data(osd.name) / 'keyring', osd.name)
-        monitor.tell(
+        key = keyrings.read_key(layout.data(osd.name) / 'keyring', osd.name)
+        monitor.command(
             {'prefix': 'osd new', 'uuid': identity, 'id': osd.id},
             json.dumps(
                 {'cephx_secret': key, 'crush_device_class': osd.device_class}
@@ -147,7 +148,7 @@ def make_images_pool(monitor: monitor_client.Monitor) -> None:
     :raises lab.ceph.monitor_client.MonitorError: Ceph refuses a step.
     """
     if IMAGES_POOL not in _pools_of_rbd(monitor):
-        monitor.tell(
+        monitor.command(
             {
                 'prefix': 'osd crush rule create-replicated',
                 'name': _IMAGES_RULE,
@@ -156,7 +157,7 @@ def make_images_pool(monitor: monitor_client.Monitor) -> None:
                 'class': 'ssd',
             }
         )
-        monitor.tell(
+        monitor.command(
             {
                 'prefix': 'osd pool create',
                 'pool': IMAGES_POOL,
@@ -172,9 +173,9 @@ def make_images_pool(monitor: monitor_client.Monitor) -> None:
     try:
         keyring_text(monitor, entity)
         prefix = 'auth caps'
-    except bootstrap.CephError:
+    except errors.CephError:
         prefix = 'auth get-or-create'
-    monitor.tell(
+    monitor.command(
         {
             'prefix': prefix,
             'entity': entity,
@@ -185,17 +186,17 @@ def make_images_pool(monitor: monitor_client.Monitor) -> None:
     )
 
 
-def have_rbd_user(monitor: monitor_client.Monitor, entity: str) -> None:
-    """Have a cephx user of RBD that may use no pool yet.
+def ensure_rbd_user(monitor: monitor_client.Monitor, entity: str) -> None:
+    """Make a cephx user of RBD that may use no pool yet, if need be.
 
-    One that is there keeps what it may do.
+    A user that is there keeps what it may do.
 
     :raises lab.ceph.monitor_client.MonitorError: Ceph refuses.
     """
     try:
         keyring_text(monitor, entity)
-    except bootstrap.CephError:
-        monitor.tell(
+    except errors.CephError:
+        monitor.command(
             {
                 'prefix': 'auth get-or-create',
                 'entity': entity,
@@ -207,15 +208,15 @@ def have_rbd_user(monitor: monitor_client.Monitor, entity: str) -> None:
 def keyring_text(monitor: monitor_client.Monitor, entity: str) -> str:
     """Return a cephx user's key and capabilities, as a keyring file.
 
-    :raises CephError: there is no such user.
+    :raises lab.ceph.errors.CephError: there is no such user.
     :raises lab.ceph.monitor_client.MonitorError: no answer.
     """
     try:
-        return monitor.tell({'prefix': 'auth get', 'entity': entity})
+        return monitor.command({'prefix': 'auth get', 'entity': entity})
     except monitor_client.MonitorError as problem:
         if problem.code != errno.ENOENT:
             raise
-        raise bootstrap.CephError(
+        raise errors.CephError(
             f'found no cephx user {entity}; expected one made earlier '
             "(client.cinder: by 'openstack tier apply'). See: ceph auth ls"
         ) from None
@@ -225,6 +226,6 @@ def _pools_of_rbd(monitor: monitor_client.Monitor) -> set[str]:
     """Return pools marked as RBD's: that is the last step of making one."""
     return {
         pool['pool_name']
-        for pool in monitor.ask({'prefix': 'osd dump'})['pools']
+        for pool in monitor.query({'prefix': 'osd dump'})['pools']
         if 'rbd' in pool['application_metadata']
     }

@@ -199,6 +199,10 @@ class CephLayout:
         """
         return self.disks / f'{osd.name}.{part}'
 
+    def file_store_disk(self, osd: Osd) -> pathlib.Path:
+        """Return the link to the disk of a FileStore OSD."""
+        return self.data(osd.name) / 'xfs'
+
     def file_store(self, osd: Osd) -> pathlib.Path:
         """Return where a FileStore OSD finds its disk mounted."""
         return self.data(osd.name) / 'store'

@@ -12,6 +12,7 @@ import pathlib
 import struct
 
 from lab.guests import build_folder
+from lab.host import mount_namespace
 
 _SECTOR_BYTES = 512
 _MIB_BYTES = 1024**2
@@ -148,18 +149,13 @@ def install_boot_loader(
     mounted.mkdir()
     # In a mount namespace that ends with it: a killed build leaves no mount.
     folder.run(
-        'unshare',
-        '--mount',
-        '--propagation',
-        'private',
-        'sh',
-        '-ec',
-        'mount -t "$4" -o "$1" "$2" "$3"; extlinux -i "$3"; umount "$3"',
-        'sh',
-        f'loop,offset={_MIB_BYTES},sizelimit={boot_bytes}',
-        image,
-        mounted,
-        file_system,
+        *mount_namespace.command(
+            'mount -t "$4" -o "$1" "$2" "$3"; extlinux -i "$3"; umount "$3"',
+            f'loop,offset={_MIB_BYTES},sizelimit={boot_bytes}',
+            image,
+            mounted,
+            file_system,
+        )
     )
 
 

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 
 from lab.host import commands
+from lab.host import mount_namespace
 from lab.host import packages
 from lab import layout
 from lab.openstack import api_paste
@@ -239,7 +240,7 @@ def worker_programs(
                 start_seconds=_START_SECONDS,
                 argv=(
                     *(
-                        _sees_lab_as_etc_ceph(lab)
+                        _with_lab_in_etc_ceph(lab)
                         if name == 'cinder-volume'
                         else ()
                     ),
@@ -251,21 +252,14 @@ def worker_programs(
     return programs
 
 
-def _sees_lab_as_etc_ceph(lab: layout.Layout) -> tuple[str, ...]:
+def _with_lab_in_etc_ceph(lab: layout.Layout) -> tuple[str, ...]:
     """Return what runs a program with the lab's Ceph in /etc/ceph.
 
     os-brick, which copies volumes between backends, looks for the keyring
     there and nowhere else.
     """
-    return (
-        'unshare',
-        '--mount',
-        '--propagation',
-        'private',
-        '/bin/sh',
-        '-c',
-        'mount --bind "$0" /etc/ceph && exec "$@"',
-        str(lab.ceph_conf.parent),
+    return mount_namespace.command(
+        'mount --bind "$1" /etc/ceph; shift; exec "$@"', lab.ceph_conf.parent
     )
 
 

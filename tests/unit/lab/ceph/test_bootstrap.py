@@ -9,6 +9,7 @@ import fixtures
 import testtools
 
 from lab.ceph import bootstrap
+from lab.ceph import errors
 from lab.ceph import topology
 
 
@@ -39,7 +40,7 @@ class PartsTest(testtools.TestCase):
     def test_a_damaged_identity_is_an_error_that_names_the_file(self):
         (self.layout.folder / 'fsid').write_text('half of i')
         error = self.assertRaises(
-            bootstrap.CephError, bootstrap.read_fsid, self.layout.folder
+            errors.CephError, bootstrap.read_fsid, self.layout.folder
         )
         self.assertIn(f'{self.layout.folder}/fsid', str(error))
 
@@ -61,9 +62,7 @@ class PartsTest(testtools.TestCase):
         self.layout.disk(self.layout.osds[0], 'block').touch()
         self.layout.disk(self.layout.osds[3], 'block').touch()
         error = str(
-            self.assertRaises(
-                bootstrap.CephError, bootstrap.check, self.layout
-            )
+            self.assertRaises(errors.CephError, bootstrap.check, self.layout)
         )
         self.assertIn("monitor's database is gone", error)
         self.assertIn('osd.3.block.db: the disk of osd.3 is gone', error)
@@ -81,7 +80,7 @@ class PartsTest(testtools.TestCase):
         self._make('mon.a', 'store.db')
         self._make('osd.0', 'ready')
         error = str(
-            self.assertRaises(bootstrap.CephError, bootstrap.check, layout)
+            self.assertRaises(errors.CephError, bootstrap.check, layout)
         )
         self.assertIn('osd.0.xfs: the disk of osd.0 is gone', error)
 

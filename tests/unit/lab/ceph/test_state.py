@@ -7,7 +7,7 @@ import uuid
 
 import testtools
 
-from lab.ceph import bootstrap
+from lab.ceph import errors
 from lab.ceph import monitor_client
 from lab.ceph import state
 from lab.ceph import topology
@@ -31,7 +31,7 @@ class KeyValueMonitor:
         self.options = {}
         self.users = {}
 
-    def tell(self, arguments, data=''):
+    def command(self, arguments, data=''):
         arguments = dict(arguments)
         prefix = arguments.pop('prefix')
         if prefix == 'config-key get' and arguments['key'] in self.keys:
@@ -73,9 +73,9 @@ def osd_dump(*osds):
     }
 
 
-class SituationTest(testtools.TestCase):
+class DaemonStatusTest(testtools.TestCase):
     def test_a_cluster_with_all_up_and_in_is_ready(self):
-        found = state.situation(
+        found = state.parse_status(
             LAYOUT,
             osd_dump(*((number, 1, 1) for number in range(6))),
             {'available': True},
@@ -83,7 +83,7 @@ class SituationTest(testtools.TestCase):
         self.assertTrue(found.is_ready())
 
     def test_absent_and_stopped_osds_and_a_passive_manager_are_missing(self):
-        found = state.situation(
+        found = state.parse_status(
             LAYOUT,
             osd_dump((0, 1, 1), (1, 0, 1), (2, 0, 0), (3, 1, 1), (4, 1, 1)),
             {'available': False},
@@ -92,7 +92,7 @@ class SituationTest(testtools.TestCase):
         self.assertFalse(found.is_ready())
 
     def test_only_an_osd_that_is_up_can_be_told_to_come_in(self):
-        found = state.situation(
+        found = state.parse_status(
             LAYOUT,
             osd_dump(
                 (0, 1, 0),
@@ -105,7 +105,7 @@ class SituationTest(testtools.TestCase):
         self.assertFalse(found.is_ready())
 
     def test_what_is_missing_and_the_flags_that_may_be_why_are_told(self):
-        found = state.situation(
+        found = state.parse_status(
             LAYOUT,
             osd_dump(*((number, 1, 1) for number in range(5))),
             {'available': True},
@@ -142,7 +142,7 @@ class KeyringTextTest(testtools.TestCase):
 
     def test_an_absent_user_is_an_error_that_says_who_makes_it(self):
         error = self.assertRaises(
-            bootstrap.CephError,
+            errors.CephError,
             state.keyring_text,
             KeyValueMonitor(),
             'client.cinder',
@@ -154,7 +154,7 @@ class KeyringTextTest(testtools.TestCase):
 class HaveRbdUserTest(testtools.TestCase):
     def test_a_new_user_may_use_no_pool(self):
         monitor = KeyValueMonitor()
-        state.have_rbd_user(monitor, 'client.cinder')
+        state.ensure_rbd_user(monitor, 'client.cinder')
         self.assertEqual(
             '[client.cinder]\n\tkey = AQ==\n\tcaps mon = "profile rbd"\n',
             monitor.users['client.cinder'],
@@ -164,5 +164,5 @@ class HaveRbdUserTest(testtools.TestCase):
         monitor = KeyValueMonitor()
         granted = '[client.cinder]\n\tcaps osd = "profile rbd pool=a"\n'
         monitor.users['client.cinder'] = granted
-        state.have_rbd_user(monitor, 'client.cinder')
+        state.ensure_rbd_user(monitor, 'client.cinder')
         self.assertEqual(granted, monitor.users['client.cinder'])

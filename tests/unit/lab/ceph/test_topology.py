@@ -149,7 +149,11 @@ class FileStoreTest(testtools.TestCase):
     def test_store_and_journal_are_on_the_disk_that_is_mounted(self):
         osd = self.layout.osds[1]
         conf = parsed(self.layout)['osd.1']
-        argv = filestore.mounted(self.layout, osd, ('ceph-osd', '-i', '1'))
+        argv = filestore.with_mount(
+            self.layout.file_store_disk(osd),
+            self.layout.file_store(osd),
+            ('ceph-osd', '-i', '1'),
+        )
         self.assertEqual(
             (
                 '/srv/lab/ceph/osd.1/xfs',
