@@ -2,7 +2,7 @@
 """The command line of the lab: parse, call, print."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import fcntl
@@ -118,7 +118,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(required=True, metavar='COMMAND')
 
-    def verb(name: str, run, text: str) -> argparse.ArgumentParser:
+    def verb(
+        name: str,
+        run: Callable[[argparse.Namespace, pathlib.Path], int],
+        text: str,
+    ) -> argparse.ArgumentParser:
         sub = verbs.add_parser(name, help=text, description=text)
         sub.set_defaults(run=run)
         return sub

@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import time
+from typing import Any
 
 import openstack
 import prettytable
@@ -23,6 +24,7 @@ import yaml
 
 from lab.ceph import topology
 from lab.host import packages
+from lab.host import throttle
 from lab.openstack import access
 from lab.openstack import cloud
 from rally_scenarios.plugins.report import tables
@@ -89,7 +91,7 @@ def demo(report: pathlib.Path) -> None:
         problems = _show_placement(catalog)
     finally:
         _headline(f'Fleets measure each tier: rally task start {TASK.name}')
-        for line in rally.stdout:
+        for line in rally.stdout or ():
             print(line, end='', flush=True)
             started_task = _TASK_STARTED.match(line)
             task = started_task[1] if started_task else task
@@ -193,13 +195,13 @@ def estimates(catalog: dict) -> list[Estimate]:
     """Return the estimate of each replicated tier on throttled disks."""
     found = []
     for name, tier in catalog['tiers'].items():
-        disks = _throttled_disks(tier)
-        if disks and 'replicated' in tier['rbd']:
+        speeds = _disk_speeds(tier)
+        if speeds and 'replicated' in tier['rbd']:
             found.append(
                 Estimate(
                     tier=name,
-                    disks=len(disks),
-                    disk_iops=disks[0].speed.iops,
+                    disks=len(speeds),
+                    disk_iops=speeds[0].iops,
                     replicas=tier['rbd']['replicated']['size'],
                 )
             )
@@ -209,15 +211,14 @@ def estimates(catalog: dict) -> list[Estimate]:
 def slow_tiers(catalog: dict) -> set[str]:
     """Return the names of the tiers on throttled disks."""
     return {
-        name
-        for name, tier in catalog['tiers'].items()
-        if _throttled_disks(tier)
+        name for name, tier in catalog['tiers'].items() if _disk_speeds(tier)
     }
 
 
-def _throttled_disks(tier: dict) -> list[topology.Osd]:
+def _disk_speeds(tier: dict) -> list[throttle.DiskSpeed]:
+    """Return the speed of each throttled disk that a tier lies on."""
     return [
-        osd
+        osd.speed
         for osd in topology.six_osds()
         if osd.speed and osd.device_class == tier['rbd']['device_class']
     ]
@@ -306,7 +307,9 @@ def _tier_of(tags: Sequence[str], catalog: dict) -> str:
     raise DemoFailed(f'no tier of the catalog serves the tags {tags}')
 
 
-def _wait_until_available(connection, volume, image: str) -> None:
+def _wait_until_available(
+    connection: openstack.connection.Connection, volume: Any, image: str
+) -> None:
     try:
         connection.block_storage.wait_for_status(
             volume,
@@ -344,7 +347,7 @@ def _look_in_ceph(volume_id: str) -> dict[str, str]:
     return {'pool': '', 'data_pool': ''}
 
 
-def _start_rally() -> subprocess.Popen:
+def _start_rally() -> subprocess.Popen[str]:
     # The start disk is polled by all guests, which a throttled disk feels.
     return subprocess.Popen(
         [

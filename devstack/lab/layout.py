@@ -6,11 +6,13 @@ One folder holds all state, so that two labs can stand side by side and
 folder itself.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import json
 import os
 import pathlib
 import secrets
+from typing import Any
 import uuid
 
 from lab import private_file
@@ -220,14 +222,14 @@ class Layout:
         return f'http://127.0.0.1:{self.port(service)}{path}'
 
 
-def chosen_root(environment=os.environ) -> pathlib.Path:
+def chosen_root(environment: Mapping[str, str] = os.environ) -> pathlib.Path:
     """Return the state folder that the environment chooses, resolved."""
     return pathlib.Path(
         environment.get(ROOT_VARIABLE) or DEFAULT_ROOT
     ).resolve()
 
 
-def port_offset(environment=os.environ) -> int:
+def port_offset(environment: Mapping[str, str] = os.environ) -> int:
     """Return the offset that the environment chooses, 0 by default.
 
     :raises LayoutError: it is not a number in range.
@@ -264,7 +266,9 @@ def load(root: pathlib.Path) -> Layout | None:
         ) from None
 
 
-def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
+def load_or_create(
+    root: pathlib.Path, environment: Mapping[str, str] = os.environ
+) -> Layout:
     """Return the lab in a folder, making folder and secrets at first.
 
     :raises LayoutError: the folder holds something else, the path is too
@@ -293,13 +297,13 @@ def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
     offset = port_offset(environment)
     root.mkdir(parents=True, exist_ok=True)
     root.chmod(0o700)  # logs and databases hold secrets
-    values = {
+    values: dict[str, Any] = {
         'port_offset': offset,
         'secret_uuid': str(uuid.uuid4()),
         'passwords': {name: secrets.token_hex(12) for name in _PASSWORDS},
     }
     private_file.write(root / DESCRIPTION, json.dumps(values, indent=1))
-    lab = load(root)
+    lab = Layout(root=root, **values)
     _make_folders(lab)
     return lab
 

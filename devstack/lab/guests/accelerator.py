@@ -78,7 +78,7 @@ def probe(
 
 
 def _watch(
-    process: subprocess.Popen,
+    process: subprocess.Popen[bytes],
     serial: pathlib.Path,
     messages: pathlib.Path,
     timeout_seconds: float,

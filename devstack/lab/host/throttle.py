@@ -49,7 +49,7 @@ class Throttle:
     :param cgroups: where cgroup file systems are mounted.
     """
 
-    def __init__(self, name: str, cgroups: pathlib.Path = CGROUPS):
+    def __init__(self, name: str, cgroups: pathlib.Path = CGROUPS) -> None:
         self._name = name
         self._cgroups = cgroups
 

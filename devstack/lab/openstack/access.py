@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a user needs to reach the lab: openrc, clouds.yaml, Rally."""
 
+from collections.abc import Mapping
 import json
 import os
 import shlex
@@ -20,7 +21,9 @@ CATALOG_VARIABLE = 'CINDER_TIERS_CATALOG'
 LAYERS_HOST_VARIABLE = 'CINDER_TIERS_LAYERS_HOST'
 
 
-def variables(lab: layout.Layout, environment=os.environ) -> dict[str, str]:
+def variables(
+    lab: layout.Layout, environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
     """Return the variables with which clients reach the lab as its admin."""
     catalog = environment.get(CATALOG_VARIABLE) or str(
         packages.REPOSITORY / 'etc' / 'cinder-tiers' / 'tiers.yaml'

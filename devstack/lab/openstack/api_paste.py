@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the API door into Cinder's api-paste.ini.
+"""Adds the paste filter of the tiers to Cinder's api-paste.ini.
 
 Pure: the text of a file in, the text of another one out. Paste's own loader
 would import what the file names; all that is needed is its sections.
@@ -20,17 +20,17 @@ class UnexpectedPipeline(Exception):
     """An api-paste.ini is not built as that of Cinder."""
 
 
-def with_door(text: str, source: str) -> str:
-    """Return api-paste.ini with the door before Cinder's API.
+def add_filter(text: str, source: str) -> str:
+    """Return api-paste.ini with the filter of the tiers before Cinder's API.
 
-    The door stands in each of the pipelines of /v3, whatever the requests are
-    authenticated with, and is the last of the filters: it must know the
-    request's project.
+    The filter stands in each of the pipelines of /v3, whatever authenticates
+    the requests, and is the last of the filters: it must know the project of
+    a request.
 
     :param text: api-paste.ini of Cinder 26 or later.
     :param source: names it for errors.
     :raises UnexpectedPipeline: a pipeline of /v3 is missing, ends in another
-        application, or has the door already.
+        application, or has the filter already.
     """
     file = configparser.RawConfigParser()
     file.optionxform = str  # Paste's names are case sensitive

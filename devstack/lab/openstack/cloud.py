@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import pathlib
 import sys
 import time
+from typing import Any
 
 import openstack
 
@@ -57,7 +58,7 @@ def connect(lab: layout.Layout) -> openstack.connection.Connection:
 
 
 def set_up_identity(lab: layout.Layout) -> None:
-    """Have service users, endpoints, and projects with a plain member."""
+    """Make service users, endpoints, and projects with a plain member."""
     identity = connect(lab).identity
     roles = {role.name: role for role in identity.roles()}
     projects = {project.name: project for project in identity.projects()}
@@ -67,7 +68,7 @@ def set_up_identity(lab: layout.Layout) -> None:
                 name=name, domain_id='default'
             )
     users = {user.name: user for user in identity.users()}
-    wanted = [
+    wanted: list[tuple[str, str, tuple[str, ...], str]] = [
         (name, 'service', ('admin', 'service'), lab.passwords['service'])
         for name in SERVICES
         if name != 'keystone'
@@ -87,7 +88,7 @@ def set_up_identity(lab: layout.Layout) -> None:
     _set_up_endpoints(lab, identity)
 
 
-def _set_up_endpoints(lab: layout.Layout, identity) -> None:
+def _set_up_endpoints(lab: layout.Layout, identity: Any) -> None:
     known = {service.type: service for service in identity.services()}
     existing = {
         (endpoint.service_id, endpoint.interface): endpoint
@@ -108,7 +109,7 @@ def _set_up_endpoints(lab: layout.Layout, identity) -> None:
 
 
 def set_up_resources(lab: layout.Layout) -> None:
-    """Have the guests' flavor, and the guest image once for each tag.
+    """Make the guests' flavor, and the guest image once for each tag.
 
     :raises TimeoutError: a service of Cinder or Nova does not come up.
     """
@@ -117,17 +118,17 @@ def set_up_resources(lab: layout.Layout) -> None:
     if not connection.compute.find_flavor(FLAVOR):
         connection.compute.create_flavor(name=FLAVOR, ram=128, vcpus=1, disk=0)
     _set_quotas(connection)
-    _have_images(connection, IMAGES, lab.guest_image, lab.stamps / 'images')
+    _ensure_images(connection, IMAGES, lab.guest_image, lab.stamps / 'images')
 
 
 def set_up_debian_image(lab: layout.Layout) -> None:
-    """Have the Debian guest, on the fall-back tier, and a flavor for it."""
+    """Make the Debian guest's image, for the fallback tier, and its flavor."""
     connection = connect(lab)
     if not connection.compute.find_flavor(DEBIAN):
         connection.compute.create_flavor(
             name=DEBIAN, vcpus=1, disk=0, ram=DEBIAN_MEMORY_MIB
         )
-    _have_images(
+    _ensure_images(
         connection,
         {DEBIAN: []},
         lab.debian_image,
@@ -135,13 +136,13 @@ def set_up_debian_image(lab: layout.Layout) -> None:
     )
 
 
-def _have_images(
+def _ensure_images(
     connection: openstack.connection.Connection,
     wanted: Mapping[str, list[str]],
     file: pathlib.Path,
     stamp: pathlib.Path,
 ) -> None:
-    """Have public images of one file; those of an older file retire.
+    """Make public images of one file; retire those of an older file.
 
     :param wanted: name -> tags.
     :param file: raw disk; its stamp lies beside it.
@@ -170,7 +171,9 @@ def _have_images(
     stamp.write_text(digest)
 
 
-def _retire_image(connection: openstack.connection.Connection, image) -> None:
+def _retire_image(
+    connection: openstack.connection.Connection, image: Any
+) -> None:
     try:
         connection.image.delete_image(image)
     except openstack.exceptions.ConflictException:

@@ -55,10 +55,10 @@ def write_configuration(lab: layout.Layout) -> None:
             _conf(lab, service),
             service_conf.as_ini(service_conf.sections_of(lab, service)),
         )
-    paste = lab.venv / 'etc' / 'cinder' / 'api-paste.ini'
+    stock = lab.venv / 'etc' / 'cinder' / 'api-paste.ini'
     private_file.write(
         lab.cinder_api_paste,
-        api_paste.with_door(paste.read_text(), str(paste)),
+        api_paste.add_filter(stock.read_text(), str(stock)),
     )
     # Services that take a folder find their paste file beside their conf.
     for service, paste in (
@@ -295,7 +295,7 @@ def queues(lab: layout.Layout, name: str) -> list[str]:
 
 def map_compute_host(lab: layout.Layout) -> None:
     """Tell Nova's cell of the compute host, once it has reported."""
-    nova_manage = [
+    nova_manage: list[str | os.PathLike] = [
         lab.venv / 'bin' / 'nova-manage',
         '--config-file',
         _conf(lab, 'nova'),
@@ -365,7 +365,7 @@ def _schema_commands(lab: layout.Layout, service: str) -> list[list[str]]:
 
 
 def _create_cell(lab: layout.Layout, log: pathlib.Path) -> None:
-    cells = [
+    cells: list[str | os.PathLike] = [
         lab.venv / 'bin' / 'nova-manage',
         '--config-file',
         _conf(lab, 'nova'),

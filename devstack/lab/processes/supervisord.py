@@ -7,6 +7,7 @@ nothing of what the programs are.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+import contextlib
 import dataclasses
 import http.client
 import pathlib
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 from xmlrpc import client as xmlrpc_client
 
 from lab import layout
@@ -41,7 +43,6 @@ class Program:
     :param name: unique in the lab; names its log file, too.
     :param argv: command and arguments, given to execve as they are.
     :param environment: added to the supervisor's environment.
-    :param directory: working directory; the lab's folder if None.
     :param stop_signal: how the program is asked to end.
     :param stop_wait_seconds: after these it is killed.
     :param start_seconds: it counts as running when it lives this long.
@@ -50,7 +51,6 @@ class Program:
     name: str
     argv: tuple[str, ...]
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    directory: pathlib.Path | None = None
     stop_signal: str = 'TERM'
     stop_wait_seconds: int = 10
     start_seconds: int = 1
@@ -67,7 +67,7 @@ class ProgramState:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: pathlib.Path):
+    def __init__(self, path: pathlib.Path) -> None:
         super().__init__('localhost')
         self._path = path
 
@@ -77,11 +77,11 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class _UnixTransport(xmlrpc_client.Transport):
-    def __init__(self, path: pathlib.Path):
+    def __init__(self, path: pathlib.Path) -> None:
         super().__init__()
         self._path = path
 
-    def make_connection(self, host: str) -> _UnixConnection:
+    def make_connection(self, host: object) -> _UnixConnection:
         return _UnixConnection(self._path)
 
 
@@ -91,7 +91,9 @@ class Supervisor:
     :param executable: path of supervisord; that of the lab's tools by default.
     """
 
-    def __init__(self, lab: layout.Layout, executable: str | None = None):
+    def __init__(
+        self, lab: layout.Layout, executable: str | None = None
+    ) -> None:
         self._lab = lab
         self._executable = executable or str(lab.tools / 'bin' / 'supervisord')
         self._socket = lab.run / 'supervisor.sock'
@@ -310,19 +312,14 @@ class Supervisor:
             f'end of {self.log_file(name)}:\n{self.last_lines(name)}'
         )
 
-    def _ask_to_start(self, name: str) -> str:
-        """Ask for a start; return why it was refused, or nothing."""
-        if self.state(name).state not in _NOT_RUNNING:
-            return ''
-        try:
-            self._rpc().supervisor.startProcess(name, False)
-        except xmlrpc_client.Fault as fault:
-            if 'ALREADY_STARTED' not in fault.faultString:
-                return fault.faultString
-        return ''
+    def _ask_to_start(self, name: str) -> None:
+        """Ask for a start; its state shows whether that was refused."""
+        if self.state(name).state in _NOT_RUNNING:
+            with contextlib.suppress(xmlrpc_client.Fault):
+                self._rpc().supervisor.startProcess(name, False)
 
-    def _write(self, program: Program) -> bool:
-        return private_file.write(
+    def _write(self, program: Program) -> None:
+        private_file.write(
             self._folder / 'programs' / f'{program.name}.conf',
             self._program_conf(program),
         )
@@ -336,7 +333,7 @@ class Supervisor:
         for name in [*added, *changed]:
             rpc.addProcessGroup(name)
 
-    def _rpc(self):
+    def _rpc(self) -> Any:
         return xmlrpc_client.ServerProxy(
             'http://localhost', transport=_UnixTransport(self._socket)
         )
@@ -394,7 +391,7 @@ class Supervisor:
                     map(_quote, (*_KEEP_STDIN, *program.argv))
                 ),
                 'environment': environment,
-                'directory': program.directory or self._lab.root,
+                'directory': self._lab.root,
                 'autostart': 'false',
                 'autorestart': 'true',
                 'startsecs': program.start_seconds,
@@ -411,7 +408,7 @@ class Supervisor:
         )
 
 
-def _program_state(info: Mapping[str, object]) -> ProgramState:
+def _program_state(info: Mapping[str, Any]) -> ProgramState:
     return ProgramState(
         name=str(info['name']),
         state=str(info['statename']),

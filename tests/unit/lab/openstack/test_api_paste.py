@@ -43,7 +43,7 @@ class ApiPasteTest(testtools.TestCase):
         return str(
             self.assertRaises(
                 api_paste.UnexpectedPipeline,
-                api_paste.with_door,
+                api_paste.add_filter,
                 text,
                 'the.ini',
             )
@@ -51,12 +51,12 @@ class ApiPasteTest(testtools.TestCase):
 
     def test_the_door_is_the_last_filter_of_every_pipeline(self):
         stock = STOCK.read_text()
-        changed = self.pipelines(api_paste.with_door(stock, 'x'))
+        changed = self.pipelines(api_paste.add_filter(stock, 'x'))
         for name, words in self.pipelines(stock).items():
             self.assertEqual([*words[:-1], 'tiers', 'apiv3'], changed[name])
 
     def test_paste_finds_the_doors_factory(self):
-        parser, _ = self.parsed(api_paste.with_door(STOCK.read_text(), 'x'))
+        parser, _ = self.parsed(api_paste.add_filter(STOCK.read_text(), 'x'))
         self.assertEqual(
             'cinder_tiers.api:filter_factory',
             parser['filter:tiers']['paste.filter_factory'],
@@ -66,7 +66,7 @@ class ApiPasteTest(testtools.TestCase):
         stock = STOCK.read_text()
         self.assertEqual(
             self.other_options(stock),
-            self.other_options(api_paste.with_door(stock, 'x')),
+            self.other_options(api_paste.add_filter(stock, 'x')),
         )
 
     def test_a_pipeline_that_ends_in_something_else_is_refused(self):
@@ -81,7 +81,7 @@ class ApiPasteTest(testtools.TestCase):
     def test_a_file_that_has_the_door_already_is_refused(self):
         self.assertIn(
             'tiers apiv3, expected',
-            self.refusal(api_paste.with_door(STOCK.read_text(), 'x')),
+            self.refusal(api_paste.add_filter(STOCK.read_text(), 'x')),
         )
 
     def test_a_file_without_the_volume_api_is_refused(self):
