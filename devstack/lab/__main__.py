@@ -78,7 +78,7 @@ def main() -> int:
             file=sys.stderr,
         )
     except (
-        preflight.Unfit,
+        preflight.UnsuitableMachineError,
         layout.LayoutError,
         commands.CommandFailed,
         readiness.NotReady,
@@ -87,8 +87,8 @@ def main() -> int:
         throttle.ThrottleError,
         RuntimeError,
         OSError,
-        Absent,
-        restart.NoSuchService,
+        LabUnavailableError,
+        restart.UnknownServiceError,
         second_ceph.SecondCephError,
         image.DiskFullError,
         build_folder.GuestImageError,
@@ -104,7 +104,7 @@ def main() -> int:
     return 1
 
 
-class Absent(Exception):
+class LabUnavailableError(Exception):
     """There is no lab to work on."""
 
 
@@ -116,18 +116,18 @@ def _parser() -> argparse.ArgumentParser:
         description='A real OpenStack cloud with Ceph on one machine, for '
         'cinder-tiers. Loopback only.',
     )
-    verbs = parser.add_subparsers(required=True, metavar='COMMAND')
+    commands_of_lab = parser.add_subparsers(required=True, metavar='COMMAND')
 
-    def verb(
+    def add_command(
         name: str,
         run: Callable[[argparse.Namespace, pathlib.Path], int],
         text: str,
     ) -> argparse.ArgumentParser:
-        sub = verbs.add_parser(name, help=text, description=text)
+        sub = commands_of_lab.add_parser(name, help=text, description=text)
         sub.set_defaults(run=run)
         return sub
 
-    sub = verb(
+    sub = add_command(
         'up', _up, 'start what does not run; set it up at the first time'
     )
     sub.add_argument(
@@ -137,14 +137,14 @@ def _parser() -> argparse.ArgumentParser:
         'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the '
         'choice, which is eventlet at first',
     )
-    sub = verb(
+    sub = add_command(
         'restart',
         _restart,
         'restart services, for example after a '
         'change of configuration or code, and wait until they answer',
     )
     sub.add_argument('service', nargs='+', help='as status shows it')
-    sub = verb(
+    sub = add_command(
         'second-ceph',
         _second_ceph,
         'a second Ceph cluster in a lab '
@@ -152,13 +152,13 @@ def _parser() -> argparse.ArgumentParser:
         'with its data',
     )
     sub.add_argument('action', choices=('up', 'destroy'))
-    verb(
+    add_command(
         'debian-image',
         _debian_image,
         'have a Debian with cloud-init as an '
         'image in a lab that runs, and a flavor for it; built once',
     )
-    sub = verb(
+    sub = add_command(
         'scratch-disk',
         _scratch_disk,
         'the disk that the task layers '
@@ -166,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
         'the command up does, destroy removes it',
     )
     sub.add_argument('action', choices=('up', 'destroy'))
-    sub = verb(
+    sub = add_command(
         'status',
         _status,
         'show each service: state, pid, memory and, '
@@ -175,18 +175,18 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         '-f', '--format', choices=('table', 'json'), default='table'
     )
-    verb('down', _down, 'stop everything; data stays')
-    sub = verb('destroy', _destroy, 'stop everything and remove it')
+    add_command('down', _down, 'stop everything; data stays')
+    sub = add_command('destroy', _destroy, 'stop everything and remove it')
     sub.add_argument(
         '--keep-downloads',
         action='store_true',
         help='leave Python environment and guest image',
     )
-    sub = verb('logs', _logs, "print the end of a service's log")
+    sub = add_command('logs', _logs, "print the end of a service's log")
     sub.add_argument('service', nargs='?', help='all services if left out')
     sub.add_argument('-n', '--lines', type=int, default=20)
-    verb('openrc', _openrc, 'print the variables that clients need')
-    sub = verb(
+    add_command('openrc', _openrc, 'print the variables that clients need')
+    sub = add_command(
         'demo',
         _demo,
         'start the lab, show where volumes of tagged '
@@ -202,42 +202,42 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_prepared(root)) as lab:
+    with _lock(_prepare_lab(root)) as lab:
         if options.threads:
             lab.choose_threads(options.threads)
-        up.up(lab, _say)
+        up.up(lab, _print_line)
     return 0
 
 
 def _restart(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as lab:
-        restart.restart(lab, options.service, _say)
+    with _lock(_load_lab(root)) as lab:
+        restart.restart(lab, options.service, _print_line)
     return 0
 
 
 def _second_ceph(options: argparse.Namespace, root: pathlib.Path) -> int:
     act = {'up': second_ceph.up, 'destroy': second_ceph.destroy}
-    with _exclusive(_existing(root)) as lab:
-        act[options.action](lab, _say)
+    with _lock(_load_lab(root)) as lab:
+        act[options.action](lab, _print_line)
     return 0
 
 
 def _debian_image(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as lab:
-        debian_image.add(lab, _say)
+    with _lock(_load_lab(root)) as lab:
+        debian_image.add(lab, _print_line)
     return 0
 
 
 def _scratch_disk(options: argparse.Namespace, root: pathlib.Path) -> int:
     act = {'up': scratch_disk.up, 'destroy': scratch_disk.destroy}
-    with _exclusive(_existing(root)) as lab:
-        _say(act[options.action](lab))
+    with _lock(_load_lab(root)) as lab:
+        _print_line(act[options.action](lab))
     return 0
 
 
 def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
-    lab = _existing(root)
-    rows = status.services(lab, supervisord.Supervisor(lab))
+    lab = _load_lab(root)
+    rows = status.read_services(lab, supervisord.Supervisor(lab))
     if options.format == 'json':
         print(json.dumps([dataclasses.asdict(row) for row in rows], indent=1))
     else:
@@ -252,20 +252,22 @@ def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _down(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as lab:
-        down.down(lab, _say)
+    with _lock(_load_lab(root)) as lab:
+        down.down(lab, _print_line)
     return 0
 
 
 def _destroy(options: argparse.Namespace, root: pathlib.Path) -> int:
     lab = layout.load(root)
-    with _exclusive(lab) if lab else contextlib.nullcontext():
-        down.destroy(root, keep_downloads=options.keep_downloads, say=_say)
+    with _lock(lab) if lab else contextlib.nullcontext():
+        down.destroy(
+            root, keep_downloads=options.keep_downloads, print_line=_print_line
+        )
     return 0
 
 
 def _logs(options: argparse.Namespace, root: pathlib.Path) -> int:
-    lab = _existing(root)
+    lab = _load_lab(root)
     logs = sorted(lab.log.glob('*.log'))
     if options.service:
         logs = [path for path in logs if path.stem == options.service]
@@ -273,7 +275,9 @@ def _logs(options: argparse.Namespace, root: pathlib.Path) -> int:
             known = ', '.join(
                 sorted(path.stem for path in lab.log.glob('*.log'))
             )
-            raise Absent(f'no log of {options.service!r}; there are: {known}')
+            raise LabUnavailableError(
+                f'no log of {options.service!r}; there are: {known}'
+            )
     for path in logs:
         lines = path.read_text(errors='replace').splitlines()
         print(f'==> {path} <==')
@@ -282,13 +286,13 @@ def _logs(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _openrc(options: argparse.Namespace, root: pathlib.Path) -> int:
-    print((_existing(root).root / 'openrc').read_text(), end='')
+    print((_load_lab(root).root / 'openrc').read_text(), end='')
     return 0
 
 
 def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_prepared(root)) as lab:
-        up.up(lab, _say)
+    with _lock(_prepare_lab(root)) as lab:
+        up.up(lab, _print_line)
         report = options.report or lab.root / 'reports' / 'demo.html'
         return subprocess.run(
             [lab.python, '-m', 'lab.demo', str(report.absolute())],
@@ -296,11 +300,12 @@ def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
         ).returncode
 
 
-def _prepared(root: pathlib.Path) -> layout.Layout:
+def _prepare_lab(root: pathlib.Path) -> layout.Layout:
     """Return the lab, after the machine was found able to carry it."""
     existing = layout.load(root)
     if existing and (
-        supervisord.Supervisor(existing).is_up() or lab_processes.marked(root)
+        supervisord.Supervisor(existing).is_up()
+        or lab_processes.find_marked(root)
     ):
         ports = {}  # the lab's own processes hold them
     else:
@@ -316,10 +321,10 @@ def _prepared(root: pathlib.Path) -> layout.Layout:
     return layout.load_or_create(root)
 
 
-def _existing(root: pathlib.Path) -> layout.Layout:
+def _load_lab(root: pathlib.Path) -> layout.Layout:
     lab = layout.load(root)
     if lab is None:
-        raise Absent(
+        raise LabUnavailableError(
             f'{root}: no lab is there. Start one with '
             f'devstack/lab.sh up, or set {layout.ROOT_VARIABLE}.'
         )
@@ -327,13 +332,13 @@ def _existing(root: pathlib.Path) -> layout.Layout:
 
 
 @contextlib.contextmanager
-def _exclusive(lab: layout.Layout) -> Iterator[layout.Layout]:
+def _lock(lab: layout.Layout) -> Iterator[layout.Layout]:
     """Hold the lab against a second command that changes it."""
     descriptor = os.open(lab.root / layout.DESCRIPTION, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Absent(
+        raise LabUnavailableError(
             f'{lab.root}: another lab.sh works on it; wait for its end'
         ) from None
     else:
@@ -342,7 +347,7 @@ def _exclusive(lab: layout.Layout) -> Iterator[layout.Layout]:
         os.close(descriptor)
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     print(line, flush=True)
 
 

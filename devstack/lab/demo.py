@@ -42,7 +42,7 @@ class DemoFailed(Exception):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Landing:
+class VolumePlacement:
     """Where a volume of an image came to lie.
 
     :param volume_type: the volume's type in Cinder.
@@ -121,13 +121,13 @@ def demo(report: pathlib.Path) -> None:
             _read(['rally', 'task', 'report', '--json', '--uuid', task])
         )
         html.result()
-    rows = measured_rows(found)
+    rows = read_rows(found)
     print(
         _table(
             tables.DOUBT_TABLE_COLUMNS,
             [
                 list(row.values())
-                for row in measured_rows(found, tables.DOUBT_TABLE_TITLE)
+                for row in read_rows(found, tables.DOUBT_TABLE_TITLE)
             ],
         )
     )
@@ -137,7 +137,9 @@ def demo(report: pathlib.Path) -> None:
             [list(row.values()) for row in rows],
         )
     )
-    problems += judge(rows, estimates(catalog), slow_tiers(catalog))
+    problems += compare(
+        rows, estimate_tiers(catalog), find_throttled_tiers(catalog)
+    )
     print(
         f'\nreport: {report}\n'
         f'demo ended after {time.monotonic() - started:.0f} s'
@@ -146,7 +148,7 @@ def demo(report: pathlib.Path) -> None:
         raise DemoFailed('\n'.join(problems))
 
 
-def place_volumes() -> Iterator[Landing]:
+def place_volumes() -> Iterator[VolumePlacement]:
     """Create a volume of each image, see where it lies, and delete it.
 
     :raises DemoFailed: one does not become available.
@@ -163,12 +165,12 @@ def place_volumes() -> Iterator[Landing]:
         for name, volume in volumes.items():
             _wait_until_available(member, volume, name)
             seen = admin.block_storage.get_volume(volume.id)
-            yield Landing(
+            yield VolumePlacement(
                 image=name,
                 tags=tuple(cloud.IMAGES[name]),
                 volume_type=seen.volume_type,
                 backend=seen.host,
-                **_look_in_ceph(volume.id),
+                **_find_in_ceph(volume.id),
             )
     finally:
         for volume in volumes.values():
@@ -176,22 +178,24 @@ def place_volumes() -> Iterator[Landing]:
             admin.block_storage.delete_volume(volume, force=True)
 
 
-def misplaced(landings: Sequence[Landing], catalog: dict) -> list[str]:
+def find_misplaced(
+    placements: Sequence[VolumePlacement], catalog: dict
+) -> list[str]:
     """Return a sentence for each volume that does not lie on its tier."""
     found = []
-    for landing in landings:
-        tier = _tier_of(landing.tags, catalog)
+    for placement in placements:
+        tier = _tier_of(placement.tags, catalog)
         pool = catalog['tiers'][tier]['rbd']['pool']
-        if landing.pool != pool:
+        if placement.pool != pool:
             found.append(
-                f'a volume of {landing.image} lies in pool '
-                f'{landing.pool or "(none)"}, expected {pool} of '
+                f'a volume of {placement.image} lies in pool '
+                f'{placement.pool or "(none)"}, expected {pool} of '
                 f'tier {tier}'
             )
     return found
 
 
-def estimates(catalog: dict) -> list[Estimate]:
+def estimate_tiers(catalog: dict) -> list[Estimate]:
     """Return the estimate of each replicated tier on throttled disks."""
     found = []
     for name, tier in catalog['tiers'].items():
@@ -208,7 +212,7 @@ def estimates(catalog: dict) -> list[Estimate]:
     return found
 
 
-def slow_tiers(catalog: dict) -> set[str]:
+def find_throttled_tiers(catalog: dict) -> set[str]:
     """Return the names of the tiers on throttled disks."""
     return {
         name for name, tier in catalog['tiers'].items() if _disk_speeds(tier)
@@ -224,7 +228,7 @@ def _disk_speeds(tier: dict) -> list[throttle.DiskSpeed]:
     ]
 
 
-def judge(
+def compare(
     rows: Sequence[dict], expected: Sequence[Estimate], slow: Set[str]
 ) -> list[str]:
     """Compare random writes with what the disks allow; print both.
@@ -270,7 +274,7 @@ def judge(
     return problems
 
 
-def measured_rows(
+def read_rows(
     report: dict, title: str = tables.TIER_TABLE_TITLE
 ) -> list[dict]:
     """Return the rows of a table of the fleet in Rally's JSON report.
@@ -328,7 +332,7 @@ def _wait_until_available(
         ) from None
 
 
-def _look_in_ceph(volume_id: str) -> dict[str, str]:
+def _find_in_ceph(volume_id: str) -> dict[str, str]:
     """Ask every pool for the RBD image of a volume."""
     pools = json.loads(
         _read(['ceph', 'osd', 'pool', 'ls', '--format', 'json'])
@@ -374,10 +378,10 @@ def _start_rally() -> subprocess.Popen[str]:
 def _show_placement(catalog: dict) -> list[str]:
     """Print the plan and where volumes lie; return what is wrong there."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        landed = pool.submit(lambda: list(place_volumes()))
+        placed = pool.submit(lambda: list(place_volumes()))
         _headline('The catalog is in effect: openstack tier plan')
         _show(['openstack', 'tier', 'plan'])
-        landings = landed.result()
+        placements = placed.result()
     _headline(
         'Where volumes of the images lie (a member of a project creates '
         'them without a volume type)'
@@ -393,23 +397,23 @@ def _show_placement(catalog: dict) -> list[str]:
             ),
             [
                 (
-                    landing.image,
-                    ','.join(landing.tags) or '-',
-                    landing.volume_type,
-                    landing.backend,
-                    landing.pool
+                    placement.image,
+                    ','.join(placement.tags) or '-',
+                    placement.volume_type,
+                    placement.backend,
+                    placement.pool
                     + (
-                        f' (data: {landing.data_pool})'
-                        if landing.data_pool
+                        f' (data: {placement.data_pool})'
+                        if placement.data_pool
                         else ''
                     ),
                 )
-                for landing in landings
+                for placement in placements
             ],
         ),
         flush=True,
     )
-    return misplaced(landings, catalog)
+    return find_misplaced(placements, catalog)
 
 
 def _show(argv: Sequence[str]) -> None:

@@ -15,10 +15,10 @@ from lab.processes import lab_processes
 from lab.processes import supervisord
 from lab import scratch_disk
 
-Say = Callable[[str], None]
 
-
-def down(lab: layout.Layout, say: Say = print) -> None:
+def down(
+    lab: layout.Layout, print_line: Callable[[str], None] = print
+) -> None:
     """Stop everything; the cloud's data stays for the next ``up``.
 
     :raises RuntimeError: something would not stop; says what.
@@ -27,20 +27,23 @@ def down(lab: layout.Layout, say: Say = print) -> None:
     if supervisor.is_up():
         # Ceph's clients before Ceph, and Nova before its guests
         supervisor.stop_all_but('ceph-')
-    guests = lab_processes.guests(lab.libvirt_folder)
+    guests = lab_processes.find_guests(lab.libvirt_folder)
     lab_processes.stop(guests)
     if guests:
-        say(f'{len(guests)} guests ended')
+        print_line(f'{len(guests)} guests ended')
     scratch_disk.detach(lab)
     clusters.first(lab, supervisor).down()
     if lab.has_second_ceph:
         clusters.second(lab, supervisor).down()
     supervisor.stop_daemon()
-    say('services stopped, loop devices and cgroup released')
+    print_line('services stopped, loop devices and cgroup released')
 
 
 def destroy(
-    root: pathlib.Path, *, keep_downloads: bool, say: Say = print
+    root: pathlib.Path,
+    *,
+    keep_downloads: bool,
+    print_line: Callable[[str], None] = print,
 ) -> None:
     """Stop everything and remove the lab's folder.
 
@@ -53,9 +56,9 @@ def destroy(
     """
     lab = layout.load(root)
     if lab:
-        down(lab, say)
+        down(lab, print_line)
     elif not layout.holds_downloads_only(root):
-        say(f'{root}: no lab is there, nothing to do')
+        print_line(f'{root}: no lab is there, nothing to do')
         return
     kept = layout.DOWNLOADS if keep_downloads else ()
     # The description goes last: as long as it is there this can be repeated.
@@ -69,7 +72,7 @@ def destroy(
         else:
             entry.unlink()
     if kept:
-        say(f'{root} emptied, but for {" and ".join(kept)}')
+        print_line(f'{root} emptied, but for {" and ".join(kept)}')
     else:
         root.rmdir()
-        say(f'{root} removed')
+        print_line(f'{root} removed')

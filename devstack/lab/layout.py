@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where everything of the lab lives, and the ports on which it listens.
+"""Where all files of the lab are, and the ports on which it listens.
 
 One folder holds all state, so that two labs can stand side by side and
 ``destroy`` can be exact. Nothing here starts or changes anything but the
@@ -134,7 +134,7 @@ class Layout:
 
     @property
     def scratch(self) -> pathlib.Path:
-        """The folder of a disk that anybody may overwrite."""
+        """The folder of a disk that may be overwritten."""
         return self.root / 'scratch'
 
     @property
@@ -174,7 +174,7 @@ class Layout:
 
     @property
     def _threads_file(self) -> pathlib.Path:
-        # Not in the description: who works on the lab has that one locked.
+        # Not in the description: a command that changes the lab locks that.
         return self.root / 'cinder-threads'
 
     @property
@@ -321,7 +321,7 @@ def _make_folders(lab: Layout) -> None:
 
 
 def holds_downloads_only(root: pathlib.Path) -> bool:
-    """Tell whether a folder is what ``destroy --keep-downloads`` leaves."""
+    """Return whether a folder is what ``destroy --keep-downloads`` leaves."""
     return (root / 'cache' / 'tools' / 'bin' / 'supervisord').exists() and {
         entry.name for entry in root.iterdir()
     } <= set(DOWNLOADS)

@@ -6,7 +6,7 @@ import pathlib
 
 
 def write(path: pathlib.Path, text: str) -> bool:
-    """Write a file that only root may read; tell whether it changed.
+    """Write a file that only root may read; return whether it changed.
 
     The file is replaced in one step, so a reader never sees half of it.
     """

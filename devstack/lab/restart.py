@@ -15,8 +15,6 @@ from lab import second_ceph
 from lab import stages
 from lab import up
 
-Say = Callable[[str], None]
-
 #: Services that take their requests from the message bus.
 WORKERS = (
     'cinder-scheduler',
@@ -27,19 +25,21 @@ WORKERS = (
 )
 
 
-class NoSuchService(Exception):
+class UnknownServiceError(Exception):
     """The lab has no service of that name."""
 
 
 def restart(
-    lab: layout.Layout, names: Collection[str], say: Say = print
+    lab: layout.Layout,
+    names: Collection[str],
+    print_line: Callable[[str], None] = print,
 ) -> None:
     """Restart services; return when they serve requests again.
 
     They read their configuration as it is now, but the tiers are not applied.
 
     :param names: as ``lab.sh status`` shows them.
-    :raises NoSuchService: a name is none of them; nothing was restarted.
+    :raises UnknownServiceError: a name is none of them; nothing was restarted.
     :raises commands.CommandFailed: Cinder's scheduler does not know each
         backend again.
     :raises readiness.NotReady: one does not answer.
@@ -52,12 +52,12 @@ def restart(
     known = [state.name for state in supervisor.states()]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise NoSuchService(
+        raise UnknownServiceError(
             f'no service is called {", ".join(unknown)}; '
             f'there are: {", ".join(known)}'
         )
     supervisor.stop_together(names)
-    wanted = {stage for name in names for stage in stages_of(name)}
+    wanted = {stage for name in names for stage in find_stages(name)}
     stages.run(
         [
             dataclasses.replace(
@@ -77,15 +77,15 @@ def restart(
                 queue
                 for name in WORKERS
                 if name in known
-                for queue in services.queues(lab, name)
+                for queue in services.find_queues(lab, name)
             ],
         )
     if {'cinder-scheduler', 'cinder-volume', 'neutron-api'} & set(names):
         up.wait_for_services(lab)
-    say(f'restarted: {", ".join(names)}')
+    print_line(f'restarted: {", ".join(names)}')
 
 
-def stages_of(name: str) -> tuple[str, ...]:
+def find_stages(name: str) -> tuple[str, ...]:
     """Return the stages of ``up`` that start a service and its dependents."""
     if name.startswith(f'{second_ceph.STAGE}-'):
         return (second_ceph.STAGE,)

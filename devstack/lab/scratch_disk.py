@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that nobody needs, as slow as those under hdd OSDs.
+"""A disk that may be overwritten, as slow as those under hdd OSDs.
 
-What a raw disk does can only be measured on one that may be overwritten. This
-one is a small sparse file behind a loop device, held to the speed of the
-disks of the OSDs in the same cgroup: who measures it must join that. A file
-beside it says so, for the task ``layers``.
+The speed of a raw disk can only be measured on one that may be overwritten.
+This one is a small sparse file behind a loop device, held to the speed of the
+disks of the OSDs in the same cgroup, which a process must join to measure it.
+A file beside it describes it to the task ``layers``.
 """
 
 import json
@@ -58,9 +58,9 @@ def detach(lab: layout.Layout) -> None:
 
     :raises lab.host.commands.CommandFailed: losetup(8) refuses.
     """
-    # It names a device that is soon somebody else's.
+    # It names a device that may soon have another file.
     lab.layers_host.unlink(missing_ok=True)
-    for device in loop_devices.attached(lab.scratch):
+    for device in loop_devices.find_attached(lab.scratch):
         loop_devices.detach(device)
 
 

@@ -20,19 +20,18 @@ _PACKAGES = ('xfsprogs',)
 #: In the lab's folder: a cluster of which the rest is only to be deleted.
 _REMOVED = 'ceph-second.removed'
 
-Say = Callable[[str], None]
-
 
 class SecondCephError(Exception):
     """The second cluster cannot be removed as things are."""
 
 
-def up(lab: layout.Layout, say: Say = print) -> None:
-    """Have the second cluster in a lab that runs; ``up`` keeps it from now on.
+def up(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
+    """Start the second cluster; from now on, the command ``up`` does so, too.
 
-    :param say: takes each line for the user; the last ones are what a catalog
-        needs of the cluster.
-    :raises lab.host.preflight.Unfit: another program has a port of it.
+    :param print_line: takes each line for the user; the last ones are what a
+        catalog needs of the cluster.
+    :raises lab.host.preflight.UnsuitableMachineError: another program has one
+        of its ports.
     :raises lab.processes.supervisord.SupervisorError: the lab does not run.
     :raises lab.stages.StagesFailed: it does not start.
     """
@@ -49,15 +48,17 @@ def up(lab: layout.Layout, say: Say = print) -> None:
         )
     stages.run(
         [stage(lab, supervisor, needs=())],
-        lambda result: say(
+        lambda result: print_line(
             f'{result.name:<15} {result.seconds:6.1f} s  '
             f'{"FAILED" if result.problem else result.remark}'
         ),
     )
-    say('For a catalog:\n' + catalog_entry(lab))
+    print_line('For a catalog:\n' + catalog_entry(lab))
 
 
-def destroy(lab: layout.Layout, say: Say = print) -> None:
+def destroy(
+    lab: layout.Layout, print_line: Callable[[str], None] = print
+) -> None:
     """Stop the second cluster and remove it, with the volumes in it.
 
     :raises SecondCephError: Cinder still has backends in the cluster.
@@ -78,9 +79,9 @@ def destroy(lab: layout.Layout, say: Say = print) -> None:
             'devstack/lab.sh restart cinder-volume, and try again.'
         )
     is_there = lab.has_second_ceph
-    cluster_to_remove = clusters.second(lab, supervisor)
-    cluster_to_remove.down()
-    supervisor.forget(cluster_to_remove.programs())
+    second = clusters.second(lab, supervisor)
+    second.down()
+    supervisor.remove_programs(second.programs())
     libvirtd.remove_cephx_secret(lab, lab.second_secret_uuid)
     lab.ceph_conf.with_name(
         f'ceph.client.{clusters.SECOND_CLIENT}.keyring'
@@ -90,7 +91,7 @@ def destroy(lab: layout.Layout, say: Say = print) -> None:
         # In one step: half of a cluster would be a damaged one.
         lab.second_ceph.rename(lab.root / _REMOVED)
         _remove_rest(lab)
-    say(
+    print_line(
         'second cluster removed'
         if is_there
         else 'no second cluster is there, nothing to do'

@@ -18,7 +18,7 @@ class ServiceStatus:
     :param pid: process id; 0 when it does not run.
     :param memory_mib: proportional set size of the process and its
         children; 0 when it does not run.
-    :param log_line: on failure, the last line of its log that tells why.
+    :param log_line: on failure, the last line of its log that gives a reason.
     """
 
     name: str
@@ -28,7 +28,7 @@ class ServiceStatus:
     log_line: str
 
 
-def services(
+def read_services(
     lab: layout.Layout, supervisor: supervisord.Supervisor
 ) -> list[ServiceStatus]:
     """Return the state of every service that this lab has ever started."""
@@ -48,7 +48,7 @@ def services(
             name=state.name,
             state=state.state,
             pid=state.pid,
-            memory_mib=_family_mib(state.pid) if state.pid else 0,
+            memory_mib=_process_tree_mib(state.pid) if state.pid else 0,
             log_line=(
                 ''
                 if state.state in ('RUNNING', 'STOPPED')
@@ -66,13 +66,13 @@ def memory_gib(lab: layout.Layout) -> float:
     Proportional set sizes: what processes share is counted once.
     """
     processes = [
-        *lab_processes.marked(lab.root),
-        *lab_processes.guests(lab.libvirt_folder),
+        *lab_processes.find_marked(lab.root),
+        *lab_processes.find_guests(lab.libvirt_folder),
     ]
     return sum(_pss_kib(process.pid) for process in processes) / 2**20
 
 
-def _family_mib(pid: int) -> int:
+def _process_tree_mib(pid: int) -> int:
     total, todo = 0, [pid]
     while todo:
         member = todo.pop()

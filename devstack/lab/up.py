@@ -26,13 +26,11 @@ from lab import second_ceph
 from lab import stages
 from lab import status
 
-Say = Callable[[str], None]
 
-
-def up(lab: layout.Layout, say: Say = print) -> None:
+def up(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
     """Start everything that does not run; may be called at any time.
 
-    :param say: takes each line for the user.
+    :param print_line: takes each line for the user.
     :raises stages.StagesFailed: a stage failed; what runs is left running.
     :raises supervisord.SupervisorError: a program does not stay up.
     """
@@ -41,7 +39,7 @@ def up(lab: layout.Layout, say: Say = print) -> None:
     def report(result: stages.StageResult) -> None:
         total = time.monotonic() - started
         outcome = 'FAILED' if result.problem else (result.remark or 'done')
-        say(
+        print_line(
             f'[{total:6.1f} s] {result.name:<15} {result.seconds:6.1f} s  '
             f'{outcome}'
         )
@@ -50,7 +48,7 @@ def up(lab: layout.Layout, say: Say = print) -> None:
     supervisord.Supervisor(lab).wait_until_running()
     memory_gib = status.memory_gib(lab)
     slowest = max(results, key=lambda result: result.seconds)
-    say(
+    print_line(
         f'up after {time.monotonic() - started:.0f} s (longest stage: '
         f'{slowest.name}, {slowest.seconds:.0f} s); {memory_gib:.1f} GiB of '
         'memory in use by the lab'
@@ -100,7 +98,7 @@ def _machine_stages(
     def python() -> str | None:
         remark = packages.make_python_environment(lab)
         services.write_configuration(lab)
-        access.write(lab)
+        access.write_files(lab)
         return remark
 
     def start_supervisor() -> str | None:

@@ -58,7 +58,7 @@ def write_configuration(layout: topology.CephLayout) -> None:
 
 
 def is_made(layout: topology.CephLayout, daemon: str) -> bool:
-    """Tell whether a daemon's data folder is complete."""
+    """Return whether a daemon's data folder is complete."""
     last = {'mon': 'store.db', 'mgr': 'keyring', 'osd': 'ready'}
     return (layout.data(daemon) / last[daemon.partition('.')[0]]).exists()
 
@@ -94,19 +94,19 @@ def make_monitor(layout: topology.CephLayout, log: pathlib.Path) -> None:
 
     :raises lab.host.commands.CommandFailed: a tool of Ceph failed.
     """
-    layout.first_keyring.unlink(missing_ok=True)
+    layout.initial_keyring.unlink(missing_ok=True)
     everything = {'mon': 'allow *', 'osd': 'allow *', 'mds': 'allow *'}
     for entity, capabilities in {
         'mon.': {'mon': 'allow *'},
         'client.admin': {**everything, 'mgr': 'allow *'},
         topology.MANAGER: {**everything, 'mon': 'allow profile mgr'},
     }.items():
-        keyrings.create(layout.first_keyring, entity, capabilities, log=log)
+        keyrings.create(layout.initial_keyring, entity, capabilities, log=log)
     for entity, keyring in (
         ('client.admin', layout.keyring('admin')),
         (topology.MANAGER, layout.data(topology.MANAGER) / 'keyring'),
     ):
-        keyrings.copy_key(layout.first_keyring, entity, keyring)
+        keyrings.copy_key(layout.initial_keyring, entity, keyring)
     final = layout.data(topology.MONITOR)
     unfinished = final.with_name(f'{final.name}.unfinished')
     for leftover in (unfinished, final):
@@ -143,7 +143,7 @@ def make_monitor(layout: topology.CephLayout, log: pathlib.Path) -> None:
             '--mon-data',
             unfinished,
             '--keyring',
-            layout.first_keyring,
+            layout.initial_keyring,
         ],
         log=log,
         environment=_marked(layout),
@@ -165,7 +165,7 @@ def attach_disks(
         mine = {
             layout.disk(osd, part).resolve() for part in osd.disk_sizes_gib
         }
-        for device in loop_devices.attached(layout.disks):
+        for device in loop_devices.find_attached(layout.disks):
             if device.backing_file in mine:
                 loop_devices.detach(device)
         for file in mine:
@@ -218,7 +218,7 @@ def make_osd(
 
 
 def _marked(layout: topology.CephLayout) -> dict[str, str]:
-    """Return an environment by which an orphan of ours can be known."""
+    """Return an environment that marks a process as one of the lab."""
     return {**os.environ, lab_processes.MARK: str(layout.folder.parent)}
 
 

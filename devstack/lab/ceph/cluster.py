@@ -50,7 +50,7 @@ class CephCluster:
         to a speed.
     :param osds: what the cluster is made of; fixed once it is made.
     :param ports: on which its daemons listen.
-    :param first_options: (section, option) -> value, see ``topology``.
+    :param initial_options: (section, option) -> value, see ``topology``.
     :param images: whether Glance keeps images in it.
     """
 
@@ -63,12 +63,12 @@ class CephCluster:
         folder: str,
         osds: Sequence[topology.Osd],
         ports: topology.Ports,
-        first_options: Mapping[tuple[str, str], str],
+        initial_options: Mapping[tuple[str, str], str],
         images: bool,
     ) -> None:
         self._root = root
         self._folder = root / folder
-        self._first_options = first_options
+        self._initial_options = initial_options
         self._images = images
         self._supervisor = supervisor
         self._log = log
@@ -124,7 +124,7 @@ class CephCluster:
             ]
             self._start([topology.MONITOR])
             with self._monitor() as monitor:
-                state.set_first_options(monitor, self._first_options)
+                state.set_initial_options(monitor, self._initial_options)
                 self._start([topology.MANAGER])
                 for made in making:
                     made.result()
@@ -179,11 +179,11 @@ class CephCluster:
         """
         if self._supervisor.is_up():
             monitor, *others = self.programs()
-            # The monitor last: an OSD that stops tells it so, and waits.
+            # The monitor last: an OSD reports its end to it, and waits.
             _in_parallel(self._supervisor.stop, others)
             self._supervisor.stop(monitor)
         lab_processes.stop(self._daemons())
-        for device in loop_devices.attached(self._layout.disks):
+        for device in loop_devices.find_attached(self._layout.disks):
             loop_devices.detach(device)
         if self._has_slow_disks():
             self._throttle.remove()
@@ -204,7 +204,7 @@ class CephCluster:
         conf = f' -c {self._layout.conf} '
         return [
             process
-            for process in lab_processes.marked(self._root)
+            for process in lab_processes.find_marked(self._root)
             if conf in f'{process.command} '
             and process.command.split()[0].rpartition('/')[2]
             in ('ceph-mon', 'ceph-mgr', 'ceph-osd')

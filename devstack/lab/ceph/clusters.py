@@ -30,8 +30,8 @@ SECOND_OSDS = (
 )
 #: One OSD of a class is enough for what is tried here; Ceph allows pools with
 #: a single copy only if it is asked to.
-SECOND_FIRST_OPTIONS = {
-    **topology.FIRST_OPTIONS,
+SECOND_INITIAL_OPTIONS = {
+    **topology.INITIAL_OPTIONS,
     ('global', 'mon_allow_pool_size_one'): 'true',
     ('mon', 'mon_warn_on_pool_no_redundancy'): 'false',
     ('global', 'mon_warn_on_too_few_osds'): 'false',
@@ -49,7 +49,7 @@ def first(
         folder=lab.ceph_conf.parent.name,
         osds=topology.six_osds(),
         ports=_ports(lab, 'ceph', lab.ceph_daemon_ports()),
-        first_options=topology.FIRST_OPTIONS,
+        initial_options=topology.INITIAL_OPTIONS,
         images=True,
     )
 
@@ -65,7 +65,7 @@ def second(
         folder=lab.second_ceph.name,
         osds=SECOND_OSDS,
         ports=_ports(lab, 'ceph-second', lab.second_ceph_daemon_ports()),
-        first_options=SECOND_FIRST_OPTIONS,
+        initial_options=SECOND_INITIAL_OPTIONS,
         images=False,
     )
 

@@ -18,7 +18,7 @@ from lab.ceph import topology
 IMAGES_POOL = 'images'
 IMAGES_CLIENT = 'glance'
 _IMAGES_RULE = 'images-ssd'
-#: Key in the monitor's key-value store: FIRST_OPTIONS were set.
+#: Key in the monitor's key-value store: INITIAL_OPTIONS were set.
 _OPTIONS_MARK = 'cinder-tiers-lab/first-options'
 _IMAGES_CAPABILITIES = {
     'mon': 'profile rbd',
@@ -86,7 +86,7 @@ def parse_status(
     )
 
 
-def set_first_options(
+def set_initial_options(
     monitor: monitor_client.Monitor,
     options: Mapping[tuple[str, str], str],
 ) -> None:

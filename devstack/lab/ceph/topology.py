@@ -4,7 +4,7 @@
 Decides everything and touches nothing. ceph.conf holds only what a daemon
 needs before it can ask a monitor. A value there beats ``ceph config set``, so
 no option that a tier may tune is allowed in it; those have their first value
-in :data:`FIRST_OPTIONS` and live in the monitors' database.
+in :data:`INITIAL_OPTIONS` and live in the monitors' database.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ MANAGER_MODULES = (
 FILESTORE_JOURNAL_MIB = 128
 
 #: (section, option) -> value, set once when the cluster is made.
-FIRST_OPTIONS = {
+INITIAL_OPTIONS = {
     # Memory: fixed caches. With autotuning the least target is 896 MiB.
     ('osd', 'bluestore_cache_autotune'): 'false',
     ('osd', 'bluestore_cache_size'): str(64 * 2**20),
@@ -170,7 +170,7 @@ class CephLayout:
         return self.folder / 'ceph.conf'
 
     @property
-    def first_keyring(self) -> pathlib.Path:
+    def initial_keyring(self) -> pathlib.Path:
         return self.folder / 'first.keyring'
 
     @property
@@ -272,7 +272,7 @@ def _sections(layout: CephLayout) -> dict[str, dict[str, object]]:
             'mon_data': f'{folder}/$name',
             'keyring': f'{folder}/$name/keyring',
             'mon_cluster_log_file': f'{folder}/log/$cluster.log',
-            # A lone monitor has nobody to wait for: a command that changes
+            # A lone monitor waits for no other one: a command that changes
             # something takes 0.1 s instead of 1 s.
             'paxos_propose_interval': '0.05',
             'paxos_min_wait': '0.01',

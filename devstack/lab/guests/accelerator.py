@@ -4,7 +4,7 @@
 
 ``/dev/kvm`` may be there and useless: under some nested or para-virtualised
 hypervisors QEMU starts, and the guest dies or stands still in its first
-seconds. So the guest image itself is booted, and what it says is believed.
+seconds. So the guest image itself is booted, and its own message counts.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ def probe(
 ) -> Accelerator:
     """Boot the guest image with KVM and see whether it gets ready.
 
-    A machine without a working KVM is no error: the answer is then tcg.
+    A machine without a working KVM is not an error: the answer is tcg.
 
     :param image: the raw guest image; it is not changed.
     :param log_directory: gets ``accelerator-serial.log`` (the guest's
@@ -93,9 +93,9 @@ def _watch(
                 name='kvm',
                 reason=f'the guest was ready in {passed_seconds:.1f} s',
             )
-        said = messages.read_bytes()
-        if _KVM_ERROR in said:
-            problem = 'QEMU said'
+        output = messages.read_bytes()
+        if _KVM_ERROR in output:
+            problem = 'QEMU reported an error'
         elif status is not None:
             problem = f'QEMU ended with status {status}'
         elif passed_seconds >= timeout_seconds:
@@ -105,18 +105,18 @@ def _watch(
             continue
         return Accelerator(
             name='tcg',
-            reason=f'with KVM, {problem}: {_telling_line(said)} '
+            reason=f'with KVM, {problem}: {_main_message(output)} '
             f'(see {messages} and {serial})',
         )
 
 
-def _telling_line(said: bytes) -> str:
+def _main_message(output: bytes) -> str:
     """Pick the line of QEMU's messages that says most."""
-    lines = said.decode(errors='replace').splitlines()
+    lines = output.decode(errors='replace').splitlines()
     for line in lines:
         if _KVM_ERROR.decode() in line:
             return line
-    return lines[-1] if lines else 'QEMU said nothing'
+    return lines[-1] if lines else 'QEMU printed nothing'
 
 
 def _argv(qemu: str, image: pathlib.Path, serial: pathlib.Path) -> list[str]:

@@ -58,7 +58,7 @@ def master_boot_record(
     return b''.join(
         (
             boot_code.ljust(446, b'\0'),
-            # 0x83: Linux. 0xda: data that is no file system.
+            # 0x83: Linux. 0xda: data that is not a file system.
             _partition(0x80, 0x83, _FIRST_SECTOR, boot_sectors),
             _partition(0, 0xDA, scratch_sector, _MAX_SECTORS - scratch_sector)
             if scratch

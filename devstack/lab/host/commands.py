@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs other programs for the lab and says what went wrong with them."""
+"""Runs other programs for the lab and reports what went wrong with them."""
 
 from collections.abc import Mapping, Sequence
 import os
@@ -22,7 +22,7 @@ def run(
     """Run a program to its end and return its standard output.
 
     :param log: file to which output and errors are appended, too.
-    :param environment: the whole environment; ours when None.
+    :param environment: the whole environment; that of this process when None.
     :param stdin: text for its standard input; nothing when None.
     :raises CommandFailed: it is missing, late, or ended with an error.
     """

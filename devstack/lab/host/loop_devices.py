@@ -35,7 +35,7 @@ class LoopDevice:
     removed: bool
 
 
-def parse(listing: str, folder: pathlib.Path) -> list[LoopDevice]:
+def parse_listing(listing: str, folder: pathlib.Path) -> list[LoopDevice]:
     """Return the devices whose backing file is in or below a folder.
 
     :param listing: JSON of losetup(8) with the columns NAME, BACK-FILE,
@@ -61,12 +61,12 @@ def parse(listing: str, folder: pathlib.Path) -> list[LoopDevice]:
     return found
 
 
-def attached(folder: pathlib.Path) -> list[LoopDevice]:
+def find_attached(folder: pathlib.Path) -> list[LoopDevice]:
     """Return the loop devices on files in or below a folder.
 
     :raises lab.host.commands.CommandFailed: losetup(8) does not work.
     """
-    return parse(
+    return parse_listing(
         commands.run(
             [
                 'losetup',
@@ -102,12 +102,12 @@ def attach(path: pathlib.Path, *, rotational: bool) -> LoopDevice:
     """
     mine = [
         device
-        for device in attached(path.parent)
+        for device in find_attached(path.parent)
         if device.backing_file == path.resolve()
     ]
     for device in mine:
         if device.removed:
-            detach(device)  # data that nobody can reach by a name any more
+            detach(device)  # its data has no name any more
     mine = [device for device in mine if not device.removed]
     if not mine:
         commands.run(
@@ -115,7 +115,7 @@ def attach(path: pathlib.Path, *, rotational: bool) -> LoopDevice:
         )
         mine = [
             device
-            for device in attached(path.parent)
+            for device in find_attached(path.parent)
             if device.backing_file == path.resolve()
         ]
     if not mine:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs what the lab needs: Debian packages, and one Python environment.
 
-Packages install and start nothing: while apt runs, policy-rc.d tells their
+Packages install and start nothing: while apt runs, policy-rc.d forbids their
 scripts so, and an administrator's own policy-rc.d is left alone.
 """
 
@@ -99,11 +99,11 @@ def install_debian_packages(
 
     :raises commands.CommandFailed: apt failed; the message has its words.
     """
-    missing = sorted(set(packages) - _installed())
+    missing = sorted(set(packages) - _find_installed())
     if not missing:
         return 'all there'
     update_package_lists(log)
-    with _nothing_started():
+    with _without_starting_services():
         commands.run(
             [*_APT_GET, '--no-install-recommends', 'install', *missing],
             log=log,
@@ -201,7 +201,7 @@ def make_python_environment(lab: layout.Layout) -> str | None:
     return 'installed'
 
 
-def _installed() -> set[str]:
+def _find_installed() -> set[str]:
     text = commands.run(
         ['dpkg-query', '-W', '-f', '${binary:Package} ${db:Status-Status}\n']
     )
@@ -213,11 +213,11 @@ def _installed() -> set[str]:
 
 
 @contextlib.contextmanager
-def _nothing_started(
+def _without_starting_services(
     policy: pathlib.Path = pathlib.Path('/usr/sbin/policy-rc.d'),
 ) -> Iterator[None]:
     """Keep package scripts from starting services, as long as it lasts."""
-    # One of ours may be there from a run that was killed.
+    # The file may be left from a run that was killed.
     if policy.exists() and policy.read_text() != _POLICY:
         yield
         return

@@ -28,7 +28,7 @@ class Machine:
     :param distribution: (ID, VERSION_ID) of os-release(5).
     :param available_memory_gib: MemAvailable of proc(5).
     :param free_disk_gib: free space below the lab's folder.
-    :param busy_ports: service name -> port that somebody else listens on.
+    :param busy_ports: service name -> port that another program listens on.
     :param throttle: the blkio or io controller that holds disks to a speed;
         None if the machine has none.
     """
@@ -41,11 +41,11 @@ class Machine:
     throttle: str | None
 
 
-class Unfit(Exception):
+class UnsuitableMachineError(Exception):
     """The machine cannot carry the lab; the message lists why."""
 
 
-def problems(
+def find_problems(
     machine: Machine, *, root: pathlib.Path, lab_exists: bool
 ) -> list[str]:
     """Return every reason why the lab cannot be started; empty if none.
@@ -122,11 +122,12 @@ def observe(
 def check(machine: Machine, *, root: pathlib.Path, lab_exists: bool) -> None:
     """Judge a machine.
 
-    :raises Unfit: it cannot carry the lab; nothing was changed.
+    :raises UnsuitableMachineError: it cannot carry the lab; nothing was
+        changed.
     """
-    found = problems(machine, root=root, lab_exists=lab_exists)
+    found = find_problems(machine, root=root, lab_exists=lab_exists)
     if found:
-        raise Unfit(
+        raise UnsuitableMachineError(
             'this machine cannot carry the lab; nothing was '
             'changed:\n' + '\n'.join(f'  * {line}' for line in found)
         )
@@ -144,7 +145,7 @@ def main() -> int:
             root=root,
             lab_exists=exists,
         )
-    except (Unfit, layout.LayoutError) as problem:
+    except (UnsuitableMachineError, layout.LayoutError) as problem:
         print(f'lab.sh: {problem}', file=sys.stderr)
         return 1
     return 0
@@ -166,7 +167,7 @@ def _available_gib(meminfo: pathlib.Path) -> float:
     for line in meminfo.read_text().splitlines():
         if line.startswith('MemAvailable:'):
             return int(line.split()[1]) / 2**20  # the file counts in KiB
-    raise Unfit(f'{meminfo}: no MemAvailable line')
+    raise UnsuitableMachineError(f'{meminfo}: no MemAvailable line')
 
 
 def _free_gib(root: pathlib.Path) -> float:

@@ -2,7 +2,7 @@
 """Holds block devices to the speed of a disk, for the processes of one cgroup.
 
 The limits live in a cgroup of the lab's own and bind only the processes that
-join it, so they vanish with the cgroup and touch nobody else, even where a
+join it, so they vanish with the cgroup and affect nothing else, even where a
 device number is used again later. Formats: Documentation/admin-guide/
 cgroup-v1/blkio-controller.rst and cgroup-v2.rst ("io.max") of Linux.
 """
@@ -27,7 +27,7 @@ _JOIN = 'echo $$ > "$1"/cgroup.procs && shift && exec "$@"'
 
 
 class ThrottleError(Exception):
-    """Disks cannot be held to a speed, or not be let go."""
+    """The speed of disks cannot be limited, or the limit not be removed."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

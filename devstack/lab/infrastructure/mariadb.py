@@ -37,7 +37,7 @@ def start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> None:
                 '--user=root',
                 f'--datadir={unfinished}',
                 '--skip-test-db',
-                # root of the machine, by the socket, and nobody else
+                # only root of the machine, by the socket
                 '--auth-root-authentication-method=socket',
                 '--auth-root-socket-user=root',
             ],

@@ -15,7 +15,8 @@ from lab import private_file
 from lab.processes import readiness
 from lab.processes import supervisord
 
-#: Which of oslo.messaging's queues nobody may read, and what is kept in each.
+#: The queues of oslo.messaging that may have no reader, and how many messages
+#: are kept in each.
 _NOTIFICATIONS = r'^notifications\.'
 _NOTIFICATIONS_KEPT = 1000
 _LOOPBACK_ONLY = '-kernel inet_dist_use_interface {127,0,0,1}'
@@ -25,7 +26,7 @@ def start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> None:
     """Run RabbitMQ, with its port mapper, on loopback only.
 
     Queues of notifications keep their newest messages, as they would grow for
-    ever while nobody reads them.
+    ever without a reader.
     """
     home = lab.root / 'rabbitmq'
     home.mkdir(exist_ok=True)
@@ -94,10 +95,10 @@ def start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> None:
 
 
 def wait_for_consumers(lab: layout.Layout, queues: Collection[str]) -> None:
-    """Wait until somebody takes messages from each of the queues.
+    """Wait until each of the queues has a consumer.
 
     :param queues: their names in RabbitMQ.
-    :raises readiness.NotReady: nobody does; names the queues.
+    :raises lab.processes.readiness.NotReady: names the queues without one.
     """
     left = set(queues)
 
@@ -117,7 +118,7 @@ def wait_for_consumers(lab: layout.Layout, queues: Collection[str]) -> None:
         readiness.wait_until(taken, 'rabbitmq', interval_seconds=0.5)
     except readiness.NotReady:
         raise readiness.NotReady(
-            'nobody takes messages from the queues '
+            'no service consumes messages from the queues '
             f'{", ".join(sorted(left))}: see the logs of their '
             'services (devstack/lab.sh logs)'
         ) from None

@@ -80,7 +80,7 @@ def openrc(lab: layout.Layout) -> str:
     return '\n'.join(lines)
 
 
-def write(lab: layout.Layout) -> None:
+def write_files(lab: layout.Layout) -> None:
     """Write openrc, clouds.yaml and a ``rally`` that finds its database."""
     private_file.write(lab.root / 'openrc', openrc(lab))
     # JSON is YAML; it needs no library and quotes what must be quoted.

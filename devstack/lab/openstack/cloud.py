@@ -177,7 +177,7 @@ def _retire_image(
     try:
         connection.image.delete_image(image)
     except openstack.exceptions.ConflictException:
-        # Volumes are clones of it: it stays, but nobody finds it by its name.
+        # Volumes are clones of it: it stays, under another name.
         connection.image.update_image(
             image,
             name=f'{image.name} until {image.id}',

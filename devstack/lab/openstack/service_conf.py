@@ -161,7 +161,7 @@ def _cinder(lab: layout.Layout) -> Sections:
         },
         'database': {'connection': database_url(lab, 'cinder')},
         'keystone_authtoken': _authtoken(lab, 'cinder'),
-        # image locations are told to services only
+        # only services learn the locations of images
         'glance': _service_user(lab, 'cinder'),
         'nova': _service_user(lab, 'cinder'),
         'service_user': {
@@ -169,7 +169,7 @@ def _cinder(lab: layout.Layout) -> Sections:
             'send_service_user_token': 'true',
         },
         'coordination': {'backend_url': f'file://{state}/coordination'},
-        # who listens is a test; a policy of RabbitMQ bounds the queues
+        # tests listen to them; a policy of RabbitMQ bounds the queues
         'oslo_messaging_notifications': {'driver': 'messagingv2'},
         'oslo_concurrency': {'lock_path': f'{state}/lock'},
         **_privsep(lab, 'cinder', 'cinder_sys_admin', 'privsep_osbrick'),

@@ -142,8 +142,8 @@ def api_program(lab: layout.Layout, service: str) -> supervisord.Program:
             f'OS_{service.upper()}_CONFIG_DIR': str(_folder(lab, service)),
             # neutron would want a file for its plug-in, too
             'OS_NEUTRON_CONFIG_FILES': 'neutron.conf',
-            **_threads(lab, service),
-            **_version([*_files(lab, service), *paste]),
+            **_threads_environment(lab, service),
+            **_configuration_digest([*_files(lab, service), *paste]),
         },
         argv=(
             '/usr/bin/uwsgi',
@@ -230,8 +230,8 @@ def worker_programs(
                 name=name,
                 environment={
                     'CEPH_CONF': str(lab.ceph_conf),
-                    **_threads(lab, service),
-                    **_version(_files(lab, service)),
+                    **_threads_environment(lab, service),
+                    **_configuration_digest(_files(lab, service)),
                 },
                 # nova-compute outlives SIGTERM for minutes, and goes on taking
                 # requests from its queue
@@ -279,7 +279,7 @@ def cinder_files(lab: layout.Layout) -> list[pathlib.Path]:
     return _files(lab, 'cinder')
 
 
-def queues(lab: layout.Layout, name: str) -> list[str]:
+def find_queues(lab: layout.Layout, name: str) -> list[str]:
     """Return the queues in RabbitMQ from which a service takes requests.
 
     :param name: as for :func:`start_workers`.
@@ -294,7 +294,7 @@ def queues(lab: layout.Layout, name: str) -> list[str]:
 
 
 def map_compute_host(lab: layout.Layout) -> None:
-    """Tell Nova's cell of the compute host, once it has reported."""
+    """Map the compute host into Nova's cell, once it has reported."""
     nova_manage: list[str | os.PathLike] = [
         lab.venv / 'bin' / 'nova-manage',
         '--config-file',
@@ -414,7 +414,7 @@ def _arguments(lab: layout.Layout, service: str) -> list[str]:
     ]
 
 
-def _version(files: Iterable[pathlib.Path]) -> dict[str, str]:
+def _configuration_digest(files: Iterable[pathlib.Path]) -> dict[str, str]:
     """Return a variable that makes a program restart when a file changes."""
     digest = hashlib.sha256()
     for file in files:
@@ -423,7 +423,7 @@ def _version(files: Iterable[pathlib.Path]) -> dict[str, str]:
     return {'CINDER_TIERS_LAB_CONFIGURATION': digest.hexdigest()[:16]}
 
 
-def _threads(lab: layout.Layout, service: str) -> dict[str, str]:
+def _threads_environment(lab: layout.Layout, service: str) -> dict[str, str]:
     """Return the variable by which Cinder runs with native threads."""
     if service == 'cinder' and lab.threads == 'native':
         return {'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'}

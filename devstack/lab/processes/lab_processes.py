@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds processes of this lab that no supervisor holds any more.
+"""Finds and stops the processes of this lab, supervised or not.
 
 Every supervised process inherits a variable that names its lab, so a process
 is known by what it was started with: nothing is ever matched by its name.
@@ -24,7 +24,7 @@ class Process:
     command: str
 
 
-def marked(
+def find_marked(
     root: pathlib.Path, proc: pathlib.Path = pathlib.Path('/proc')
 ) -> list[Process]:
     """Return the processes that were started for the lab in ``root``."""
@@ -40,11 +40,11 @@ def marked(
                     Process(pid=int(entry.name), command=_command(entry))
                 )
         except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue  # it ended while we looked, or is not ours
+            continue  # it ended meanwhile, or belongs to another user
     return found
 
 
-def orphans(root: pathlib.Path, supervisor_pid: int) -> list[Process]:
+def find_orphans(root: pathlib.Path, supervisor_pid: int) -> list[Process]:
     """Return the processes whose program died without them.
 
     supervisord makes each program the leader of a process group in its own
@@ -53,13 +53,13 @@ def orphans(root: pathlib.Path, supervisor_pid: int) -> list[Process]:
     """
     session = os.getsid(supervisor_pid)
     found = []
-    for process in marked(root):
+    for process in find_marked(root):
         try:
             group = os.getpgid(process.pid)
             if (
                 os.getsid(process.pid) == session
                 and group != process.pid
-                and not _alive(group)
+                and not _is_alive(group)
             ):
                 found.append(process)
         except ProcessLookupError:
@@ -67,7 +67,7 @@ def orphans(root: pathlib.Path, supervisor_pid: int) -> list[Process]:
     return found
 
 
-def guests(
+def find_guests(
     run: pathlib.Path, proc: pathlib.Path = pathlib.Path('/proc')
 ) -> list[Process]:
     """Return the QEMU guests named by the pid files of the lab's libvirt.
@@ -96,7 +96,7 @@ def stop(processes: list[Process], grace_seconds: float = 5.0) -> None:
         (signal.SIGTERM, grace_seconds),
         (signal.SIGKILL, 10.0),
     ):
-        alive = [process for process in processes if _alive(process.pid)]
+        alive = [process for process in processes if _is_alive(process.pid)]
         for process in alive:
             try:
                 os.kill(process.pid, number)
@@ -105,7 +105,7 @@ def stop(processes: list[Process], grace_seconds: float = 5.0) -> None:
         deadline = time.monotonic() + seconds
         while alive and time.monotonic() < deadline:
             time.sleep(0.1)
-            alive = [process for process in alive if _alive(process.pid)]
+            alive = [process for process in alive if _is_alive(process.pid)]
         if not alive:
             return
     names = ', '.join(
@@ -117,7 +117,7 @@ def stop(processes: list[Process], grace_seconds: float = 5.0) -> None:
     )
 
 
-def _alive(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     entry = pathlib.Path('/proc') / str(pid)
     try:
         return not _is_dead(entry)

@@ -58,7 +58,7 @@ class Program:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ProgramState:
-    """What supervisord says of a program; pid is 0 when it does not run."""
+    """What supervisord reports of a program; pid is 0 when it does not run."""
 
     name: str
     state: str
@@ -105,7 +105,7 @@ class Supervisor:
         return self._lab.log / f'{name}.log'
 
     def is_up(self) -> bool:
-        """Tell whether supervisord answers."""
+        """Return whether supervisord answers."""
         try:
             return self._rpc().supervisor.getState()['statename'] == 'RUNNING'
         except (OSError, xmlrpc_client.Error):
@@ -132,12 +132,12 @@ class Supervisor:
         :raises SupervisorError: supervisord does not answer.
         """
         if self.is_up():
-            orphans = lab_processes.orphans(
+            orphans = lab_processes.find_orphans(
                 self._lab.root, self._rpc().supervisor.getPID()
             )
             lab_processes.stop(orphans)
             return orphans
-        orphans = lab_processes.marked(self._lab.root)
+        orphans = lab_processes.find_marked(self._lab.root)
         lab_processes.stop(orphans)
         (self._folder / 'programs').mkdir(parents=True, exist_ok=True)
         self._socket.unlink(missing_ok=True)
@@ -181,19 +181,19 @@ class Supervisor:
                 pass  # it may go away before it answers
             deadline = time.monotonic() + 45
             while (
-                lab_processes.marked(self._lab.root)
+                lab_processes.find_marked(self._lab.root)
                 and time.monotonic() < deadline
             ):
                 time.sleep(0.2)
-        lab_processes.stop(lab_processes.marked(self._lab.root))
+        lab_processes.stop(lab_processes.find_marked(self._lab.root))
         self._socket.unlink(missing_ok=True)
 
     def ensure(self, programs: Iterable[Program]) -> None:
         """Have programs running, with the definitions that are given.
 
         What runs with the same definition is left alone. A program with a
-        start of more than a second is only asked to start: whoever needs it
-        has better means to see that it is ready.
+        start of more than a second is only asked to start: its caller has
+        better means to see that it is ready.
 
         :raises SupervisorError: one does not start; names its last lines.
         """
@@ -209,8 +209,8 @@ class Supervisor:
             if program.start_seconds <= 1:
                 self._wait_until_running(program.name)
 
-    def forget(self, names: Collection[str]) -> None:
-        """Stop programs, and know of them no more; their logs stay."""
+    def remove_programs(self, names: Collection[str]) -> None:
+        """Stop programs and remove their definitions; their logs stay."""
         with self._lock:
             for name in names:
                 (self._folder / 'programs' / f'{name}.conf').unlink(

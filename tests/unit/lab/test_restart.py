@@ -37,8 +37,8 @@ class RestartTest(testtools.TestCase):
             *restart.WORKERS,
             *(f'{service}-api' for service in services.APPLICATIONS),
         ):
-            self.assertNotEqual((), restart.stages_of(name))
-            self.assertEqual(set(), set(restart.stages_of(name)) - known)
+            self.assertNotEqual((), restart.find_stages(name))
+            self.assertEqual(set(), set(restart.find_stages(name)) - known)
 
     def test_an_unknown_name_stops_nothing_and_names_those_that_are(self):
         keeper = supervisord.Supervisor(
@@ -54,7 +54,7 @@ class RestartTest(testtools.TestCase):
         )
         before = keeper.states()
         problem = self.assertRaises(
-            restart.NoSuchService,
+            restart.UnknownServiceError,
             restart.restart,
             self.lab,
             ['mariadb', 'cinder-apy'],

@@ -50,8 +50,8 @@ class SecondCephTest(testtools.TestCase):
             names,
         )
         for name in names:
-            self.assertEqual((second_ceph.STAGE,), restart.stages_of(name))
-        self.assertEqual(('ceph',), restart.stages_of('ceph-mon.a'))
+            self.assertEqual((second_ceph.STAGE,), restart.find_stages(name))
+        self.assertEqual(('ceph',), restart.find_stages('ceph-mon.a'))
 
     def test_its_ports_are_those_of_nobody_else(self):
         ports = [

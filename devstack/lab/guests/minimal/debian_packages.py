@@ -31,7 +31,7 @@ class Package:
     sha256: str
 
 
-def stanza_fields(text: str) -> dict[str, str]:
+def parse_stanza(text: str) -> dict[str, str]:
     """Read the first stanza of deb822 text, e.g. from ``apt-cache show``.
 
     :returns: {field name in lower case: value}; the lines of a folded value
@@ -63,7 +63,7 @@ def deb_src_stanzas(text: str, archive: str) -> str:
     stanzas = []
     without_comments = re.sub(r'(?m)^#.*\n?', '', text)
     for stanza in re.split(r'\n\s*\n', without_comments):
-        fields = stanza_fields(stanza)
+        fields = parse_stanza(stanza)
         if (
             'deb' in fields.get('types', '').split()
             and fields.get('enabled', 'yes') != 'no'
@@ -126,14 +126,14 @@ def find_source(name: str) -> Package:
 
     :raises GuestImageError: the host's apt lists do not have the binary.
     """
-    return source_of(name, _show(name))
+    return parse_source(name, _show(name))
 
 
-def source_of(name: str, fields: dict[str, str]) -> Package:
+def parse_source(name: str, fields: dict[str, str]) -> Package:
     """Read from a binary package's stanza what it was built from.
 
     :param name: the binary package.
-    :param fields: its stanza, from :func:`stanza_fields`.
+    :param fields: its stanza, from :func:`parse_stanza`.
     :raises GuestImageError: its Source field is not understood.
     """
     # "Source: fio (3.33-3)" where the binary has another version ("+b1").
@@ -226,7 +226,7 @@ def _show(name: str) -> dict[str, str]:
             f'apt does not know the package {name} (the guest is made from '
             f"Debian's packages for amd64); run apt-get update\n{error}"
         ) from error
-    return stanza_fields(text)
+    return parse_stanza(text)
 
 
 def _archive_of(binary: str) -> str:

@@ -20,7 +20,7 @@ LAYOUT = topology.CephLayout(
 )
 
 
-OPTIONS = topology.FIRST_OPTIONS
+OPTIONS = topology.INITIAL_OPTIONS
 
 
 class KeyValueMonitor:
@@ -118,16 +118,16 @@ class DaemonStatusTest(testtools.TestCase):
 class FirstOptionsTest(testtools.TestCase):
     def test_a_new_cluster_gets_all_of_them(self):
         monitor = KeyValueMonitor()
-        state.set_first_options(monitor, OPTIONS)
+        state.set_initial_options(monitor, OPTIONS)
         self.assertEqual(OPTIONS, monitor.options)
 
     def test_what_a_tier_changed_since_is_not_changed_back(self):
         monitor = KeyValueMonitor()
-        state.set_first_options(monitor, OPTIONS)
+        state.set_initial_options(monitor, OPTIONS)
         monitor.options['osd', 'bluestore_cache_size'] = '1'
         del monitor.options['mgr', 'mgr_stats_period']
         changed = dict(monitor.options)
-        state.set_first_options(monitor, OPTIONS)
+        state.set_initial_options(monitor, OPTIONS)
         self.assertEqual(changed, monitor.options)
 
 

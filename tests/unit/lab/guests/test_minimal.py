@@ -106,13 +106,13 @@ class SourcePackageTestCase(testtools.TestCase):
     def test_source_is_found_in_the_stanza(self, stanza, name, version):
         self.assertEqual(
             debian_packages.Package(name=name, version=version, sha256=''),
-            debian_packages.source_of(
-                'fio', debian_packages.stanza_fields(stanza)
+            debian_packages.parse_source(
+                'fio', debian_packages.parse_stanza(stanza)
             ),
         )
 
     def test_only_the_first_stanza_is_read(self):
-        fields = debian_packages.stanza_fields(
+        fields = debian_packages.parse_stanza(
             'Version: 2\n\nVersion: 1\nSize: 3\n'
         )
         self.assertEqual({'version': '2'}, fields)
@@ -121,7 +121,7 @@ class SourcePackageTestCase(testtools.TestCase):
         fields = {'source': 'a b c', 'version': '1'}
         error = self.assertRaises(
             build_folder.GuestImageError,
-            debian_packages.source_of,
+            debian_packages.parse_source,
             'fio',
             fields,
         )

@@ -57,11 +57,11 @@ class ParseTest(testtools.TestCase):
                     removed=True,
                 ),
             ],
-            loop_devices.parse(LISTING, FOLDER),
+            loop_devices.parse_listing(LISTING, FOLDER),
         )
 
     def test_no_loop_device_at_all_is_an_empty_answer(self):
-        self.assertEqual([], loop_devices.parse('', FOLDER))
+        self.assertEqual([], loop_devices.parse_listing('', FOLDER))
 
 
 class MakeSparseTest(testtools.TestCase):

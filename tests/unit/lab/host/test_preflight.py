@@ -22,7 +22,7 @@ ROOT = pathlib.Path('/var/lib/cinder-tiers-lab')
 
 
 def problems(lab_exists=False, **changes):
-    return preflight.problems(
+    return preflight.find_problems(
         dataclasses.replace(FIT, **changes), root=ROOT, lab_exists=lab_exists
     )
 
@@ -67,7 +67,7 @@ class ProblemsTest(testtools.TestCase):
 
     def test_all_problems_are_told_at_once(self):
         problem = self.assertRaises(
-            preflight.Unfit,
+            preflight.UnsuitableMachineError,
             preflight.check,
             dataclasses.replace(
                 FIT, user_id=7, free_disk_gib=0, busy_ports={'nova': 8774}

@@ -108,7 +108,7 @@ class CinderFilesTest(ServicesTestCase):
                 'cinder-volume.cinder-tiers-lab@tier-b',
                 'cinder-volume.cinder-tiers-lab@full',
             ],
-            services.queues(self.lab, 'cinder-volume'),
+            services.find_queues(self.lab, 'cinder-volume'),
         )
 
 

@@ -100,7 +100,10 @@ class SupervisorTest(testtools.TestCase):
                 self.pid(),
                 int((self.lab.run / 'supervisord.pid').read_text()),
             },
-            {process.pid for process in lab_processes.marked(self.lab.root)},
+            {
+                process.pid
+                for process in lab_processes.find_marked(self.lab.root)
+            },
         )
 
     def test_children_of_a_killed_program_make_room_for_their_successors(self):
@@ -114,7 +117,7 @@ class SupervisorTest(testtools.TestCase):
         parent = self.pid()
         (child,) = (
             process.pid
-            for process in lab_processes.marked(self.lab.root)
+            for process in lab_processes.find_marked(self.lab.root)
             if process.command == 'sleep 600'
         )
         os.kill(parent, signal.SIGKILL)
@@ -127,7 +130,7 @@ class SupervisorTest(testtools.TestCase):
         self.supervisor.ensure([sleeper(), sleeper('other')])
         self.supervisor.stop_daemon()
         self.assertFalse(self.supervisor.is_up())
-        self.assertEqual([], lab_processes.marked(self.lab.root))
+        self.assertEqual([], lab_processes.find_marked(self.lab.root))
 
     def test_only_the_chosen_programs_are_stopped(self):
         self.supervisor.ensure([sleeper('ceph-a'), sleeper('nova')])
@@ -138,7 +141,7 @@ class SupervisorTest(testtools.TestCase):
     def test_what_is_forgotten_is_stopped_and_known_no_more(self):
         self.supervisor.ensure([sleeper(), sleeper('other')])
         kept = self.pid('other')
-        self.supervisor.forget(['sleeper', 'never-there'])
+        self.supervisor.remove_programs(['sleeper', 'never-there'])
         self.assertEqual(
             [('other', kept)],
             [(state.name, state.pid) for state in self.supervisor.states()],
@@ -152,5 +155,5 @@ class SupervisorTest(testtools.TestCase):
     def test_another_labs_processes_are_not_ours(self):
         self.supervisor.ensure([sleeper()])
         self.assertEqual(
-            [], lab_processes.marked(self.lab.root.with_name('another'))
+            [], lab_processes.find_marked(self.lab.root.with_name('another'))
         )
