@@ -6,7 +6,6 @@ import time
 
 from lab.guests.debian import image
 from lab.guests import image_file
-from lab.host import commands
 from lab.host import packages
 from lab import layout
 from lab.openstack import access
@@ -37,11 +36,7 @@ def add(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
     )
     print_line(f'image      {time.monotonic() - started:6.1f} s  {remark}')
     started = time.monotonic()
-    commands.run(
-        [lab.python, '-m', 'lab.openstack.cloud', 'debian-image'],
-        log=lab.log / 'cloud-debian-image.log',
-        environment=access.environment(lab),
-    )
+    access.run_in_cloud(lab, 'debian-image')
     print_line(
         f'in Glance  {time.monotonic() - started:6.1f} s  cinder-tiers-debian'
     )

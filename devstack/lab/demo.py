@@ -23,13 +23,13 @@ import prettytable
 import yaml
 
 from lab.ceph import topology
-from lab.host import packages
 from lab.host import throttle
+from lab import layout
 from lab.openstack import access
 from lab.openstack import cloud
 from rally_scenarios.plugins.report import tables
 
-TASK = packages.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'
+TASK = layout.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'
 #: Largest deviation of the throttled tier from its estimate.
 TOLERANCE = 0.25
 #: What ``rally task start`` says when it has given the task its id.

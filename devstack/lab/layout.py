@@ -17,6 +17,10 @@ import uuid
 
 from lab import private_file
 
+#: The project that the lab runs, and the versions of its Python packages.
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+CONSTRAINTS = REPOSITORY / 'devstack' / 'lab' / 'constraints.txt'
+
 DEFAULT_ROOT = '/var/lib/cinder-tiers-lab'
 ROOT_VARIABLE = 'CINDER_TIERS_LAB'
 PORT_OFFSET_VARIABLE = 'CINDER_TIERS_LAB_PORT_OFFSET'

@@ -10,7 +10,7 @@ from lab.host import packages
 from lab.host import preflight
 from lab.infrastructure import libvirtd
 from lab import layout
-from lab.openstack import services
+from lab.openstack import conf_files
 from lab import private_file
 from lab.processes import supervisord
 from lab import stages
@@ -69,7 +69,7 @@ def destroy(
     supervisor.check_up()
     users = [
         str(file)
-        for file in services.cinder_files(lab)
+        for file in conf_files.read_by(lab, 'cinder')
         if str(lab.second_ceph / 'ceph.conf') in file.read_text()
     ]
     if users:

@@ -12,14 +12,17 @@ from lab.ceph import keyrings
 from lab.guests import accelerator
 from lab.guests import image_file
 from lab.guests.minimal import image
-from lab.host import commands
 from lab.host import packages
 from lab.infrastructure import libvirtd
 from lab.infrastructure import mariadb
 from lab.infrastructure import rabbitmq
 from lab import layout
 from lab.openstack import access
+from lab.openstack import conf_files
+from lab.openstack import rally
+from lab.openstack import schema
 from lab.openstack import services
+from lab.openstack import tiers
 from lab.processes import supervisord
 from lab import scratch_disk
 from lab import second_ceph
@@ -83,7 +86,7 @@ def wait_for_services(lab: layout.Layout) -> None:
 
     :raises commands.CommandFailed: something is missing; names it.
     """
-    _in_cloud(lab, 'services')
+    access.run_in_cloud(lab, 'services')
 
 
 def _machine_stages(
@@ -97,8 +100,9 @@ def _machine_stages(
 
     def python() -> str | None:
         remark = packages.make_python_environment(lab)
-        services.write_configuration(lab)
+        conf_files.write(lab)
         access.write_files(lab)
+        rally.write_files(lab)
         return remark
 
     def start_supervisor() -> str | None:
@@ -161,11 +165,11 @@ def _control_stages(
 ) -> list[stages.Stage]:
     """Return the stages of Keystone, Glance, Cinder and the tiers."""
 
-    def schema(service: str) -> stages.Stage:
+    def database(service: str) -> stages.Stage:
         return stages.Stage(
             name=f'{service}-db',
             needs=('python', 'mariadb'),
-            run=lambda: services.create_schema(lab, service),
+            run=lambda: schema.create(lab, service),
         )
 
     def api(service: str, *needs: str) -> stages.Stage:
@@ -175,8 +179,8 @@ def _control_stages(
             run=lambda: services.start_api(lab, supervisor, service),
         )
 
-    def tiers() -> None:
-        access.apply_tiers(lab)
+    def apply_tiers() -> None:
+        tiers.apply(lab)
         keyring = clusters.first(lab, supervisor).write_client_keyring(
             'cinder'
         )
@@ -189,20 +193,20 @@ def _control_stages(
 
     return [
         *map(
-            schema,
+            database,
             ('keystone', 'glance', 'cinder', 'placement', 'neutron', 'nova'),
         ),
         api('keystone'),
         stages.Stage(
             name='identity',
             needs=('keystone',),
-            run=lambda: _in_cloud(lab, 'identity'),
+            run=lambda: access.run_in_cloud(lab, 'identity'),
         ),
         api('glance', 'identity', 'ceph', 'bindings'),
         stages.Stage(
             name='backend-config',
             needs=('python',),
-            run=lambda: access.write_backends(lab),
+            run=lambda: tiers.write_backends(lab),
         ),
         api('cinder', 'identity', 'rabbitmq', 'backend-config'),
         stages.Stage(
@@ -215,7 +219,7 @@ def _control_stages(
         stages.Stage(
             name='tiers',
             needs=('cinder', 'ceph', 'libvirt', 'bindings'),
-            run=tiers,
+            run=apply_tiers,
         ),
         stages.Stage(
             name='cinder-volume',
@@ -227,7 +231,7 @@ def _control_stages(
         stages.Stage(
             name='rally',
             needs=('python',),
-            run=lambda: access.set_up_rally(lab),
+            run=lambda: rally.set_up(lab),
         ),
         api('placement', 'identity'),
         api('neutron', 'identity', 'rabbitmq'),
@@ -241,7 +245,7 @@ def _compute_stages(
     """Return the stages of Nova and of what the cloud holds."""
 
     def compute() -> None:
-        services.write_configuration(lab)  # the accelerator is known now
+        conf_files.write(lab)  # the accelerator is known now
         services.start_workers(lab, supervisor, ['nova-compute'])
 
     return [
@@ -265,7 +269,7 @@ def _compute_stages(
         stages.Stage(
             name='compute-host',
             needs=('nova-compute',),
-            run=lambda: services.map_compute_host(lab),
+            run=lambda: schema.map_compute_host(lab),
         ),
         stages.Stage(
             name='cloud',
@@ -278,7 +282,7 @@ def _compute_stages(
                 'compute-host',
                 'guest-image',
             ),
-            run=lambda: _in_cloud(lab, 'resources'),
+            run=lambda: access.run_in_cloud(lab, 'resources'),
         ),
     ]
 
@@ -291,14 +295,6 @@ def _build_guest_image(lab: layout.Layout) -> str:
             log=lab.log / 'guest-image.log',
         ),
         lab.log / 'apt.log',
-    )
-
-
-def _in_cloud(lab: layout.Layout, part: str) -> None:
-    commands.run(
-        [lab.python, '-m', 'lab.openstack.cloud', part],
-        log=lab.log / f'cloud-{part}.log',
-        environment=access.environment(lab),
     )
 
 

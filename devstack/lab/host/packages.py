@@ -15,9 +15,6 @@ from collections.abc import Iterable, Iterator
 from lab.host import commands
 from lab import layout
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
-CONSTRAINTS = REPOSITORY / 'devstack' / 'lab' / 'constraints.txt'
-
 DEBIAN_PACKAGES = (
     # Ceph and its bindings
     'ceph-common',
@@ -140,7 +137,7 @@ def install_tools(lab: layout.Layout) -> str | None:
             'install',
             '-q',
             '-c',
-            CONSTRAINTS,
+            layout.CONSTRAINTS,
             *TOOLS.values(),
         ],
         log=log,
@@ -189,10 +186,10 @@ def make_python_environment(lab: layout.Layout) -> str | None:
             '--python',
             lab.python,
             '-c',
-            CONSTRAINTS,
+            layout.CONSTRAINTS,
             *PYTHON_PACKAGES,
             '-e',
-            f'{REPOSITORY}[cli,rally]',
+            f'{layout.REPOSITORY}[cli,rally]',
         ],
         log=log,
         environment=environment,
@@ -232,18 +229,20 @@ def _without_starting_services(
 def _environment_digest() -> str:
     digest = hashlib.sha256()
     for path in (
-        CONSTRAINTS,
-        REPOSITORY / 'setup.cfg',
-        REPOSITORY / 'requirements.txt',
+        layout.CONSTRAINTS,
+        layout.REPOSITORY / 'setup.cfg',
+        layout.REPOSITORY / 'requirements.txt',
     ):
         digest.update(path.read_bytes())
-    digest.update(' '.join((str(REPOSITORY), *PYTHON_PACKAGES)).encode())
+    digest.update(
+        ' '.join((str(layout.REPOSITORY), *PYTHON_PACKAGES)).encode()
+    )
     return digest.hexdigest()
 
 
 def _version_fallback() -> dict[str, str]:
     done = subprocess.run(
-        ['git', '-C', str(REPOSITORY), 'rev-parse', 'HEAD'],
+        ['git', '-C', str(layout.REPOSITORY), 'rev-parse', 'HEAD'],
         capture_output=True,
     )
     return {} if done.returncode == 0 else {'PBR_VERSION': '0.0.1'}

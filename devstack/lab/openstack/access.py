@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user needs to reach the lab: openrc, clouds.yaml, Rally."""
+"""How clients reach the lab: their environment, openrc and clouds.yaml."""
 
 from collections.abc import Mapping
 import json
@@ -7,7 +7,6 @@ import os
 import shlex
 
 from lab.host import commands
-from lab.host import packages
 from lab import layout
 from lab.openstack import service_conf
 from lab import private_file
@@ -26,7 +25,7 @@ def variables(
 ) -> dict[str, str]:
     """Return the variables with which clients reach the lab as its admin."""
     catalog = environment.get(CATALOG_VARIABLE) or str(
-        packages.REPOSITORY / 'etc' / 'cinder-tiers' / 'tiers.yaml'
+        layout.REPOSITORY / 'etc' / 'cinder-tiers' / 'tiers.yaml'
     )
     return {
         'OS_CLIENT_CONFIG_FILE': str(lab.root / 'clouds.yaml'),
@@ -53,7 +52,7 @@ def environment(lab: layout.Layout) -> dict[str, str]:
         },
         **variables(lab),
         'PATH': f'{lab.root}/bin:{lab.venv}/bin:{os.environ["PATH"]}',
-        'PYTHONPATH': str(packages.REPOSITORY / 'devstack'),
+        'PYTHONPATH': str(layout.REPOSITORY / 'devstack'),
     }
 
 
@@ -81,7 +80,7 @@ def openrc(lab: layout.Layout) -> str:
 
 
 def write_files(lab: layout.Layout) -> None:
-    """Write openrc, clouds.yaml and a ``rally`` that finds its database."""
+    """Write openrc and clouds.yaml."""
     private_file.write(lab.root / 'openrc', openrc(lab))
     # JSON is YAML; it needs no library and quotes what must be quoted.
     private_file.write(
@@ -97,97 +96,17 @@ def write_files(lab: layout.Layout) -> None:
             indent=1,
         ),
     )
-    private_file.write(
-        lab.root / 'rally' / 'rally.conf',
-        f'[database]\nconnection = sqlite:///{lab.root}/rally/rally.db\n',
-    )
-    wrapper = lab.root / 'bin' / 'rally'
-    private_file.write(
-        wrapper,
-        '#!/bin/sh\nexec '
-        f'{shlex.quote(str(lab.venv / "bin" / "rally"))} --config-file '
-        f'{shlex.quote(str(lab.root / "rally" / "rally.conf"))} "$@"\n',
-    )
-    wrapper.chmod(0o755)
 
 
-def set_up_rally(lab: layout.Layout) -> str | None:
-    """Create Rally's database and its description of the lab's cloud.
+def run_in_cloud(lab: layout.Layout, part: str) -> None:
+    """Run a part of ``lab.openstack.cloud`` in the lab's environment.
 
-    :raises commands.CommandFailed: Rally refuses.
-    """
-    stamp = lab.stamps / 'rally'
-    if stamp.exists():
-        return 'all there'
-    log = lab.log / 'rally.log'
-    rally = [lab.root / 'bin' / 'rally']
-    # Its home is the lab's, so that the user's own choice of an environment
-    # (~/.rally/globals) stays as it was.
-    where = {**environment(lab), 'HOME': str(lab.root)}
-    (lab.root / 'rally' / 'rally.db').unlink(missing_ok=True)
-    commands.run([*rally, 'db', 'create'], log=log, environment=where)
-    specification = lab.root / 'rally' / 'environment.json'
-    private_file.write(
-        specification,
-        json.dumps(
-            {
-                'existing@openstack': {
-                    'auth_url': lab.url('keystone', '/v3'),
-                    'region_name': service_conf.REGION,
-                    'endpoint_type': 'public',
-                    'admin': {
-                        'username': 'admin',
-                        'project_name': 'admin',
-                        'password': lab.passwords['admin'],
-                        'user_domain_name': 'Default',
-                        'project_domain_name': 'Default',
-                    },
-                }
-            }
-        ),
-    )
-    commands.run(
-        [
-            *rally,
-            'env',
-            'create',
-            '--name',
-            RALLY_ENVIRONMENT,
-            '--spec',
-            specification,
-        ],
-        log=log,
-        environment=where,
-    )
-    stamp.touch()
-    return 'created'
-
-
-def write_backends(lab: layout.Layout) -> str:
-    """Write the sections of cinder.conf that follow from the catalog.
-
-    :returns: the catalog's path.
-    :raises commands.CommandFailed: the catalog is not in order.
-    """
-    where = environment(lab)
-    private_file.write(
-        lab.cinder_backends,
-        commands.run(
-            [lab.venv / 'bin' / 'openstack', 'tier', 'backend-config'],
-            environment=where,
-        ),
-    )
-    return where[CATALOG_VARIABLE]
-
-
-def apply_tiers(lab: layout.Layout) -> None:
-    """Apply the catalog, as an administrator does it.
-
-    :raises commands.CommandFailed: the catalog or the cloud is not in order.
+    :param part: an argument of that program.
+    :raises lab.host.commands.CommandFailed: the part failed; names the cause.
     """
     commands.run(
-        [lab.venv / 'bin' / 'openstack', 'tier', 'apply'],
-        log=lab.log / 'tiers.log',
+        [lab.python, '-m', 'lab.openstack.cloud', part],
+        log=lab.log / f'cloud-{part}.log',
         environment=environment(lab),
     )
 

@@ -17,8 +17,8 @@ from typing import Any
 import openstack
 
 from lab import layout
+from lab.openstack import conf_files
 from lab.openstack import service_conf
-from lab.openstack import services
 
 SERVICES = {
     # name: (type, path below the service's URL)
@@ -213,7 +213,7 @@ def wait_for_services(
             if service.state == 'up' and service.status == 'enabled'
         }
         wanted = {
-            *services.enabled_backends(lab),
+            *conf_files.enabled_backends(lab),
             'nova-conductor',
             'nova-scheduler',
             'nova-compute',

@@ -7,6 +7,7 @@ import tempfile
 import testtools
 
 from lab import layout
+from lab.openstack import conf_files
 from lab.openstack import services
 
 BACKENDS = """# for Ceph
@@ -97,11 +98,11 @@ class CinderFilesTest(ServicesTestCase):
 
     def test_the_users_folder_may_choose_the_backends(self):
         self.assertEqual(
-            ['tier-a', 'tier-b'], services.enabled_backends(self.lab)
+            ['tier-a', 'tier-b'], conf_files.enabled_backends(self.lab)
         )
         self.override('a.conf', '[DEFAULT]\nenabled_backends = tier-b, full\n')
         self.assertEqual(
-            ['tier-b', 'full'], services.enabled_backends(self.lab)
+            ['tier-b', 'full'], conf_files.enabled_backends(self.lab)
         )
         self.assertEqual(
             [
