@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # DevStack plugin: installs cinder-tiers, opens its doors in cinder-scheduler
-# and cinder-api (doors.sh), and creates the tiers on the Ceph of
+# and cinder-api (cinder_config.sh), and creates the tiers on the Ceph of
 # devstack-plugin-ceph. The lab (lab.sh, lab/) is another way to get a cloud
 # and has nothing to do with it.
 #
@@ -29,7 +29,7 @@ set +o xtrace
 _CINDER_TIERS_UNDO=$CINDER_TIERS_STATE_DIR/undo.ini
 _CINDER_TIERS_OWN_CATALOG=$CINDER_TIERS_STATE_DIR/tiers.yaml
 
-source "$CINDER_TIERS_DIR/devstack/doors.sh"
+source "$CINDER_TIERS_DIR/devstack/cinder_config.sh"
 
 # Conditions
 # ----------
