@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 
-# Opens and closes the doors of cinder-tiers: cinder.conf of cinder-scheduler,
-# and api-paste.ini of cinder-api. Sourced by plugin.sh.
+# Enables and disables cinder-tiers in Cinder's services: its filter and
+# weigher in cinder.conf, for cinder-scheduler, and its middleware in
+# api-paste.ini of cinder-api. Sourced by plugin.sh.
 
 # Cinder's default of scheduler_default_filters, for a cinder.conf without it.
 _CINDER_TIERS_STOCK_FILTERS=AvailabilityZoneFilter
@@ -59,11 +60,11 @@ function _cinder_tiers_delete_section {
     sed -i -e "/^\[$2\]/,/^\[/ { /^\[$2\]/ d; /^\[/! d; }" "$1"
 }
 
-# Doors
-# -----
+# Services
+# --------
 
-# Opens the doors of those services that run on this node.
-function configure_cinder_tiers_doors {
+# Enables cinder-tiers in those services that run on this node.
+function configure_cinder_tiers_services {
     if is_service_enabled c-sch; then
         _cinder_tiers_option_add scheduler_default_filters TierFilter \
             "$_CINDER_TIERS_STOCK_FILTERS"
@@ -92,8 +93,8 @@ expected filters and apiv3: is this the api-paste.ini of Cinder 26 or later?"
         cinder_tiers.api:filter_factory
 }
 
-# Closes them again; what others have added stays.
-function unconfigure_cinder_tiers_doors {
+# Disables it again; what others have added stays.
+function unconfigure_cinder_tiers_services {
     if [[ -e "$CINDER_CONF" ]]; then
         _cinder_tiers_option_remove scheduler_default_filters TierFilter \
             "$_CINDER_TIERS_STOCK_FILTERS"

@@ -158,7 +158,7 @@ class Layout:
 
     @property
     def cinder_api_paste(self) -> pathlib.Path:
-        """Cinder's own api-paste.ini, with the API door in it."""
+        """Cinder's own api-paste.ini, with the filter of the tiers in it."""
         return self.etc / 'cinder-api-paste.ini'
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API door in Cinder's api-paste.ini, as Paste reads it."""
+"""The paste filter in Cinder's api-paste.ini, as Paste reads it."""
 
 import pathlib
 import sys
@@ -49,13 +49,13 @@ class ApiPasteTest(testtools.TestCase):
             )
         )
 
-    def test_the_door_is_the_last_filter_of_every_pipeline(self):
+    def test_the_filter_is_the_last_filter_of_every_pipeline(self):
         stock = STOCK.read_text()
         changed = self.pipelines(api_paste.add_filter(stock, 'x'))
         for name, words in self.pipelines(stock).items():
             self.assertEqual([*words[:-1], 'tiers', 'apiv3'], changed[name])
 
-    def test_paste_finds_the_doors_factory(self):
+    def test_paste_finds_the_factory_of_the_filter(self):
         parser, _ = self.parsed(api_paste.add_filter(STOCK.read_text(), 'x'))
         self.assertEqual(
             'cinder_tiers.api:filter_factory',
@@ -78,7 +78,7 @@ class ApiPasteTest(testtools.TestCase):
         self.assertIn('the.ini: [composite:openstack_volume_api_v3]', message)
         self.assertIn('keystonecontext apiv4', message)
 
-    def test_a_file_that_has_the_door_already_is_refused(self):
+    def test_a_file_that_has_the_filter_already_is_refused(self):
         self.assertIn(
             'tiers apiv3, expected',
             self.refusal(api_paste.add_filter(STOCK.read_text(), 'x')),
