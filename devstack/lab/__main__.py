@@ -333,7 +333,7 @@ def _load_lab(root: pathlib.Path) -> layout.Layout:
 
 @contextlib.contextmanager
 def _lock(lab: layout.Layout) -> Iterator[layout.Layout]:
-    """Hold the lab against a second command that changes it."""
+    """Lock the lab against a second command that changes it."""
     descriptor = os.open(lab.root / layout.DESCRIPTION, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

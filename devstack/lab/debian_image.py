@@ -13,7 +13,7 @@ from lab.processes import supervisord
 
 
 def add(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
-    """Have image and flavor ``cinder-tiers-debian`` in a lab that runs.
+    """Add image and flavor ``cinder-tiers-debian`` to a lab that runs.
 
     :param print_line: takes each line for the user.
     :raises lab.guests.build_folder.GuestImageError: apt has no list of

@@ -51,7 +51,7 @@ def destroy(
 
     :param keep_downloads: leave the Python environments, the guest image and
         the package cache, so that the next ``up`` is quicker.
-    :raises layout.LayoutError: the folder holds something else.
+    :raises lab.layout.LayoutError: the folder holds something else.
     :raises RuntimeError: something would not stop; says what.
     """
     lab = layout.load(root)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where all files of the lab are, and the ports on which it listens.
 
-One folder holds all state, so that two labs can stand side by side and
+One folder holds all state, so that one machine can have two labs and
 ``destroy`` can be exact. Nothing here starts or changes anything but the
 folder itself.
 """
@@ -170,7 +170,7 @@ class Layout:
             return THREADS[0]
 
     def choose_threads(self, threads: str) -> None:
-        """Have Cinder's services run so from their next start.
+        """Choose how Cinder's services run from their next start.
 
         :param threads: one of THREADS.
         """
@@ -213,7 +213,7 @@ class Layout:
         return first + self.port_offset, last + self.port_offset
 
     def second_ceph_daemon_ports(self) -> tuple[int, int]:
-        """Do as :meth:`ceph_daemon_ports`, for the second cluster."""
+        """Return :meth:`ceph_daemon_ports` of the second cluster."""
         first, last = SECOND_CEPH_DAEMON_PORTS
         return first + self.port_offset, last + self.port_offset
 

@@ -40,12 +40,12 @@ def restart(
 
     :param names: as ``lab.sh status`` shows them.
     :raises UnknownServiceError: a name is none of them; nothing was restarted.
-    :raises commands.CommandFailed: Cinder's scheduler does not know each
-        backend again.
-    :raises readiness.NotReady: one does not answer.
-    :raises stages.StagesFailed: one does not start.
-    :raises supervisord.SupervisorError: one does not stay up, or the lab
-        is down.
+    :raises lab.host.commands.CommandFailed: Cinder's scheduler does not know
+        each backend again.
+    :raises lab.processes.readiness.NotReady: one does not answer.
+    :raises lab.stages.StagesFailed: one does not start.
+    :raises lab.processes.supervisord.SupervisorError: one does not stay up, or
+        the lab is down.
     """
     supervisor = supervisord.Supervisor(lab)
     supervisor.check_up()

@@ -20,7 +20,7 @@ _FILE = 'disk'
 
 
 def up(lab: layout.Layout) -> str:
-    """Have the disk, its limits and the file that describes it.
+    """Make the disk, its limits and the file that describes it.
 
     :returns: a remark: which device it is.
     :raises lab.host.throttle.ThrottleError: it cannot be held to a speed.
@@ -54,7 +54,7 @@ def up(lab: layout.Layout) -> str:
 
 
 def detach(lab: layout.Layout) -> None:
-    """Give the loop device back, before its cgroup goes; the file stays.
+    """Detach the loop device, before its cgroup is removed; the file stays.
 
     :raises lab.host.commands.CommandFailed: losetup(8) refuses.
     """

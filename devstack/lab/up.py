@@ -34,8 +34,9 @@ def up(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
     """Start everything that does not run; may be called at any time.
 
     :param print_line: takes each line for the user.
-    :raises stages.StagesFailed: a stage failed; what runs is left running.
-    :raises supervisord.SupervisorError: a program does not stay up.
+    :raises lab.stages.StagesFailed: a stage failed; what runs is left running.
+    :raises lab.processes.supervisord.SupervisorError: a program does not stay
+        up.
     """
     started = time.monotonic()
 
@@ -84,7 +85,7 @@ def all_stages(lab: layout.Layout) -> list[stages.Stage]:
 def wait_for_services(lab: layout.Layout) -> None:
     """Wait until Cinder's scheduler knows each backend, and Nova is up.
 
-    :raises commands.CommandFailed: something is missing; names it.
+    :raises lab.host.commands.CommandFailed: something is missing; names it.
     """
     access.run_in_cloud(lab, 'services')
 

@@ -154,7 +154,7 @@ def make_monitor(layout: topology.CephLayout, log: pathlib.Path) -> None:
 def attach_disks(
     layout: topology.CephLayout, osd: topology.Osd
 ) -> loop_devices.LoopDevice:
-    """Have an OSD's disks attached and linked; return its data disk.
+    """Attach and link an OSD's disks; return its data disk.
 
     What an interrupted :func:`make_osd` left is thrown away before.
 

@@ -141,7 +141,7 @@ def register_osds(
 
 
 def make_images_pool(monitor: monitor_client.Monitor) -> None:
-    """Have the pool of images on flash, and the user that writes to it.
+    """Make the pool of images on flash, and the user that writes to it.
 
     Two copies: what it holds can be built again.
 

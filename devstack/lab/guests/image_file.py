@@ -116,7 +116,7 @@ def is_untouched(
 
 
 def mark_as_judged(output: pathlib.Path) -> None:
-    """Have :func:`is_untouched` take the image as judged at this time."""
+    """Record that the image was found current, for :func:`is_untouched`."""
     _stamp_file(output).touch()
 
 

@@ -92,7 +92,7 @@ def make_sparse(path: pathlib.Path, size_bytes: int) -> None:
 
 
 def attach(path: pathlib.Path, *, rotational: bool) -> LoopDevice:
-    """Have a file behind exactly one loop device, with direct I/O.
+    """Attach a file to exactly one loop device, with direct I/O.
 
     A device that the file has already is kept.
 
@@ -134,7 +134,7 @@ def attach(path: pathlib.Path, *, rotational: bool) -> LoopDevice:
 
 
 def detach(device: LoopDevice) -> None:
-    """Take a loop device off its file.
+    """Detach a loop device from its file.
 
     :raises lab.host.commands.CommandFailed: losetup(8) refuses.
     """

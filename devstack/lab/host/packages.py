@@ -94,7 +94,7 @@ def install_debian_packages(
 ) -> str | None:
     """Install those packages that are missing; return a remark.
 
-    :raises commands.CommandFailed: apt failed; the message has its words.
+    :raises lab.host.commands.CommandFailed: apt failed; has its message.
     """
     missing = sorted(set(packages) - _find_installed())
     if not missing:
@@ -110,20 +110,20 @@ def install_debian_packages(
 
 
 def update_package_lists(log: pathlib.Path) -> None:
-    """Have apt know what the archive holds now.
+    """Update the lists of apt.
 
-    :raises commands.CommandFailed: apt failed; the message has its words.
+    :raises lab.host.commands.CommandFailed: apt failed; has its message.
     """
     commands.run([*_APT_GET, 'update'], log=log)
 
 
 def install_tools(lab: layout.Layout) -> str | None:
-    """Have uv and supervisord, in an environment of their own.
+    """Install uv and supervisord, in an environment of their own.
 
     Debian 12's supervisor (4.2.5) comes to poll a closed pipe without end,
     which costs a core; 4.3 does not.
 
-    :raises commands.CommandFailed: an install failed.
+    :raises lab.host.commands.CommandFailed: an install failed.
     """
     if all((lab.tools / 'bin' / name).exists() for name in TOOLS):
         return 'all there'
@@ -146,9 +146,9 @@ def install_tools(lab: layout.Layout) -> str | None:
 
 
 def make_python_environment(lab: layout.Layout) -> str | None:
-    """Have the environment of all services, clients and this project.
+    """Install all services, clients and this project in one environment.
 
-    :raises commands.CommandFailed: an install failed.
+    :raises lab.host.commands.CommandFailed: an install failed.
     """
     stamp = lab.venv_stamp
     wanted = _environment_digest()
@@ -249,9 +249,9 @@ def _version_fallback() -> dict[str, str]:
 
 
 def link_system_modules(lab: layout.Layout) -> None:
-    """Put modules that only Debian has into the Python environment.
+    """Link modules that only Debian has into the Python environment.
 
-    :raises commands.CommandFailed: Debian's packages do not have one.
+    :raises lab.host.commands.CommandFailed: Debian's packages do not have one.
     """
     site = pathlib.Path(
         commands.run(

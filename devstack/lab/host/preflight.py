@@ -120,7 +120,7 @@ def observe(
 
 
 def check(machine: Machine, *, root: pathlib.Path, lab_exists: bool) -> None:
-    """Judge a machine.
+    """Check that a machine can carry the lab.
 
     :raises UnsuitableMachineError: it cannot carry the lab; nothing was
         changed.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds block devices to the speed of a disk, for the processes of one cgroup.
+"""Limits block devices to the speed of a disk, for one cgroup.
 
 The limits live in a cgroup of the lab's own and bind only the processes that
 join it, so they vanish with the cgroup and affect nothing else, even where a
@@ -62,7 +62,7 @@ class Throttle:
         self._set(speeds, keep_others=False)
 
     def add(self, speeds: Mapping[str, DiskSpeed]) -> None:
-        """Do as :meth:`apply`, and leave the limits of other devices."""
+        """Set limits as :meth:`apply` does; keep those of other devices."""
         self._set(speeds, keep_others=True)
 
     def _set(self, speeds: Mapping[str, DiskSpeed], keep_others: bool) -> None:
@@ -171,7 +171,7 @@ def changes_v1(
 def changes_v2(
     current: Mapping[str, Set[str]], speeds: Mapping[str, DiskSpeed]
 ) -> list[tuple[str, str]]:
-    """Do as :func:`changes_v1`, for cgroup v2."""
+    """Return the same as :func:`changes_v1`, for cgroup v2."""
     (name,) = V2_FILES
     return [
         *(

@@ -69,7 +69,7 @@ def start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> None:
 def define_cephx_secret(
     lab: layout.Layout, key: str, *, client: str, secret_uuid: str
 ) -> None:
-    """Have libvirt keep the cephx key with which guests open volumes.
+    """Define the secret with the cephx key that guests open volumes with.
 
     :param client: the cephx user, without ``client.``; unlike those of other
         secrets.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the lab's processes with supervisord (http://supervisord.org/).
+"""Runs the lab's processes under supervisord (http://supervisord.org/).
 
 The lab writes one section for each program and asks supervisord over its
 XML-RPC socket to run it; supervisord restarts what dies. This module knows
@@ -123,7 +123,7 @@ class Supervisor:
             )
 
     def start_daemon(self) -> list[lab_processes.Process]:
-        """Have supervisord running; return the orphans that had to be ended.
+        """Start supervisord; return the orphans that had to be ended.
 
         When supervisord or a program with children was killed, what it had
         started may live on. That cannot be adopted, and it holds the locks
@@ -189,7 +189,7 @@ class Supervisor:
         self._socket.unlink(missing_ok=True)
 
     def ensure(self, programs: Iterable[Program]) -> None:
-        """Have programs running, with the definitions that are given.
+        """Start programs that do not run with the given definitions.
 
         What runs with the same definition is left alone. A program with a
         start of more than a second is only asked to start: its caller has
