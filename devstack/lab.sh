@@ -63,7 +63,7 @@ if [ ${#missing[@]} != 0 ]; then
     # An unfit machine is left as it was.
     case " ${missing[*]} " in
         *" python3 "*) ;;
-        *) /usr/bin/python3 -m lab.preflight ;;
+        *) /usr/bin/python3 -m lab.host.preflight ;;
     esac
     install_debian_packages "${missing[@]}"
 fi

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 
-# DevStack plugin: installs cinder-tiers, opens its doors in cinder-scheduler
-# and cinder-api (doors.sh), and creates the tiers on the Ceph of
-# devstack-plugin-ceph. The lab (lab.sh, lab/) is another way to get a cloud
-# and has nothing to do with it.
+# DevStack plugin: installs cinder-tiers, enables its filter and weigher in
+# cinder-scheduler and its middleware in cinder-api (cinder_config.sh), and
+# creates the tiers on the Ceph of devstack-plugin-ceph. The lab (lab.sh, lab/)
+# is another way to get a cloud and has nothing to do with it.
 #
 # DevStack sources this file once for each phase, from stack.sh, unstack.sh
 # and clean.sh. What happens when:
@@ -18,7 +18,7 @@
 #               need a running cinder-api
 # test-config   check that what runs is what was declared
 # unstack       cinder.conf and api-paste.ini as they were
-# clean         our files
+# clean         the files that it has made
 
 _XTRACE_CINDER_TIERS=$(set +o | grep xtrace)
 set +o xtrace
@@ -29,7 +29,7 @@ set +o xtrace
 _CINDER_TIERS_UNDO=$CINDER_TIERS_STATE_DIR/undo.ini
 _CINDER_TIERS_OWN_CATALOG=$CINDER_TIERS_STATE_DIR/tiers.yaml
 
-source "$CINDER_TIERS_DIR/devstack/doors.sh"
+source "$CINDER_TIERS_DIR/devstack/cinder_config.sh"
 
 # Conditions
 # ----------
@@ -87,8 +87,8 @@ function check_cinder_tiers {
     if ! _cinder_tiers_is_ceph_enabled; then
         die $LINENO "cinder-tiers creates its tiers in Ceph, but Cinder has \
 none: add 'enable_plugin devstack-plugin-ceph' to local.conf and leave \
-ENABLE_CEPH_CINDER alone, or set CINDER_TIERS_APPLY=False to only open \
-the doors and make the tiers' volume types yourself"
+ENABLE_CEPH_CINDER alone, or set CINDER_TIERS_APPLY=False to only enable \
+cinder-tiers in Cinder's services and make the tiers' volume types yourself"
     fi
     if [[ "$REMOTE_CEPH" == "True" && -z "$CINDER_TIERS_CATALOG" ]]; then
         die $LINENO "REMOTE_CEPH=True: set CINDER_TIERS_CATALOG to a tiers \
@@ -226,7 +226,7 @@ function configure_cinder_tiers_backends {
     done <<<"$sections"
 }
 
-# Names of the backends that we added, one per line.
+# Names of the backends that were added for tiers, one per line.
 function _cinder_tiers_backends {
     if [[ -r "$_CINDER_TIERS_UNDO" ]]; then
         sed -ne '/^\[backends\]/,/^\[/ s/ = added$//p' "$_CINDER_TIERS_UNDO"
@@ -262,11 +262,11 @@ $SERVICE_TIMEOUT s: see the log of devstack@c-vol"
     done
 }
 
-# cinder.conf and api-paste.ini as they were before us. The volume types go
+# cinder.conf and api-paste.ini as they were before. The volume types go
 # with Cinder's database and the pools with DevStack's Ceph.
 function unconfigure_cinder_tiers {
     local backend option backends
-    unconfigure_cinder_tiers_doors
+    unconfigure_cinder_tiers_services
     if [[ ! -e "$CINDER_CONF" ]]; then
         return
     fi
@@ -295,7 +295,7 @@ function unconfigure_cinder_tiers {
 function cleanup_cinder_tiers {
     if [[ "$REMOTE_CEPH" == "True" && "$CINDER_TIERS_APPLY" == "True" ]]; then
         echo "cinder-tiers: the pools, CRUSH rules and cephx capabilities of \
-the tiers stay in the remote Ceph; remove them there if nobody needs them"
+the tiers stay in the remote Ceph; remove them there when no longer needed"
     elif [[ -n "$CEPH_CONF_DIR" ]]; then
         sudo rm -f \
             "$CEPH_CONF_DIR/ceph.client.$CINDER_TIERS_CEPH_USER.keyring"
@@ -313,8 +313,8 @@ elif [[ "$1" == "stack" && "$2" == "install" ]]; then
     install_cinder_tiers
 elif [[ "$1" == "stack" && "$2" == "post-config" ]]; then
     if is_service_enabled c-sch || is_service_enabled c-api; then
-        echo_summary "Opening the doors of cinder-tiers"
-        configure_cinder_tiers_doors
+        echo_summary "Enabling cinder-tiers in cinder-scheduler and cinder-api"
+        configure_cinder_tiers_services
     fi
 elif [[ "$1" == "stack" && "$2" == "extra" ]]; then
     mkdir -p "$CINDER_TIERS_STATE_DIR"

@@ -2,7 +2,7 @@
 """The command line of the lab: parse, call, print."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import fcntl
@@ -13,23 +13,24 @@ import signal
 import subprocess
 import sys
 
-from lab import access
-from lab import ceph
-from lab import ceph_throttle
-from lab import commands
+from lab.ceph import errors
 from lab import debian_image
 from lab import down
-from lab.guest import workshop
-from lab import infrastructure
-from lab import layout as lab_layout
-from lab import leftovers
-from lab import preflight
+from lab.guests import build_folder
+from lab.guests.debian import image
+from lab.host import commands
+from lab.host import preflight
+from lab.host import throttle
+from lab import layout
+from lab.openstack import access
+from lab.processes import lab_processes
+from lab.processes import readiness
+from lab.processes import supervisord
 from lab import restart
 from lab import scratch_disk
 from lab import second_ceph
 from lab import stages
 from lab import status
-from lab import supervisor as lab_supervisor
 from lab import up
 
 EPILOG = f"""examples:
@@ -45,9 +46,9 @@ EPILOG = f"""examples:
   devstack/lab.sh destroy            leave nothing behind
 
 environment:
-  {lab_layout.ROOT_VARIABLE}              folder of all state
-                                ({lab_layout.DEFAULT_ROOT})
-  {lab_layout.PORT_OFFSET_VARIABLE}  added to every port at the first start
+  {layout.ROOT_VARIABLE}              folder of all state
+                                ({layout.DEFAULT_ROOT})
+  {layout.PORT_OFFSET_VARIABLE}  added to every port at the first start
   CINDER_TIERS_CATALOG          catalog to apply
                                 (etc/cinder-tiers/tiers.yaml)
 
@@ -60,7 +61,7 @@ def main() -> int:
     options = _parser().parse_args()
     # As Ctrl-C: what is begun is put in order before the end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    root = lab_layout.chosen_root()
+    root = layout.chosen_root()
     try:
         return options.run(options, root)
     except stages.StagesFailed as failed:
@@ -77,20 +78,20 @@ def main() -> int:
             file=sys.stderr,
         )
     except (
-        preflight.Unfit,
-        lab_layout.LayoutError,
+        preflight.UnsuitableMachineError,
+        layout.LayoutError,
         commands.CommandFailed,
-        infrastructure.NotReady,
-        lab_supervisor.SupervisorError,
-        ceph.CephError,
-        ceph_throttle.ThrottleError,
+        readiness.NotReady,
+        supervisord.SupervisorError,
+        errors.CephError,
+        throttle.ThrottleError,
         RuntimeError,
         OSError,
-        Absent,
-        restart.NoSuchService,
+        LabUnavailableError,
+        restart.UnknownServiceError,
         second_ceph.SecondCephError,
-        debian_image.DebianImageError,
-        workshop.GuestImageError,
+        image.DiskFullError,
+        build_folder.GuestImageError,
     ) as problem:
         print(f'lab.sh: {problem}', file=sys.stderr)
     except KeyboardInterrupt:
@@ -103,7 +104,7 @@ def main() -> int:
     return 1
 
 
-class Absent(Exception):
+class LabUnavailableError(Exception):
     """There is no lab to work on."""
 
 
@@ -115,31 +116,35 @@ def _parser() -> argparse.ArgumentParser:
         description='A real OpenStack cloud with Ceph on one machine, for '
         'cinder-tiers. Loopback only.',
     )
-    verbs = parser.add_subparsers(required=True, metavar='COMMAND')
+    commands_of_lab = parser.add_subparsers(required=True, metavar='COMMAND')
 
-    def verb(name: str, run, text: str) -> argparse.ArgumentParser:
-        sub = verbs.add_parser(name, help=text, description=text)
+    def add_command(
+        name: str,
+        run: Callable[[argparse.Namespace, pathlib.Path], int],
+        text: str,
+    ) -> argparse.ArgumentParser:
+        sub = commands_of_lab.add_parser(name, help=text, description=text)
         sub.set_defaults(run=run)
         return sub
 
-    sub = verb(
+    sub = add_command(
         'up', _up, 'start what does not run; set it up at the first time'
     )
     sub.add_argument(
         '--threads',
-        choices=lab_layout.THREADS,
+        choices=layout.THREADS,
         help="of Cinder's services, as by "
         'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the '
         'choice, which is eventlet at first',
     )
-    sub = verb(
+    sub = add_command(
         'restart',
         _restart,
         'restart services, for example after a '
         'change of configuration or code, and wait until they answer',
     )
     sub.add_argument('service', nargs='+', help='as status shows it')
-    sub = verb(
+    sub = add_command(
         'second-ceph',
         _second_ceph,
         'a second Ceph cluster in a lab '
@@ -147,13 +152,13 @@ def _parser() -> argparse.ArgumentParser:
         'with its data',
     )
     sub.add_argument('action', choices=('up', 'destroy'))
-    verb(
+    add_command(
         'debian-image',
         _debian_image,
         'have a Debian with cloud-init as an '
         'image in a lab that runs, and a flavor for it; built once',
     )
-    sub = verb(
+    sub = add_command(
         'scratch-disk',
         _scratch_disk,
         'the disk that the task layers '
@@ -161,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
         'the command up does, destroy removes it',
     )
     sub.add_argument('action', choices=('up', 'destroy'))
-    sub = verb(
+    sub = add_command(
         'status',
         _status,
         'show each service: state, pid, memory and, '
@@ -170,18 +175,18 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         '-f', '--format', choices=('table', 'json'), default='table'
     )
-    verb('down', _down, 'stop everything; data stays')
-    sub = verb('destroy', _destroy, 'stop everything and remove it')
+    add_command('down', _down, 'stop everything; data stays')
+    sub = add_command('destroy', _destroy, 'stop everything and remove it')
     sub.add_argument(
         '--keep-downloads',
         action='store_true',
         help='leave Python environment and guest image',
     )
-    sub = verb('logs', _logs, "print the end of a service's log")
+    sub = add_command('logs', _logs, "print the end of a service's log")
     sub.add_argument('service', nargs='?', help='all services if left out')
     sub.add_argument('-n', '--lines', type=int, default=20)
-    verb('openrc', _openrc, 'print the variables that clients need')
-    sub = verb(
+    add_command('openrc', _openrc, 'print the variables that clients need')
+    sub = add_command(
         'demo',
         _demo,
         'start the lab, show where volumes of tagged '
@@ -197,42 +202,42 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_prepared(root)) as layout:
+    with _lock(_prepare_lab(root)) as lab:
         if options.threads:
-            layout.choose_threads(options.threads)
-        up.up(layout, _say)
+            lab.choose_threads(options.threads)
+        up.up(lab, _print_line)
     return 0
 
 
 def _restart(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as layout:
-        restart.restart(layout, options.service, _say)
+    with _lock(_load_lab(root)) as lab:
+        restart.restart(lab, options.service, _print_line)
     return 0
 
 
 def _second_ceph(options: argparse.Namespace, root: pathlib.Path) -> int:
     act = {'up': second_ceph.up, 'destroy': second_ceph.destroy}
-    with _exclusive(_existing(root)) as layout:
-        act[options.action](layout, _say)
+    with _lock(_load_lab(root)) as lab:
+        act[options.action](lab, _print_line)
     return 0
 
 
 def _debian_image(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as layout:
-        debian_image.have(layout, _say)
+    with _lock(_load_lab(root)) as lab:
+        debian_image.add(lab, _print_line)
     return 0
 
 
 def _scratch_disk(options: argparse.Namespace, root: pathlib.Path) -> int:
     act = {'up': scratch_disk.up, 'destroy': scratch_disk.destroy}
-    with _exclusive(_existing(root)) as layout:
-        _say(act[options.action](layout))
+    with _lock(_load_lab(root)) as lab:
+        _print_line(act[options.action](lab))
     return 0
 
 
 def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
-    layout = _existing(root)
-    rows = status.services(layout, lab_supervisor.Supervisor(layout))
+    lab = _load_lab(root)
+    rows = status.read_services(lab, supervisord.Supervisor(lab))
     if options.format == 'json':
         print(json.dumps([dataclasses.asdict(row) for row in rows], indent=1))
     else:
@@ -242,33 +247,37 @@ def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
                 f'{row.name:<18}{row.state:<10}{row.pid or "-":>8}'
                 f'{row.memory_mib or "-":>7}  {row.log_line}'.rstrip()
             )
-        print(f'{status.memory_gib(layout):.1f} GiB in all, guests included')
+        print(f'{status.memory_gib(lab):.1f} GiB in all, guests included')
     return 0 if rows and all(row.state == 'RUNNING' for row in rows) else 1
 
 
 def _down(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_existing(root)) as layout:
-        down.down(layout, _say)
+    with _lock(_load_lab(root)) as lab:
+        down.down(lab, _print_line)
     return 0
 
 
 def _destroy(options: argparse.Namespace, root: pathlib.Path) -> int:
-    layout = lab_layout.load(root)
-    with _exclusive(layout) if layout else contextlib.nullcontext():
-        down.destroy(root, keep_downloads=options.keep_downloads, say=_say)
+    lab = layout.load(root)
+    with _lock(lab) if lab else contextlib.nullcontext():
+        down.destroy(
+            root, keep_downloads=options.keep_downloads, print_line=_print_line
+        )
     return 0
 
 
 def _logs(options: argparse.Namespace, root: pathlib.Path) -> int:
-    layout = _existing(root)
-    logs = sorted(layout.log.glob('*.log'))
+    lab = _load_lab(root)
+    logs = sorted(lab.log.glob('*.log'))
     if options.service:
         logs = [path for path in logs if path.stem == options.service]
         if not logs:
             known = ', '.join(
-                sorted(path.stem for path in layout.log.glob('*.log'))
+                sorted(path.stem for path in lab.log.glob('*.log'))
             )
-            raise Absent(f'no log of {options.service!r}; there are: {known}')
+            raise LabUnavailableError(
+                f'no log of {options.service!r}; there are: {known}'
+            )
     for path in logs:
         lines = path.read_text(errors='replace').splitlines()
         print(f'==> {path} <==')
@@ -277,34 +286,31 @@ def _logs(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _openrc(options: argparse.Namespace, root: pathlib.Path) -> int:
-    print((_existing(root).root / 'openrc').read_text(), end='')
+    print((_load_lab(root).root / 'openrc').read_text(), end='')
     return 0
 
 
 def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _exclusive(_prepared(root)) as layout:
-        up.up(layout, _say)
-        report = options.report or layout.root / 'reports' / 'demo.html'
+    with _lock(_prepare_lab(root)) as lab:
+        up.up(lab, _print_line)
+        report = options.report or lab.root / 'reports' / 'demo.html'
         return subprocess.run(
-            [layout.python, '-m', 'lab.demo', str(report.absolute())],
-            env=access.environment(layout),
+            [lab.python, '-m', 'lab.demo', str(report.absolute())],
+            env=access.environment(lab),
         ).returncode
 
 
-def _prepared(root: pathlib.Path) -> lab_layout.Layout:
+def _prepare_lab(root: pathlib.Path) -> layout.Layout:
     """Return the lab, after the machine was found able to carry it."""
-    existing = lab_layout.load(root)
+    existing = layout.load(root)
     if existing and (
-        lab_supervisor.Supervisor(existing).is_up() or leftovers.marked(root)
+        supervisord.Supervisor(existing).is_up()
+        or lab_processes.find_marked(root)
     ):
         ports = {}  # the lab's own processes hold them
     else:
-        offset = (
-            existing.port_offset if existing else (lab_layout.port_offset())
-        )
-        ports = {
-            name: port + offset for name, port in lab_layout.PORTS.items()
-        }
+        offset = existing.port_offset if existing else (layout.port_offset())
+        ports = {name: port + offset for name, port in layout.PORTS.items()}
         if existing and existing.has_second_ceph:
             ports |= existing.second_ceph_ports()
     preflight.check(
@@ -312,36 +318,36 @@ def _prepared(root: pathlib.Path) -> lab_layout.Layout:
         root=root,
         lab_exists=existing is not None,
     )
-    return lab_layout.load_or_create(root)
+    return layout.load_or_create(root)
 
 
-def _existing(root: pathlib.Path) -> lab_layout.Layout:
-    layout = lab_layout.load(root)
-    if layout is None:
-        raise Absent(
+def _load_lab(root: pathlib.Path) -> layout.Layout:
+    lab = layout.load(root)
+    if lab is None:
+        raise LabUnavailableError(
             f'{root}: no lab is there. Start one with '
-            f'devstack/lab.sh up, or set {lab_layout.ROOT_VARIABLE}.'
+            f'devstack/lab.sh up, or set {layout.ROOT_VARIABLE}.'
         )
-    return layout
+    return lab
 
 
 @contextlib.contextmanager
-def _exclusive(layout: lab_layout.Layout) -> Iterator[lab_layout.Layout]:
-    """Hold the lab against a second command that changes it."""
-    descriptor = os.open(layout.root / lab_layout.DESCRIPTION, os.O_RDONLY)
+def _lock(lab: layout.Layout) -> Iterator[layout.Layout]:
+    """Lock the lab against a second command that changes it."""
+    descriptor = os.open(lab.root / layout.DESCRIPTION, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Absent(
-            f'{layout.root}: another lab.sh works on it; wait for its end'
+        raise LabUnavailableError(
+            f'{lab.root}: another lab.sh works on it; wait for its end'
         ) from None
     else:
-        yield layout
+        yield lab
     finally:
         os.close(descriptor)
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     print(line, flush=True)
 
 

@@ -16,18 +16,20 @@ import re
 import subprocess
 import sys
 import time
+from typing import Any
 
 import openstack
 import prettytable
 import yaml
 
-from lab import access
-from lab import ceph_layout
-from lab import cloud
-from lab import packages
-from rally_scenarios.plugins.report import tables as fleet_report
+from lab.ceph import topology
+from lab.host import throttle
+from lab import layout
+from lab.openstack import access
+from lab.openstack import cloud
+from rally_scenarios.plugins.report import tables
 
-TASK = packages.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'
+TASK = layout.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'
 #: Largest deviation of the throttled tier from its estimate.
 TOLERANCE = 0.25
 #: What ``rally task start`` says when it has given the task its id.
@@ -40,7 +42,7 @@ class DemoFailed(Exception):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Landing:
+class VolumePlacement:
     """Where a volume of an image came to lie.
 
     :param volume_type: the volume's type in Cinder.
@@ -89,7 +91,7 @@ def demo(report: pathlib.Path) -> None:
         problems = _show_placement(catalog)
     finally:
         _headline(f'Fleets measure each tier: rally task start {TASK.name}')
-        for line in rally.stdout:
+        for line in rally.stdout or ():
             print(line, end='', flush=True)
             started_task = _TASK_STARTED.match(line)
             task = started_task[1] if started_task else task
@@ -119,23 +121,25 @@ def demo(report: pathlib.Path) -> None:
             _read(['rally', 'task', 'report', '--json', '--uuid', task])
         )
         html.result()
-    rows = measured_rows(found)
+    rows = read_rows(found)
     print(
         _table(
-            fleet_report.DOUBT_TABLE_COLUMNS,
+            tables.DOUBT_TABLE_COLUMNS,
             [
                 list(row.values())
-                for row in measured_rows(found, fleet_report.DOUBT_TABLE_TITLE)
+                for row in read_rows(found, tables.DOUBT_TABLE_TITLE)
             ],
         )
     )
     print(
         _table(
-            fleet_report.TIER_TABLE_COLUMNS,
+            tables.TIER_TABLE_COLUMNS,
             [list(row.values()) for row in rows],
         )
     )
-    problems += judge(rows, estimates(catalog), slow_tiers(catalog))
+    problems += compare(
+        rows, estimate_tiers(catalog), find_throttled_tiers(catalog)
+    )
     print(
         f'\nreport: {report}\n'
         f'demo ended after {time.monotonic() - started:.0f} s'
@@ -144,7 +148,7 @@ def demo(report: pathlib.Path) -> None:
         raise DemoFailed('\n'.join(problems))
 
 
-def place_volumes() -> Iterator[Landing]:
+def place_volumes() -> Iterator[VolumePlacement]:
     """Create a volume of each image, see where it lies, and delete it.
 
     :raises DemoFailed: one does not become available.
@@ -161,12 +165,12 @@ def place_volumes() -> Iterator[Landing]:
         for name, volume in volumes.items():
             _wait_until_available(member, volume, name)
             seen = admin.block_storage.get_volume(volume.id)
-            yield Landing(
+            yield VolumePlacement(
                 image=name,
                 tags=tuple(cloud.IMAGES[name]),
                 volume_type=seen.volume_type,
                 backend=seen.host,
-                **_look_in_ceph(volume.id),
+                **_find_in_ceph(volume.id),
             )
     finally:
         for volume in volumes.values():
@@ -174,56 +178,57 @@ def place_volumes() -> Iterator[Landing]:
             admin.block_storage.delete_volume(volume, force=True)
 
 
-def misplaced(landings: Sequence[Landing], catalog: dict) -> list[str]:
+def find_misplaced(
+    placements: Sequence[VolumePlacement], catalog: dict
+) -> list[str]:
     """Return a sentence for each volume that does not lie on its tier."""
     found = []
-    for landing in landings:
-        tier = _tier_of(landing.tags, catalog)
+    for placement in placements:
+        tier = _tier_of(placement.tags, catalog)
         pool = catalog['tiers'][tier]['rbd']['pool']
-        if landing.pool != pool:
+        if placement.pool != pool:
             found.append(
-                f'a volume of {landing.image} lies in pool '
-                f'{landing.pool or "(none)"}, expected {pool} of '
+                f'a volume of {placement.image} lies in pool '
+                f'{placement.pool or "(none)"}, expected {pool} of '
                 f'tier {tier}'
             )
     return found
 
 
-def estimates(catalog: dict) -> list[Estimate]:
+def estimate_tiers(catalog: dict) -> list[Estimate]:
     """Return the estimate of each replicated tier on throttled disks."""
     found = []
     for name, tier in catalog['tiers'].items():
-        disks = _throttled_disks(tier)
-        if disks and 'replicated' in tier['rbd']:
+        speeds = _disk_speeds(tier)
+        if speeds and 'replicated' in tier['rbd']:
             found.append(
                 Estimate(
                     tier=name,
-                    disks=len(disks),
-                    disk_iops=disks[0].speed.iops,
+                    disks=len(speeds),
+                    disk_iops=speeds[0].iops,
                     replicas=tier['rbd']['replicated']['size'],
                 )
             )
     return found
 
 
-def slow_tiers(catalog: dict) -> set[str]:
+def find_throttled_tiers(catalog: dict) -> set[str]:
     """Return the names of the tiers on throttled disks."""
     return {
-        name
-        for name, tier in catalog['tiers'].items()
-        if _throttled_disks(tier)
+        name for name, tier in catalog['tiers'].items() if _disk_speeds(tier)
     }
 
 
-def _throttled_disks(tier: dict) -> list[ceph_layout.Osd]:
+def _disk_speeds(tier: dict) -> list[throttle.DiskSpeed]:
+    """Return the speed of each throttled disk that a tier lies on."""
     return [
-        osd
-        for osd in ceph_layout.six_osds()
+        osd.speed
+        for osd in topology.six_osds()
         if osd.speed and osd.device_class == tier['rbd']['device_class']
     ]
 
 
-def judge(
+def compare(
     rows: Sequence[dict], expected: Sequence[Estimate], slow: Set[str]
 ) -> list[str]:
     """Compare random writes with what the disks allow; print both.
@@ -235,8 +240,7 @@ def judge(
     measured = {
         row['tier']: float(row['IOPS'])
         for row in rows
-        if row['pattern'] == RANDOM_WRITE
-        and row['IOPS'] != fleet_report.NO_NUMBER
+        if row['pattern'] == RANDOM_WRITE and row['IOPS'] != tables.NO_NUMBER
     }
     problems = []
     print()
@@ -270,15 +274,15 @@ def judge(
     return problems
 
 
-def measured_rows(
-    report: dict, title: str = fleet_report.TIER_TABLE_TITLE
+def read_rows(
+    report: dict, title: str = tables.TIER_TABLE_TITLE
 ) -> list[dict]:
     """Return the rows of a table of the fleet in Rally's JSON report.
 
     :param title: of the table.
     :raises DemoFailed: the report has none.
     """
-    tables = [
+    found = [
         table
         for task in report['tasks']
         for subtask in task['subtasks']
@@ -287,13 +291,13 @@ def measured_rows(
         for table in iteration['output']['complete']
         if table['title'] == title
     ]
-    if not tables:
+    if not found:
         raise DemoFailed(
             f'the task ended without its table {title!r}; see its errors above'
         )
     return [
         dict(zip(table['data']['cols'], row, strict=True))
-        for table in tables
+        for table in found
         for row in table['data']['rows']
     ]
 
@@ -307,7 +311,9 @@ def _tier_of(tags: Sequence[str], catalog: dict) -> str:
     raise DemoFailed(f'no tier of the catalog serves the tags {tags}')
 
 
-def _wait_until_available(connection, volume, image: str) -> None:
+def _wait_until_available(
+    connection: openstack.connection.Connection, volume: Any, image: str
+) -> None:
     try:
         connection.block_storage.wait_for_status(
             volume,
@@ -326,7 +332,7 @@ def _wait_until_available(connection, volume, image: str) -> None:
         ) from None
 
 
-def _look_in_ceph(volume_id: str) -> dict[str, str]:
+def _find_in_ceph(volume_id: str) -> dict[str, str]:
     """Ask every pool for the RBD image of a volume."""
     pools = json.loads(
         _read(['ceph', 'osd', 'pool', 'ls', '--format', 'json'])
@@ -345,7 +351,7 @@ def _look_in_ceph(volume_id: str) -> dict[str, str]:
     return {'pool': '', 'data_pool': ''}
 
 
-def _start_rally() -> subprocess.Popen:
+def _start_rally() -> subprocess.Popen[str]:
     # The start disk is polled by all guests, which a throttled disk feels.
     return subprocess.Popen(
         [
@@ -372,10 +378,10 @@ def _start_rally() -> subprocess.Popen:
 def _show_placement(catalog: dict) -> list[str]:
     """Print the plan and where volumes lie; return what is wrong there."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        landed = pool.submit(lambda: list(place_volumes()))
+        placed = pool.submit(lambda: list(place_volumes()))
         _headline('The catalog is in effect: openstack tier plan')
         _show(['openstack', 'tier', 'plan'])
-        landings = landed.result()
+        placements = placed.result()
     _headline(
         'Where volumes of the images lie (a member of a project creates '
         'them without a volume type)'
@@ -391,23 +397,23 @@ def _show_placement(catalog: dict) -> list[str]:
             ),
             [
                 (
-                    landing.image,
-                    ','.join(landing.tags) or '-',
-                    landing.volume_type,
-                    landing.backend,
-                    landing.pool
+                    placement.image,
+                    ','.join(placement.tags) or '-',
+                    placement.volume_type,
+                    placement.backend,
+                    placement.pool
                     + (
-                        f' (data: {landing.data_pool})'
-                        if landing.data_pool
+                        f' (data: {placement.data_pool})'
+                        if placement.data_pool
                         else ''
                     ),
                 )
-                for landing in landings
+                for placement in placements
             ],
         ),
         flush=True,
     )
-    return misplaced(landings, catalog)
+    return find_misplaced(placements, catalog)
 
 
 def _show(argv: Sequence[str]) -> None:

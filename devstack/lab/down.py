@@ -9,39 +9,41 @@ from collections.abc import Callable
 import pathlib
 import shutil
 
-from lab import ceph
-from lab import layout as lab_layout
-from lab import leftovers
+from lab.ceph import clusters
+from lab import layout
+from lab.processes import lab_processes
+from lab.processes import supervisord
 from lab import scratch_disk
-from lab import second_ceph
-from lab import supervisor as lab_supervisor
-
-Say = Callable[[str], None]
 
 
-def down(layout: lab_layout.Layout, say: Say = print) -> None:
+def down(
+    lab: layout.Layout, print_line: Callable[[str], None] = print
+) -> None:
     """Stop everything; the cloud's data stays for the next ``up``.
 
     :raises RuntimeError: something would not stop; says what.
     """
-    supervisor = lab_supervisor.Supervisor(layout)
+    supervisor = supervisord.Supervisor(lab)
     if supervisor.is_up():
         # Ceph's clients before Ceph, and Nova before its guests
         supervisor.stop_all_but('ceph-')
-    guests = leftovers.guests(layout.libvirt_folder)
-    leftovers.stop(guests)
+    guests = lab_processes.find_guests(lab.libvirt_folder)
+    lab_processes.stop(guests)
     if guests:
-        say(f'{len(guests)} guests ended')
-    scratch_disk.detach(layout)
-    _cluster(layout.root, supervisor).down()
-    if layout.has_second_ceph:
-        second_ceph.cluster(layout, supervisor).down()
+        print_line(f'{len(guests)} guests ended')
+    scratch_disk.detach(lab)
+    clusters.first(lab, supervisor).down()
+    if lab.has_second_ceph:
+        clusters.second(lab, supervisor).down()
     supervisor.stop_daemon()
-    say('services stopped, loop devices and cgroup released')
+    print_line('services stopped, loop devices and cgroup released')
 
 
 def destroy(
-    root: pathlib.Path, *, keep_downloads: bool, say: Say = print
+    root: pathlib.Path,
+    *,
+    keep_downloads: bool,
+    print_line: Callable[[str], None] = print,
 ) -> None:
     """Stop everything and remove the lab's folder.
 
@@ -49,19 +51,19 @@ def destroy(
 
     :param keep_downloads: leave the Python environments, the guest image and
         the package cache, so that the next ``up`` is quicker.
-    :raises lab_layout.LayoutError: the folder holds something else.
+    :raises lab.layout.LayoutError: the folder holds something else.
     :raises RuntimeError: something would not stop; says what.
     """
-    layout = lab_layout.load(root)
-    if layout:
-        down(layout, say)
-    elif not lab_layout.holds_downloads_only(root):
-        say(f'{root}: no lab is there, nothing to do')
+    lab = layout.load(root)
+    if lab:
+        down(lab, print_line)
+    elif not layout.holds_downloads_only(root):
+        print_line(f'{root}: no lab is there, nothing to do')
         return
-    kept = lab_layout.DOWNLOADS if keep_downloads else ()
+    kept = layout.DOWNLOADS if keep_downloads else ()
     # The description goes last: as long as it is there this can be repeated.
     for entry in sorted(
-        root.iterdir(), key=lambda path: path.name == lab_layout.DESCRIPTION
+        root.iterdir(), key=lambda path: path.name == layout.DESCRIPTION
     ):
         if entry.name in kept:
             continue
@@ -70,13 +72,7 @@ def destroy(
         else:
             entry.unlink()
     if kept:
-        say(f'{root} emptied, but for {" and ".join(kept)}')
+        print_line(f'{root} emptied, but for {" and ".join(kept)}')
     else:
         root.rmdir()
-        say(f'{root} removed')
-
-
-def _cluster(
-    root: pathlib.Path, supervisor: lab_supervisor.Supervisor
-) -> ceph.CephCluster:
-    return ceph.CephCluster(root, supervisor, lambda line: None)
+        print_line(f'{root} removed')

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where everything of the lab lives, and the ports on which it listens.
+"""Where all files of the lab are, and the ports on which it listens.
 
-One folder holds all state, so that two labs can stand side by side and
+One folder holds all state, so that one machine can have two labs and
 ``destroy`` can be exact. Nothing here starts or changes anything but the
 folder itself.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import json
 import os
 import pathlib
 import secrets
+from typing import Any
 import uuid
+
+from lab import private_file
+
+#: The project that the lab runs, and the versions of its Python packages.
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+CONSTRAINTS = REPOSITORY / 'devstack' / 'lab' / 'constraints.txt'
 
 DEFAULT_ROOT = '/var/lib/cinder-tiers-lab'
 ROOT_VARIABLE = 'CINDER_TIERS_LAB'
@@ -130,7 +138,7 @@ class Layout:
 
     @property
     def scratch(self) -> pathlib.Path:
-        """The folder of a disk that anybody may overwrite."""
+        """The folder of a disk that may be overwritten."""
         return self.root / 'scratch'
 
     @property
@@ -150,7 +158,7 @@ class Layout:
 
     @property
     def cinder_api_paste(self) -> pathlib.Path:
-        """Cinder's own api-paste.ini, with the API door in it."""
+        """Cinder's own api-paste.ini, with the filter of the tiers in it."""
         return self.etc / 'cinder-api-paste.ini'
 
     @property
@@ -162,15 +170,15 @@ class Layout:
             return THREADS[0]
 
     def choose_threads(self, threads: str) -> None:
-        """Have Cinder's services run so from their next start.
+        """Choose how Cinder's services run from their next start.
 
         :param threads: one of THREADS.
         """
-        write_private(self._threads_file, f'{threads}\n')
+        private_file.write(self._threads_file, f'{threads}\n')
 
     @property
     def _threads_file(self) -> pathlib.Path:
-        # Not in the description: who works on the lab has that one locked.
+        # Not in the description: a command that changes the lab locks that.
         return self.root / 'cinder-threads'
 
     @property
@@ -205,7 +213,7 @@ class Layout:
         return first + self.port_offset, last + self.port_offset
 
     def second_ceph_daemon_ports(self) -> tuple[int, int]:
-        """Do as :meth:`ceph_daemon_ports`, for the second cluster."""
+        """Return :meth:`ceph_daemon_ports` of the second cluster."""
         first, last = SECOND_CEPH_DAEMON_PORTS
         return first + self.port_offset, last + self.port_offset
 
@@ -218,14 +226,14 @@ class Layout:
         return f'http://127.0.0.1:{self.port(service)}{path}'
 
 
-def chosen_root(environment=os.environ) -> pathlib.Path:
+def chosen_root(environment: Mapping[str, str] = os.environ) -> pathlib.Path:
     """Return the state folder that the environment chooses, resolved."""
     return pathlib.Path(
         environment.get(ROOT_VARIABLE) or DEFAULT_ROOT
     ).resolve()
 
 
-def port_offset(environment=os.environ) -> int:
+def port_offset(environment: Mapping[str, str] = os.environ) -> int:
     """Return the offset that the environment chooses, 0 by default.
 
     :raises LayoutError: it is not a number in range.
@@ -262,7 +270,9 @@ def load(root: pathlib.Path) -> Layout | None:
         ) from None
 
 
-def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
+def load_or_create(
+    root: pathlib.Path, environment: Mapping[str, str] = os.environ
+) -> Layout:
     """Return the lab in a folder, making folder and secrets at first.
 
     :raises LayoutError: the folder holds something else, the path is too
@@ -291,13 +301,13 @@ def load_or_create(root: pathlib.Path, environment=os.environ) -> Layout:
     offset = port_offset(environment)
     root.mkdir(parents=True, exist_ok=True)
     root.chmod(0o700)  # logs and databases hold secrets
-    values = {
+    values: dict[str, Any] = {
         'port_offset': offset,
         'secret_uuid': str(uuid.uuid4()),
         'passwords': {name: secrets.token_hex(12) for name in _PASSWORDS},
     }
-    write_private(root / DESCRIPTION, json.dumps(values, indent=1))
-    lab = load(root)
+    private_file.write(root / DESCRIPTION, json.dumps(values, indent=1))
+    lab = Layout(root=root, **values)
     _make_folders(lab)
     return lab
 
@@ -315,27 +325,7 @@ def _make_folders(lab: Layout) -> None:
 
 
 def holds_downloads_only(root: pathlib.Path) -> bool:
-    """Tell whether a folder is what ``destroy --keep-downloads`` leaves."""
+    """Return whether a folder is what ``destroy --keep-downloads`` leaves."""
     return (root / 'cache' / 'tools' / 'bin' / 'supervisord').exists() and {
         entry.name for entry in root.iterdir()
     } <= set(DOWNLOADS)
-
-
-def write_private(path: pathlib.Path, text: str) -> bool:
-    """Write a file that only root may read; tell whether it changed.
-
-    The file is replaced in one step, so a reader never sees half of it.
-    """
-    try:
-        if path.read_text() == text:
-            return False
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f'.{path.name}.{os.getpid()}')
-    descriptor = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600
-    )
-    with os.fdopen(descriptor, 'w') as stream:
-        stream.write(text)
-    temporary.replace(path)
-    return True

@@ -7,15 +7,13 @@ A stage knows how to see that its service answers, and what depends on it.
 from collections.abc import Callable, Collection
 import dataclasses
 
-from lab import infrastructure
-from lab import layout as lab_layout
+from lab.infrastructure import rabbitmq
+from lab import layout
+from lab.openstack import services
+from lab.processes import supervisord
 from lab import second_ceph
-from lab import services
 from lab import stages
-from lab import supervisor as lab_supervisor
 from lab import up
-
-Say = Callable[[str], None]
 
 #: Services that take their requests from the message bus.
 WORKERS = (
@@ -27,68 +25,67 @@ WORKERS = (
 )
 
 
-class NoSuchService(Exception):
+class UnknownServiceError(Exception):
     """The lab has no service of that name."""
 
 
 def restart(
-    layout: lab_layout.Layout, names: Collection[str], say: Say = print
+    lab: layout.Layout,
+    names: Collection[str],
+    print_line: Callable[[str], None] = print,
 ) -> None:
     """Restart services; return when they serve requests again.
 
     They read their configuration as it is now, but the tiers are not applied.
 
     :param names: as ``lab.sh status`` shows them.
-    :raises NoSuchService: a name is none of them; nothing was restarted.
-    :raises commands.CommandFailed: Cinder's scheduler does not know each
-        backend again.
-    :raises infrastructure.NotReady: one does not answer.
-    :raises stages.StagesFailed: one does not start.
-    :raises lab_supervisor.SupervisorError: one does not stay up, or the lab
-        is down.
+    :raises UnknownServiceError: a name is none of them; nothing was restarted.
+    :raises lab.host.commands.CommandFailed: Cinder's scheduler does not know
+        each backend again.
+    :raises lab.processes.readiness.NotReady: one does not answer.
+    :raises lab.stages.StagesFailed: one does not start.
+    :raises lab.processes.supervisord.SupervisorError: one does not stay up, or
+        the lab is down.
     """
-    supervisor = lab_supervisor.Supervisor(layout)
-    if not supervisor.is_up():
-        raise lab_supervisor.SupervisorError(
-            f'{layout.root}: nothing runs; start it with devstack/lab.sh up'
-        )
+    supervisor = supervisord.Supervisor(lab)
+    supervisor.check_up()
     known = [state.name for state in supervisor.states()]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise NoSuchService(
+        raise UnknownServiceError(
             f'no service is called {", ".join(unknown)}; '
             f'there are: {", ".join(known)}'
         )
     supervisor.stop_together(names)
-    wanted = {stage for name in names for stage in stages_of(name)}
+    wanted = {stage for name in names for stage in find_stages(name)}
     stages.run(
         [
             dataclasses.replace(
                 stage,
                 needs=tuple(need for need in stage.needs if need in wanted),
             )
-            for stage in up.all_stages(layout)
+            for stage in up.all_stages(lab)
             if stage.name in wanted
         ],
         lambda result: None,
     )
     supervisor.wait_until_running()
     if any(not name.endswith('-api') for name in names):
-        infrastructure.wait_for_consumers(
-            layout,
+        rabbitmq.wait_for_consumers(
+            lab,
             [
                 queue
                 for name in WORKERS
                 if name in known
-                for queue in services.queues(layout, name)
+                for queue in services.find_queues(lab, name)
             ],
         )
     if {'cinder-scheduler', 'cinder-volume', 'neutron-api'} & set(names):
-        up.wait_for_services(layout)
-    say(f'restarted: {", ".join(names)}')
+        up.wait_for_services(lab)
+    print_line(f'restarted: {", ".join(names)}')
 
 
-def stages_of(name: str) -> tuple[str, ...]:
+def find_stages(name: str) -> tuple[str, ...]:
     """Return the stages of ``up`` that start a service and its dependents."""
     if name.startswith(f'{second_ceph.STAGE}-'):
         return (second_ceph.STAGE,)

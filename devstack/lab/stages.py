@@ -46,7 +46,9 @@ class StagesFailed(Exception):
     :ivar skipped: names of the stages that waited for a failed one.
     """
 
-    def __init__(self, results: Sequence[StageResult], skipped: Sequence[str]):
+    def __init__(
+        self, results: Sequence[StageResult], skipped: Sequence[str]
+    ) -> None:
         self.results = list(results)
         self.skipped = list(skipped)
         super().__init__(

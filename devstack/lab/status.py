@@ -3,21 +3,11 @@
 
 import dataclasses
 import pathlib
-import re
 
-from lab import layout as lab_layout
-from lab import leftovers
-from lab import supervisor as lab_supervisor
-
-#: A line of a log that says why something failed.
-_TELLING = re.compile(
-    r'\b(ERROR|CRITICAL|FATAL|Traceback|error|failed|'
-    r'panic|abort|cannot|denied)\b'
-)
-
-
-#: The last line of an oslo.log traceback: level and logger, and no more.
-_EMPTY_RECORD = re.compile(r' (ERROR|CRITICAL) [\w.]+(\s+\[[^\]]*\])?\s*$')
+from lab import layout
+from lab.processes import lab_processes
+from lab.processes import service_log
+from lab.processes import supervisord
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -28,7 +18,7 @@ class ServiceStatus:
     :param pid: process id; 0 when it does not run.
     :param memory_mib: proportional set size of the process and its
         children; 0 when it does not run.
-    :param log_line: on failure, the last line of its log that tells why.
+    :param log_line: on failure, the last line of its log that gives a reason.
     """
 
     name: str
@@ -38,19 +28,19 @@ class ServiceStatus:
     log_line: str
 
 
-def services(
-    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
+def read_services(
+    lab: layout.Layout, supervisor: supervisord.Supervisor
 ) -> list[ServiceStatus]:
     """Return the state of every service that this lab has ever started."""
     if supervisor.is_up():
         states = supervisor.states()
     else:
         states = [
-            lab_supervisor.ProgramState(
+            supervisord.ProgramState(
                 name=path.stem, state='STOPPED', pid=0, detail=''
             )
             for path in sorted(
-                (layout.root / 'supervisor' / 'programs').glob('*.conf')
+                (lab.root / 'supervisor' / 'programs').glob('*.conf')
             )
         ]
     return [
@@ -58,11 +48,11 @@ def services(
             name=state.name,
             state=state.state,
             pid=state.pid,
-            memory_mib=_family_mib(state.pid) if state.pid else 0,
+            memory_mib=_process_tree_mib(state.pid) if state.pid else 0,
             log_line=(
                 ''
                 if state.state in ('RUNNING', 'STOPPED')
-                else telling_line(supervisor.log_file(state.name))
+                else service_log.find_reason(supervisor.log_file(state.name))
                 or state.detail
             ),
         )
@@ -70,33 +60,19 @@ def services(
     ]
 
 
-def telling_line(log: pathlib.Path) -> str:
-    """Return the last line of a log that looks like a reason, or the last."""
-    try:
-        lines = log.read_text(errors='replace').splitlines()[-400:]
-    except FileNotFoundError:
-        return ''
-    telling = [
-        line
-        for line in lines
-        if _TELLING.search(line) and not _EMPTY_RECORD.search(line)
-    ]
-    return (telling or lines or [''])[-1].strip()
-
-
-def memory_gib(layout: lab_layout.Layout) -> float:
+def memory_gib(lab: layout.Layout) -> float:
     """Return the memory of all processes and guests of the lab, in GiB.
 
     Proportional set sizes: what processes share is counted once.
     """
     processes = [
-        *leftovers.marked(layout.root),
-        *leftovers.guests(layout.libvirt_folder),
+        *lab_processes.find_marked(lab.root),
+        *lab_processes.find_guests(lab.libvirt_folder),
     ]
     return sum(_pss_kib(process.pid) for process in processes) / 2**20
 
 
-def _family_mib(pid: int) -> int:
+def _process_tree_mib(pid: int) -> int:
     total, todo = 0, [pid]
     while todo:
         member = todo.pop()

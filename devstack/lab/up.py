@@ -7,64 +7,69 @@ import os
 import pathlib
 import time
 
-from lab import accelerator
-from lab import access
-from lab import ceph
-from lab import ceph_parts
-from lab import commands
-from lab import guest_image
-from lab import infrastructure
-from lab import layout as lab_layout
-from lab import packages
+from lab.ceph import clusters
+from lab.ceph import keyrings
+from lab.guests import accelerator
+from lab.guests import image_file
+from lab.guests.minimal import image
+from lab.host import packages
+from lab.infrastructure import libvirtd
+from lab.infrastructure import mariadb
+from lab.infrastructure import rabbitmq
+from lab import layout
+from lab.openstack import access
+from lab.openstack import conf_files
+from lab.openstack import rally
+from lab.openstack import schema
+from lab.openstack import services
+from lab.openstack import tiers
+from lab.processes import supervisord
 from lab import scratch_disk
 from lab import second_ceph
-from lab import services
 from lab import stages
 from lab import status
-from lab import supervisor as lab_supervisor
-
-Say = Callable[[str], None]
 
 
-def up(layout: lab_layout.Layout, say: Say = print) -> None:
+def up(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
     """Start everything that does not run; may be called at any time.
 
-    :param say: takes each line for the user.
-    :raises stages.StagesFailed: a stage failed; what runs is left running.
-    :raises lab_supervisor.SupervisorError: a program does not stay up.
+    :param print_line: takes each line for the user.
+    :raises lab.stages.StagesFailed: a stage failed; what runs is left running.
+    :raises lab.processes.supervisord.SupervisorError: a program does not stay
+        up.
     """
     started = time.monotonic()
 
     def report(result: stages.StageResult) -> None:
         total = time.monotonic() - started
         outcome = 'FAILED' if result.problem else (result.remark or 'done')
-        say(
+        print_line(
             f'[{total:6.1f} s] {result.name:<15} {result.seconds:6.1f} s  '
             f'{outcome}'
         )
 
-    results = stages.run(all_stages(layout), report)
-    lab_supervisor.Supervisor(layout).wait_until_running()
-    memory_gib = status.memory_gib(layout)
+    results = stages.run(all_stages(lab), report)
+    supervisord.Supervisor(lab).wait_until_running()
+    memory_gib = status.memory_gib(lab)
     slowest = max(results, key=lambda result: result.seconds)
-    say(
+    print_line(
         f'up after {time.monotonic() - started:.0f} s (longest stage: '
         f'{slowest.name}, {slowest.seconds:.0f} s); {memory_gib:.1f} GiB of '
         'memory in use by the lab'
     )
 
 
-def all_stages(layout: lab_layout.Layout) -> list[stages.Stage]:
+def all_stages(lab: layout.Layout) -> list[stages.Stage]:
     """Return the stages of ``up``; each may run again at any time."""
-    supervisor = lab_supervisor.Supervisor(layout)
+    supervisor = supervisord.Supervisor(lab)
     all_of_them = [
-        *_machine_stages(layout, supervisor),
-        *_control_stages(layout, supervisor),
-        *_compute_stages(layout, supervisor),
+        *_machine_stages(lab, supervisor),
+        *_control_stages(lab, supervisor),
+        *_compute_stages(lab, supervisor),
     ]
-    if not layout.has_second_ceph:
+    if not lab.has_second_ceph:
         return all_of_them
-    second = second_ceph.stage(layout, supervisor)
+    second = second_ceph.stage(lab, supervisor)
     # A catalog may have tiers on it.
     return [
         second,
@@ -77,27 +82,28 @@ def all_stages(layout: lab_layout.Layout) -> list[stages.Stage]:
     ]
 
 
-def wait_for_services(layout: lab_layout.Layout) -> None:
+def wait_for_services(lab: layout.Layout) -> None:
     """Wait until Cinder's scheduler knows each backend, and Nova is up.
 
-    :raises commands.CommandFailed: something is missing; names it.
+    :raises lab.host.commands.CommandFailed: something is missing; names it.
     """
-    _in_cloud(layout, 'services')
+    access.run_in_cloud(lab, 'services')
 
 
 def _machine_stages(
-    layout: lab_layout.Layout,
-    supervisor: lab_supervisor.Supervisor,
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
 ) -> list[stages.Stage]:
     """Return the stages below OpenStack."""
 
     def apt() -> str | None:
-        return packages.install_debian_packages(layout.log / 'apt.log')
+        return packages.install_debian_packages(lab.log / 'apt.log')
 
     def python() -> str | None:
-        remark = packages.make_python_environment(layout)
-        services.write_configuration(layout)
-        access.write(layout)
+        remark = packages.make_python_environment(lab)
+        conf_files.write(lab)
+        access.write_files(lab)
+        rally.write_files(lab)
         return remark
 
     def start_supervisor() -> str | None:
@@ -105,16 +111,16 @@ def _machine_stages(
         return f'{len(orphans)} orphans ended' if orphans else None
 
     def probe() -> str | None:
-        return _probe_accelerator(layout)
+        return _probe_accelerator(lab)
 
     return [
         stages.Stage(name='packages', run=apt),
-        stages.Stage(name='tools', run=lambda: packages.install_tools(layout)),
+        stages.Stage(name='tools', run=lambda: packages.install_tools(lab)),
         stages.Stage(name='python', needs=('tools',), run=python),
         stages.Stage(
             name='bindings',
             needs=('packages', 'python'),
-            run=lambda: packages.link_system_modules(layout),
+            run=lambda: packages.link_system_modules(lab),
         ),
         stages.Stage(
             name='supervisor', needs=('tools',), run=start_supervisor
@@ -122,109 +128,111 @@ def _machine_stages(
         stages.Stage(
             name='ceph',
             needs=('packages', 'supervisor'),
-            run=_cluster(layout, supervisor).up,
+            run=clusters.first(lab, supervisor).up,
         ),
         # After Ceph, which sets the limits of its own disks and no others.
         stages.Stage(
             name='scratch-disk',
             needs=('ceph',),
-            run=lambda: scratch_disk.up(layout),
+            run=lambda: scratch_disk.up(lab),
         ),
         stages.Stage(
             name='mariadb',
             needs=('packages', 'supervisor'),
-            run=lambda: infrastructure.start_mariadb(layout, supervisor),
+            run=lambda: mariadb.start(lab, supervisor),
         ),
         stages.Stage(
             name='rabbitmq',
             needs=('packages', 'supervisor'),
-            run=lambda: infrastructure.start_rabbitmq(layout, supervisor),
+            run=lambda: rabbitmq.start(lab, supervisor),
         ),
         stages.Stage(
             name='libvirt',
             needs=('packages', 'supervisor'),
-            run=lambda: infrastructure.start_libvirt(layout, supervisor),
+            run=lambda: libvirtd.start(lab, supervisor),
         ),
         stages.Stage(
             name='guest-image',
             needs=('packages',),
-            run=lambda: _build_guest_image(layout),
+            run=lambda: _build_guest_image(lab),
         ),
         stages.Stage(name='accelerator', needs=('guest-image',), run=probe),
     ]
 
 
 def _control_stages(
-    layout: lab_layout.Layout,
-    supervisor: lab_supervisor.Supervisor,
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
 ) -> list[stages.Stage]:
     """Return the stages of Keystone, Glance, Cinder and the tiers."""
 
-    def schema(service: str) -> stages.Stage:
+    def database(service: str) -> stages.Stage:
         return stages.Stage(
             name=f'{service}-db',
             needs=('python', 'mariadb'),
-            run=lambda: services.create_schema(layout, service),
+            run=lambda: schema.create(lab, service),
         )
 
     def api(service: str, *needs: str) -> stages.Stage:
         return stages.Stage(
             name=service,
             needs=(f'{service}-db', *needs),
-            run=lambda: services.start_api(layout, supervisor, service),
+            run=lambda: services.start_api(lab, supervisor, service),
         )
 
-    def tiers() -> None:
-        access.apply_tiers(layout)
-        keyring = _cluster(layout, supervisor).write_client_keyring('cinder')
-        infrastructure.give_libvirt_the_key(
-            layout,
-            ceph_parts.key_of(keyring, 'client.cinder'),
+    def apply_tiers() -> None:
+        tiers.apply(lab)
+        keyring = clusters.first(lab, supervisor).write_client_keyring(
+            'cinder'
+        )
+        libvirtd.define_cephx_secret(
+            lab,
+            keyrings.read_key(keyring, 'client.cinder'),
             client='cinder',
-            secret_uuid=layout.secret_uuid,
+            secret_uuid=lab.secret_uuid,
         )
 
     return [
         *map(
-            schema,
+            database,
             ('keystone', 'glance', 'cinder', 'placement', 'neutron', 'nova'),
         ),
         api('keystone'),
         stages.Stage(
             name='identity',
             needs=('keystone',),
-            run=lambda: _in_cloud(layout, 'identity'),
+            run=lambda: access.run_in_cloud(lab, 'identity'),
         ),
         api('glance', 'identity', 'ceph', 'bindings'),
         stages.Stage(
             name='backend-config',
             needs=('python',),
-            run=lambda: access.write_backends(layout),
+            run=lambda: tiers.write_backends(lab),
         ),
         api('cinder', 'identity', 'rabbitmq', 'backend-config'),
         stages.Stage(
             name='cinder-scheduler',
             needs=('cinder',),
             run=lambda: services.start_workers(
-                layout, supervisor, ['cinder-scheduler']
+                lab, supervisor, ['cinder-scheduler']
             ),
         ),
         stages.Stage(
             name='tiers',
             needs=('cinder', 'ceph', 'libvirt', 'bindings'),
-            run=tiers,
+            run=apply_tiers,
         ),
         stages.Stage(
             name='cinder-volume',
             needs=('tiers', 'glance'),
             run=lambda: services.start_workers(
-                layout, supervisor, ['cinder-volume']
+                lab, supervisor, ['cinder-volume']
             ),
         ),
         stages.Stage(
             name='rally',
             needs=('python',),
-            run=lambda: access.set_up_rally(layout),
+            run=lambda: rally.set_up(lab),
         ),
         api('placement', 'identity'),
         api('neutron', 'identity', 'rabbitmq'),
@@ -232,26 +240,26 @@ def _control_stages(
 
 
 def _compute_stages(
-    layout: lab_layout.Layout,
-    supervisor: lab_supervisor.Supervisor,
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
 ) -> list[stages.Stage]:
     """Return the stages of Nova and of what the cloud holds."""
 
     def compute() -> None:
-        services.write_configuration(layout)  # the accelerator is known now
-        services.start_workers(layout, supervisor, ['nova-compute'])
+        conf_files.write(lab)  # the accelerator is known now
+        services.start_workers(lab, supervisor, ['nova-compute'])
 
     return [
         stages.Stage(
             name='nova',
             needs=('nova-db', 'placement', 'neutron'),
-            run=lambda: services.start_api(layout, supervisor, 'nova'),
+            run=lambda: services.start_api(lab, supervisor, 'nova'),
         ),
         stages.Stage(
             name='nova-control',
             needs=('nova-db', 'rabbitmq', 'placement'),
             run=lambda: services.start_workers(
-                layout, supervisor, ['nova-conductor', 'nova-scheduler']
+                lab, supervisor, ['nova-conductor', 'nova-scheduler']
             ),
         ),
         stages.Stage(
@@ -262,7 +270,7 @@ def _compute_stages(
         stages.Stage(
             name='compute-host',
             needs=('nova-compute',),
-            run=lambda: services.map_compute_host(layout),
+            run=lambda: schema.map_compute_host(lab),
         ),
         stages.Stage(
             name='cloud',
@@ -275,60 +283,30 @@ def _compute_stages(
                 'compute-host',
                 'guest-image',
             ),
-            run=lambda: _in_cloud(layout, 'resources'),
+            run=lambda: access.run_in_cloud(lab, 'resources'),
         ),
     ]
 
 
-def _cluster(
-    layout: lab_layout.Layout, supervisor: lab_supervisor.Supervisor
-) -> ceph.CephCluster:
-    return ceph.CephCluster(
-        layout.root,
-        supervisor,
-        lambda line: _append(layout.log / 'ceph-set-up.log', line),
-        mon_ports=(layout.port('ceph-mon-v2'), layout.port('ceph-mon-v1')),
-        daemon_ports=layout.ceph_daemon_ports(),
+def _build_guest_image(lab: layout.Layout) -> str:
+    return image_file.build_with_current_lists(
+        lambda: image.build(
+            work_directory=lab.cache / 'guest-work',
+            output=lab.guest_image,
+            log=lab.log / 'guest-image.log',
+        ),
+        lab.log / 'apt.log',
     )
 
 
-def _build_guest_image(layout: lab_layout.Layout) -> str:
-    def build() -> str:
-        return guest_image.build(
-            work_directory=layout.cache / 'guest-work',
-            output=layout.guest_image,
-            log=layout.log / 'guest-image.log',
-        )
-
-    try:
-        return build()
-    except (guest_image.GuestImageError, commands.CommandFailed):
-        # What apt knows may be missing, or older than what the archive has.
-        packages.update_package_lists(layout.log / 'apt.log')
-        return build()
-
-
-def _in_cloud(layout: lab_layout.Layout, part: str) -> None:
-    commands.run(
-        [layout.python, '-m', 'lab.cloud', part],
-        log=layout.log / f'cloud-{part}.log',
-        environment=access.environment(layout),
-    )
-
-
-def _probe_accelerator(layout: lab_layout.Layout) -> str:
+def _probe_accelerator(lab: layout.Layout) -> str:
     """Find out how guests run; asked again after the machine has rebooted."""
-    answer = layout.root / 'accelerator'
+    answer = lab.root / 'accelerator'
     boot = pathlib.Path('/proc/sys/kernel/random/boot_id').read_text().strip()
     device = 'kvm-device' if os.path.exists('/dev/kvm') else 'no-kvm-device'
     if answer.exists() and f'{boot} {device}' in answer.read_text():
         return answer.read_text().splitlines()[0]
-    found = accelerator.probe(layout.guest_image, log_directory=layout.log)
+    found = accelerator.probe(lab.guest_image, log_directory=lab.log)
     line = f'{found.name}: {found.reason}'
     answer.write_text(f'{line}\n{boot} {device}\n')
     return line
-
-
-def _append(path: pathlib.Path, line: str) -> None:
-    with path.open('a') as stream:
-        stream.write(f'{line}\n')

@@ -137,9 +137,9 @@ function openstack {
         *" tier backend-config "*)
             "$PYTHON" -c '
 import os, sys
-from cinder_tiers import render
+from cinder_tiers.cli.render import plan
 from cinder_tiers.files.tiers import reader
-print(render.cinder_conf(render.backends(
+print(plan.cinder_conf(plan.backends(
     reader.read_file(sys.argv[1]), default_conf=os.environ["CEPH_CONF"],
     secret_uuid=os.environ["CINDER_TIERS_RBD_SECRET_UUID"])))' "$catalog" ;;
         *" tier apply "*)

@@ -130,7 +130,7 @@ class DoorsTestCase(PluginTestCase):
             'GoodnessWeigher,TierWeigher',
         )
 
-    def test_the_api_starts_with_the_door_last_in_every_pipeline(self):
+    def test_the_api_starts_with_the_filter_last_in_every_pipeline(self):
         self.assert_runs('stack')
         expected = self.conf(API_PASTE)
         for name, value in expected[PIPELINES].items():
@@ -143,7 +143,7 @@ class DoorsTestCase(PluginTestCase):
         }
         self.assertEqual(expected, self.conf('running/api-paste.ini'))
 
-    def test_both_doors_know_what_to_do_on_an_error(self):
+    def test_both_services_know_what_to_do_on_an_error(self):
         for wanted in ('fallback', 'fail'):
             self.assert_runs('stack', CINDER_TIERS_ON_ERROR=wanted)
             for service in ('c-sch', 'c-api'):
@@ -154,7 +154,7 @@ class DoorsTestCase(PluginTestCase):
                     ],
                 )
 
-    def test_a_node_with_only_an_api_gets_only_its_door(self):
+    def test_a_node_with_only_an_api_gets_only_its_filter(self):
         self.assert_runs(
             'stack', ENABLED_SERVICES='c-api', CINDER_TIERS_APPLY='False'
         )

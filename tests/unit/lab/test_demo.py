@@ -8,7 +8,7 @@ import ddt
 import testtools
 
 from lab import demo
-from rally_scenarios.plugins.report import tables as report
+from rally_scenarios.plugins.report import tables
 
 CATALOG = {
     'tiers': {
@@ -40,8 +40,8 @@ CATALOG = {
 }
 
 
-def landing(image='image', tags=(), pool='tier-general'):
-    return demo.Landing(
+def placement(image='image', tags=(), pool='tier-general'):
+    return demo.VolumePlacement(
         image=image,
         tags=tags,
         pool=pool,
@@ -62,14 +62,16 @@ def rows(**iops):
 class JudgementTest(testtools.TestCase):
     def judge(self, **iops):
         with contextlib.redirect_stdout(io.StringIO()) as said:
-            problems = demo.judge(
-                rows(**iops), demo.estimates(CATALOG), demo.slow_tiers(CATALOG)
+            problems = demo.compare(
+                rows(**iops),
+                demo.estimate_tiers(CATALOG),
+                demo.find_throttled_tiers(CATALOG),
             )
         return problems, said.getvalue()
 
     def test_only_replicated_tiers_on_throttled_disks_have_an_estimate(self):
         # 3 disks x 160 IOPS / 3 copies
-        (estimate,) = demo.estimates(CATALOG)
+        (estimate,) = demo.estimate_tiers(CATALOG)
         self.assertEqual(('general', 160), (estimate.tier, estimate.iops))
 
     def test_both_figures_are_shown(self):
@@ -107,15 +109,21 @@ class PlacementTest(testtools.TestCase):
     def test_volumes_on_their_tiers_are_no_problem(self):
         self.assertEqual(
             [],
-            demo.misplaced(
-                [landing(), landing(tags=('database',), pool='tier-database')],
+            demo.find_misplaced(
+                [
+                    placement(),
+                    placement(tags=('database',), pool='tier-database'),
+                ],
                 CATALOG,
             ),
         )
 
     def test_each_misplaced_volume_is_named(self):
-        wrong = demo.misplaced(
-            [landing('a', ('archive',), 'tier-general'), landing('b', (), '')],
+        wrong = demo.find_misplaced(
+            [
+                placement('a', ('archive',), 'tier-general'),
+                placement('b', (), ''),
+            ],
             CATALOG,
         )
         self.assertEqual(
@@ -152,15 +160,13 @@ class ReportTest(testtools.TestCase):
 
     def test_rows_are_found_by_the_tables_title(self):
         table = {
-            'title': report.TIER_TABLE_TITLE,
+            'title': tables.TIER_TABLE_TITLE,
             'data': {'cols': ['tier', 'IOPS'], 'rows': [['x', 1]]},
         }
         self.assertEqual(
             [{'tier': 'x', 'IOPS': 1}],
-            demo.measured_rows(
-                self.task({'title': 'another', 'data': []}, table)
-            ),
+            demo.read_rows(self.task({'title': 'another', 'data': []}, table)),
         )
 
     def test_a_report_without_the_table_is_an_error(self):
-        self.assertRaises(demo.DemoFailed, demo.measured_rows, self.task())
+        self.assertRaises(demo.DemoFailed, demo.read_rows, self.task())

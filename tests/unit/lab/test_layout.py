@@ -8,6 +8,7 @@ import tempfile
 import testtools
 
 from lab import layout
+from lab import private_file
 
 
 class LayoutTest(testtools.TestCase):
@@ -82,8 +83,8 @@ class LayoutTest(testtools.TestCase):
 
     def test_writing_tells_whether_a_file_changed(self):
         path = self.root / 'a' / 'file'
-        self.assertTrue(layout.write_private(path, 'one'))
-        self.assertFalse(layout.write_private(path, 'one'))
-        self.assertTrue(layout.write_private(path, 'two'))
+        self.assertTrue(private_file.write(path, 'one'))
+        self.assertFalse(private_file.write(path, 'one'))
+        self.assertTrue(private_file.write(path, 'two'))
         self.assertEqual('two', path.read_text())
         self.assertEqual([path], list(path.parent.iterdir()))

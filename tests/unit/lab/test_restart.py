@@ -7,10 +7,10 @@ import tempfile
 
 import testtools
 
-from lab import layout as lab_layout
+from lab import layout
+from lab.openstack import services
+from lab.processes import supervisord
 from lab import restart
-from lab import services
-from lab import supervisor
 from lab import up
 
 OTHERS = (
@@ -28,37 +28,35 @@ class RestartTest(testtools.TestCase):
         super().setUp()
         folder = tempfile.TemporaryDirectory(prefix='ct', dir='/tmp')
         self.addCleanup(folder.cleanup)
-        self.layout = lab_layout.load_or_create(
-            pathlib.Path(folder.name) / 'lab', {}
-        )
+        self.lab = layout.load_or_create(pathlib.Path(folder.name) / 'lab', {})
 
     def test_every_service_has_a_stage_that_starts_it(self):
-        known = {stage.name for stage in up.all_stages(self.layout)}
+        known = {stage.name for stage in up.all_stages(self.lab)}
         for name in (
             *OTHERS,
             *restart.WORKERS,
             *(f'{service}-api' for service in services.APPLICATIONS),
         ):
-            self.assertNotEqual((), restart.stages_of(name))
-            self.assertEqual(set(), set(restart.stages_of(name)) - known)
+            self.assertNotEqual((), restart.find_stages(name))
+            self.assertEqual(set(), set(restart.find_stages(name)) - known)
 
     def test_an_unknown_name_stops_nothing_and_names_those_that_are(self):
-        keeper = supervisor.Supervisor(
-            self.layout, supervisord=shutil.which('supervisord')
+        keeper = supervisord.Supervisor(
+            self.lab, executable=shutil.which('supervisord')
         )
         self.addCleanup(keeper.stop_daemon)
         keeper.start_daemon()
         keeper.ensure(
             [
-                supervisor.Program(name=name, argv=('sleep', '600'))
+                supervisord.Program(name=name, argv=('sleep', '600'))
                 for name in ('cinder-api', 'mariadb')
             ]
         )
         before = keeper.states()
         problem = self.assertRaises(
-            restart.NoSuchService,
+            restart.UnknownServiceError,
             restart.restart,
-            self.layout,
+            self.lab,
             ['mariadb', 'cinder-apy'],
         )
         self.assertEqual(
@@ -72,9 +70,9 @@ class RestartTest(testtools.TestCase):
 
     def test_a_lab_that_is_down_says_how_to_start_it(self):
         problem = self.assertRaises(
-            supervisor.SupervisorError,
+            supervisord.SupervisorError,
             restart.restart,
-            self.layout,
+            self.lab,
             ['cinder-api'],
         )
         self.assertIn('devstack/lab.sh up', str(problem))

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The guest's root file system: busybox, fio, some kernel modules, scripts.
+
+It is an initramfs, so that nothing of the guest itself reads or writes the
+volume once it runs. ``rootfs/`` holds the files that are taken as they are.
+"""
+
+import gzip
+import pathlib
+import shutil
+
+from lab.guests import build_folder
+from lab.host import commands
+
+# Disks and config drives as Nova attaches them (virtio-blk, virtio-scsi, IDE),
+# and the power button. SATA is missing: Debian's cloud kernel has no ahci.
+MODULES = (
+    'virtio_pci',
+    'virtio_blk',
+    'virtio_scsi',
+    'ata_piix',
+    'sd_mod',
+    'sr_mod',
+    'isofs',
+    'button',
+    'evdev',
+)
+
+ROOTFS = pathlib.Path(__file__).parent / 'rootfs'
+
+
+def module_files(modules_dep: str, names: tuple[str, ...]) -> list[str]:
+    """List the files of kernel modules and of all that they need.
+
+    :param modules_dep: text of modules.dep(5); it lists indirect needs too.
+    :param names: modules, with ``_``, not ``-``.
+    :returns: paths relative to the folder of modules.dep, sorted.
+    :raises GuestImageError: the kernel does not have some of the modules.
+    """
+    needs = {}
+    for line in modules_dep.splitlines():
+        file, _, needed = line.partition(':')
+        name = file.rpartition('/')[2].partition('.')[0].replace('-', '_')
+        needs[name] = [file, *needed.split()]
+    missing = [name for name in names if name not in needs]
+    if missing:
+        raise build_folder.GuestImageError(
+            f'the kernel has no loadable modules {", ".join(missing)}; if '
+            f'they are built in, take them out of MODULES in {__file__}'
+        )
+    return sorted({file for name in names for file in needs[name]})
+
+
+def build(
+    *,
+    kernel: pathlib.Path,
+    busybox: pathlib.Path,
+    fio: pathlib.Path,
+    folder: build_folder.BuildFolder,
+) -> pathlib.Path:
+    """Make the compressed initramfs.
+
+    :param kernel: folder that holds the files of a kernel package.
+    :param busybox: static busybox binary.
+    :param fio: static fio binary.
+    :returns: the initramfs, a gzip file.
+    :raises GuestImageError: the kernel does not have a module.
+    :raises lab.host.commands.CommandFailed: cpio, depmod or busybox failed.
+    """
+    root = folder.path / 'root'
+    shutil.copytree(ROOTFS, root)
+    _add_programs(root, busybox, fio)
+    _add_modules(root, kernel, folder)
+    archive = folder.path / 'initramfs.cpio'
+    names = sorted(str(path.relative_to(root)) for path in root.glob('**/*'))
+    folder.run(
+        'cpio',
+        '--create',
+        '--format=newc',
+        '--owner=+0:+0',
+        '--reproducible',
+        f'--file={archive}',
+        within=root,
+        stdin='\n'.join(['.', *names]),
+    )
+    compressed = folder.path / 'initramfs'
+    compressed.write_bytes(gzip.compress(archive.read_bytes(), mtime=0))
+    return compressed
+
+
+def _add_programs(
+    root: pathlib.Path, busybox: pathlib.Path, fio: pathlib.Path
+) -> None:
+    for name in ('bin', 'dev', 'mnt', 'proc', 'root', 'run', 'sys', 'tmp'):
+        (root / name).mkdir()
+    (root / 'tmp').chmod(0o1777)
+    (root / 'usr').mkdir()
+    (root / 'var').mkdir()
+    for link, target in (
+        ('sbin', 'bin'),
+        ('usr/bin', '../bin'),
+        ('usr/sbin', '../bin'),
+        ('var/tmp', '../tmp'),
+        ('var/run', '../run'),
+        ('init', 'bin/busybox'),
+    ):
+        (root / link).symlink_to(target)
+    shutil.copy(fio, root / 'bin/fio')
+    shutil.copy(busybox, root / 'bin/busybox')
+    for applet in commands.query(busybox, '--list').split():
+        if applet != 'busybox':
+            (root / 'bin' / applet).symlink_to('busybox')
+
+
+def _add_modules(
+    root: pathlib.Path, kernel: pathlib.Path, folder: build_folder.BuildFolder
+) -> None:
+    (modules,) = (kernel / 'lib/modules').iterdir()
+    version = modules.name
+    folder.run('depmod', '-b', kernel, version)
+    target = root / 'lib/modules' / version
+    dependencies = (modules / 'modules.dep').read_text(encoding='utf-8')
+    for file in module_files(dependencies, MODULES):
+        (target / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(modules / file, target / file)
+    for index in ('modules.order', 'modules.builtin'):
+        shutil.copy(modules / index, target / index)
+    folder.run('depmod', '-b', root, version)
+    (root / 'etc/modules').write_text(
+        ''.join(f'{name}\n' for name in MODULES), encoding='utf-8'
+    )

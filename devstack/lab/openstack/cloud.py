@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the lab puts into its cloud: users, endpoints, flavor, tagged images.
+
+Runs in the lab's Python environment (it needs openstacksdk), as
+``python -m lab.openstack.cloud identity|resources|debian-image|services`` with
+the lab's folder in CINDER_TIERS_LAB. Everything is looked up first, so it may
+run again.
+"""
+
+import argparse
+from collections.abc import Mapping
+import pathlib
+import sys
+import time
+from typing import Any
+
+import openstack
+
+from lab import layout
+from lab.openstack import conf_files
+from lab.openstack import service_conf
+
+SERVICES = {
+    # name: (type, path below the service's URL)
+    'keystone': ('identity', '/v3'),
+    'glance': ('image', ''),
+    'cinder': ('block-storage', '/v3'),
+    'placement': ('placement', ''),
+    'neutron': ('network', ''),
+    'nova': ('compute', '/v2.1'),
+}
+FLAVOR = 'cinder-tiers-guest'
+#: Image name -> tags: one image for each tier of the sample catalog.
+IMAGES = {
+    'cinder-tiers-guest': [],
+    'cinder-tiers-guest-database': ['database'],
+    'cinder-tiers-guest-archive': ['archive'],
+}
+#: Image and flavor of a guest that is a Debian.
+DEBIAN = 'cinder-tiers-debian'
+DEBIAN_MEMORY_MIB = 512
+#: Projects of plain members. Each has one user, of the same name.
+PROJECTS = ('tenant', 'other')
+
+
+def connect(lab: layout.Layout) -> openstack.connection.Connection:
+    """Return a connection as the cloud's administrator."""
+    return openstack.connect(
+        auth_type='password',
+        auth_url=lab.url('keystone', '/v3'),
+        username='admin',
+        password=lab.passwords['admin'],
+        project_name='admin',
+        user_domain_id='default',
+        project_domain_id='default',
+        region_name=service_conf.REGION,
+    )
+
+
+def set_up_identity(lab: layout.Layout) -> None:
+    """Make service users, endpoints, and projects with a plain member."""
+    identity = connect(lab).identity
+    roles = {role.name: role for role in identity.roles()}
+    projects = {project.name: project for project in identity.projects()}
+    for name in ('service', *PROJECTS):
+        if name not in projects:
+            projects[name] = identity.create_project(
+                name=name, domain_id='default'
+            )
+    users = {user.name: user for user in identity.users()}
+    wanted: list[tuple[str, str, tuple[str, ...], str]] = [
+        (name, 'service', ('admin', 'service'), lab.passwords['service'])
+        for name in SERVICES
+        if name != 'keystone'
+    ]
+    wanted += [
+        (name, name, ('member',), lab.passwords['member']) for name in PROJECTS
+    ]
+    for name, project, role_names, password in wanted:
+        if name not in users:
+            users[name] = identity.create_user(
+                name=name, password=password, domain_id='default'
+            )
+        for role_name in role_names:
+            identity.assign_project_role_to_user(
+                projects[project], users[name], roles[role_name]
+            )
+    _set_up_endpoints(lab, identity)
+
+
+def _set_up_endpoints(lab: layout.Layout, identity: Any) -> None:
+    known = {service.type: service for service in identity.services()}
+    existing = {
+        (endpoint.service_id, endpoint.interface): endpoint
+        for endpoint in identity.endpoints()
+    }
+    for name, (service_type, path) in SERVICES.items():
+        service = known.get(service_type) or identity.create_service(
+            name=name, type=service_type
+        )
+        for interface in ('public', 'internal', 'admin'):
+            if (service.id, interface) not in existing:
+                identity.create_endpoint(
+                    service_id=service.id,
+                    interface=interface,
+                    url=lab.url(name, path),
+                    region_id=service_conf.REGION,
+                )
+
+
+def set_up_resources(lab: layout.Layout) -> None:
+    """Make the guests' flavor, and the guest image once for each tag.
+
+    :raises TimeoutError: a service of Cinder or Nova does not come up.
+    """
+    connection = connect(lab)
+    wait_for_services(lab, connection)
+    if not connection.compute.find_flavor(FLAVOR):
+        connection.compute.create_flavor(name=FLAVOR, ram=128, vcpus=1, disk=0)
+    _set_quotas(connection)
+    _ensure_images(connection, IMAGES, lab.guest_image, lab.stamps / 'images')
+
+
+def set_up_debian_image(lab: layout.Layout) -> None:
+    """Make the Debian guest's image, for the fallback tier, and its flavor."""
+    connection = connect(lab)
+    if not connection.compute.find_flavor(DEBIAN):
+        connection.compute.create_flavor(
+            name=DEBIAN, vcpus=1, disk=0, ram=DEBIAN_MEMORY_MIB
+        )
+    _ensure_images(
+        connection,
+        {DEBIAN: []},
+        lab.debian_image,
+        lab.stamps / 'debian-image',
+    )
+
+
+def _ensure_images(
+    connection: openstack.connection.Connection,
+    wanted: Mapping[str, list[str]],
+    file: pathlib.Path,
+    stamp: pathlib.Path,
+) -> None:
+    """Make public images of one file; retire those of an older file.
+
+    :param wanted: name -> tags.
+    :param file: raw disk; its stamp lies beside it.
+    :param stamp: holds the stamp of the file that is in the cloud.
+    """
+    digest = file.with_name(f'{file.name}.stamp').read_text()
+    current = stamp.exists() and stamp.read_text() == digest
+    for name, tags in wanted.items():
+        image = connection.image.find_image(name)
+        if image and not current:
+            _retire_image(connection, image)
+            image = None
+        if not image:
+            image = connection.create_image(
+                name,
+                filename=str(file),
+                disk_format='raw',
+                container_format='bare',
+                wait=True,
+                visibility='public',
+                tags=tags,
+                hw_disk_bus='virtio',
+            )
+        if set(image.tags) != set(tags):
+            connection.image.update_image(image, tags=tags)
+    stamp.write_text(digest)
+
+
+def _retire_image(
+    connection: openstack.connection.Connection, image: Any
+) -> None:
+    try:
+        connection.image.delete_image(image)
+    except openstack.exceptions.ConflictException:
+        # Volumes are clones of it: it stays, under another name.
+        connection.image.update_image(
+            image,
+            name=f'{image.name} until {image.id}',
+            tags=[],
+            visibility='private',
+        )
+
+
+def wait_for_services(
+    lab: layout.Layout,
+    connection: openstack.connection.Connection,
+    timeout_seconds: float = 90,
+) -> None:
+    """Wait until Cinder's scheduler knows each backend, and Nova is up.
+
+    Neutron serves its ports from then on, too. Cinder's list of services
+    would not do: after a restart it shows for a minute what was up before.
+
+    :raises TimeoutError: something is missing; names it.
+    """
+    # Its first query must not be for ports: neutron 29 answers 500 until
+    # another one has configured its mappers.
+    list(connection.network.networks())
+    deadline = time.monotonic() + timeout_seconds
+    while True:
+        ready = {
+            pool.name.partition('@')[2].partition('#')[0]
+            for pool in connection.block_storage.backend_pools()
+        }
+        ready |= {
+            service.binary
+            for service in connection.compute.services()
+            if service.state == 'up' and service.status == 'enabled'
+        }
+        wanted = {
+            *conf_files.enabled_backends(lab),
+            'nova-conductor',
+            'nova-scheduler',
+            'nova-compute',
+        }
+        down = sorted(wanted - ready)
+        if not down:
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(
+                f'not up after {timeout_seconds:.0f} s: {", ".join(down)}'
+            )
+        time.sleep(0.5)
+
+
+def _set_quotas(connection: openstack.connection.Connection) -> None:
+    for project in (*PROJECTS, 'admin'):
+        found = connection.identity.find_project(project)
+        connection.block_storage.update_quota_set(
+            found.id, volumes=200, gigabytes=1000, snapshots=100
+        )
+        connection.compute.update_quota_set(
+            found.id, instances=50, cores=100, ram=20000
+        )
+
+
+def main() -> int:
+    """Run one part of the set-up; return the exit status."""
+    parts = {
+        'identity': set_up_identity,
+        'resources': set_up_resources,
+        'debian-image': set_up_debian_image,
+        'services': lambda lab: wait_for_services(lab, connect(lab)),
+    }
+    parser = argparse.ArgumentParser(prog='lab.openstack.cloud')
+    parser.add_argument('part', choices=tuple(parts))
+    part = parser.parse_args().part
+    lab = layout.load(layout.chosen_root())
+    if lab is None:
+        print(
+            f'{layout.chosen_root()}: no lab is there; run devstack/lab.sh up',
+            file=sys.stderr,
+        )
+        return 1
+    parts[part](lab)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the processes of the OpenStack services."""
+
+from collections.abc import Iterable
+import dataclasses
+import hashlib
+import pathlib
+import urllib.error
+import urllib.request
+
+from lab.host import mount_namespace
+from lab import layout
+from lab.openstack import conf_files
+from lab.openstack import service_conf
+from lab.processes import readiness
+from lab.processes import service_log
+from lab.processes import supervisord
+
+#: A service that ends sooner has failed to start: its imports take seconds.
+_START_SECONDS = 6
+#: Service -> WSGI application; all are served by uWSGI on loopback.
+APPLICATIONS = {
+    'keystone': 'keystone.wsgi.api',
+    'glance': 'glance.wsgi.api',
+    'cinder': 'cinder.wsgi.api',
+    'placement': 'placement.wsgi.api',
+    'neutron': 'neutron.wsgi.api',
+    'nova': 'nova.wsgi.osapi_compute',
+}
+#: Requests that an API serves at one time; the others serve 4.
+_THREADS = {'cinder': 8, 'nova': 8}
+
+
+def start_api(
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
+    service: str,
+) -> None:
+    """Run a service's WSGI application and wait until it answers.
+
+    :raises lab.processes.readiness.NotReady: it does not answer.
+    :raises lab.processes.supervisord.SupervisorError: it does not start.
+    """
+    supervisor.ensure([api_program(lab, service)])
+    log = supervisor.log_file(f'{service}-api')
+    try:
+        readiness.wait_until(
+            lambda: _http_status(lab.url(service, '/')) in range(200, 500),
+            f'{service}-api at {lab.url(service)}',
+        )
+    except readiness.NotReady as problem:
+        raise readiness.NotReady(
+            f'{problem}; {log} says: {service_log.find_reason(log)}'
+        ) from None
+
+
+def api_program(lab: layout.Layout, service: str) -> supervisord.Program:
+    """Return the process of a service's API.
+
+    It is another program, and so starts anew, when what it reads changes.
+    """
+    port = lab.port(service)
+    # Cinder takes its configuration from arguments, the others from
+    # OS_<SERVICE>_CONFIG_DIR.
+    arguments = (
+        ('--pyargv', ' '.join(conf_files.arguments(lab, service)))
+        if service == 'cinder'
+        else ()
+    )
+    paste = [lab.cinder_api_paste] if service == 'cinder' else []
+    return supervisord.Program(
+        name=f'{service}-api',
+        start_seconds=_START_SECONDS,
+        environment={
+            f'OS_{service.upper()}_CONFIG_DIR': str(
+                conf_files.config_folder(lab, service)
+            ),
+            # neutron would want a file for its plug-in, too
+            'OS_NEUTRON_CONFIG_FILES': 'neutron.conf',
+            **_threads_environment(lab, service),
+            **_configuration_digest(
+                [*conf_files.read_by(lab, service), *paste]
+            ),
+        },
+        argv=(
+            '/usr/bin/uwsgi',
+            '--plugin',
+            'http,python3',
+            '--virtualenv',
+            str(lab.venv),
+            '--http-socket',
+            f'127.0.0.1:{port}',
+            '--module',
+            f'{APPLICATIONS[service]}:application',
+            '--master',
+            '--processes',
+            '1',
+            '--threads',
+            str(_THREADS.get(service, 4)),
+            '--enable-threads',
+            '--lazy-apps',
+            '--need-app',
+            '--die-on-term',
+            '--no-orphans',
+            '--disable-logging',
+            '--http-chunked-input',
+            '--buffer-size',
+            '65535',
+            # Glance's client sends chunks of 1 MiB, uWSGI takes less than
+            # that by default, and waits 4 s; Cinder may read a slow disk.
+            '--chunked-input-limit',
+            '2097152',
+            '--chunked-input-timeout',
+            '60',
+            # uWSGI's socket has no keep-alive, but does not say so
+            '--add-header',
+            'Connection: close',
+            *arguments,
+        ),
+    )
+
+
+def start_workers(
+    lab: layout.Layout,
+    supervisor: supervisord.Supervisor,
+    names: Iterable[str],
+) -> None:
+    """Run services that listen on the message bus.
+
+    :param names: of cinder-scheduler, cinder-volume, nova-conductor,
+        nova-scheduler and nova-compute.
+    """
+    # Nova disables a compute host whose libvirtd went away, and takes a
+    # minute to see that it came back: it starts anew with each libvirtd.
+    libvirtd = supervisor.state('libvirtd').pid
+    supervisor.ensure(
+        [
+            dataclasses.replace(
+                program,
+                environment={
+                    **program.environment,
+                    'CINDER_TIERS_LAB_LIBVIRTD': str(libvirtd),
+                },
+            )
+            if program.name == 'nova-compute'
+            else program
+            for program in worker_programs(lab, names)
+        ]
+    )
+
+
+def worker_programs(
+    lab: layout.Layout,
+    names: Iterable[str],
+) -> list[supervisord.Program]:
+    """Return the processes of services that listen on the message bus.
+
+    Each is another program, and so starts anew, when what it reads changes.
+
+    :param names: as for :func:`start_workers`.
+    """
+    programs = []
+    for name in names:
+        service = name if name == 'nova-compute' else name.partition('-')[0]
+        programs.append(
+            supervisord.Program(
+                name=name,
+                environment={
+                    'CEPH_CONF': str(lab.ceph_conf),
+                    **_threads_environment(lab, service),
+                    **_configuration_digest(conf_files.read_by(lab, service)),
+                },
+                # nova-compute outlives SIGTERM for minutes, and goes on taking
+                # requests from its queue
+                stop_signal='KILL' if name.startswith('nova') else 'TERM',
+                stop_wait_seconds=5,
+                start_seconds=_START_SECONDS,
+                argv=(
+                    *(
+                        _with_lab_in_etc_ceph(lab)
+                        if name == 'cinder-volume'
+                        else ()
+                    ),
+                    str(lab.venv / 'bin' / name),
+                    *conf_files.arguments(lab, service),
+                ),
+            )
+        )
+    return programs
+
+
+def _with_lab_in_etc_ceph(lab: layout.Layout) -> tuple[str, ...]:
+    """Return what runs a program with the lab's Ceph in /etc/ceph.
+
+    os-brick, which copies volumes between backends, looks for the keyring
+    there and nowhere else.
+    """
+    return mount_namespace.command(
+        'mount --bind "$1" /etc/ceph; shift; exec "$@"', lab.ceph_conf.parent
+    )
+
+
+def find_queues(lab: layout.Layout, name: str) -> list[str]:
+    """Return the queues in RabbitMQ from which a service takes requests.
+
+    :param name: as for :func:`start_workers`.
+    """
+    if name == 'cinder-volume':
+        return [
+            f'cinder-volume.{service_conf.HOST}@{backend}'
+            for backend in conf_files.enabled_backends(lab)
+        ]
+    topic = name if name == 'cinder-scheduler' else name.partition('-')[2]
+    return [f'{topic}.{service_conf.HOST}']
+
+
+def _configuration_digest(files: Iterable[pathlib.Path]) -> dict[str, str]:
+    """Return a variable that makes a program restart when a file changes."""
+    digest = hashlib.sha256()
+    for file in files:
+        # the name, too: it is what decides which of two files wins
+        digest.update(f'{file.name}\n{file.read_text()}\0'.encode())
+    return {'CINDER_TIERS_LAB_CONFIGURATION': digest.hexdigest()[:16]}
+
+
+def _threads_environment(lab: layout.Layout, service: str) -> dict[str, str]:
+    """Return the variable by which Cinder runs with native threads."""
+    if service == 'cinder' and lab.threads == 'native':
+        return {'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'}
+    return {}
+
+
+def _http_status(url: str) -> int:
+    try:
+        # a loopback URL of our own making
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import os
+import struct
+import subprocess
+
+import ddt
+import testtools
+
+from lab.guests import accelerator
+from lab.guests import build_folder
+from lab.guests import disk
+from lab.guests.minimal import debian_packages
+from lab.guests.minimal import initramfs
+
+ARCHIVE = 'http://deb.debian.org/debian'
+
+DEB822 = """\
+# The main archive
+Types: deb
+# a comment between fields
+URIs: http://deb.debian.org/debian/
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+Types: deb
+URIs: http://deb.debian.org/debian-security
+Suites: bookworm-security
+Components: main
+
+Types: deb deb-src
+Enabled: no
+URIs: http://deb.debian.org/debian
+Suites: bookworm-backports
+Components: main
+
+Types: deb-src
+URIs: http://deb.debian.org/debian
+Suites: bookworm
+Components: main
+"""
+
+INLINE_KEY = """\
+Types: deb
+URIs: http://other.example.net http://deb.debian.org/debian
+Suites: bookworm
+Components: main
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+ mDMEYCQjIxYJKwYBBAHaRw8BAQdA
+ -----END PGP PUBLIC KEY BLOCK-----
+"""
+
+ONE_LINE = """\
+# deb http://deb.debian.org/debian bookworm-proposed-updates main
+deb http://deb.debian.org/debian bookworm main contrib
+deb [arch=amd64 signed-by=/etc/key.gpg] http://deb.debian.org/debian/ b main
+deb-src http://deb.debian.org/debian bookworm main
+deb [signed-by=/etc/other.gpg] http://packages.example.net/apt stable main
+deb http://deb.debian.org/debian-security bookworm-security main
+"""
+
+
+class SourceListTestCase(testtools.TestCase):
+    def test_stanzas_of_the_archive_become_source_stanzas(self):
+        self.assertEqual(
+            'types: deb-src\n'
+            'uris: http://deb.debian.org/debian\n'
+            'suites: bookworm bookworm-updates\n'
+            'components: main\n'
+            'signed-by: /usr/share/keyrings/debian-archive-keyring.gpg\n',
+            debian_packages.deb_src_stanzas(DEB822, ARCHIVE),
+        )
+
+    def test_key_inside_a_stanza_is_kept_and_other_uris_are_not(self):
+        derived = debian_packages.deb_src_stanzas(INLINE_KEY, ARCHIVE)
+        self.assertIn('\n .\n mDMEYCQjIxYJKwYBBAHaRw8BAQdA\n', derived)
+        self.assertIn('uris: http://deb.debian.org/debian\n', derived)
+        self.assertNotIn('other.example.net', derived)
+
+    def test_lines_of_the_archive_become_source_lines(self):
+        self.assertEqual(
+            'deb-src http://deb.debian.org/debian bookworm main contrib\n'
+            'deb-src [arch=amd64 signed-by=/etc/key.gpg] '
+            'http://deb.debian.org/debian/ b main\n',
+            debian_packages.deb_src_lines(ONE_LINE, ARCHIVE),
+        )
+
+    def test_files_without_the_archive_give_nothing(self):
+        archive = 'http://mirror.example.net/debian'
+        self.assertEqual('', debian_packages.deb_src_stanzas(DEB822, archive))
+        self.assertEqual('', debian_packages.deb_src_lines(ONE_LINE, archive))
+        self.assertEqual('', debian_packages.deb_src_stanzas('', archive))
+
+
+@ddt.ddt
+class SourcePackageTestCase(testtools.TestCase):
+    @ddt.data(
+        ('Version: 3.33-3', 'fio', '3.33-3'),
+        ('Source: fio-tools\nVersion: 3.33-3', 'fio-tools', '3.33-3'),
+        ('Source: fio (3.33-3)\nVersion: 3.33-3+b1', 'fio', '3.33-3'),
+    )
+    @ddt.unpack
+    def test_source_is_found_in_the_stanza(self, stanza, name, version):
+        self.assertEqual(
+            debian_packages.Package(name=name, version=version, sha256=''),
+            debian_packages.parse_source(
+                'fio', debian_packages.parse_stanza(stanza)
+            ),
+        )
+
+    def test_only_the_first_stanza_is_read(self):
+        fields = debian_packages.parse_stanza(
+            'Version: 2\n\nVersion: 1\nSize: 3\n'
+        )
+        self.assertEqual({'version': '2'}, fields)
+
+    def test_strange_source_field_is_an_error(self):
+        fields = {'source': 'a b c', 'version': '1'}
+        error = self.assertRaises(
+            build_folder.GuestImageError,
+            debian_packages.parse_source,
+            'fio',
+            fields,
+        )
+        self.assertIn('"Source: a b c"', str(error))
+
+
+class MasterBootRecordTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.record = disk.master_boot_record(b'\xfa' * 440, 36864)
+        self.partitions = [
+            struct.unpack_from('<B3xB3xII', self.record, 446 + 16 * index)
+            for index in range(4)
+        ]
+
+    def test_is_one_bootable_sector_with_the_code_in_front(self):
+        self.assertEqual(512, len(self.record))
+        self.assertEqual(b'\xfa' * 440 + bytes(6), self.record[:446])
+        self.assertEqual(b'\x55\xaa', self.record[510:])
+
+    def test_boot_partition_is_active_and_begins_at_one_mib(self):
+        self.assertEqual((0x80, 0x83, 2048, 36864), self.partitions[0])
+
+    def test_scratch_partition_goes_from_there_to_the_last_sector(self):
+        flag, kind, first, sectors = self.partitions[1]
+        self.assertEqual((0, 0xDA), (flag, kind))
+        self.assertEqual(2048 + 36864, first)
+        self.assertEqual(2**32 - 1, first + sectors)
+
+    def test_there_are_no_more_partitions(self):
+        self.assertEqual([(0, 0, 0, 0)] * 2, self.partitions[2:])
+
+    def test_too_much_boot_code_is_refused(self):
+        self.assertRaises(
+            ValueError, disk.master_boot_record, bytes(441), 2048
+        )
+
+
+class ModuleFilesTestCase(testtools.TestCase):
+    DEPENDENCIES = (
+        'kernel/fs/isofs/isofs.ko: kernel/drivers/cdrom/cdrom.ko\n'
+        'kernel/drivers/cdrom/cdrom.ko:\n'
+        'kernel/drivers/scsi/sr_mod.ko.xz: kernel/drivers/cdrom/cdrom.ko '
+        'kernel/drivers/scsi/scsi_mod.ko.xz\n'
+        'kernel/drivers/scsi/scsi_mod.ko.xz:\n'
+        'kernel/net/9p/9pnet-rdma.ko:\n'
+    )
+
+    def test_needed_modules_are_listed_once(self):
+        self.assertEqual(
+            [
+                'kernel/drivers/cdrom/cdrom.ko',
+                'kernel/drivers/scsi/scsi_mod.ko.xz',
+                'kernel/drivers/scsi/sr_mod.ko.xz',
+                'kernel/fs/isofs/isofs.ko',
+            ],
+            initramfs.module_files(self.DEPENDENCIES, ('sr_mod', 'isofs')),
+        )
+
+    def test_dashes_in_file_names_are_underscores_in_module_names(self):
+        self.assertEqual(
+            ['kernel/net/9p/9pnet-rdma.ko'],
+            initramfs.module_files(self.DEPENDENCIES, ('9pnet_rdma',)),
+        )
+
+    def test_all_missing_modules_are_named(self):
+        error = self.assertRaises(
+            build_folder.GuestImageError,
+            initramfs.module_files,
+            self.DEPENDENCIES,
+            ('isofs', 'ahci', 'nvme'),
+        )
+        self.assertIn('no loadable modules ahci, nvme;', str(error))
+
+
+class GuestScriptsTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.scripts = initramfs.ROOTFS / 'etc' / 'init.d'
+
+    def test_scripts_are_good_shell(self):
+        scripts = [
+            file
+            for file in initramfs.ROOTFS.glob('**/*')
+            if file.is_file() and file.name != 'inittab'
+        ]
+        self.assertGreaterEqual(len(scripts), 4)
+        for script in scripts:
+            done = subprocess.run(
+                ['sh', '-n', script], capture_output=True, text=True
+            )
+            self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+    def test_programs_of_inittab_that_are_ours_can_be_executed(self):
+        inittab = initramfs.ROOTFS / 'etc' / 'inittab'
+        ours = [
+            initramfs.ROOTFS / line.split(':')[3].lstrip('/')
+            for line in inittab.read_text().splitlines()
+            if ':/etc/' in line
+        ]
+        self.assertEqual(2, len(ours))
+        for program in ours:
+            self.assertTrue(os.access(program, os.X_OK), program)
+
+    def test_guest_looks_for_the_label_that_the_disk_gets(self):
+        devices = (self.scripts / 'devices').read_text()
+        self.assertIn(f'$(wait_for_label {disk.BOOT_LABEL} ', devices)
+
+    def test_guest_says_what_the_probe_waits_for(self):
+        devices = (self.scripts / 'devices').read_bytes()
+        self.assertIn(b'echo "' + accelerator.READY + b'"', devices)
