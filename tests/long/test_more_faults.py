@@ -9,7 +9,7 @@ with as many creates on both sides for every fault, is
 """
 
 from tests.functional import faults_injected
-from tests.functional import test_faults
+from tests.long import test_faults
 
 
 class MoreFaultsTest(test_faults.FaultsTest):
