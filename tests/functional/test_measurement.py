@@ -49,20 +49,19 @@ class MeasurementCase(lab.LabTestCase):
 
     def leftovers(self):
         """What a task could leave behind, names and numbers."""
-        servers = self.ask('openstack', 'server', 'list', '--all-projects')
-        volumes = self.ask('openstack', 'volume', 'list', '--all-projects')
-        types = self.ask('openstack', 'volume', 'type', 'list')
-        projects = self.ask('openstack', 'project', 'list')
+        storage = self.admin.block_storage
         images = sorted(
             image
             for pool in lab.POOLS
             for image in self.run_command('rbd', 'ls', pool)[0].split()
         )
         return (
-            sorted(row['ID'] for row in servers),
-            sorted(row['ID'] for row in volumes),
-            sorted(row['Name'] for row in types),
-            sorted(row['Name'] for row in projects),
+            sorted(
+                one.id for one in self.admin.compute.servers(all_projects=True)
+            ),
+            sorted(one.id for one in storage.volumes(all_projects=True)),
+            sorted(one.name for one in storage.types()),
+            sorted(one.name for one in self.admin.identity.projects()),
             images,
         )
 
