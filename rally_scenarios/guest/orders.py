@@ -250,7 +250,7 @@ def _part(name: str) -> str:
     text = (
         resources.files(__package__).joinpath(name).read_text(encoding='ascii')
     )
-    return text.partition('# under the License.\n')[2]
+    return text.partition('# SPDX-License-Identifier: Apache-2.0\n')[2]
 
 
 def _orders(
