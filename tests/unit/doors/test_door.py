@@ -93,7 +93,7 @@ class DoorTestCase(testtools.TestCase):
     ):
         return door.Door(
             name,
-            applied=applied.AppliedTiers(read=read),
+            applied=applied.AppliedTiers(read=read, pauses_s=(0, 0)),
             known_images=images.Images(size=100, fetch=fetch),
             recorder=recorder or record.Recorder(),
         )
