@@ -194,6 +194,17 @@ def empty_database():
         return file.read_bytes()
 
 
+def forget_doors():
+    """Forget what doors remember, when their threads have logged all of it.
+
+    What they log later would be in the log of the next test.
+    """
+    for name, made in door._doors.items():
+        if not made.wait(60):
+            raise RuntimeError(f'the {name} door still writes its records')
+    door.forget()
+
+
 def no_sync(connection, _record):
     """Let commits not wait for the disk: no test survives the machine."""
     connection.execute('PRAGMA synchronous = OFF')
@@ -257,7 +268,7 @@ class Scheduler(fixtures.Fixture):
         # Tests change types from one request to the next.
         self.conf.config(group='cinder_tiers', applied_cache_seconds=0)
         door.forget()
-        self.addCleanup(door.forget)
+        self.addCleanup(forget_doors)
         rpc.init(cfg.CONF)
         self.addCleanup(rpc.cleanup)
         database.write_bytes(empty_database())
