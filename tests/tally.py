@@ -11,6 +11,7 @@ import collections
 from collections.abc import Iterator
 import datetime
 import itertools
+import pathlib
 import sys
 
 from stestr.repository import abstract
@@ -46,13 +47,27 @@ def latest_run(repository_url: str) -> int:
     """Number of the last run.
 
     :param repository_url: path of the folder that holds .stestr/
-    :returns: a number that grows with each run; NO_RUN when there is none
+    :returns: NO_RUN when there is none
     """
     try:
         repository = file_repository.RepositoryFactory().open(repository_url)
         return repository.latest_id()
     except (abstract.RepositoryNotFound, KeyError):
         return NO_RUN
+
+
+def mark_of(repository_url: str, run_id: int) -> str:
+    """What tells a run from all others, also from those of before.
+
+    tox may have removed the repository, whose numbers then begin anew.
+
+    :param repository_url: path of the folder that holds .stestr/
+    :param run_id: number of the run, or NO_RUN
+    """
+    if run_id == NO_RUN:
+        return 'none'
+    file = pathlib.Path(repository_url, '.stestr', str(run_id))
+    return f'{run_id}-{file.stat().st_mtime_ns}'
 
 
 def tests_of(repository_url: str, run_id: int) -> list[dict]:
@@ -164,7 +179,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest='command', required=True)
     for name, what in (
-        ('latest', 'the number of the last run'),
+        ('latest', 'a mark of the last run'),
         ('counts', 'how many passed, failed and were skipped since a run'),
         ('failures', 'what failed since a run, a line each'),
         ('details', 'what the failed tests left'),
@@ -173,20 +188,19 @@ def main(arguments: list[str]) -> None:
         command = commands.add_parser(name, help=f'print {what}')
         command.add_argument('repository', help='folder that has .stestr')
         if name != 'latest':
-            command.add_argument(
-                'run', type=int, help='what "latest" printed before'
-            )
+            command.add_argument('run', help='what "latest" printed before')
         if name == 'slowest':
             command.add_argument('part', help='is printed in each line')
     options = parser.parse_args(arguments)
 
     latest = latest_run(options.repository)
+    mark = mark_of(options.repository, latest)
     if options.command == 'latest':
-        print(latest)
+        print(mark)
         return
-    tests = (
-        tests_of(options.repository, latest) if latest > options.run else []
-    )
+    tests = []
+    if mark not in ('none', options.run):
+        tests = tests_of(options.repository, latest)
     if options.command == 'counts':
         counts = collections.Counter(
             OUTCOMES[test['status']] for test in tests

@@ -78,8 +78,8 @@ class TallyTestCase(testtools.TestCase):
         return done.stdout.strip()
 
     def test_every_outcome_is_counted_once_and_what_failed_is_named(self):
-        self.assertEqual('-1', self.tally('latest'))
-        self.assertEqual('0 0 0', self.tally('counts', '-1'))
+        self.assertEqual('none', self.tally('latest'))
+        self.assertEqual('0 0 0', self.tally('counts', 'none'))
         self.folder.joinpath('.stestr.conf').write_text(
             '[DEFAULT]\ntest_path=./\n'
         )
@@ -90,19 +90,22 @@ class TallyTestCase(testtools.TestCase):
                 cwd=self.folder,
                 capture_output=True,
             )
-        self.assertEqual('2 3 1', self.tally('counts', '-1'))
-        self.assertEqual('0 0 0', self.tally('counts', '1'))
+        self.assertEqual('2 3 1', self.tally('counts', 'none'))
+        last = self.tally('latest')
+        self.assertEqual('0 0 0', self.tally('counts', last))
+        # The repository begins anew, with the same numbers.
+        self.assertEqual('2 3 1', self.tally('counts', f'{last}0'))
         self.assertEqual(
             [
                 f'{ID}fails: AssertionError: as it must',
                 f'{ID}succeeds_unexpectedly: uxsuccess',
                 'test_sample.SlowTestCase.test_is_killed_at_its_end: fail',
             ],
-            sorted(self.tally('failures', '-1').splitlines()),
+            sorted(self.tally('failures', 'none').splitlines()),
         )
-        details = self.tally('details', '-1').splitlines()
+        details = self.tally('details', 'none').splitlines()
         self.assertIn('  line 999', details)
         self.assertNotIn('  line 979', details)
-        seconds, what = self.tally('slowest', '-1', 'unit').split(' s  ', 1)
+        seconds, what = self.tally('slowest', 'none', 'unit').split(' s  ', 1)
         self.assertGreater(float(seconds), 0.5)
         self.assertIn('unit: between tests, before test_sample.Slow', what)
