@@ -57,18 +57,18 @@ class BoundedCallsTestCase(testtools.TestCase):
         )
 
     def test_the_result_comes_back(self):
-        self.assertEqual(5, self.start(lambda: 5).result(5))
+        self.assertEqual(5, self.start(lambda: 5).result(60))
         self.assert_counts(0, 0)
 
     def test_an_error_comes_back(self):
         future = self.start(lambda: 1 // 0)
-        self.assertRaises(ZeroDivisionError, future.result, 5)
+        self.assertRaises(ZeroDivisionError, future.result, 60)
         self.assert_counts(0, 0)
 
     def test_also_what_is_no_exception_comes_back(self):
         """Whoever waits must not wait for ever."""
         future = self.start(sys.exit)
-        self.assertIsInstance(future.exception(5), SystemExit)
+        self.assertIsInstance(future.exception(60), SystemExit)
         self.assert_counts(0, 0)
 
     def test_who_starts_a_call_does_not_wait_for_it(self):
@@ -172,7 +172,7 @@ class BoundedCallsTestCase(testtools.TestCase):
                 most[0] = max(most[0], now[0])
                 if now[0] == 6:
                     full.set()
-            full.wait(30)
+            full.wait(60)
             with lock:
                 now[0] -= 1
             return 1
@@ -190,7 +190,7 @@ class BoundedCallsTestCase(testtools.TestCase):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
         self.assertEqual(320, sum(future.result(30) for future in futures))
         self.assertEqual(6, most[0])
         self.assert_counts(0, 0)

@@ -226,7 +226,7 @@ class ImagesOverHttpTestCase(testtools.TestCase):
         time.sleep(0.2)
         self.glance.gate.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
         self.assertEqual(([ref] * 32, 1), (results, len(self.glance.requests)))
 
     def test_a_frozen_glance_is_waited_for_no_longer_than_allowed(self):
