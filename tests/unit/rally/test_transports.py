@@ -78,7 +78,7 @@ class ConsoleTest(transport_contract.TransportContract, testtools.TestCase):
 class SshTest(transport_contract.TransportContract, testtools.TestCase):
     copies = 1
     results_on_console = False
-    timeout_seconds = 10
+    timeout_seconds = 60
 
     def setUp(self):
         super().setUp()
@@ -170,6 +170,8 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
 
     def test_who_answers_with_another_host_key_is_not_believed(self):
         guest = self.guests[0]
+        # Twice waited for.
+        self.timeout_seconds = 10
         transport = self.transport(self.guests)
         self.tell(guest, 'one\n')
         self.assertEqual('one\n', transport.read(guest))
