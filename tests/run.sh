@@ -5,14 +5,16 @@
 
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. tests/processes.sh
 
 usage() {
-    cat <<'END'
+    cat <<'END_OF_USAGE'
 usage: tests/run.sh [-h] [PART]...
 
 Installs what the tests need (Debian 12: apt packages as root, then a tox of
 its own in .tox/runner), runs each part, goes on after a failed one, and ends
-with one line "N passed, N failed, N skipped".
+with one line "N passed, N failed, N skipped". The parts that use the lab run
+one after another, and beside them all other parts, one after another.
 
 parts:
   style       hacking, ruff, doc8, codespell, bashate, shellcheck  (tox -e pep8)
@@ -21,77 +23,105 @@ parts:
   docs        the documentation, warnings are errors               (tox -e docs)
   cinder      Cinder's own scheduler tests, ours enabled   (tox -e cinder-tests)
   functional  against the real cloud of devstack/lab.sh     (tox -e functional)
-  all         all of them; the default
+  all         all of these; the default
+  long        programmes, most against the lab, in 75 minutes   (tox -e long)
 
-The lab is brought up for the functional part and, unless it was up before,
-taken down at the end. Its state is in $CINDER_TIERS_LAB.
+The lab is brought up for the functional and the long part and, unless it was
+up before, taken down at the end. Its state is in $CINDER_TIERS_LAB.
+
+The output of each part is in .tox/results/PART.log. Printed are the time of
+each part, what failed, and the ten slowest tests and fixtures.
 
 exit status: 0 when every part passed; 1 when a part or a test failed, a part
 ran no test, or a test of the lab was skipped; 2 for a wrong argument; 130 or
 143 when interrupted.
 
 examples:
-  tests/run.sh                 # everything
+  tests/run.sh                 # everything that the CI runs
   tests/run.sh style unit      # before each commit
+  tests/run.sh long            # before a release, after a change of a door
   devstack/lab.sh up && tests/run.sh functional   # leaves the lab up
-END
+END_OF_USAGE
 }
 
 readonly RUNNER=.tox/runner
 readonly RUNNER_NEEDS=(bindep 'stestr>=4.1.0' 'tox>=4.21.0' 'tox-uv>=1.16.0')
+# Of each part: its log, and when it has ended .seconds, .counts (of its
+# tests), .slowest and, if something failed, .failed.
+readonly RESULTS=.tox/results
 # A part that hangs must leave the others their time: the whole has an hour.
 readonly PART_LIMIT_SECONDS=1200
 readonly FUNCTIONAL_LIMIT_SECONDS=2900
+readonly LONG_LIMIT_SECONDS=10800
+readonly MOST_LINES_OF_A_LOG=60
+readonly MOST_SLOWEST=10
 # uv brings its own list of authorities; the machine's list is the right one.
 export UV_SYSTEM_CERTS=1
 
+parts=()
+lanes=()
 failures=()
-passed=0
-failed=0
-skipped=0
-child=
 lab_is_ours=
 
-# run COMMAND...: in a process group of its own, so that a signal sent only to
-# this script (a CI's time limit) reaches everything below it, too.
-run() {
-    set -m
-    "$@" </dev/null &
-    child=$!
-    set +m
-    wait "$child"
-    local status=$?
-    child=
-    return "$status"
-}
-
 interrupted() {
-    local signal=$1 status=$2
+    local signal=$1 status=$2 lane
     trap '' INT TERM
-    if [[ -n $child ]]; then
-        kill -"$signal" -- "-$child"
-        wait "$child"
-    fi
-    failures+=("interrupted by SIG$signal")
+    stop_child "$signal"
+    for lane in ${lanes[@]+"${lanes[@]}"}; do
+        kill -"$signal" "$lane" 2>/dev/null
+        wait "$lane"
+    done
+    failures+=("FAILED: interrupted by SIG$signal")
     exit "$status"
 }
 
 finish() {
-    local status=$? failure
+    local status=$? part failure passed=0 failed=0 skipped=0
+    local some_passed some_failed some_skipped
     trap '' INT TERM
     trap - EXIT
     if [[ -n $lab_is_ours ]] && ! run devstack/lab.sh down; then
-        failures+=("functional: devstack/lab.sh down failed")
+        failures+=("FAILED devstack/lab.sh down")
     fi
     echo
+    for part in ${parts[@]+"${parts[@]}"}; do
+        if [[ -e $RESULTS/$part.failed ]]; then
+            failures+=("$(<"$RESULTS/$part.failed")")
+        fi
+        if ((${#lanes[@]} > 0)) && [[ ! -e $RESULTS/$part.seconds ]]; then
+            failures+=("FAILED $part: did not end")
+        fi
+        if [[ -e $RESULTS/$part.counts ]]; then
+            read -r some_passed some_failed some_skipped \
+                <"$RESULTS/$part.counts"
+            passed=$((passed + some_passed))
+            failed=$((failed + some_failed))
+            skipped=$((skipped + some_skipped))
+        fi
+    done
+    print_slowest
     for failure in ${failures[@]+"${failures[@]}"}; do
-        echo "FAILED $failure"
+        echo "$failure"
     done
     echo "$passed passed, $failed failed, $skipped skipped"
     if ((status == 0 && ${#failures[@]} > 0)); then
         status=1
     fi
     exit "$status"
+}
+
+print_slowest() {
+    local part files=()
+    for part in ${parts[@]+"${parts[@]}"}; do
+        if [[ -s $RESULTS/$part.slowest ]]; then
+            files+=("$RESULTS/$part.slowest")
+        fi
+    done
+    if ((${#files[@]} > 0)); then
+        echo "the slowest tests and fixtures:"
+        sort -rn "${files[@]}" | head -n "$MOST_SLOWEST"
+        echo
+    fi
 }
 
 apt_install() {
@@ -111,14 +141,7 @@ install_tools() {
             || ! /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null; then
         apt_install ca-certificates git python3-venv || return
     fi
-    local installed=$RUNNER/installed
-    if [[ ! -e $installed ]] \
-            || [[ $(<"$installed") != "${RUNNER_NEEDS[*]}" ]]; then
-        run /usr/bin/python3 -m venv --clear "$RUNNER" || return
-        run "$RUNNER/bin/python" -m pip install -q "${RUNNER_NEEDS[@]}" \
-            || return
-        echo "${RUNNER_NEEDS[*]}" >"$installed"
-    fi
+    install_venv "$RUNNER" "${RUNNER_NEEDS[@]}" || return
     # bindep's exit status is 1 both when a package is missing, which it then
     # lists, and when it fails itself.
     local listing missing
@@ -132,84 +155,136 @@ install_tools() {
     fi
 }
 
+tally() {
+    "$RUNNER/bin/python" tests/tally.py "$@"
+}
+
+fail() {
+    local part=$1
+    shift
+    printf 'FAILED %s: %s\n' "$part" "$*" >>"$RESULTS/$part.failed"
+}
+
+end_of_log() {
+    tail -n "$MOST_LINES_OF_A_LOG" "$RESULTS/$1.log" | cut -c 1-400
+}
+
+# run_tox PART ENV: no test of it is counted.
 run_tox() {
     local part=$1 env=$2 status limit_s=$PART_LIMIT_SECONDS
-    [[ $part == functional ]] && limit_s=$FUNCTIONAL_LIMIT_SECONDS
+    case $part in
+        functional) limit_s=$FUNCTIONAL_LIMIT_SECONDS ;;
+        long) limit_s=$LONG_LIMIT_SECONDS ;;
+    esac
     # A test that hangs must not hang the CI: SIGINT lets tox clean up.
     run timeout --signal=INT --kill-after=60 "$limit_s" \
-        "$RUNNER/bin/tox" run -e "$env"
+        "$RUNNER/bin/tox" run -e "$env" >>"$RESULTS/$part.log" 2>&1
     status=$?
     if ((status == 124)); then
-        failures+=("$part: tox -e $env: not done after $limit_s s, stopped")
+        fail "$part" "tox -e $env: not done after $limit_s s, stopped"
     elif ((status != 0)); then
-        failures+=("$part: tox -e $env: exit status $status")
+        fail "$part" "tox -e $env: exit status $status"
     fi
     return "$status"
 }
 
-# run_tests PART ENV: as run_tox, and adds up the tests that really ran.
+# run_tests PART ENV REPOSITORY: as run_tox, and adds up the tests that really
+# ran, by the stestr repository in that folder.
 run_tests() {
-    local part=$1 env=$2 before counts
-    before=$("$RUNNER/bin/python" tests/tally.py latest) || return
+    local part=$1 env=$2 repository=$3 before
+    if ! before=$(tally latest "$repository"); then
+        fail "$part" "its results cannot be read"
+        return
+    fi
     run_tox "$part" "$env"
-    counts=$("$RUNNER/bin/python" tests/tally.py since "$before") \
-        || failures+=("$part: its results cannot be read")
-    local part_passed=0 part_failed=0 part_skipped=0
-    read -r part_passed part_failed part_skipped <<<"${counts:-0 0 0}"
-    passed=$((passed + part_passed))
-    failed=$((failed + part_failed))
-    skipped=$((skipped + part_skipped))
-    if ((part_failed > 0)); then
-        failures+=("$part: $part_failed of its tests:
-$("$RUNNER/bin/python" tests/tally.py failures "$before")")
+    if ! tally counts "$repository" "$before" >"$RESULTS/$part.counts"; then
+        fail "$part" "its results cannot be read"
+        echo 0 0 0 >"$RESULTS/$part.counts"
+        return
     fi
-    if ((part_passed + part_failed == 0)); then
-        failures+=("$part: no test ran")
+    local passed failed skipped
+    read -r passed failed skipped <"$RESULTS/$part.counts"
+    tally slowest "$repository" "$before" "$part" >"$RESULTS/$part.slowest"
+    if ((failed > 0)); then
+        fail "$part" "$failed of its tests:
+$(tally failures "$repository" "$before")"
+        tally details "$repository" "$before"
     fi
-    if [[ $part == functional ]] && ((part_skipped > 0)); then
-        failures+=("functional: $part_skipped tests of the lab were skipped")
+    if ((passed + failed == 0)); then
+        fail "$part" "no test ran"
+    fi
+    if [[ $part == functional || $part == long ]] && ((skipped > 0)); then
+        fail "$part" "$skipped tests of the lab were skipped"
+    fi
+    # What tests alone do not explain.
+    if ((failed == 0)) && [[ -e $RESULTS/$part.failed ]]; then
+        end_of_log "$part"
     fi
 }
 
-run_functional() {
-    local status
-    if ! devstack/lab.sh status >/dev/null 2>&1; then
-        lab_is_ours=yes
-    fi
-    run devstack/lab.sh up
+run_lab_tests() {
+    local part=$1 status started=$SECONDS
+    run devstack/lab.sh up >>"$RESULTS/$part.log" 2>&1
     status=$?
+    echo "== lab: up after $((SECONDS - started)) s"
     if ((status != 0)); then
-        failures+=("functional: none ran, devstack/lab.sh up: status $status")
+        fail "$part" "none ran, devstack/lab.sh up: status $status"
+        end_of_log "$part"
         return
     fi
-    run_tests functional functional
+    run_tests "$part" "$part" ".tox/$part"
 }
 
 run_part() {
-    local part=$1 started=$SECONDS
-    echo
-    echo "== $part"
+    local part=$1 started=$SECONDS counts='' passed failed skipped
+    echo "== $part: begins; its output is in $RESULTS/$part.log"
     case $part in
-        style) run_tox style pep8 ;;
-        docs) run_tox docs docs ;;
-        unit) run_tests unit py3 ;;
-        pure) run_tests pure pure ;;
-        cinder) run_tests cinder cinder-tests ;;
-        functional) run_functional ;;
+        style | docs)
+            local env=$part
+            [[ $part == style ]] && env=pep8
+            run_tox "$part" "$env" || end_of_log "$part"
+            ;;
+        unit) run_tests unit py3 . ;;
+        pure) run_tests pure pure .tox/pure ;;
+        cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
+        functional | long) run_lab_tests "$part" ;;
     esac
-    echo "== $part: $((SECONDS - started)) s"
+    if [[ -e $RESULTS/$part.counts ]]; then
+        read -r passed failed skipped <"$RESULTS/$part.counts"
+        counts=", $passed passed, $failed failed, $skipped skipped"
+    fi
+    echo "$((SECONDS - started))" >"$RESULTS/$part.seconds"
+    echo "== $part: $((SECONDS - started)) s$counts"
 }
 
-parts=()
+# run_lane PART...: one after another.
+run_lane() {
+    child=
+    trap 'stop_child INT; exit 130' INT
+    trap 'stop_child TERM; exit 143' TERM
+    local part
+    for part in "$@"; do
+        run_part "$part"
+    done
+}
+
+with_lab=()
+without_lab=()
 for argument in "${@:-all}"; do
     case $argument in
         -h | --help)
             usage
             exit 0
             ;;
-        all) parts+=(style unit pure docs cinder functional) ;;
-        style | unit | pure | docs | cinder | functional)
-            parts+=("$argument")
+        all)
+            without_lab+=(style unit pure docs cinder)
+            with_lab+=(functional)
+            ;;
+        style | unit | pure | docs | cinder)
+            without_lab+=("$argument")
+            ;;
+        functional | long)
+            with_lab+=("$argument")
             ;;
         *)
             echo "tests/run.sh: no part is called '$argument'" >&2
@@ -218,14 +293,31 @@ for argument in "${@:-all}"; do
             ;;
     esac
 done
+parts=(${without_lab[@]+"${without_lab[@]}"} ${with_lab[@]+"${with_lab[@]}"})
 
+mkdir -p "$RESULTS"
+for part in "${parts[@]}"; do
+    rm -f "$RESULTS/$part".*
+done
 trap finish EXIT
 trap 'interrupted INT 130' INT
 trap 'interrupted TERM 143' TERM
 if ! install_tools; then
-    failures+=("the tools that run the tests could not be installed")
+    failures+=("FAILED: the tools that run the tests could not be installed")
     exit 1
 fi
-for part in "${parts[@]}"; do
-    run_part "$part"
+if ((${#with_lab[@]} > 0)); then
+    if ! devstack/lab.sh status >/dev/null 2>&1; then
+        lab_is_ours=yes
+    fi
+    start run_lane "${with_lab[@]}"
+    lanes+=("$!")
+fi
+if ((${#without_lab[@]} > 0)); then
+    start run_lane "${without_lab[@]}"
+    lanes+=("$!")
+fi
+for lane in "${lanes[@]}"; do
+    wait "$lane"
 done
+echo "== all of it: $SECONDS s"

@@ -3,13 +3,15 @@
 """Counts the tests of the last stestr run, for tests/run.sh.
 
 The counts come from stestr's own repository, not from anybody's output. Run
-it with a Python that has stestr, from the folder that holds .stestr/.
+it with a Python that has stestr.
 """
 
 import argparse
 import collections
 from collections.abc import Iterator
+import datetime
 import itertools
+import pathlib
 import sys
 
 from stestr.repository import abstract
@@ -17,9 +19,15 @@ from stestr.repository import file as file_repository
 import testtools
 
 NO_RUN = -1
-# Who has only the end of a log must find every name in it.
+# Whoever has only the end of a log must find every name in it.
 LONGEST_REASON = 600
 MOST_NAMED = 20
+MOST_SLOWEST = 10
+#: What is shown of a failed test: its last lines.
+MOST_DETAILED = 10
+TRACEBACK_LINES = 40
+OTHER_LINES = 20
+LONGEST_LINE = 400
 FRAME = (' ', '"')
 
 # testtools' StreamToDict gives a test that was started and never ended (its
@@ -35,11 +43,11 @@ OUTCOMES = {
 }
 
 
-def latest_run(repository_url):
+def latest_run(repository_url: str) -> int:
     """Number of the last run.
 
     :param repository_url: path of the folder that holds .stestr/
-    :returns: a number that grows with each run; NO_RUN when there is none
+    :returns: NO_RUN when there is none
     """
     try:
         repository = file_repository.RepositoryFactory().open(repository_url)
@@ -48,12 +56,27 @@ def latest_run(repository_url):
         return NO_RUN
 
 
-def tests_of(repository_url, run_id) -> list[dict]:
+def mark_of(repository_url: str, run_id: int) -> str:
+    """What tells a run from all others, also from those of before.
+
+    tox may have removed the repository, whose numbers then begin anew.
+
+    :param repository_url: path of the folder that holds .stestr/
+    :param run_id: number of the run, or NO_RUN
+    """
+    if run_id == NO_RUN:
+        return 'none'
+    file = pathlib.Path(repository_url, '.stestr', str(run_id))
+    return f'{run_id}-{file.stat().st_mtime_ns}'
+
+
+def tests_of(repository_url: str, run_id: int) -> list[dict]:
     """Every test of a run, as testtools' StreamToDict describes it.
 
     :param repository_url: path of the folder that holds .stestr/
     :param run_id: number of the run
-    :returns: with "id", "status" (a key of OUTCOMES) and "details"
+    :returns: with "id", "status" (a key of OUTCOMES), "tags", "timestamps"
+        and "details"
     :raises KeyError: the repository has no such run
     """
     found = []
@@ -70,8 +93,6 @@ def tests_of(repository_url, run_id) -> list[dict]:
 
 def failed_tests(tests: list[dict]) -> Iterator[str]:
     """Which tests failed, in a line each, with the end of the reason.
-
-    The whole reasons are in the log of the run.
 
     :param tests: see ``tests_of``
     :returns: lines; of more than MOST_NAMED tests the last says how many
@@ -98,29 +119,104 @@ def failed_tests(tests: list[dict]) -> Iterator[str]:
         yield f'and {len(failed) - MOST_NAMED} more'
 
 
-def main(arguments):
+def details_of_failed(tests: list[dict]) -> Iterator[str]:
+    """What the first MOST_DETAILED failed tests left, the end of each part.
+
+    :param tests: see ``tests_of``
+    :returns: lines; no traceback has more than TRACEBACK_LINES of them, and
+        nothing else, such as a log, more than OTHER_LINES
+    """
+    failed = [test for test in tests if OUTCOMES[test['status']] == 'failed']
+    for test in failed[:MOST_DETAILED]:
+        yield f'-- {test["id"]}'
+        for name, content in sorted(test['details'].items()):
+            if content.content_type.type != 'text':
+                continue
+            lines = content.as_text().strip().splitlines()
+            most = (
+                TRACEBACK_LINES
+                if name.startswith('traceback')
+                else OTHER_LINES
+            )
+            if len(lines) > most:
+                name += f', the last {most} of {len(lines)} lines'
+            if lines:
+                yield f'{name}:'
+            for line in lines[-most:]:
+                yield f'  {line[:LONGEST_LINE]}'
+
+
+def slowest(tests: list[dict]) -> list[tuple[float, str]]:
+    """(seconds, what) of the slowest tests and of the time between them.
+
+    Between two tests of a worker its classes are torn down and set up.
+
+    :param tests: see ``tests_of``
+    :returns: MOST_SLOWEST pairs, or fewer; the slowest first
+    """
+    took = []
+    ended: dict[frozenset[str], datetime.datetime] = {}
+    for test in sorted(
+        (test for test in tests if None not in test['timestamps']),
+        key=lambda test: test['timestamps'][0],
+    ):
+        begin, end = test['timestamps']
+        took.append(((end - begin).total_seconds(), test['id']))
+        worker = frozenset(test['tags'])
+        if worker in ended:
+            took.append(
+                (
+                    (begin - ended[worker]).total_seconds(),
+                    f'between tests, before {test["id"]}',
+                )
+            )
+        ended[worker] = end
+    return sorted(took, reverse=True)[:MOST_SLOWEST]
+
+
+def main(arguments: list[str]) -> None:
+    """Print what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest='command', required=True)
-    commands.add_parser('latest', help='print the number of the last run')
     for name, what in (
-        ('since', 'passed, failed and skipped'),
-        ('failures', 'what failed, a line each'),
+        ('latest', 'a mark of the last run'),
+        ('counts', 'how many passed, failed and were skipped since a run'),
+        ('failures', 'what failed since a run, a line each'),
+        ('details', 'what the failed tests left'),
+        ('slowest', 'the slowest tests since a run'),
     ):
-        newer = commands.add_parser(name, help=f'print {what} since a run')
-        newer.add_argument('run', type=int, help='what "latest" printed then')
+        command = commands.add_parser(name, help=f'print {what}')
+        command.add_argument('repository', help='folder that has .stestr')
+        if name != 'latest':
+            command.add_argument('run', help='what "latest" printed before')
+        if name == 'slowest':
+            command.add_argument('part', help='is printed in each line')
     options = parser.parse_args(arguments)
 
-    latest = latest_run('.')
+    latest = latest_run(options.repository)
+    mark = mark_of(options.repository, latest)
     if options.command == 'latest':
-        print(latest)
+        print(mark)
         return
-    tests = tests_of('.', latest) if latest > options.run else []
-    if options.command == 'failures':
-        for line in failed_tests(tests):
+    tests = []
+    if mark not in ('none', options.run):
+        tests = tests_of(options.repository, latest)
+    if options.command == 'counts':
+        counts = collections.Counter(
+            OUTCOMES[test['status']] for test in tests
+        )
+        print(counts['passed'], counts['failed'], counts['skipped'])
+    elif options.command == 'slowest':
+        for seconds, what in slowest(tests):
+            print(f'{seconds:7.1f} s  {options.part}: {what}')
+    else:
+        show = (
+            failed_tests
+            if options.command == 'failures'
+            else details_of_failed
+        )
+        for line in show(tests):
             print(line)
-        return
-    counts = collections.Counter(OUTCOMES[test['status']] for test in tests)
-    print(counts['passed'], counts['failed'], counts['skipped'])
 
 
 if __name__ == '__main__':

@@ -5,6 +5,7 @@
 
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. tests/processes.sh
 
 usage() {
     cat <<'END_OF_USAGE'
@@ -57,22 +58,8 @@ readonly CLOSED=$LAB/etc/cinder.d/tempest-doors-closed.conf
 # A test that hangs must not hang the machine that runs this.
 readonly PASS_LIMIT_SECONDS=3600
 
-child=
 problem=
 unclean=
-
-# run COMMAND...: in a process group of its own, so that a signal sent only to
-# this script reaches everything below it, too; without the lock.
-run() {
-    set -m
-    "$@" </dev/null 9>&- &
-    child=$!
-    set +m
-    wait "$child"
-    local status=$?
-    child=
-    return "$status"
-}
 
 fail() {
     printf 'tests/tempest.sh: %s\n' "$*" >&2
@@ -82,10 +69,7 @@ fail() {
 interrupted() {
     local signal=$1 status=$2
     trap '' INT TERM
-    if [[ -n $child ]]; then
-        kill -"$signal" -- "-$child"
-        wait "$child"
-    fi
+    stop_child "$signal"
     exit "$status"
 }
 
@@ -118,16 +102,6 @@ END_OF_CONF
 open_doors() {
     [[ -e $CLOSED ]] || return 0
     rm "$CLOSED" && restart_doors
-}
-
-install_tempest() {
-    local installed=$VENV/installed
-    if [[ ! -e $installed ]] || [[ $(<"$installed") != "$TEMPEST" ]]; then
-        run /usr/bin/python3 -m venv --clear "$VENV" \
-            && run "$VENV/bin/python" -m pip install -q -c "$CONSTRAINTS" \
-                "$TEMPEST" || return
-        echo "$TEMPEST" >"$installed"
-    fi
 }
 
 # lab_python ARGUMENT...: the Python of the lab has a client of OpenStack.
@@ -267,7 +241,7 @@ fi
 trap finish EXIT
 trap 'interrupted INT 130' INT
 trap 'interrupted TERM 143' TERM
-install_tempest || exit 1
+install_venv "$VENV" -c "$CONSTRAINTS" "$TEMPEST" || exit 1
 for pass in "${passes[@]}"; do
     if ! run_pass "$pass"; then
         fail "doors $pass: none ran, see above"

@@ -5,7 +5,7 @@
 A run in which they were not asked passes, and so does one in which they fail:
 what they raise is caught at the door. Both show in the logs of the tests of
 the last stestr run, which Cinder keeps when OS_DEBUG is 1. Run this with a
-Python that has stestr, from the folder that holds .stestr/.
+Python that has stestr, and the folder that holds .stestr/ as the argument.
 """
 
 import re
@@ -108,8 +108,8 @@ def problems_of(logs):
     return problems
 
 
-def main():
-    logs = read_logs('.')
+def main(repository_url):
+    logs = read_logs(repository_url)
     for ours, (expected, found) in compare(logs).items():
         print(
             f'{ours} ran in {len(found)} of {len(logs)} tests of Cinder, '
@@ -120,4 +120,4 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    main(sys.argv[1])

@@ -5,15 +5,14 @@
 For tests of the order of actions, of interruptions and of repetitions, which
 the real services cannot be made to fail at will for. It passes
 `world_contract`, as the real ones do. Like them it refuses what lacks its
-parts, and knows nothing of catalogs.
+parts, and knows nothing of catalogs. What does harm it knows by itself: if it
+asked the product, both could be wrong in the same way.
 """
 
 import dataclasses
 
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cephx_user as caps
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as state
@@ -53,41 +52,87 @@ class Effective(dict):
         )
 
 
-def does_harm(current, wanted, consented):
-    """Whether a write is one that an executor does not do.
+#: Extra specs by which a volume type is known as one of tiers.
+MARKS = {'tiers:name', 'tiers:follow_image'}
+#: By these the autoscaler of Ceph chooses pg_num, where it is on.
+AUTOSCALED_BY = (
+    'bulk',
+    'pg_autoscale_bias',
+    'pg_num_max',
+    'pg_num_min',
+    'target_size_bytes',
+    'target_size_ratio',
+)
 
-    :param consented: whether it may do what an operator can allow.
-    """
+
+def is_marked(volume_type):
+    """Whether a volume type is one of tiers."""
+    return not MARKS.isdisjoint(volume_type.extra_specs)
+
+
+def moves_data(pool, wanted):
+    """Whether Ceph moves objects for a change of a pool."""
+    return (
+        pool.size != wanted.size
+        or pool.crush_rule != wanted.crush_rule
+        or wanted.pg_num not in (None, pool.pg_num)
+        or pool.pg_autoscale_mode == 'on'
+        and any(
+            pool.options.get(name) != wanted.options[name]
+            for name in AUTOSCALED_BY
+            if name in wanted.options
+        )
+    )
+
+
+def grants(caps):
+    """(daemon, grant) of each capability of a cephx user."""
+    return {
+        (daemon, ' '.join(grant.split()))
+        for daemon, text in caps.items()
+        for grant in text.split(',')
+    }
+
+
+def harms(current, wanted):
+    """Whether no consent allows a write."""
+    if wanted is None:
+        return isinstance(current, state.Pool | state.CephxUser)
     if isinstance(current, state.Pool):
-        fixed = {'kind', 'erasure_code_profile'}
-        moving = {'size', 'pg_num', 'crush_rule'} | {
-            f'options.{name}'
-            for name in pool_options.STEERS_AUTOSCALER
-            if current.pg_autoscale_mode == 'on'
-        }
-        changed = {one.field for one in actions.differences(current, wanted)}
-        return bool(changed & (fixed if consented else fixed | moving))
-    if consented:
-        return False
+        return (current.kind, current.erasure_code_profile) != (
+            wanted.kind,
+            wanted.erasure_code_profile,
+        )
+    if isinstance(current, state.CephxUser):
+        return not grants(current.caps) <= grants(wanted.caps)
+    return False
+
+
+def needs_consent(current, wanted):
+    """Whether a write is only done for an operator who allows it."""
+    if isinstance(current, state.Pool):
+        return moves_data(current, wanted)
+    if wanted is None:
+        return True
     if isinstance(current, state.VolumeType):
         return (
-            wanted is None
-            or not (current.is_ours and wanted.is_ours)
-            or (
-                not wanted.is_public
-                and (
-                    current.is_public
-                    or bool(current.projects - wanted.projects)
-                )
-            )
+            not is_marked(current)
+            or not is_marked(wanted)
+            or not wanted.is_public
+            and (current.is_public or not current.projects <= wanted.projects)
         )
     if isinstance(current, state.QosSpec):
-        return wanted is None or bool(
-            not current.volume_types
-            and {'volume_types'}
-            != {one.field for one in actions.differences(current, wanted)}
+        is_only_associated = (
+            current.consumer == wanted.consumer
+            and dict(current.specs) == dict(wanted.specs)
+            and current.volume_types != wanted.volume_types
         )
-    return wanted is None
+        return (
+            not current.volume_types
+            and not is_only_associated
+            or bool(wanted.replaces)
+        )
+    return False
 
 
 class World:
@@ -122,12 +167,12 @@ class World:
         """Makes an object what is wanted; what is None stays as it is."""
         if key in self.broken:
             raise errors.ActionFailed(f'{key} is broken')
-        if current is not None and does_harm(current, wanted, consented):
-            raise errors.ActionFailed(f'{key}: nobody consented to that')
-        if isinstance(current, state.CephxUser) and caps.beyond(
-            current.caps, wanted.caps
+        if current is not None and (
+            harms(current, wanted)
+            or not consented
+            and needs_consent(current, wanted)
         ):
-            raise errors.ActionFailed(f'{key}: grants of others would go')
+            raise errors.ActionFailed(f'{key}: nobody consented to that')
         if wanted is None:
             self._delete(key)
             return

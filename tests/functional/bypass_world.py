@@ -125,25 +125,13 @@ class World:
         )
 
     def _remove_tiers(self):
-        def names(*what):
-            return self.cloud.run(
-                'openstack',
-                'volume',
-                *what,
-                'list',
-                '-f',
-                'value',
-                '-c',
-                'Name',
-            ).split()
-
-        for name in TIERS:
-            if name in names('type'):
-                self.cloud.run('openstack', 'volume', 'type', 'delete', name)
-            if f'tier-{name}' in names('qos'):
-                self.cloud.run(
-                    'openstack', 'volume', 'qos', 'delete', f'tier-{name}'
-                )
+        storage = self.cloud.admin.block_storage
+        for one in list(storage.types(is_public='None')):
+            if one.name in TIERS:
+                storage.delete_type(one)
+        for one in list(storage.qos_specs()):
+            if one.name.removeprefix('tier-') in TIERS:
+                storage.delete_qos_spec(one)
         pool = bypasses.PRIVATE
         self.cloud.run(
             'ceph',

@@ -54,9 +54,12 @@ _FOR_SCHEDULER = frozenset(
 _SIDES = {'both': 'both', 'scheduler': 'scheduler only'}
 
 
-def main() -> int:
-    """Run; return 0 if the doors made nothing worse."""
-    options = _parser().parse_args()
+def main(arguments: list[str] | None = None) -> int:
+    """Run; return 0 if the doors made nothing worse.
+
+    :param arguments: of the command; None for those of this process.
+    """
+    options = _parser().parse_args(arguments)
     chosen = [
         fault
         for fault in faults_injected.FAULTS

@@ -19,13 +19,18 @@ from cinder_tiers.observe import for_plan as world
 from tests.functional import lab
 from tests.functional import tier_objects
 
+#: It is killed after each action of so many; tests/long kills after each.
+ACTIONS_FOR_A_KILL = 6
 #: How often it is killed in the middle of an action.
-RANDOM_KILLS = 4
+RANDOM_KILLS = 1
 
 Reported = collections.namedtuple('Reported', 'status seconds')
 
 
 class KilledApplyTest(tier_objects.TierObjectsTestCase):
+    actions_for_a_kill = ACTIONS_FOR_A_KILL
+    random_kills = RANDOM_KILLS
+
     def setUp(self):
         super().setUp()
         text = pathlib.Path(
@@ -230,7 +235,7 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
         self.assertEqual((0, self.actions), (whole.status, len(whole.seconds)))
         self.assert_finished_by_the_next(whole.status)
         ended = []
-        for kill_after in range(1, self.actions + 1):
+        for kill_after in range(1, self.actions + 1, self.actions_for_a_kill):
             self.start_anew()
             ended.append(self.apply(kill_after).status)
             self.assert_finished_by_the_next(ended[-1])
@@ -238,7 +243,7 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
         seed = random.randrange(10**6)
         self.addDetail('seed', details.text_content(str(seed)))
         chosen = random.Random(seed)
-        for _ in range(RANDOM_KILLS):
+        for _ in range(self.random_kills):
             after = chosen.randrange(1, self.actions)
             lasted_s = whole.seconds[after] - whole.seconds[after - 1]
             self.start_anew()

@@ -20,6 +20,7 @@ from tests.functional import lab
 from tests.functional import tier_objects
 from tests.unit.execute import test_plan_apply_always as always
 
+#: Of catalogs, applied one after the other; tests/long tries more.
 PAIRS = 15
 #: Kinds of objects that no apply changes, and fields of a pool.
 FIXED = ('placement', 'crush rule', 'erasure code profile')
@@ -30,6 +31,24 @@ FIXED_FIELDS = (
     'crush_rule',
     'erasure_code_profile',
 )
+
+
+def of_pairs(count):
+    """Decorate a test: it is run with so many pairs of catalogs."""
+
+    def decorate(test):
+        return hypothesis.settings(
+            max_examples=count,
+            database=None,
+            phases=[hypothesis.Phase.generate],
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )(
+            hypothesis.given(
+                first=always.sound_catalogs(), second=always.sound_catalogs()
+            )(test)
+        )
+
+    return decorate
 
 
 class RandomCatalogsTest(tier_objects.TierObjectsTestCase):
@@ -143,16 +162,8 @@ class RandomCatalogsTest(tier_objects.TierObjectsTestCase):
                     [after[key][name] for name in FIXED_FIELDS],
                 )
 
-    @hypothesis.settings(
-        max_examples=PAIRS,
-        database=None,
-        phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    @hypothesis.given(
-        first=always.sound_catalogs(), second=always.sound_catalogs()
-    )
-    def test_what_others_have_and_all_data_stay(self, first, second):
+    def assert_pair_is_harmless(self, first, second):
+        """Apply both, one after the other; leave nothing of them."""
         for catalog in map(self.in_the_lab, (first, second)):
             hypothesis.assume(not catalog_rules.check(catalog))
             before = self.world()
@@ -160,3 +171,7 @@ class RandomCatalogsTest(tier_objects.TierObjectsTestCase):
                 self.assertEqual((), self.plan(catalog).actions)
             self.assert_harmless(before)
         self.remove(keep=self.foreign)
+
+    @of_pairs(PAIRS)
+    def test_what_others_have_and_all_data_stay(self, first, second):
+        self.assert_pair_is_harmless(first, second)

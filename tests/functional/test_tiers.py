@@ -331,39 +331,6 @@ class TiersTest(lab.LabTestCase):
             'ssd',
         )
 
-    def test_a_typing_error_is_refused_with_its_line(self):
-        self.assert_refused(
-            self.write(
-                self.catalog.read_text().replace('fallback:', 'falback:')
-            ),
-            'tiers.yaml:',
-            'falback',
-            'fallback',
-        )
-
-    def test_a_tag_of_two_tiers_is_refused(self):
-        self.assert_refused(
-            self.changed(
-                lambda content: content['tiers']['archive'].update(
-                    tags=['DATABASE']
-                )
-            ),
-            'tiers.yaml:',
-            'database',
-        )
-
-    def test_a_catalog_without_a_fall_back_is_refused(self):
-        self.assert_refused(
-            self.changed(
-                lambda content: content['tiers']['general'].pop('fallback')
-            ),
-            'tiers.yaml',
-            'fallback',
-        )
-
-    def test_a_catalog_that_is_not_there_is_said(self):
-        self.assert_refused(str(self.folder / 'none.yaml'), 'none.yaml')
-
     def test_the_sections_for_cinder_are_those_that_the_lab_runs_with(self):
         text, _ = self.run_command('openstack', 'tier', 'backend-config')
         self.assertEqual(

@@ -11,7 +11,6 @@ import builtins
 import pathlib
 import re
 
-import ddt
 import testtools
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -155,40 +154,3 @@ class TreeTestCase(testtools.TestCase):
                 for problem in problems(path, text, ours)
             ],
         )
-
-
-@ddt.ddt
-class CheckerTestCase(testtools.TestCase):
-    def check(self, text):
-        return problems('x.py', f'"""Why."""\n{text}', {'CatalogError'})
-
-    @ddt.data(
-        'def f(a):\n    """F.\n\n    :param b: gone\n    """',
-        'def f(a):\n    """F.\n\n    :param int b: gone\n    """',
-        'def f():\n    """F.\n\n    :raises GoneError: never\n    """',
-        'def f():\n    """F.\n\n    :raises len: no exception\n    """',
-        'def f():\n    """F.\n\n    :raises KeyError, GoneError: x\n    """',
-        'def f():\n    """F.\n\n    :raises errors.GoneError: x\n    """',
-        'class C:\n    """C.\n\n    :param b: gone\n    """\n    a: int',
-        'def f():\n    return 1',
-        'class C:\n    pass',
-    )
-    def test_a_wrong_docstring_is_found(self, text):
-        self.assertEqual(1, len(self.check(text)), self.check(text))
-
-    @ddt.data(
-        'def f(a, *, b):\n    """F.\n\n    :param a: x\n    :param b: y\n"""',
-        'def f(*names):\n    """F.\n\n    :param names: x\n    """',
-        'def f():\n    """F.\n\n    :raises KeyError: x\n    """',
-        'def f():\n    """F.\n\n    :raises CatalogError: x\n    """',
-        'import rados\ndef f():\n    """F.\n\n    :raises rados.Error: x\n"""',
-        'class C:\n    """C.\n\n    :param size_gib: x\n    """\n'
-        '    size_gib: int',
-        'def _f():\n    return 1',
-    )
-    def test_a_right_docstring_passes(self, text):
-        self.assertEqual([], self.check(text))
-
-    def test_a_module_must_say_why_it_exists(self):
-        self.assertEqual(1, len(problems('x.py', 'A = 1', set())))
-        self.assertEqual([], problems('__init__.py', '', set()))

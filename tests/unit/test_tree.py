@@ -42,15 +42,6 @@ REGISTRY_HOSTS = [
         'quay' + '.io',
     )
 ]
-# Paths that exist only on a machine where this was written.
-FOREIGN_PATHS = [
-    name.encode()
-    for name in (
-        'shared' + '/',
-        '/work' + '/',
-        '/tmp' + '/w/',
-    )
-]
 
 
 def files(top, suffixes=None):
@@ -106,12 +97,3 @@ class TreeTestCase(testtools.TestCase):
 
     def test_no_file_names_a_package_registry(self):
         self.assertEqual([], naming(REGISTRY_HOSTS))
-
-    def test_no_file_names_a_path_of_somebody_s_machine(self):
-        self.assertEqual([], naming(FOREIGN_PATHS))
-
-    def test_what_is_named_is_found_with_file_and_line(self):
-        line = 1 + TOP.joinpath('tox.ini').read_text().splitlines().index(
-            '[testenv]'
-        )
-        self.assertIn(f'tox.ini:{line}: [testenv]', naming([b'[testenv]']))

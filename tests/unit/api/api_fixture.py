@@ -355,7 +355,7 @@ class ApiTestCase(testtools.TestCase):
 
     def logged(self):
         """The log, all decisions so far included."""
-        self.assertTrue(door.of_process('api').wait(30))
+        self.assertTrue(door.of_process('api').wait(60))
         return self.log.output
 
     def forget(self):

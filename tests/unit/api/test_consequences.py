@@ -290,7 +290,7 @@ class TypeTestCase(api_fixture.ApiTestCase):
             imageRef=self.glance.add_image('database'),
         )
         self.assertEqual(specs.id, row.volume_type.qos_specs_id)
-        self.assertTrue(queue.arrived.wait(10))
+        self.assertTrue(queue.arrived.wait(60))
         spec = queue.request_spec
         self.assertEqual(
             ({'total_iops_sec': '500'}, self.types['database'], 'database'),

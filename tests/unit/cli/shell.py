@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import importlib.metadata
 import io
+import logging
 import os
 import pathlib
 import tempfile
@@ -76,6 +77,10 @@ def _run(application, noun, arguments, environment, answer=None):
         folder of this process unless they say otherwise.
     """
     kept = dict(os.environ)
+    # A shell makes the root logger log everything, to a handler of its own.
+    # Left there, each would be written to by all tests that follow.
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
     out = io.StringIO()
     err = io.StringIO() if answer is None else Terminal()
     for name in kept:
@@ -106,4 +111,6 @@ def _run(application, noun, arguments, environment, answer=None):
     finally:
         os.environ.clear()
         os.environ.update(kept)
+        root.handlers[:] = handlers
+        root.setLevel(level)
     return Ran(status=status, stdout=out.getvalue(), stderr=err.getvalue())

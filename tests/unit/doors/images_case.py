@@ -6,6 +6,7 @@ Glance is a function that counts its calls, which is a parameter. The clock
 does not pass by itself, but for who waits.
 """
 
+import sys
 import threading
 import time
 import uuid
@@ -82,6 +83,15 @@ def refused(is_lasting=True):
     return glance.ImageRefused('refused', is_lasting=is_lasting)
 
 
+def waits_or_is_done(thread):
+    """Whether a thread stands in a wait of threading, or has ended."""
+    frame = sys._current_frames().get(thread.ident)
+    return frame is None or (
+        (frame.f_code.co_filename, frame.f_code.co_name)
+        == (threading.__file__, 'wait')
+    )
+
+
 class ImagesTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
@@ -144,9 +154,8 @@ class ImagesTestCase(testtools.TestCase):
         for thread in threads:
             thread.start()
         for _ in threads:
-            begun.acquire(timeout=10)
-        # Nothing tells from outside that a thread waits for a call.
-        time.sleep(0.2)
+            begun.acquire(timeout=60)
+        self.settle(lambda: all(map(waits_or_is_done, threads)))
 
         def land():
             for thread in threads:
@@ -162,11 +171,11 @@ class ImagesTestCase(testtools.TestCase):
         return go.set
 
     def wait_for_call(self):
-        self.assertTrue(self.glance.asked.acquire(timeout=10))
+        self.assertTrue(self.glance.asked.acquire(timeout=60))
 
     def settle(self, condition):
         """Wait until a call in another thread has been noticed."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not condition() and time.monotonic() < deadline:
             time.sleep(0.005)
         self.assertTrue(condition())

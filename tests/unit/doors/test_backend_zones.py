@@ -268,8 +268,13 @@ class ChangedTiersTestCase(ZonesTestCase):
 class FaultsTestCase(ZonesTestCase):
     def setUp(self):
         super().setUp()
+        # As long as nobody serves.
         self.cinder.conf.config(rpc_response_timeout=1)
         self.add_second_zone()
+
+    def serve(self, *endpoints):
+        self.cinder.conf.config(rpc_response_timeout=60)
+        super().serve(*endpoints)
 
     def warnings(self):
         return [

@@ -94,7 +94,7 @@ class ByIdTestCase(GlanceTestCase):
 
         thread = threading.Thread(target=call)
         thread.start()
-        thread.join(30)
+        thread.join(60)
         self.assertEqual([self.user.request_id], seen)
 
     @ddt.data('http://host:9292/v2/images/', '/', 'images/', '//')

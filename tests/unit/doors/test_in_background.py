@@ -24,7 +24,7 @@ def request(number):
         eventlet.sleep(0)
 for green in [eventlet.spawn(request, number) for number in range(2)]:
     green.wait()
-print(background.wait(5), sorted(handled) == [
+print(background.wait(60), sorted(handled) == [
     (number, part) for number in range(2) for part in range(3)])
 """
 
@@ -49,7 +49,7 @@ class InBackgroundTestCase(testtools.TestCase):
         background = self.start()
         for item in range(50):
             self.assertTrue(background.leave(item))
-        self.assertTrue(background.wait(30))
+        self.assertTrue(background.wait(60))
         self.assertEqual(list(range(50)), self.handled)
 
     def test_none_is_lost_of_many_threads(self):
@@ -61,8 +61,8 @@ class InBackgroundTestCase(testtools.TestCase):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
-        self.assertTrue(background.wait(30))
+            thread.join(60)
+        self.assertTrue(background.wait(60))
         self.assertEqual(list(range(64)), sorted(self.handled))
 
     def test_who_leaves_something_does_not_wait_for_it(self):
@@ -71,7 +71,7 @@ class InBackgroundTestCase(testtools.TestCase):
         self.assertFalse(background.wait(0.05))
         self.assertEqual([], self.handled)
         self.released.set()
-        self.assertTrue(background.wait(30))
+        self.assertTrue(background.wait(60))
         self.assertEqual(['item'], self.handled)
 
     def test_what_finds_no_room_is_told(self):
@@ -80,7 +80,7 @@ class InBackgroundTestCase(testtools.TestCase):
         # One more may be under way already.
         self.assertIn(sum(left), (2, 3))
         self.released.set()
-        self.assertTrue(background.wait(30))
+        self.assertTrue(background.wait(60))
         self.assertEqual(
             [item for item, found_room in enumerate(left) if found_room],
             self.handled,
@@ -95,7 +95,7 @@ class InBackgroundTestCase(testtools.TestCase):
         background = self.start(handle)
         for item in (0, 1):
             background.leave(item)
-        self.assertTrue(background.wait(30))
+        self.assertTrue(background.wait(60))
         self.assertEqual([1], self.handled)
         self.assertIn('ZeroDivisionError', log.output)
 

@@ -99,7 +99,7 @@ class LineTestCase(testtools.TestCase):
     def keep(self, kept, **how):
         recorder = record.Recorder()
         recorder.keep(kept, **{'notify': False, **how})
-        self.assertTrue(recorder.wait(30))
+        self.assertTrue(recorder.wait(60))
         return self.log.output.splitlines()
 
     def test_a_decision_is_one_line_of_json(self):
@@ -157,7 +157,7 @@ class LineTestCase(testtools.TestCase):
                 ),
                 notify=False,
             )
-        self.assertTrue(recorder.wait(30))
+        self.assertTrue(recorder.wait(60))
         lines = self.log.output.splitlines()
         self.assertEqual(50, len(lines))
         for line in lines:
@@ -188,11 +188,11 @@ class LineTestCase(testtools.TestCase):
             ]
         )
         requests.start()
-        requests.join(10)
+        requests.join(60)
         self.assertFalse(requests.is_alive())
         self.assertEqual('', self.log.output)
         held.set()
-        self.assertTrue(recorder.wait(30))
+        self.assertTrue(recorder.wait(60))
         self.assertEqual(50, len(self.log.output.splitlines()))
 
     def test_the_age_of_an_old_answer_is_told(self):
@@ -306,7 +306,7 @@ class CinderTestCase(testtools.TestCase):
 
     def logged(self, recorder=None):
         """All records in the log."""
-        self.assertTrue((recorder or door.of_process('scheduler')).wait(30))
+        self.assertTrue((recorder or door.of_process('scheduler')).wait(60))
         return [
             json.loads(line.partition(' tiers.decision ')[2])
             for line in self.log.output.splitlines()

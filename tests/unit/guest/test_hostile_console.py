@@ -286,7 +286,7 @@ class RealConsoleTest(test_fleet_script.LocalFleetCase):
             guest='g000',
             tier='fast',
             plan=self.local.plan,
-            late_after_ms=2000,
+            late_after_ms=test_fleet_script.LATE_AFTER_MS,
         )
 
     def test_a_damaged_console_of_a_guest_is_true_or_named(self):

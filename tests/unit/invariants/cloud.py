@@ -187,7 +187,7 @@ class Cloud(fixtures.Fixture):
             zones = getattr(one, '_zones', None)
             if zones is not None:
                 zones.of(one.applied(self.admin), self.admin)
-                zones.wait(30)
+                zones.wait(60)
 
     def _dump(self):
         with contextlib.closing(sqlite3.connect(self._file)) as connection:
@@ -374,7 +374,7 @@ def _end_threads():
         owner = getattr(getattr(thread, '_target', None), '__self__', None)
         if isinstance(owner, in_background.InBackground):
             owner._queue.put(_End())
-            thread.join(30)
+            thread.join(60)
 
 
 def _is_by_a_door(frame):

@@ -34,7 +34,7 @@ class StagesTest(testtools.TestCase):
 
     def test_stages_that_need_nothing_of_each_other_run_side_by_side(self):
         # Each waits for the other: one after the other would never end.
-        meeting = threading.Barrier(2, timeout=10)
+        meeting = threading.Barrier(2, timeout=60)
         self.assertEqual(
             {'a', 'b'},
             set(
@@ -60,7 +60,7 @@ class StagesTest(testtools.TestCase):
             finally:
                 failed.set()
 
-        slow = stage('slow', run=lambda: str(failed.wait(10)))
+        slow = stage('slow', run=lambda: str(failed.wait(60)))
         problem = self.assertRaises(
             stages.StagesFailed,
             self.run_all,

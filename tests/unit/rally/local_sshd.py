@@ -104,7 +104,7 @@ class LocalSshd(fixtures.Fixture):
             stderr=self._log,
             stdin=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not self._answers():
             if time.monotonic() > deadline or self._process.poll() is not None:
                 raise AssertionError(pathlib.Path(self._log.name).read_text())

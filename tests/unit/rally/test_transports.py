@@ -78,7 +78,7 @@ class ConsoleTest(transport_contract.TransportContract, testtools.TestCase):
 class SshTest(transport_contract.TransportContract, testtools.TestCase):
     copies = 1
     results_on_console = False
-    timeout_seconds = 10
+    timeout_seconds = 60
 
     def setUp(self):
         super().setUp()
@@ -170,6 +170,8 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
 
     def test_who_answers_with_another_host_key_is_not_believed(self):
         guest = self.guests[0]
+        # Twice waited for.
+        self.timeout_seconds = 10
         transport = self.transport(self.guests)
         self.tell(guest, 'one\n')
         self.assertEqual('one\n', transport.read(guest))
@@ -184,11 +186,10 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
 
     def test_a_guest_that_sends_without_end_or_never_is_cut_short(self):
         guest = self.guests[0]
-        self.timeout_seconds = 2
-        for command, message in (
-            ('yes', 'more than 262244 bytes'),
-            ('sleep 60', 'not done within 2 s'),
-            ('exit 3', 'status 3'),
+        for command, self.timeout_seconds, message in (
+            ('yes', 60, 'more than 262244 bytes'),
+            ('sleep 60', 2, 'not done within 2 s'),
+            ('exit 3', 60, 'status 3'),
         ):
             self.cut_off(guest)
             self.sshds[guest.name].start(f'ForceCommand {command}')

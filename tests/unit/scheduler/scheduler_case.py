@@ -111,7 +111,7 @@ class SchedulerTestCase(testtools.TestCase):
 
     def logged(self):
         """The log, all decisions so far included."""
-        self.assertTrue(door.of_process('scheduler').wait(30))
+        self.assertTrue(door.of_process('scheduler').wait(60))
         return self.log.output
 
     def lines(self, text):

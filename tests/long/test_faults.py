@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates while Glance answers wrongly, and while tiers change.
+"""Creates while each kind of fault happens, with the doors and without.
 
-Two of the faults that the doors must survive; `faults_cases` has more.
+A table of all faults with 100 creates for each, which takes an hour, is made
+by ``python -m tests.functional.faults --table FILE``.
 """
 
 import contextlib
+import io
 
+from testtools import content
+from testtools import content_type
+
+from tests.functional import faults
 from tests.functional import faults_cloud
 from tests.functional import faults_injected
 from tests.functional import faults_run
 from tests.functional import glance_proxy
 from tests.functional import lab
+
+
+#: Creates for each row of the table of all faults.
+CREATES = 40
 
 
 class FaultsTest(lab.LabTestCase):
@@ -60,3 +70,30 @@ class FaultsTest(lab.LabTestCase):
         on = self.run_fault(fault, 'both', 50)
         self.assert_not_worse(fault, on)
         self.assertEqual([], on.failures)
+
+    def test_3_without_glance_fails_only_what_cinder_fails_alone(self):
+        fault = faults_injected.GLANCE_GONE
+        on = self.run_fault(fault, 'both', 50)
+        off = self.run_fault(fault, 'off', 50)
+        self.assert_not_worse(fault, on, off)
+
+    def test_4_restarts_fail_no_more_creates_than_without_doors(self):
+        fault = faults_injected.RESTARTS
+        off = self.run_fault(fault, 'off', 40)
+        on = self.run_fault(fault, 'both', 40)
+        self.assert_not_worse(fault, on, off)
+
+
+class FaultTableTest(lab.LabTestCase):
+    def test_the_doors_make_no_fault_worse(self):
+        """Of the whole table, with fewer creates."""
+        said = io.StringIO()
+        self.addDetail(
+            'what it said',
+            content.Content(
+                content_type.UTF8_TEXT, lambda: [said.getvalue().encode()]
+            ),
+        )
+        with contextlib.redirect_stdout(said):
+            status = faults.main(['--creates', str(CREATES)])
+        self.assertEqual(0, status)

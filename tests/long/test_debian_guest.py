@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guest's script under cloud-init, in a Debian, beside the lab's guest.
 
-To build that Debian and to boot it, emulated, takes four minutes, which the
-CI's hour does not have. By hand, with the lab up:
-``python -m testtools.run tests.functional.debian_guest_cases``.
+To build that Debian and to boot it, emulated, takes four minutes.
 """
 
 import copy

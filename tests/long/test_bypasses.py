@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Those of test_bypasses, and ways around that take long to try.
+"""Those of the functional part, and ways around that take long to try.
 
 With a backup service of their own, another availability zone, and a Glance
-that fails for the doors only; some minutes, so that they are no part of the
-functional tests. With the lab up:
-``python -m testtools.run tests.functional.bypasses_long``.
+that fails for the doors only.
 """
 
 from tests.functional import bypass_steps

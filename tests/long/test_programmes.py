@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Programmes of benchmarks/ whose result can be wrong, at a size that tells.
+
+They need no lab; here they have the time.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+import testtools
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+#: Examples of a request that the doors meet; the unit tests try fewer.
+EXAMPLES = 3000
+#: Processor time beside that of a sound catalog of 500 tiers: two to four
+#: times what the slowest hostile one takes, a tenth of what it would take
+#: without a bound of its own.
+MOST_RATIO = 50
+
+
+class ProgrammesTest(testtools.TestCase):
+    def run_it(self, name, *arguments):
+        """The values that a programme writes, when it ends well."""
+        file = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'values.json'
+        )
+        done = subprocess.run(
+            [
+                sys.executable,
+                '-m',
+                f'benchmarks.{name}',
+                *arguments,
+                '--json',
+                str(file),
+            ],
+            cwd=TOP,
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        return json.loads(file.read_text('utf-8'))
+
+    def test_no_catalog_is_far_more_expensive_than_a_sound_one(self):
+        found = self.run_it('hostile_catalogs')
+        self.assertEqual(
+            {},
+            {
+                text: row
+                for text, row in found.items()
+                if row['ratio'] > MOST_RATIO
+            },
+        )
+
+    def test_the_invariants_hold_for_thousands_of_examples(self):
+        found = self.run_it('invariants', '--examples', str(EXAMPLES))
+        self.assertEqual((EXAMPLES, {}), (found['examples'], found['broken']))
