@@ -3,12 +3,12 @@
 
 import argparse
 import os
-import re
 
 from osc_lib.command import command
 
 from cinder_tiers.cli import base as arguments
 from cinder_tiers.cli.render import plan as render
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import catalog as export
@@ -20,8 +20,6 @@ from cinder_tiers.observe import for_export as inventory
 
 DONE, ERROR, NOT_ALL = 0, 1, 2
 
-_NAME = re.compile('[A-Za-z0-9][A-Za-z0-9._-]{0,62}')
-_USER = re.compile(r'(?!client\.)[A-Za-z0-9._-]{1,63}')
 _HEADER = (
     'yaml-language-server: $schema=tiers.schema.json',
     '',
@@ -188,7 +186,7 @@ def parse_cluster(text: str) -> catalogs.Cluster:
     conf, colon, user = (
         rest.rpartition(':') if ':' in rest else (rest, '', 'admin')
     )
-    if not equals or not _NAME.fullmatch(name) or not _USER.fullmatch(user):
+    if not (equals and limits.NAME.fits(name) and limits.USER.fits(user)):
         raise argparse.ArgumentTypeError(
             f'{text!r} is not of the form NAME=CONF[:USER], in which NAME '
             'has letters, digits, ".", "_" and "-", and USER no "client."'
