@@ -433,7 +433,8 @@ _TIER = shapes.Record(
     ),
 )
 
-_CATALOG = shapes.Record(
+#: The whole file.
+CATALOG = shapes.Record(
     kind=catalogs.Catalog,
     expected='a mapping with version, tiers and, for tiers with rbd, clusters',
     required=('version', 'tiers'),
@@ -493,7 +494,7 @@ _CATALOG = shapes.Record(
 def schema() -> dict[str, object]:
     """The JSON schema (draft 2020-12) of a tiers file."""
     definitions: shapes.Definitions = {}
-    described = _CATALOG.schema(definitions)
+    described = CATALOG.schema(definitions)
     return {
         '$schema': 'https://json-schema.org/draft/2020-12/schema',
         'title': f'Catalog of storage tiers (cinder-tiers), version {VERSION}',
@@ -510,7 +511,7 @@ def read(
     :param value: sound by the schema, or without the parts that are not.
     :param source: where they were written.
     """
-    return _CATALOG.read(value, source=source)
+    return CATALOG.read(value, source=source)
 
 
 def write(catalog: catalogs.Catalog) -> dict[str, object]:
@@ -518,4 +519,4 @@ def write(catalog: catalogs.Catalog) -> dict[str, object]:
 
     :param catalog: a sound one.
     """
-    return _CATALOG.write(catalog)
+    return CATALOG.write(catalog)
