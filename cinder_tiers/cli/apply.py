@@ -9,6 +9,7 @@ from cinder_tiers.cli import base as arguments
 from cinder_tiers.cli import confirmation
 from cinder_tiers.cli import effects as told
 from cinder_tiers.cli import lock
+from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
@@ -73,7 +74,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Observes, compares, writes and shows.
 
         Expected failures end as CommandError of OSC.
@@ -146,7 +147,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
 
     def _report(self, result: actions.Result) -> None:
         """One line per action on stderr, unless --quiet."""
-        text = render.printable(
+        text = cells.printable(
             f'{result.action.verb} {result.action.key}: {result.outcome.value}'
         )
         if result.reason:

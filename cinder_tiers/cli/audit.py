@@ -10,7 +10,7 @@ import openstack.connection
 from cinder_tiers.cli import base as arguments
 from cinder_tiers.cli import explain
 from cinder_tiers.cli.render import audit as render_audit
-from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
@@ -87,7 +87,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Observes, compares and shows.
 
         Expected failures end as CommandError of OSC.

@@ -7,7 +7,7 @@ import os
 from osc_lib.command import command
 
 from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -122,7 +122,7 @@ ceph=/etc/ceph/ceph.conf:admin
         ):
             for name, why in sorted(known.unreached.items()):
                 self.log.error(
-                    'cluster %s is left out: %s', name, render.printable(why)
+                    'cluster %s is left out: %s', name, cells.printable(why)
                 )
         self._conclude(exported)
 
@@ -130,7 +130,7 @@ ceph=/etc/ceph/ceph.conf:admin
         """What a user has to know, on standard error."""
         for text in exported.leftover:
             self.log.error(
-                'tier plan would not be empty: %s', render.printable(text)
+                'tier plan would not be empty: %s', cells.printable(text)
             )
         if exported.leftover:
             self.exit_status = NOT_ALL

@@ -7,6 +7,7 @@ import collections.abc
 
 from cinder_tiers.cli import base as arguments
 from cinder_tiers.cli import effects as told
+from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import effects
@@ -51,7 +52,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Observes, compares and shows.
 
         Expected failures end as CommandError of OSC.
@@ -79,7 +80,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         for action in plan.refused:
             self.log.error(
                 '%s',
-                render.printable(
+                cells.printable(
                     f'refused to {action.verb} {action.key}: '
                     f'{action.objection}'
                 ),

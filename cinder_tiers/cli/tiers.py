@@ -8,7 +8,7 @@ import collections.abc
 from osc_lib.command import command
 
 from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
@@ -81,7 +81,7 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.
@@ -90,7 +90,7 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
             listed = _read(self, _file(parsed_args))
         for tier in listed:
             if tier.problem:
-                self.log.error('%s', render.printable(tier.problem))
+                self.log.error('%s', cells.printable(tier.problem))
                 self.exit_status = 1
         return render_tiers.TIER_COLUMNS, [
             render_tiers.tier_row(tier) for tier in listed
@@ -130,7 +130,7 @@ Example: openstack tier show database -f json
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], render.Row]:
+    ) -> tuple[tuple[str, ...], cells.Row]:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.
@@ -155,5 +155,5 @@ Example: openstack tier show database -f json
         )
 
     def _complain(self, problem: str) -> None:
-        self.log.error('%s', render.printable(problem))
+        self.log.error('%s', cells.printable(problem))
         self.exit_status = 1
