@@ -4,11 +4,10 @@
 
 import argparse
 import collections.abc
+import os
+import typing
 
 from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli import confirmation
-from cinder_tiers.cli import effects as told
-from cinder_tiers.cli import lock
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain import errors
@@ -18,6 +17,7 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.execute import apply
+from cinder_tiers.execute import lock
 from cinder_tiers.execute import registry
 from cinder_tiers.files import saved_plan
 from cinder_tiers.files.tiers import reader
@@ -26,6 +26,7 @@ from cinder_tiers.observe import for_plan as world
 
 # OSDs of a busy cluster hear of a new option seconds later.
 _SETTLE_S = 30.0
+_URL = 'CINDER_TIERS_COORDINATION_URL'
 
 
 class ApplyTiers(arguments.CatalogLister):
@@ -50,7 +51,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        lock.add_arguments(parser)
+        _add_lock(parser)
         group = parser.add_mutually_exclusive_group()
         group.add_argument(
             'plan',
@@ -90,7 +91,11 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 else reader.read_file(parsed_args.catalog)
             )
             with (
-                lock.held(parsed_args, connection),
+                lock.held(
+                    url=parsed_args.coordination_url,
+                    cloud=cloud.identity_of(connection),
+                    wait_s=parsed_args.wait,
+                ),
                 world.sessions(catalog) as clusters,
             ):
                 actual = world.observe(
@@ -102,7 +107,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                     saved_plan.check_same(saved, plan)
                 else:
                     plan = consent.grant(plan, parsed_args.allow)
-                told.tell(
+                arguments.log_effects(
                     self.log,
                     plan.actions,
                     effects.of_plan(plan.actions, actual.ceph),
@@ -137,9 +142,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         if not (
             plan.refused
             or parsed_args.yes
-            or confirmation.agreed(
-                plan, stdin=self.app.stdin, stderr=self.app.stderr
-            )
+            or _agrees(plan, stdin=self.app.stdin, stderr=self.app.stderr)
         ):
             raise errors.ActionFailed(
                 'Nothing was changed, since the answer was not yes.'
@@ -169,3 +172,59 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 done,
                 len(results),
             )
+
+
+def _add_lock(parser: argparse.ArgumentParser) -> None:
+    """Adds --coordination-url and --wait."""
+    parser.add_argument(
+        '--coordination-url',
+        metavar='<url>',
+        default=os.environ.get(_URL),
+        help=f'what keeps two applies from running at once: the URL of a tooz '
+        f'driver, such as etcd3+http://HOST:2379 or '
+        f'mysql://USER:PASSWORD@HOST/DB (default: ${_URL}, else a file '
+        f'that the users of this host share)',
+    )
+    parser.add_argument(
+        '--wait',
+        metavar='<seconds>',
+        type=_seconds,
+        default=0.0,
+        help='wait so long for another apply to end (default: 0, refuse at '
+        'once)',
+    )
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float('inf'):
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a number of seconds, 0 or more'
+        )
+    return value
+
+
+def _agrees(
+    plan: plans.Plan, *, stdin: typing.TextIO | None, stderr: typing.TextIO
+) -> bool:
+    """Whether a plan may be carried out.
+
+    Where a person is at both ends, each action is shown in a line, and the
+    person is asked; else nothing is, and the answer is yes.
+
+    :param plan: without refused actions; nobody is asked about an empty one.
+    :param stdin: what answers; None where there is no standard input.
+    :param stderr: where the question goes.
+    """
+    if (
+        not plan.actions
+        or stdin is None
+        or not (stdin.isatty() and stderr.isatty())
+    ):
+        return True
+    for action in plan.actions:
+        stderr.write(f'{render.plan_line(action)}\n')
+    count = len(plan.actions)
+    stderr.write(f'Apply {count} change{"" if count == 1 else "s"}? [y/N] ')
+    stderr.flush()
+    return stdin.readline().strip().lower() in ('y', 'yes')

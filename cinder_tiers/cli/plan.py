@@ -6,7 +6,6 @@ import argparse
 import collections.abc
 
 from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli import effects as told
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain.plan import consent
@@ -85,7 +84,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                     f'{action.objection}'
                 ),
             )
-        told.tell(self.log, plan.actions, found)
+        arguments.log_effects(self.log, plan.actions, found)
         if parsed_args.out and plan.refused:
             self.log.error(
                 '%s was not written, because the plan has refused changes',
