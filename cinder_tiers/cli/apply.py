@@ -12,20 +12,13 @@ from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
-from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
-from cinder_tiers.execute import apply
-from cinder_tiers.execute import lock
-from cinder_tiers.execute import registry
 from cinder_tiers.files import saved_plan
 from cinder_tiers.files.tiers import reader
-from cinder_tiers.observe import cloud_id as cloud
-from cinder_tiers.observe import for_plan as world
+from cinder_tiers import workflow
 
-# OSDs of a busy cluster hear of a new option seconds later.
-_SETTLE_S = 30.0
 _URL = 'CINDER_TIERS_COORDINATION_URL'
 
 
@@ -80,63 +73,36 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
 
         Expected failures end as CommandError of OSC.
         """
-        connection = self.app.client_manager.sdk_connection
         with arguments.user_errors():
             saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
-            if saved:
-                saved_plan.check_cloud(saved, cloud.identity_of(connection))
-            catalog = (
-                reader.read_text(saved.catalog, file=saved.catalog_file)
-                if saved
-                else reader.read_file(parsed_args.catalog)
-            )
-            with (
-                lock.held(
-                    url=parsed_args.coordination_url,
-                    cloud=cloud.identity_of(connection),
-                    wait_s=parsed_args.wait,
+            results = workflow.apply(
+                connection=self.app.client_manager.sdk_connection,
+                wanted=saved or reader.read_file(parsed_args.catalog),
+                allowed=parsed_args.allow,
+                lock=workflow.Lock(
+                    url=parsed_args.coordination_url, wait_s=parsed_args.wait
                 ),
-                world.sessions(catalog) as clusters,
-            ):
-                actual = world.observe(
-                    catalog=catalog, clusters=clusters, connection=connection
-                )
-                plan = plans.make(catalog=catalog, actual=actual)
-                if saved:
-                    plan = consent.repeat(plan, saved.allowed)
-                    saved_plan.check_same(saved, plan)
-                else:
-                    plan = consent.grant(plan, parsed_args.allow)
-                arguments.log_effects(
-                    self.log,
-                    plan.actions,
-                    effects.of_plan(plan.actions, actual.ceph),
-                )
-                if not saved:
-                    self._agree(plan, parsed_args)
-                results = apply.apply(
-                    plan=plan,
-                    report=self._report,
-                    settle_s=_SETTLE_S,
-                    read=world.reader(
-                        connection=connection, clusters=clusters
-                    ),
-                    executors=registry.executors(
-                        connection=connection, clusters=clusters
-                    ),
-                )
+                agree=lambda planned: self._agree(planned, parsed_args),
+                report=self._report,
+            )
         self._conclude(results)
         return render.RESULT_COLUMNS, [
             render.result_row(result) for result in results
         ]
 
     def _agree(
-        self, plan: plans.Plan, parsed_args: argparse.Namespace
+        self, planned: workflow.Planned, parsed_args: argparse.Namespace
     ) -> None:
-        """Asks a person at the terminal, if there is one.
+        """Shows what the plan does, and asks a person, if there is one.
+
+        A saved plan was looked at before: nothing is asked.
 
         :raises errors.TiersError: the answer was not yes.
         """
+        plan = planned.plan
+        arguments.log_effects(self.log, plan.actions, planned.effects)
+        if parsed_args.plan:
+            return
         for name in consent.not_needed(plan, parsed_args.allow):
             self.log.warning(arguments.NOT_NEEDED, name)
         if not (

@@ -9,12 +9,8 @@ from cinder_tiers.cli import base as arguments
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain.plan import consent
-from cinder_tiers.domain.plan import effects
-from cinder_tiers.domain.plan import plan as plans
-from cinder_tiers.files import saved_plan
 from cinder_tiers.files.tiers import reader
-from cinder_tiers.observe import cloud_id as cloud
-from cinder_tiers.observe import for_plan as world
+from cinder_tiers import workflow
 
 NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
 
@@ -60,21 +56,15 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         with arguments.user_errors():
             text = reader.text_of(parsed_args.catalog)
             catalog = reader.read_text(text, file=parsed_args.catalog)
-            with world.sessions(catalog) as clusters:
-                actual = world.observe(
-                    catalog=catalog, clusters=clusters, connection=connection
-                )
-            plan = consent.grant(
-                plans.make(catalog=catalog, actual=actual), parsed_args.allow
+            planned = workflow.plan(
+                connection=connection,
+                catalog=catalog,
+                allowed=parsed_args.allow,
             )
-            found = effects.of_plan(plan.actions, actual.ceph)
+            plan = planned.plan
             if parsed_args.out and not plan.refused:
-                saved_plan.write(
-                    parsed_args.out,
-                    catalog=text,
-                    plan=plan,
-                    catalog_file=parsed_args.catalog,
-                    cloud=cloud.identity_of(connection),
+                workflow.save_plan(
+                    parsed_args.out, planned, connection=connection, text=text
                 )
         for action in plan.refused:
             self.log.error(
@@ -84,7 +74,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                     f'{action.objection}'
                 ),
             )
-        arguments.log_effects(self.log, plan.actions, found)
+        arguments.log_effects(self.log, plan.actions, planned.effects)
         if parsed_args.out and plan.refused:
             self.log.error(
                 '%s was not written, because the plan has refused changes',
@@ -105,6 +95,6 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             else NOTHING_TO_DO
         )
         return render.PLAN_COLUMNS, [
-            render.plan_row(action, found[action.key])
+            render.plan_row(action, planned.effects[action.key])
             for action in plan.actions
         ]
