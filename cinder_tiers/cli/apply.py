@@ -7,7 +7,7 @@ import collections.abc
 import os
 import typing
 
-from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain import errors
@@ -22,7 +22,7 @@ from cinder_tiers import workflow
 _URL = 'CINDER_TIERS_COORDINATION_URL'
 
 
-class ApplyTiers(arguments.CatalogLister):
+class ApplyTiers(base.CatalogLister):
     """Make Cinder and Ceph match the tiers file.
 
     Does what "tier plan" shows and nothing else, reads each object back, for
@@ -55,7 +55,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             'another cloud, and when this one has changed since; '
             'nothing is asked',
         )
-        arguments.add_allow(group)
+        base.add_allow(group)
         parser.add_argument(
             '-y',
             '--yes',
@@ -73,7 +73,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
 
         Expected failures end as CommandError of OSC.
         """
-        with arguments.user_errors():
+        with base.user_errors():
             saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
             results = workflow.apply(
                 connection=self.app.client_manager.sdk_connection,
@@ -100,11 +100,11 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         :raises errors.TiersError: the answer was not yes.
         """
         plan = planned.plan
-        arguments.log_effects(self.log, plan.actions, planned.effects)
+        base.log_effects(self.log, plan.actions, planned.effects)
         if parsed_args.plan:
             return
         for name in consent.not_needed(plan, parsed_args.allow):
-            self.log.warning(arguments.NOT_NEEDED, name)
+            self.log.warning(base.NOT_NEEDED, name)
         if not (
             plan.refused
             or parsed_args.yes

@@ -5,7 +5,7 @@
 import argparse
 import collections.abc
 
-from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli import base
 from cinder_tiers.cli import explain
 from cinder_tiers.cli.render import audit as render_audit
 from cinder_tiers.cli.render import cells
@@ -23,7 +23,7 @@ STATUSES = {
 }
 
 
-class AuditTiers(arguments.CatalogLister):
+class AuditTiers(base.CatalogLister):
     """Show what is not as the tiers file says, and what could not be told.
 
     Holds each tier against Cinder and Ceph: what makes "tier plan" plan an
@@ -84,7 +84,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
 
         Expected failures end as CommandError of OSC.
         """
-        with arguments.user_errors():
+        with base.user_errors():
             policy = explain.read_policy(parsed_args.config_file)
             findings = workflow.audit(
                 connection=self.app.client_manager.sdk_connection,

@@ -8,7 +8,7 @@ import os
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli import base
 from cinder_tiers.domain import backend_config
 from cinder_tiers.files.tiers import reader
 
@@ -35,7 +35,7 @@ Example: openstack tier backend-config > tiers.conf
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        arguments.add_catalog(parser)
+        base.add_catalog(parser)
         parser.add_argument(
             '-f',
             '--format',
@@ -50,7 +50,7 @@ Example: openstack tier backend-config > tiers.conf
 
         Expected failures end as CommandError of OSC.
         """
-        with arguments.user_errors():
+        with base.user_errors():
             catalog = reader.read_file(parsed_args.catalog)
         secret_uuid = os.environ.get('CINDER_TIERS_RBD_SECRET_UUID')
         sections = backend_config.backends(

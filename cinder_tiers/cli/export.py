@@ -6,7 +6,7 @@ import os
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
@@ -41,8 +41,8 @@ ceph=/etc/ceph/ceph.conf:admin
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        arguments.exit_with_1(parser)
-        arguments.name_program(parser)
+        base.exit_with_1(parser)
+        base.name_program(parser)
         parser.add_argument(
             '--cluster',
             metavar='<name>=<conf>[:<user>]',
@@ -78,7 +78,7 @@ ceph=/etc/ceph/ceph.conf:admin
 
         Expected failures end as CommandError of OSC.
         """
-        with arguments.user_errors():
+        with base.user_errors():
             made = workflow.export(
                 connection=self.app.client_manager.sdk_connection,
                 clusters=named_once(parsed_args.clusters)

@@ -5,7 +5,7 @@
 import argparse
 import collections.abc
 
-from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain.plan import consent
@@ -15,7 +15,7 @@ from cinder_tiers import workflow
 NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
 
 
-class PlanTiers(arguments.CatalogLister):
+class PlanTiers(base.CatalogLister):
     """Show what would make Cinder and Ceph match the tiers file.
 
     Changes nothing. The table is empty when nothing is to be done. What a
@@ -41,7 +41,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             metavar='<plan>',
             help='save the plan in this file, for "tier apply <plan>"',
         )
-        arguments.add_allow(parser)
+        base.add_allow(parser)
         return parser
 
     def take_action(
@@ -53,7 +53,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         Expected failures end as CommandError of OSC.
         """
         connection = self.app.client_manager.sdk_connection
-        with arguments.user_errors():
+        with base.user_errors():
             text = reader.text_of(parsed_args.catalog)
             catalog = reader.read_text(text, file=parsed_args.catalog)
             planned = workflow.plan(
@@ -74,14 +74,14 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                     f'{action.objection}'
                 ),
             )
-        arguments.log_effects(self.log, plan.actions, planned.effects)
+        base.log_effects(self.log, plan.actions, planned.effects)
         if parsed_args.out and plan.refused:
             self.log.error(
                 '%s was not written, because the plan has refused changes',
                 parsed_args.out,
             )
         for name in consent.not_needed(plan, parsed_args.allow):
-            self.log.warning(arguments.NOT_NEEDED, name)
+            self.log.warning(base.NOT_NEEDED, name)
         if not plan.actions and self.app.options.verbose_level:
             self.app.stderr.write(
                 'No changes: Cinder and Ceph are as '

@@ -7,7 +7,7 @@ import collections.abc
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
@@ -17,8 +17,8 @@ from cinder_tiers.observe import visible_cloud as placement
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
-    arguments.exit_with_1(parser)
-    arguments.name_program(parser)
+    base.exit_with_1(parser)
+    base.name_program(parser)
     parser.add_argument(
         '--declared',
         action='store_true',
@@ -29,14 +29,14 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         '--catalog',
         metavar='<file>',
         help=f'tiers file; implies --declared, whose default is '
-        f'$CINDER_TIERS_CATALOG, else {arguments.DEFAULT_CATALOG}',
+        f'$CINDER_TIERS_CATALOG, else {base.DEFAULT_CATALOG}',
     )
 
 
 def _file(parsed_args: argparse.Namespace) -> str | None:
     """Path of the tiers file to read; None for what is applied."""
     if parsed_args.declared and not parsed_args.catalog:
-        return arguments.default_catalog()
+        return base.default_catalog()
     return parsed_args.catalog
 
 
@@ -57,7 +57,7 @@ def _read(
     return listed_tiers.applied(placement.observe_types(_connect(shown)))
 
 
-class ListTiers(arguments.StatusLister):
+class ListTiers(base.StatusLister):
     """List the tiers that are applied, or those of the tiers file.
 
     What is applied is read from Cinder's volume types. The tier that is asked
@@ -86,7 +86,7 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
 
         Expected failures end as CommandError of OSC.
         """
-        with arguments.user_errors():
+        with base.user_errors():
             listed = _read(self, _file(parsed_args))
         for tier in listed:
             if tier.problem:
@@ -136,7 +136,7 @@ Example: openstack tier show database -f json
         Expected failures end as CommandError of OSC.
         """
         file = _file(parsed_args)
-        with arguments.user_errors():
+        with base.user_errors():
             tier = listed_tiers.find(_read(self, file), parsed_args.name)
         if tier.problem:
             self._complain(tier.problem)

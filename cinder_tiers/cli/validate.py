@@ -5,7 +5,7 @@
 import argparse
 import collections.abc
 
-from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
@@ -16,7 +16,7 @@ from cinder_tiers.files.tiers import reader
 MAX_SHOWN = 1000
 
 
-class ValidateCatalog(arguments.CatalogLister):
+class ValidateCatalog(base.CatalogLister):
     """Check a tiers file.
 
     Shows all problems with the line of each, what was expected there, and

@@ -15,7 +15,7 @@ import testtools
 import yaml
 
 from cinder_tiers.domain.catalog import expectations
-from cinder_tiers.files.tiers import schema as structure
+from cinder_tiers.files.tiers import schema as tiers_schema
 from tests.unit.files import test_reader
 from tests.unit.files import test_version_1
 
@@ -26,7 +26,9 @@ PUBLISHED = TOP / 'etc' / 'cinder-tiers' / 'tiers.schema.json'
 class SchemaTestCase(testtools.TestCase):
     def test_the_published_schema_is_the_one_that_is_used(self):
         """To renew it: python -m cinder_tiers.files.tiers.schema > FILE"""
-        self.assertEqual(structure.published(), PUBLISHED.read_text('utf-8'))
+        self.assertEqual(
+            tiers_schema.published(), PUBLISHED.read_text('utf-8')
+        )
 
     def test_the_command_writes_the_published_schema(self):
         self.assertEqual(
@@ -58,8 +60,8 @@ class SchemaTestCase(testtools.TestCase):
             if 'items' in subschema:
                 walk(subschema['items'], f'{place}[]')
 
-        walk(structure.schema(), 'the catalog')
-        for name, subschema in structure.schema()['$defs'].items():
+        walk(tiers_schema.schema(), 'the catalog')
+        for name, subschema in tiers_schema.schema()['$defs'].items():
             walk(subschema, name)
 
     @given(
@@ -68,7 +70,7 @@ class SchemaTestCase(testtools.TestCase):
         | strategies.text(max_size=20)
     )
     def test_the_schema_knows_the_same_names(self, name):
-        schema = structure.schema()['$defs']['limits']
+        schema = tiers_schema.schema()['$defs']['limits']
         self.assertEqual(
             expectations.find(name) is not None,
             bool(
