@@ -17,7 +17,7 @@ from cinder_tiers.files import read_bounded
 MAX_BYTES = 300_000
 
 
-class ContentTestCase(testtools.TestCase):
+class ReadBoundedTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.path = os.path.join(
