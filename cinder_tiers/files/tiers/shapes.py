@@ -9,6 +9,7 @@ schema, or lacks the parts that are not. Must not know which tiers there are,
 nor how YAML looks.
 """
 
+import abc
 import collections.abc
 import dataclasses
 import typing
@@ -21,7 +22,7 @@ _Attributes = dict[str, object]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Shape:
+class Shape(abc.ABC):
     """A kind of value; its own values are the same in file and catalog."""
 
     #: Completes "expected ..." of a message.
@@ -40,9 +41,9 @@ class Shape:
         found[self.definition] = full
         return {'$ref': f'#/$defs/{self.definition}'}
 
+    @abc.abstractmethod
     def rules(self, found: Definitions) -> dict[str, object]:
         """The schema without its description."""
-        raise NotImplementedError
 
     def read(self, value: object) -> object:
         """What a plain value means; None when too much of it is missing."""
@@ -413,24 +414,12 @@ class Record(Shape):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Named(Shape):
+class Named(MapOf):
     """A mapping of names to records, each with its name as `name`."""
 
-    names: Scalar
     values: Record
     #: Whether the catalog has them in a tuple; else in a mapping by name.
     in_tuple: bool = False
-    #: Whether {} is wrong.
-    not_empty: bool = False
-
-    def rules(self, found: Definitions) -> dict[str, object]:
-        """The rules of the names and of the records."""
-        return {
-            'type': 'object',
-            **({'minProperties': 1} if self.not_empty else {}),
-            'propertyNames': self.names.schema(found),
-            'additionalProperties': self.values.schema(found),
-        }
 
     def read(self, value: object) -> object:
         """The records."""
