@@ -15,12 +15,16 @@ import testtools
 import yaml
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.files.tiers import schema as tiers_schema
+from cinder_tiers.files.tiers import shapes
 from tests.unit.files import test_reader
 from tests.unit.files import test_version_1
 
 TOP = pathlib.Path(__file__).parents[3]
 PUBLISHED = TOP / 'etc' / 'cinder-tiers' / 'tiers.schema.json'
+
+LIMITS = [one for one in vars(limits).values() if isinstance(one, limits.Text)]
 
 
 class SchemaTestCase(testtools.TestCase):
@@ -76,4 +80,19 @@ class SchemaTestCase(testtools.TestCase):
             bool(
                 re.search(schema['propertyNames']['pattern'], name, re.ASCII)
             ),
+        )
+
+    @given(strategies.data())
+    def test_a_limit_holds_in_the_schema_as_in_an_export(self, data):
+        limit = data.draw(strategies.sampled_from(LIMITS))
+        text = data.draw(
+            strategies.from_regex(limit.pattern or '.*')
+            | strategies.text(max_size=300)
+            | strategies.sampled_from(('', 'a' * 255, 'a' * 256, 'name'))
+        )
+        self.assertEqual(
+            limit.fits(text),
+            jsonschema.Draft202012Validator(
+                shapes.text_keywords(limit)
+            ).is_valid(text),
         )
