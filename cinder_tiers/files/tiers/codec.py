@@ -79,6 +79,31 @@ def _cache_setting(name: str) -> shapes.Shape:
     return shapes.word(cache_settings.HIT_SET_TYPES)
 
 
+# Settings of a cache that belong together stand together in messages.
+_CACHE_GROUPS = ('hit_set_', 'target_', 'cache_target_', 'cache_min_', 'min_')
+
+
+def _in_groups(names: frozenset[str]) -> list[str]:
+    """Settings of a cache by group; within one, as `cache_settings` has them.
+
+    What is in no group comes last.
+    """
+    counted = (*cache_settings.COUNTS, *cache_settings.RATIOS)
+    in_order = (*sorted(names.difference(counted)), *counted)
+
+    def group(name: str) -> int:
+        return next(
+            (
+                number
+                for number, prefix in enumerate(_CACHE_GROUPS)
+                if name.startswith(prefix)
+            ),
+            len(_CACHE_GROUPS),
+        )
+
+    return sorted(in_order, key=group)
+
+
 _CLUSTER = shapes.Record(
     kind=catalogs.Cluster,
     definition='cluster',
@@ -197,7 +222,7 @@ _CACHE = shapes.Record(
                 expected='settings of a cache',
                 known={
                     name: _cache_setting(name)
-                    for name in sorted(cache_settings.KNOWN)
+                    for name in _in_groups(cache_settings.KNOWN)
                 },
             ),
             attribute='settings',
