@@ -17,9 +17,9 @@ import pathlib
 
 from benchmarks import command_cost
 from benchmarks import new_process
-from cinder_tiers.cli import audit as command
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.placement import decide as placement
+from cinder_tiers import workflow
 
 
 def measure(*, volumes, tiers, images):
@@ -30,7 +30,7 @@ def measure(*, volumes, tiers, images):
     """
     findings, cost = command_cost.measure(
         lambda connection: list(
-            command.of_volumes(
+            workflow.audit_all_volumes(
                 connection,
                 policy=placement.DEFAULT_POLICY,
                 tiers=None,

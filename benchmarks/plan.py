@@ -13,6 +13,7 @@ much the peak of resident memory grew from before the file was read.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 
@@ -20,9 +21,8 @@ from benchmarks import command_cost
 from benchmarks import generated_tiers
 from benchmarks import new_process
 from cinder_tiers.cli.render import plan as render
-from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.files.tiers import reader
-from cinder_tiers.observe import for_plan as world
+from cinder_tiers import workflow
 
 #: {plan: whether the tiers exist}
 PLANS = {'first': False, 'empty': True}
@@ -40,14 +40,15 @@ def measure(*, tiers, plan):
     )
 
     def command(connection):
-        catalog = reader.read_text(text, file='tiers.yaml')
-        made = plans.make(
-            catalog=catalog,
-            actual=world.observe(
-                catalog=catalog, clusters={'ceph': ceph}, connection=connection
-            ),
+        planned = workflow.plan(
+            connection=connection,
+            catalog=reader.read_text(text, file='tiers.yaml'),
+            open_clusters=lambda _: contextlib.nullcontext({'ceph': ceph}),
         )
-        return [render.plan_row(action) for action in made.actions]
+        return [
+            render.plan_row(action, planned.effects[action.key])
+            for action in planned.plan.actions
+        ]
 
     rows, cost = command_cost.measure(
         command, 'benchmarks.generated_tiers', tiers, int(PLANS[plan])

@@ -4,30 +4,25 @@
 
 import argparse
 import collections.abc
+import os
+import typing
 
-from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli import confirmation
-from cinder_tiers.cli import effects as told
-from cinder_tiers.cli import lock
+from cinder_tiers.cli import base
+from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
-from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
-from cinder_tiers.execute import apply
-from cinder_tiers.execute import registry
 from cinder_tiers.files import saved_plan
 from cinder_tiers.files.tiers import reader
-from cinder_tiers.observe import cloud_id as cloud
-from cinder_tiers.observe import for_plan as world
+from cinder_tiers import workflow
 
-# OSDs of a busy cluster hear of a new option seconds later.
-_SETTLE_S = 30.0
+_URL = 'CINDER_TIERS_COORDINATION_URL'
 
 
-class ApplyTiers(arguments.CatalogLister):
+class ApplyTiers(base.CatalogLister):
     """Make Cinder and Ceph match the tiers file.
 
     Does what "tier plan" shows and nothing else, reads each object back, for
@@ -49,7 +44,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        lock.add_arguments(parser)
+        _add_lock(parser)
         group = parser.add_mutually_exclusive_group()
         group.add_argument(
             'plan',
@@ -60,7 +55,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             'another cloud, and when this one has changed since; '
             'nothing is asked',
         )
-        arguments.add_allow(group)
+        base.add_allow(group)
         parser.add_argument(
             '-y',
             '--yes',
@@ -73,72 +68,47 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Observes, compares, writes and shows.
 
         Expected failures end as CommandError of OSC.
         """
-        connection = self.app.client_manager.sdk_connection
-        with arguments.user_errors():
+        with base.user_errors():
             saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
-            if saved:
-                saved_plan.check_cloud(saved, cloud.identity_of(connection))
-            catalog = (
-                reader.read_text(saved.catalog, file=saved.catalog_file)
-                if saved
-                else reader.read_file(parsed_args.catalog)
+            results = workflow.apply(
+                connection=self.app.client_manager.sdk_connection,
+                wanted=saved or reader.read_file(parsed_args.catalog),
+                allowed=parsed_args.allow,
+                lock=workflow.Lock(
+                    url=parsed_args.coordination_url, wait_s=parsed_args.wait
+                ),
+                agree=lambda planned: self._agree(planned, parsed_args),
+                report=self._report,
             )
-            with (
-                lock.held(parsed_args, connection),
-                world.sessions(catalog) as clusters,
-            ):
-                actual = world.observe(
-                    catalog=catalog, clusters=clusters, connection=connection
-                )
-                plan = plans.make(catalog=catalog, actual=actual)
-                if saved:
-                    plan = consent.repeat(plan, saved.allowed)
-                    saved_plan.check_same(saved, plan)
-                else:
-                    plan = consent.grant(plan, parsed_args.allow)
-                told.tell(
-                    self.log,
-                    plan.actions,
-                    effects.of_plan(plan.actions, actual.ceph),
-                )
-                if not saved:
-                    self._agree(plan, parsed_args)
-                results = apply.apply(
-                    plan=plan,
-                    report=self._report,
-                    settle_s=_SETTLE_S,
-                    read=world.reader(
-                        connection=connection, clusters=clusters
-                    ),
-                    executors=registry.executors(
-                        connection=connection, clusters=clusters
-                    ),
-                )
         self._conclude(results)
         return render.RESULT_COLUMNS, [
             render.result_row(result) for result in results
         ]
 
     def _agree(
-        self, plan: plans.Plan, parsed_args: argparse.Namespace
+        self, planned: workflow.Planned, parsed_args: argparse.Namespace
     ) -> None:
-        """Asks a person at the terminal, if there is one.
+        """Shows what the plan does, and asks a person, if there is one.
+
+        A saved plan was looked at before: nothing is asked.
 
         :raises errors.TiersError: the answer was not yes.
         """
+        plan = planned.plan
+        base.log_effects(self.log, plan.actions, planned.effects)
+        if parsed_args.plan:
+            return
         for name in consent.not_needed(plan, parsed_args.allow):
-            self.log.warning(arguments.NOT_NEEDED, name)
+            self.log.warning(base.NOT_NEEDED, name)
         if not (
             plan.refused
             or parsed_args.yes
-            or confirmation.agreed(
-                plan, stdin=self.app.stdin, stderr=self.app.stderr
-            )
+            or _agrees(plan, stdin=self.app.stdin, stderr=self.app.stderr)
         ):
             raise errors.ActionFailed(
                 'Nothing was changed, since the answer was not yes.'
@@ -146,7 +116,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
 
     def _report(self, result: actions.Result) -> None:
         """One line per action on stderr, unless --quiet."""
-        text = render.printable(
+        text = cells.printable(
             f'{result.action.verb} {result.action.key}: {result.outcome.value}'
         )
         if result.reason:
@@ -168,3 +138,59 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 done,
                 len(results),
             )
+
+
+def _add_lock(parser: argparse.ArgumentParser) -> None:
+    """Adds --coordination-url and --wait."""
+    parser.add_argument(
+        '--coordination-url',
+        metavar='<url>',
+        default=os.environ.get(_URL),
+        help=f'what keeps two applies from running at once: the URL of a tooz '
+        f'driver, such as etcd3+http://HOST:2379 or '
+        f'mysql://USER:PASSWORD@HOST/DB (default: ${_URL}, else a file '
+        f'that the users of this host share)',
+    )
+    parser.add_argument(
+        '--wait',
+        metavar='<seconds>',
+        type=_seconds,
+        default=0.0,
+        help='wait so long for another apply to end (default: 0, refuse at '
+        'once)',
+    )
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float('inf'):
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a number of seconds, 0 or more'
+        )
+    return value
+
+
+def _agrees(
+    plan: plans.Plan, *, stdin: typing.TextIO | None, stderr: typing.TextIO
+) -> bool:
+    """Whether a plan may be carried out.
+
+    Where a person is at both ends, each action is shown in a line, and the
+    person is asked; else nothing is, and the answer is yes.
+
+    :param plan: without refused actions; nobody is asked about an empty one.
+    :param stdin: what answers; None where there is no standard input.
+    :param stderr: where the question goes.
+    """
+    if (
+        not plan.actions
+        or stdin is None
+        or not (stdin.isatty() and stderr.isatty())
+    ):
+        return True
+    for action in plan.actions:
+        stderr.write(f'{render.plan_line(action)}\n')
+    count = len(plan.actions)
+    stderr.write(f'Apply {count} change{"" if count == 1 else "s"}? [y/N] ')
+    stderr.flush()
+    return stdin.readline().strip().lower() in ('y', 'yes')

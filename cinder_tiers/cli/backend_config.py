@@ -8,8 +8,8 @@ import os
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli import base
+from cinder_tiers.domain import backend_config
 from cinder_tiers.files.tiers import reader
 
 
@@ -35,7 +35,7 @@ Example: openstack tier backend-config > tiers.conf
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        arguments.add_catalog(parser)
+        base.add_catalog(parser)
         parser.add_argument(
             '-f',
             '--format',
@@ -50,10 +50,10 @@ Example: openstack tier backend-config > tiers.conf
 
         Expected failures end as CommandError of OSC.
         """
-        with arguments.user_errors():
+        with base.user_errors():
             catalog = reader.read_file(parsed_args.catalog)
         secret_uuid = os.environ.get('CINDER_TIERS_RBD_SECRET_UUID')
-        sections = render.backends(
+        sections = backend_config.backends(
             catalog,
             secret_uuid=secret_uuid,
             default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
@@ -62,10 +62,12 @@ Example: openstack tier backend-config > tiers.conf
             text = json.dumps(sections, indent=2) + '\n'
         else:
             text = (
-                render.caps_comments(catalog)
-                + render.service_comments(catalog, secret_uuid=secret_uuid)
-                + render.backend_comments(catalog)
-                + render.default_type_comments(catalog)
-                + render.cinder_conf(sections)
+                backend_config.caps_comments(catalog)
+                + backend_config.service_comments(
+                    catalog, secret_uuid=secret_uuid
+                )
+                + backend_config.backend_comments(catalog)
+                + backend_config.default_type_comments(catalog)
+                + backend_config.cinder_conf(sections)
             )
         self.app.stdout.write(text)

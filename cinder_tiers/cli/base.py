@@ -5,6 +5,7 @@
 import argparse
 import collections.abc
 import contextlib
+import logging
 import os
 
 from osc_lib.command import command
@@ -12,6 +13,8 @@ from osc_lib import exceptions
 
 from cinder_tiers.cli import plugin
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
 
 #: What is said of a name of --allow that changed nothing.
@@ -116,3 +119,31 @@ def user_errors() -> collections.abc.Iterator[None]:
         raise exceptions.CommandError(
             escaping.printable_lines(str(error))
         ) from error
+
+
+def log_effects(
+    log: logging.Logger,
+    planned: collections.abc.Iterable[actions.Action],
+    found: collections.abc.Mapping[actions.Key, effects.Effect],
+) -> None:
+    """Logs one line for each action that has an effect on data or room.
+
+    An error when the action is refused, or when volumes would stop being
+    served; else a warning.
+
+    :param log: of the command.
+    :param planned: of one plan.
+    :param found: the effect of each action.
+    """
+    for action in planned:
+        effect = found[action.key]
+        if not str(effect):
+            continue
+        is_error = action.refusal or effect.problems
+        log.log(
+            logging.ERROR if is_error else logging.WARNING,
+            '%s',
+            escaping.printable(
+                f'effect of {action.verb} {action.key}, estimated: {effect}'
+            ),
+        )

@@ -8,7 +8,7 @@ import dataclasses
 from osc_lib.command import command
 from oslo_config import cfg
 
-from cinder_tiers.cli import base as arguments
+from cinder_tiers.cli import base
 from cinder_tiers.cli.render import explanation as render
 from cinder_tiers import conf
 from cinder_tiers.domain import errors
@@ -52,8 +52,8 @@ Example: openstack tier explain --image debian -f value -c tier
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        arguments.exit_with_1(parser)
-        arguments.name_program(parser)
+        base.exit_with_1(parser)
+        base.name_program(parser)
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument(
             '--image',
@@ -108,7 +108,7 @@ Example: openstack tier explain --image debian -f value -c tier
         Expected failures end as CommandError of OSC.
         """
         connection = self.app.client_manager.sdk_connection
-        with arguments.user_errors():
+        with base.user_errors():
             policy = read_policy(parsed_args.config_file)
             if parsed_args.volume is None:
                 shown = self._explain_create(parsed_args, connection, policy)

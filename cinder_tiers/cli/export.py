@@ -3,45 +3,20 @@
 
 import argparse
 import os
-import re
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli import base
+from cinder_tiers.cli.render import cells
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.export import inventory as inventories
-from cinder_tiers.files.tiers import reader
-from cinder_tiers.files.tiers import writer
-from cinder_tiers.files import write_atomic as whole_file
-from cinder_tiers.observe import for_export as inventory
+from cinder_tiers.files import write_atomic
+from cinder_tiers import workflow
 
 DONE, ERROR, NOT_ALL = 0, 1, 2
-
-_NAME = re.compile('[A-Za-z0-9][A-Za-z0-9._-]{0,62}')
-_USER = re.compile(r'(?!client\.)[A-Za-z0-9._-]{1,63}')
-_HEADER = (
-    'yaml-language-server: $schema=tiers.schema.json',
-    '',
-    'What exists in Cinder and Ceph, written by "openstack tier export".',
-    '',
-    'A tier with "take_over: false" is a volume type that is not ours: '
-    'nothing of it is changed, and image tags do not lead to it. To take it '
-    'over, remove that line, give it tags and a priority, or "fallback: '
-    'true", and look at "openstack tier plan" first: it says what to name '
-    'with --allow.',
-)
-_NO_UUID = (
-    "secret_uuid is not known: it is the libvirt secret that Nova's "
-    'hosts keep the key of cinder_user under, as rbd_secret_uuid of '
-    'cinder.conf has it'
-)
-_NO_FALLBACK = (
-    'no tier of ours is the fall-back: untagged images and blank '
-    'volumes are left to Cinder'
-)
 
 
 class ExportTiers(command.Command):
@@ -66,8 +41,8 @@ ceph=/etc/ceph/ceph.conf:admin
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        arguments.exit_with_1(parser)
-        arguments.name_program(parser)
+        base.exit_with_1(parser)
+        base.name_program(parser)
         parser.add_argument(
             '--cluster',
             metavar='<name>=<conf>[:<user>]',
@@ -103,36 +78,34 @@ ceph=/etc/ceph/ceph.conf:admin
 
         Expected failures end as CommandError of OSC.
         """
-        with arguments.user_errors():
-            known = inventory.observe(
-                self.app.client_manager.sdk_connection,
-                named_once(parsed_args.clusters)
+        with base.user_errors():
+            made = workflow.export(
+                connection=self.app.client_manager.sdk_connection,
+                clusters=named_once(parsed_args.clusters)
                 or [catalogs.Cluster(name='ceph')],
+                file=parsed_args.out or 'the export',
             )
-            exported = export.export(known)
-            text = text_of(exported, known)
-            reader.read_text(text, file=parsed_args.out or 'the export')
             if parsed_args.out:
-                whole_file.write(
-                    parsed_args.out, text, replace=parsed_args.force
+                write_atomic.write(
+                    parsed_args.out, made.text, replace=parsed_args.force
                 )
             else:
-                self.app.stdout.write(text)
+                self.app.stdout.write(made.text)
         # Who has no Ceph and named none need not hear of it.
         if parsed_args.clusters or any(
-            map(inventories.location_of, known.backends)
+            map(inventories.location_of, made.inventory.backends)
         ):
-            for name, why in sorted(known.unreached.items()):
+            for name, why in sorted(made.inventory.unreached.items()):
                 self.log.error(
-                    'cluster %s is left out: %s', name, render.printable(why)
+                    'cluster %s is left out: %s', name, cells.printable(why)
                 )
-        self._conclude(exported)
+        self._conclude(made.exported)
 
     def _conclude(self, exported: export.Exported) -> None:
         """What a user has to know, on standard error."""
         for text in exported.leftover:
             self.log.error(
-                'tier plan would not be empty: %s', render.printable(text)
+                'tier plan would not be empty: %s', cells.printable(text)
             )
         if exported.leftover:
             self.exit_status = NOT_ALL
@@ -143,36 +116,6 @@ ceph=/etc/ceph/ceph.conf:admin
                 f'{len(tiers) - len(exported.catalog.ours)}, remarks in '
                 f'comments: {len(exported.remarks)}\n'
             )
-
-
-def text_of(exported: export.Exported, known: inventories.Inventory) -> str:
-    """The text of a tiers file with all remarks.
-
-    :param exported: the catalog.
-    :param known: what it was made from.
-    """
-    comments: dict[catalogs.Path, list[str]] = {(): list(_HEADER)}
-    for remark in exported.remarks:
-        path = ('tiers', remark.tier) if remark.tier else ('tiers',)
-        comments.setdefault(path, []).append(remark.text)
-    for text in exported.leftover:
-        comments.setdefault(('tiers',), []).append(
-            f'"openstack tier plan" would not be empty: {text}'
-        )
-    if exported.catalog.without_fallback:
-        comments[('fallback',)] = [_NO_FALLBACK]
-    for cluster in exported.catalog.clusters.values():
-        if cluster.secret_uuid is None:
-            comments[('clusters', cluster.name)] = [_NO_UUID]
-    return writer.write(
-        exported.catalog,
-        comments=comments,
-        project_names={
-            ident: name
-            for ident, name in known.projects.items()
-            if name is not None
-        },
-    )
 
 
 def parse_cluster(text: str) -> catalogs.Cluster:
@@ -188,7 +131,7 @@ def parse_cluster(text: str) -> catalogs.Cluster:
     conf, colon, user = (
         rest.rpartition(':') if ':' in rest else (rest, '', 'admin')
     )
-    if not equals or not _NAME.fullmatch(name) or not _USER.fullmatch(user):
+    if not (equals and limits.NAME.fits(name) and limits.USER.fits(user)):
         raise argparse.ArgumentTypeError(
             f'{text!r} is not of the form NAME=CONF[:USER], in which NAME '
             'has letters, digits, ".", "_" and "-", and USER no "client."'

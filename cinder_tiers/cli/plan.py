@@ -5,21 +5,17 @@
 import argparse
 import collections.abc
 
-from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli import effects as told
+from cinder_tiers.cli import base
+from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain.plan import consent
-from cinder_tiers.domain.plan import effects
-from cinder_tiers.domain.plan import plan as plans
-from cinder_tiers.files import saved_plan
 from cinder_tiers.files.tiers import reader
-from cinder_tiers.observe import cloud_id as cloud
-from cinder_tiers.observe import for_plan as world
+from cinder_tiers import workflow
 
 NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
 
 
-class PlanTiers(arguments.CatalogLister):
+class PlanTiers(base.CatalogLister):
     """Show what would make Cinder and Ceph match the tiers file.
 
     Changes nothing. The table is empty when nothing is to be done. What a
@@ -45,53 +41,47 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             metavar='<plan>',
             help='save the plan in this file, for "tier apply <plan>"',
         )
-        arguments.add_allow(parser)
+        base.add_allow(parser)
         return parser
 
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Observes, compares and shows.
 
         Expected failures end as CommandError of OSC.
         """
         connection = self.app.client_manager.sdk_connection
-        with arguments.user_errors():
+        with base.user_errors():
             text = reader.text_of(parsed_args.catalog)
             catalog = reader.read_text(text, file=parsed_args.catalog)
-            with world.sessions(catalog) as clusters:
-                actual = world.observe(
-                    catalog=catalog, clusters=clusters, connection=connection
-                )
-            plan = consent.grant(
-                plans.make(catalog=catalog, actual=actual), parsed_args.allow
+            planned = workflow.plan(
+                connection=connection,
+                catalog=catalog,
+                allowed=parsed_args.allow,
             )
-            found = effects.of_plan(plan.actions, actual.ceph)
+            plan = planned.plan
             if parsed_args.out and not plan.refused:
-                saved_plan.write(
-                    parsed_args.out,
-                    catalog=text,
-                    plan=plan,
-                    catalog_file=parsed_args.catalog,
-                    cloud=cloud.identity_of(connection),
+                workflow.save_plan(
+                    parsed_args.out, planned, connection=connection, text=text
                 )
         for action in plan.refused:
             self.log.error(
                 '%s',
-                render.printable(
+                cells.printable(
                     f'refused to {action.verb} {action.key}: '
                     f'{action.objection}'
                 ),
             )
-        told.tell(self.log, plan.actions, found)
+        base.log_effects(self.log, plan.actions, planned.effects)
         if parsed_args.out and plan.refused:
             self.log.error(
                 '%s was not written, because the plan has refused changes',
                 parsed_args.out,
             )
         for name in consent.not_needed(plan, parsed_args.allow):
-            self.log.warning(arguments.NOT_NEEDED, name)
+            self.log.warning(base.NOT_NEEDED, name)
         if not plan.actions and self.app.options.verbose_level:
             self.app.stderr.write(
                 'No changes: Cinder and Ceph are as '
@@ -105,6 +95,6 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             else NOTHING_TO_DO
         )
         return render.PLAN_COLUMNS, [
-            render.plan_row(action, found[action.key])
+            render.plan_row(action, planned.effects[action.key])
             for action in plan.actions
         ]

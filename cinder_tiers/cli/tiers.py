@@ -7,8 +7,8 @@ import collections.abc
 
 from osc_lib.command import command
 
-from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli import base
+from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
@@ -17,8 +17,8 @@ from cinder_tiers.observe import visible_cloud as placement
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
-    arguments.exit_with_1(parser)
-    arguments.name_program(parser)
+    base.exit_with_1(parser)
+    base.name_program(parser)
     parser.add_argument(
         '--declared',
         action='store_true',
@@ -29,14 +29,14 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         '--catalog',
         metavar='<file>',
         help=f'tiers file; implies --declared, whose default is '
-        f'$CINDER_TIERS_CATALOG, else {arguments.DEFAULT_CATALOG}',
+        f'$CINDER_TIERS_CATALOG, else {base.DEFAULT_CATALOG}',
     )
 
 
 def _file(parsed_args: argparse.Namespace) -> str | None:
     """Path of the tiers file to read; None for what is applied."""
     if parsed_args.declared and not parsed_args.catalog:
-        return arguments.default_catalog()
+        return base.default_catalog()
     return parsed_args.catalog
 
 
@@ -57,7 +57,7 @@ def _read(
     return listed_tiers.applied(placement.observe_types(_connect(shown)))
 
 
-class ListTiers(arguments.StatusLister):
+class ListTiers(base.StatusLister):
     """List the tiers that are applied, or those of the tiers file.
 
     What is applied is read from Cinder's volume types. The tier that is asked
@@ -81,16 +81,16 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.
         """
-        with arguments.user_errors():
+        with base.user_errors():
             listed = _read(self, _file(parsed_args))
         for tier in listed:
             if tier.problem:
-                self.log.error('%s', render.printable(tier.problem))
+                self.log.error('%s', cells.printable(tier.problem))
                 self.exit_status = 1
         return render_tiers.TIER_COLUMNS, [
             render_tiers.tier_row(tier) for tier in listed
@@ -130,13 +130,13 @@ Example: openstack tier show database -f json
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], render.Row]:
+    ) -> tuple[tuple[str, ...], cells.Row]:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.
         """
         file = _file(parsed_args)
-        with arguments.user_errors():
+        with base.user_errors():
             tier = listed_tiers.find(_read(self, file), parsed_args.name)
         if tier.problem:
             self._complain(tier.problem)
@@ -155,5 +155,5 @@ Example: openstack tier show database -f json
         )
 
     def _complain(self, problem: str) -> None:
-        self.log.error('%s', render.printable(problem))
+        self.log.error('%s', cells.printable(problem))
         self.exit_status = 1

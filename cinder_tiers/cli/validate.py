@@ -5,8 +5,8 @@
 import argparse
 import collections.abc
 
-from cinder_tiers.cli import base as arguments
-from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli import base
+from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.validation import fallback as fallback_rules
@@ -16,7 +16,7 @@ from cinder_tiers.files.tiers import reader
 MAX_SHOWN = 1000
 
 
-class ValidateCatalog(arguments.CatalogLister):
+class ValidateCatalog(base.CatalogLister):
     """Check a tiers file.
 
     Shows all problems with the line of each, what was expected there, and
@@ -48,7 +48,7 @@ Example: openstack tier validate tiers.yaml -f json
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[render.Row]]:
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads the file and shows what is wrong with it."""
         path = parsed_args.file or parsed_args.catalog
         problems: tuple[errors.Problem, ...] = ()
@@ -60,7 +60,7 @@ Example: openstack tier validate tiers.yaml -f json
         else:
             if self.app.options.verbose_level:
                 self.app.stderr.write(
-                    f'{render.printable(path)} is sound; tiers: '
+                    f'{cells.printable(path)} is sound; tiers: '
                     f'{len(catalog.tiers)}\n'
                 )
             if fallback_rules.has_open_default(catalog):
@@ -70,8 +70,8 @@ Example: openstack tier validate tiers.yaml -f json
                     'go to any backend that the project may use; do not set '
                     'such a type as default_volume_type before a tier with '
                     'fallback: true is applied',
-                    render.printable(path),
-                    render.printable(', '.join(catalog.follow_image_types)),
+                    cells.printable(path),
+                    cells.printable(', '.join(catalog.follow_image_types)),
                 )
         if len(problems) > MAX_SHOWN:
             self.log.error(

@@ -17,8 +17,8 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.files import read_bounded as content
-from cinder_tiers.files import write_atomic as whole_file
+from cinder_tiers.files import read_bounded
+from cinder_tiers.files import write_atomic
 
 VERSION = 1
 MAX_SIZE_BYTES = 16 * 2**20
@@ -128,7 +128,7 @@ def write(
         },
         indent=2,
     )
-    whole_file.write(path, text + '\n', replace=True)
+    write_atomic.write(path, text + '\n', replace=True)
 
 
 def read(path: str) -> SavedPlan:
@@ -138,7 +138,7 @@ def read(path: str) -> SavedPlan:
     :raises errors.ProblemsFound: when it is none, or of another version.
     """
     try:
-        value = json.loads(content.read(path, max_bytes=MAX_SIZE_BYTES))
+        value = json.loads(read_bounded.read(path, max_bytes=MAX_SIZE_BYTES))
         if isinstance(value, dict) and value.get('version') != VERSION:
             raise _problem(
                 path, f'version {value.get("version")!r}', f'version {VERSION}'

@@ -27,13 +27,18 @@ ARROWS = {
     'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
     'cinder_tiers.cli': {
         'cinder_tiers.cli.render',
+        'cinder_tiers.workflow',
         'cinder_tiers.files',
         'cinder_tiers.observe',
-        'cinder_tiers.execute',
         # The options of the doors, read from a file that the user names.
         'cinder_tiers.conf',
     },
     'cinder_tiers.cli.render': {'cinder_tiers.domain'},
+    'cinder_tiers.workflow': {
+        'cinder_tiers.files',
+        'cinder_tiers.observe',
+        'cinder_tiers.execute',
+    },
     'cinder_tiers.files': {'cinder_tiers.domain'},
     'cinder_tiers.clients': {'cinder_tiers.domain'},
     'cinder_tiers.observe': {'cinder_tiers.domain', 'cinder_tiers.clients'},

@@ -9,9 +9,7 @@ not know where its arguments came from, nor how cliff prints.
 
 import dataclasses
 
-from cliff import columns
-
-from cinder_tiers.cli.render.plan import printable
+from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decision
@@ -34,55 +32,6 @@ class Shown:
     config_files: tuple[str, ...] = ()
 
 
-class Lines(columns.FormattableColumn):
-    """Entries, {field: value} each: a line for people, a map for programs.
-
-    The value is a list of (line, map).
-    """
-
-    def human_readable(self) -> str:
-        """A line for each entry; a dash when there are none."""
-        return '\n'.join(printable(line) for line, _ in self._value) or '-'
-
-    def machine_readable(self) -> list[object]:
-        """A map for each entry, or a text."""
-        return [_printable_all(entry) for _, entry in self._value]
-
-
-class Fields(columns.FormattableColumn):
-    """Fields of a thing: one per line for people, a map for programs."""
-
-    def human_readable(self) -> str:
-        """`field: value` lines without those that are not there."""
-        return '\n'.join(
-            f'{name}: {printable(_text(value))}'
-            for name, value in self._value.items()
-            if value is not None
-        )
-
-    def machine_readable(self) -> dict[str, object]:
-        """{field: value}"""
-        return _printable_all(self._value)
-
-
-def _printable_all(value: object) -> object:
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, dict):
-        return {key: _printable_all(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_printable_all(entry) for entry in value]
-    return value
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return 'yes' if value else 'no'
-    if isinstance(value, list | tuple):
-        return ', '.join(value) or '-'
-    return str(value)
-
-
 def explanation_fields(
     shown: Shown,
 ) -> tuple[tuple[str, ...], tuple[object, ...]]:
@@ -93,13 +42,13 @@ def explanation_fields(
     explained = shown.explained
     fields = {
         'outcome': explained.outcome.value,
-        'summary': printable(explained.summary),
+        'summary': cells.printable(explained.summary),
         'tier': _optional(explained.tier),
         'overflow': _optional(explained.overflow),
         'volume_type': _optional(explained.volume_type),
     }
     if shown.volume is not None:
-        fields['volume'] = Fields(
+        fields['volume'] = cells.PresentFields(
             {
                 'id': shown.volume.volume_id,
                 'name': shown.volume.name,
@@ -108,32 +57,34 @@ def explanation_fields(
             }
         )
     fields |= {
-        'image': Fields(_image(shown)) if shown.image else None,
-        'project': printable(shown.project),
-        'reasons': Lines(
+        'image': cells.PresentFields(_image(shown)) if shown.image else None,
+        'project': cells.printable(shown.project),
+        'reasons': cells.Lines(
             [(str(reason), _reason(reason)) for reason in explained.reasons]
         ),
-        'alternatives': Lines(
+        'alternatives': cells.Lines(
             [
                 (f'{one.tier}: {one.why}', dataclasses.asdict(one))
                 for one in explained.alternatives
             ]
         ),
-        'backends': Lines([_backend(one) for one in explained.judged or ()]),
-        'policy': Fields(_policy(shown)),
-        'hidden': Lines(
+        'backends': cells.Lines(
+            [_backend(one) for one in explained.judged or ()]
+        ),
+        'policy': cells.PresentFields(_policy(shown)),
+        'hidden': cells.Lines(
             [
                 (f'{one.what} (policy {one.policy})', dataclasses.asdict(one))
                 for one in shown.hidden
             ]
         ),
-        'notes': Lines([(note, note) for note in explained.notes]),
+        'notes': cells.Lines([(note, note) for note in explained.notes]),
     }
     return tuple(fields), tuple(fields.values())
 
 
 def _optional(text: str | None) -> str | None:
-    return text and printable(text)
+    return text and cells.printable(text)
 
 
 def _image(shown: Shown) -> dict[str, object]:

@@ -1,23 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans and results as rows of a table, and backends as cinder.conf.
+"""Plans and results as rows of a table.
 
 Pure. Must not know where its arguments came from, nor how cliff prints.
 """
 
-import collections.abc
-import configparser
-import io
-
-from cliff import columns
-
-from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.plan import effects
-from cinder_tiers.domain.resources import tier_pools as desired
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain import text as escaping
-from cinder_tiers.domain import units
-from cinder_tiers.domain.validation import fallback as fallback_rules
 
 PLAN_COLUMNS = (
     'Action',
@@ -30,73 +20,19 @@ PLAN_COLUMNS = (
 )
 RESULT_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Result')
 
-Row = tuple[object, ...]
-
-printable = escaping.printable
-
-
-class Fields(columns.FormattableColumn):
-    """Fields of an object: one per line for people, a map for programs.
-
-    What is not printable is escaped, in each format.
-    """
-
-    def human_readable(self) -> str:
-        """`field: value` lines; a dash when there are none."""
-        lines = [
-            f'{printable(name)}: {printable(_text(value))}'
-            for name, value in self._value.items()
-        ]
-        return '\n'.join(lines) or '-'
-
-    def machine_readable(self) -> dict[str, object]:
-        """{field: value}, with values that JSON has."""
-        return {
-            printable(name): _plain(value)
-            for name, value in self._value.items()
-        }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, frozenset):
-        return sorted(map(printable, value))
-    return printable(value) if isinstance(value, str) else value
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return '-'
-    if isinstance(value, frozenset):
-        return ', '.join(sorted(value)) or '-'
-    return str(value)
-
-
-class Size(columns.FormattableColumn):
-    """Bytes: with a unit for people, a number for programs; None unknown."""
-
-    def human_readable(self) -> str:
-        """Such as 1.5 GiB."""
-        return (
-            'unknown' if self._value is None else units.size_text(self._value)
-        )
-
-    def machine_readable(self) -> int | None:
-        """The number of bytes."""
-        return self._value
-
 
 def plan_row(
     action: actions.Action, effect: effects.Effect = effects.NONE
-) -> Row:
+) -> cells.Row:
     """An action and its effect under PLAN_COLUMNS."""
     verb = f'refused: {action.verb}' if action.refusal else action.verb
     return (
         verb,
-        printable(str(action.key)),
+        cells.printable(str(action.key)),
         *_before_after(action),
         action.explanation,
-        '\n'.join(map(printable, effect.lines)),
-        Size(effect.bytes_to_move),
+        '\n'.join(map(cells.printable, effect.lines)),
+        cells.Size(effect.bytes_to_move),
     )
 
 
@@ -105,16 +41,17 @@ def plan_line(action: actions.Action) -> str:
     text = f'{action.verb} {action.key}'
     if action.before and action.after:
         changes = ', '.join(
-            f'{one.field} {_text(one.before)} -> {_text(one.after)}'
+            f'{one.field} {cells.value_text(one.before)} -> '
+            f'{cells.value_text(one.after)}'
             for one in actions.differences(action.before, action.after)
         )
         text += f': {changes}'
     if action.consented:
         text += f' (allowed, although {action.consented.reason})'
-    return printable(text)
+    return cells.printable(text)
 
 
-def result_row(result: actions.Result) -> Row:
+def result_row(result: actions.Result) -> cells.Row:
     """A result under RESULT_COLUMNS."""
     outcome = result.outcome.value
     if result.reason:
@@ -122,172 +59,30 @@ def result_row(result: actions.Result) -> Row:
     action = result.action
     return (
         action.verb,
-        printable(str(action.key)),
+        cells.printable(str(action.key)),
         *_before_after(action),
-        escaping.printable_lines(outcome),
+        cells.printable_lines(outcome),
     )
 
 
-def _before_after(action: actions.Action) -> tuple[Fields, Fields]:
+def _before_after(action: actions.Action) -> tuple[cells.Fields, cells.Fields]:
     """Only what differs; what is set when there is one side."""
     if action.before and action.after:
         changed = actions.differences(action.before, action.after)
         return (
-            Fields({one.field: one.before for one in changed}),
-            Fields({one.field: one.after for one in changed}),
+            cells.Fields({one.field: one.before for one in changed}),
+            cells.Fields({one.field: one.after for one in changed}),
         )
     return _set_fields(action.before), _set_fields(action.after)
 
 
-def _set_fields(resource: actions.Resource | None) -> Fields:
+def _set_fields(resource: actions.Resource | None) -> cells.Fields:
     if resource is None:
-        return Fields({})
-    return Fields(
+        return cells.Fields({})
+    return cells.Fields(
         {
             name: value
             for name, value in actions.fields_of(resource).items()
             if value not in (None, False, '', frozenset())
         }
     )
-
-
-def backends(
-    catalog: catalogs.Catalog, *, default_conf: str, secret_uuid: str | None
-) -> dict[str, dict[str, str]]:
-    """What cinder.conf needs for the tiers.
-
-    :param default_conf: ceph.conf of clusters that name none.
-    :param secret_uuid: of clusters that name none.
-    :returns: {section: {option: value}}, DEFAULT first.
-    """
-    tiers = [
-        tier for tier in catalog.ours if tier.rbd and tier.backend_name is None
-    ]
-    sections = {'DEFAULT': {}}
-    # An empty one would switch all backends off.
-    if tiers:
-        sections['DEFAULT']['enabled_backends'] = ','.join(
-            tier.section for tier in tiers
-        )
-    default_type = fallback_rules.default_type(catalog)
-    if default_type is not None:
-        sections['DEFAULT']['default_volume_type'] = default_type
-    for tier in tiers:
-        cluster = catalog.clusters[tier.rbd.cluster]
-        section = {
-            'volume_driver': 'cinder.volume.drivers.rbd.RBDDriver',
-            'volume_backend_name': tier.backend,
-            'rbd_pool': tier.rbd.pool,
-            'rbd_ceph_conf': cluster.conf or default_conf,
-            'rbd_user': cluster.cinder_user,
-        }
-        uuid = cluster.secret_uuid or secret_uuid
-        if uuid:
-            section['rbd_secret_uuid'] = uuid
-        sections[tier.section] = section
-    return sections
-
-
-def backend_comments(catalog: catalogs.Catalog) -> str:
-    """Comment lines on the tiers that need no new section of cinder.conf."""
-    return ''.join(
-        f'# tier {tier.name}: the backend {tier.backend} serves pool '
-        f'{tier.rbd.pool} already; keep its section as it is, and add none\n'
-        for tier in catalog.ours
-        if tier.rbd and tier.backend_name
-    )
-
-
-def default_type_comments(catalog: catalogs.Catalog) -> str:
-    """Comment lines on why there is no default volume type; else nothing."""
-    if not fallback_rules.has_open_default(catalog):
-        return ''
-    name = printable(catalog.follow_image_types[0])
-    return (
-        f'# default_volume_type = {name} is left out: no tier is the '
-        'fallback, so that blank volumes,\n'
-        '# and those of untagged images, would go to any backend that '
-        'the project may use.\n'
-        '# Keep the default type that you have until a tier with '
-        'fallback: true is applied.\n'
-    )
-
-
-def cinder_conf(
-    sections: collections.abc.Mapping[str, collections.abc.Mapping[str, str]],
-) -> str:
-    """Sections as text that oslo.config reads back.
-
-    A `$` is doubled, for oslo.config would substitute it.
-    """
-    parser = configparser.ConfigParser(
-        interpolation=None, default_section='DEFAULT'
-    )
-    for section, options in sections.items():
-        if section != 'DEFAULT':
-            parser.add_section(section)
-        for option, value in options.items():
-            parser.set(section, option, value.replace('$', '$$'))
-    text = io.StringIO()
-    parser.write(text)
-    return text.getvalue().rstrip('\n') + '\n'
-
-
-def caps_comments(catalog: catalogs.Catalog) -> str:
-    """Comment lines on the cephx capabilities that the backends need.
-
-    :returns: when there are tiers and none has a backend to write, that.
-    """
-    if catalog.tiers and not catalog.clusters_in_use:
-        return (
-            '# No tier has rbd: the backends of all of them are in '
-            'cinder.conf already,\n# and enabled_backends stays as it '
-            'is.\n'
-        )
-    lines = []
-    for cluster in catalog.clusters_in_use:
-        grants = desired.grants_of(catalog, cluster)
-        caps = ' '.join(
-            f"{daemon} '{', '.join(grants[daemon])}'" for daemon in grants
-        )
-        lines.append(
-            f'# client.{cluster.cinder_user} of Ceph cluster '
-            f'{cluster.name} needs (tier apply grants it): {caps}'
-        )
-    return ''.join(f'{line}\n' for line in lines)
-
-
-def service_comments(
-    catalog: catalogs.Catalog, *, secret_uuid: str | None
-) -> str:
-    """Comment lines on what Nova and Glance need beside the backends.
-
-    As in "Configuring Nova" and "Configuring Glance" of ceph
-    doc/rbd/rbd-openstack.rst.
-
-    :param secret_uuid: of clusters that name none.
-    """
-    lines = []
-    for cluster in catalog.clusters_in_use:
-        client = f'client.{cluster.cinder_user}'
-        uuid = cluster.secret_uuid or secret_uuid
-        lines.append(
-            f'# Nova: libvirt of each compute host needs a secret with the '
-            f'key of {client} of Ceph cluster {cluster.name}, '
-            + (
-                f'under the UUID {uuid} ("virsh secret-define", "virsh '
-                f'secret-set-value").'
-                if uuid
-                else 'and nova.conf its UUID and user: [libvirt] '
-                'rbd_secret_uuid, '
-                f'rbd_user = {cluster.cinder_user}; or give the cluster a '
-                f'secret_uuid in the catalog.'
-            )
-        )
-        if cluster.images_pool:
-            lines.append(
-                f'# Glance: volumes of raw images in pool '
-                f'{cluster.images_pool} are clones, not copies, when '
-                f'glance-api.conf has [DEFAULT] show_image_direct_url = true.'
-            )
-    return ''.join(f'{line}\n' for line in lines)

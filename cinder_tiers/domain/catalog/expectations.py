@@ -20,7 +20,8 @@ Expectations = collections.abc.Mapping[
 
 #: Names of patterns, as fio profiles have them.
 PATTERN = re.compile(r'[a-z0-9][a-z0-9.-]{0,39}', re.ASCII)
-_PERCENTILE = re.compile(r'p([1-9][0-9]?(?:\.[0-9]{1,3})?)_ms_max', re.ASCII)
+#: Names of limits of percentiles.
+PERCENTILE = re.compile(r'p([1-9][0-9]?(?:\.[0-9]{1,3})?)_ms_max', re.ASCII)
 
 #: What can be limited, and its unit: of all guests of the tier together,
 #: unless the name says otherwise.
@@ -68,7 +69,7 @@ def find(name: str) -> Limit | None:
     >>> find('p99.9_ms_max').percent, find('iops_min').is_least
     (99.9, True)
     """
-    found = _PERCENTILE.fullmatch(name)
+    found = PERCENTILE.fullmatch(name)
     if found:
         return Limit(
             quantity=f'p{found[1]}_ms',

@@ -6,6 +6,7 @@ Pure. A tier with a cache that cannot be declared has no `rbd` at all, or a
 plan would want to be rid of the cache: the reason is a ValueError.
 """
 
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_settings
 from cinder_tiers.domain.resources import tier_pools as desired
@@ -14,8 +15,6 @@ from cinder_tiers.domain.state import ceph as state
 
 #: What nobody set, and what a catalog need not say.
 _NOTHING = '0'
-# As the schema of the catalog has it.
-_MAX_COUNT = 2**63 - 1
 
 
 def check_alone(ceph: state.CephState, pool: str) -> None:
@@ -61,9 +60,10 @@ def _setting(name: str, text: str) -> cache_settings.Value:
     if name in cache_settings.RATIOS:
         return float(text)
     if name in cache_settings.COUNTS:
-        if int(text) > _MAX_COUNT:
+        bounds = limits.cache_count(name)
+        if int(text) > bounds.most:
             raise ValueError(
-                f'{what}, and at most {_MAX_COUNT} can be declared'
+                f'{what}, and at most {bounds.most} can be declared'
             )
         return int(text)
     if text not in cache_settings.HIT_SET_TYPES:

@@ -8,21 +8,14 @@ known: nothing says it.
 """
 
 import collections.abc
-import re
 
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity as affinities
 from cinder_tiers.domain.state import ceph as state
-
-# As the schema of the catalog has them.
-_OPTION = re.compile(
-    '(bluefs|bluestore|bdev|filestore|journal|osd|rocksdb|throttler)_'
-    '[a-z0-9_]{1,60}'
-)
-_HOST = re.compile('[A-Za-z0-9._-]{1,255}')
 
 Remarks = list[str]
 Options = dict[str, pool_options.Value]
@@ -48,7 +41,7 @@ def host_options(
     """{host: what its OSDs were told, as far as they all use it}."""
     found = {}
     for host, told in sorted(known.told_hosts.items()):
-        if host not in known.ceph.hosts or not _HOST.fullmatch(host):
+        if host not in known.ceph.hosts or not limits.HOST.fits(host):
             text = ', '.join(
                 f'{name}={value}' for name, value in sorted(told.items())
             )
@@ -100,7 +93,7 @@ def _options(
         schema = known.ceph.option_schemas.get(name)
         if (
             schema is None
-            or not _OPTION.fullmatch(name)
+            or not limits.OSD_OPTION.fits(name)
             or (not export_texts.is_option(text))
         ):
             remarks.append(f'{where}: it cannot be declared')

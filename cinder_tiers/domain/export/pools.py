@@ -7,8 +7,8 @@ then the reason is a ValueError, and the tier is one with a backend only.
 
 import collections.abc
 import dataclasses
-import re
 
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import cache_tiers as export_cache
 from cinder_tiers.domain.export import inventory
@@ -24,11 +24,6 @@ from cinder_tiers.domain.state import ceph as state
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import clusters as cluster_rules
 
-# As the schema of the catalog has them.
-_POOL = re.compile('[A-Za-z0-9][A-Za-z0-9._-]{0,62}')
-_WORD = re.compile('[A-Za-z0-9._-]{1,63}')
-_RBD_OPTION = re.compile('rbd_[a-z0-9_]{1,60}')
-_MAX_COPIES, _MAX_K, _MAX_M, _MAX_PG_NUM = 10, 32, 16, 65536
 _DATA_POOL = 'rbd_default_data_pool'
 
 Remarks = list[str]
@@ -170,8 +165,8 @@ def _rule(ceph: state.CephState, pool: state.Pool) -> state.CrushRule:
             f'CRUSH rule {rule.name} takes the root {rule.root}, '
             f'and only {desired.ROOT} can be declared'
         )
-    if not _WORD.fullmatch(rule.failure_domain) or not _WORD.fullmatch(
-        rule.device_class or 'none'
+    if not limits.FAILURE_DOMAIN.fits(rule.failure_domain) or (
+        rule.device_class and not limits.DEVICE_CLASS.fits(rule.device_class)
     ):
         raise ValueError(
             f'the failure domain or the device class of CRUSH '
@@ -185,7 +180,7 @@ def _protection(
     pool: state.Pool,
 ) -> catalogs.Replicated | catalogs.ErasureCoded:
     if pool.kind == 'replicated':
-        if not pool.size <= _MAX_COPIES:
+        if pool.size not in limits.COPIES:
             raise ValueError(f'it has {pool.size} copies')
         return catalogs.Replicated(
             size=pool.size, min_size=pool.min_size, single_copy=pool.size == 1
@@ -196,7 +191,7 @@ def _protection(
             f'the erasure code profile of pool {pool.name} is not known'
         )
     k, m = profile.k, profile.m
-    if not (2 <= k <= _MAX_K and 1 <= m <= min(k, _MAX_M)):
+    if not (k in limits.DATA_CHUNKS and m in limits.CODING_CHUNKS and m <= k):
         raise ValueError(
             f'pool {pool.name} is erasure coded with k={k} and m={m}'
         )
@@ -213,7 +208,7 @@ def _pg_num(
     if (
         number is None
         or number.bit_count() != 1
-        or number > _MAX_PG_NUM
+        or number not in limits.PG_NUM
         or (
             holder is not pool
             and (pool.pg_num, pool.pg_autoscale_mode)
@@ -266,7 +261,7 @@ def _rbd_options(
     for name, text in sorted(pool.rbd_options.items()):
         if (
             text is None
-            or not _RBD_OPTION.fullmatch(name)
+            or not limits.RBD_OPTION.fits(name)
             or not export_texts.is_option(text)
         ):
             remarks.append(
@@ -315,9 +310,9 @@ def _shown(value: object) -> str:
 
 def is_pool_name(name: str) -> bool:
     """Whether a catalog can have a pool of this name."""
-    return _POOL.fullmatch(name) is not None
+    return limits.POOL.fits(name)
 
 
 def is_user(name: str) -> bool:
     """Whether a catalog can have a cephx user of this name."""
-    return _WORD.fullmatch(name) is not None and not name.startswith('client.')
+    return limits.USER.fits(name)

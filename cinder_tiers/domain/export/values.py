@@ -4,10 +4,9 @@
 
 import re
 
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.resources import pool_options
 
-# As the schema of the catalog has it.
-_OPTION = re.compile('[^\x00-\x1f\x7f]{1,255}')
 _INTEGER = re.compile('-?[0-9]{1,20}')
 _FLOAT = re.compile(r'-?[0-9]{1,15}\.[0-9]{1,15}')
 
@@ -19,7 +18,7 @@ def is_writable(text: str) -> bool:
 
 def is_option(text: str) -> bool:
     """Whether a catalog can hold a text as the value of an option."""
-    return is_writable(text) and _OPTION.fullmatch(text) is not None
+    return is_writable(text) and limits.OPTION.fits(text)
 
 
 def plain_value(text: str) -> pool_options.Value:

@@ -4,8 +4,7 @@
 Pure. What the catalog cannot say is left out and told in a remark.
 """
 
-import re
-
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
@@ -15,18 +14,6 @@ from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import tiers as volume_type_rules
 
-# As the schema of the catalog has them.
-_NAME = re.compile('[A-Za-z0-9][A-Za-z0-9._-]{0,62}')
-_TYPE_NAME = re.compile(
-    r'[^\s\x00-\x1f\x7f]'
-    r'([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?'
-)
-_BACKEND = re.compile('[A-Za-z0-9][A-Za-z0-9._@#-]{0,99}')
-_KEY = re.compile('[A-Za-z0-9._:-]{1,255}')
-_PROJECT = re.compile('[^\x00-\x1f\x7f]{1,64}')
-_MAX_CHARS = 255
-_MAX_PRIORITY = 1_000_000
-_MAX_QUOTA = 2**31 - 1
 #: What CapabilitiesFilter compares with backends, too.
 _SCOPED_BACKEND = f'capabilities:{state.BACKEND}'
 
@@ -38,7 +25,7 @@ def check_name(name: str) -> None:
 
     :raises ValueError: with the reason.
     """
-    if not _NAME.fullmatch(name):
+    if not limits.NAME.fits(name):
         raise ValueError(
             'the name of a tier has a letter or digit and at '
             'most 62 letters, digits, ".", "_" and "-" after it'
@@ -50,11 +37,7 @@ def check_follow_name(name: str) -> None:
 
     :raises ValueError: with the reason.
     """
-    if (
-        len(name) > _MAX_CHARS
-        or not _TYPE_NAME.fullmatch(name)
-        or not export_texts.is_writable(name)
-    ):
+    if not (limits.TYPE_NAME.fits(name) and export_texts.is_writable(name)):
         raise ValueError(
             'follow_image_types has names of at most 255 '
             'printable characters, without white space at '
@@ -112,7 +95,7 @@ def _backend(found: state.VolumeType) -> str | None:
         and (words[0::2] == [state.OR, state.OR])
     ):
         text = words[1]
-    if not _BACKEND.fullmatch(text):
+    if not limits.BACKEND.fits(text):
         raise ValueError(
             f'its {state.BACKEND} is {text!r}, and a tier names '
             'one backend by its name'
@@ -132,10 +115,10 @@ def _extra_specs(found: state.VolumeType, remarks: Remarks) -> dict[str, str]:
             continue
         if (
             folded.startswith(state.SCOPE)
-            or not _KEY.fullmatch(key)
+            or not limits.EXTRA_SPEC_KEY.fits(key)
             or folded.removeprefix('capabilities:') == state.BACKEND
             or not isinstance(value, str)
-            or len(value) > _MAX_CHARS
+            or not limits.EXTRA_SPEC.fits(value)
             or not export_texts.is_writable(value)
         ):
             remarks.append(
@@ -151,11 +134,11 @@ def _description(found: state.VolumeType, remarks: Remarks) -> str | None:
     text = found.description
     if not text:
         return None
-    if len(text) > _MAX_CHARS or not export_texts.is_writable(text):
+    if not (limits.DESCRIPTION.fits(text) and export_texts.is_writable(text)):
         remarks.append(
             'the description is left out: it has more than '
-            f'{_MAX_CHARS} characters, or broken ones; it stays '
-            'as it is'
+            f'{limits.DESCRIPTION.max_chars} characters, or broken ones; it '
+            'stays as it is'
         )
         return None
     return text
@@ -168,7 +151,7 @@ def _access(
         return None
     projects = []
     for project in sorted(found.projects):
-        if not _PROJECT.fullmatch(project):
+        if not limits.PROJECT.fits(project):
             remarks.append(
                 f'project {project} is left out of access: this '
                 'is no id of a project'
@@ -225,10 +208,9 @@ def _qos(
 def _is_limit(item: tuple[str, str]) -> bool:
     key, value = item
     return (
-        _KEY.fullmatch(key) is not None
-        and key not in ('consumer', 'name')
+        limits.QOS_KEY.fits(key)
         and isinstance(value, str)
-        and 1 <= len(value) <= _MAX_CHARS
+        and limits.QOS_LIMIT.fits(value)
         and export_texts.is_writable(value)
     )
 
@@ -240,7 +222,7 @@ def _quotas(
     if quota is None or quota == state.TypeQuota(name=name):
         return None
     found = (quota.volumes, quota.size_gib, quota.snapshots)
-    if not all(state.UNLIMITED <= one <= _MAX_QUOTA for one in found):
+    if not all(one in limits.QUOTA for one in found):
         remarks.append(
             f'its default quotas {found} are left out: a catalog '
             'cannot hold them; they stay as they are'
@@ -271,7 +253,7 @@ def _marks(found: state.VolumeType, remarks: Remarks) -> dict[str, object]:
         tag
         for tag in sorted(marked.tags)
         if tag.isprintable()
-        and len(tag) <= _MAX_CHARS
+        and limits.TAG.fits(tag)
         and tags.normalize_tag(tag) == tag
     )
     while len(tags.format_tags(frozenset(usable))) > (
@@ -281,7 +263,7 @@ def _marks(found: state.VolumeType, remarks: Remarks) -> dict[str, object]:
     for tag in sorted(marked.tags.difference(usable)):
         remarks.append(f'the tag {tag} is left out: a catalog cannot hold it')
     priority = marked.priority if usable else 0
-    if abs(priority) > _MAX_PRIORITY:
+    if priority not in limits.PRIORITY:
         remarks.append(
             f'its priority {priority} is out of range; here it is 0'
         )

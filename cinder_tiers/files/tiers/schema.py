@@ -2,22 +2,28 @@
 
 """Whether plain values have the structure of a catalog.
 
-The structure is `tiers.schema.json`, which editors use as well; this module
-turns what jsonschema finds into problems that a person can act on. Rules
-between tiers are the domain's.
+The structure is the schema of `codec`; this module turns what jsonschema
+finds into problems that a person can act on. Rules between tiers are the
+domain's. Editors use the same schema: `etc/cinder-tiers/tiers.schema.json`
+holds what
+
+    python -m cinder_tiers.files.tiers.schema
+
+prints.
 """
 
 import collections.abc
 import copy
 import functools
-import importlib.resources
 import json
+import sys
 
 import jsonschema
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
+from cinder_tiers.files.tiers import codec
 
 _TYPE_NAMES = {
     dict: 'a mapping',
@@ -33,12 +39,13 @@ _SHOWN_CHARS = 60
 
 @functools.cache
 def schema() -> dict[str, object]:
-    """The JSON schema of version 1 (draft 2020-12)."""
-    return json.loads(
-        importlib.resources.files(__package__)
-        .joinpath('tiers.schema.json')
-        .read_text('utf-8')
-    )
+    """The JSON schema of the tiers file (draft 2020-12)."""
+    return codec.schema()
+
+
+def published() -> str:
+    """The text of `etc/cinder-tiers/tiers.schema.json`."""
+    return json.dumps(schema(), indent=2) + '\n'
 
 
 def check(
@@ -122,11 +129,12 @@ def _problems(
     if error.validator == 'oneOf':
         if not isinstance(error.instance, dict):
             return  # its type is a problem of its own
-        both = 'replicated' in error.instance
+        keys = [one['required'][0] for one in error.schema['oneOf']]
+        both = keys[0] in error.instance
         yield errors.Problem(
             where=source.where(path),
             found=f'{name} has {"both" if both else "neither"} of them',
-            expected='one of replicated and erasure_coded',
+            expected=f'one of {" and ".join(keys)}',
             remedy='remove one of them' if both else 'add one of them',
         )
         return
@@ -224,3 +232,7 @@ def _drop(value: object, path: catalogs.Path) -> object:
     if isinstance(holder, dict):
         holder.pop(path[-1], None)
     return value
+
+
+if __name__ == '__main__':
+    sys.stdout.write(published())

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a tiers file: the way back from `reader`.
 
-Defaults are left out. Each text goes through PyYAML, so that it is read back
-as it was, whatever is in it. Must not know where the catalog came from.
+What is written is for `codec` to say; this module lays it out as YAML, with
+comments. Each text goes through PyYAML, so that it is read back as it was,
+whatever is in it. Must not know where the catalog came from.
 """
 
 import collections.abc
@@ -10,11 +11,10 @@ import textwrap
 
 import yaml
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.resources import tier_pools as desired
 from cinder_tiers.domain import text as escaping
+from cinder_tiers.files.tiers import codec
 
 _WIDTH = 79
 _STEP = '  '
@@ -41,167 +41,13 @@ def write(
     :param project_names: {id of a project: its name}, which stands behind it.
     :returns: text that `reader` reads as the same catalog.
     """
-    content: dict[str, _Value] = {'version': 1}
-    if catalog.follow_image_types:
-        content['follow_image_types'] = list(catalog.follow_image_types)
-    if catalog.without_fallback:
-        content['fallback'] = 'none'
-    if catalog.clusters:
-        content['clusters'] = {
-            name: _cluster(one) for name, one in catalog.clusters.items()
-        }
-    content['tiers'] = {tier.name: _tier(tier) for tier in catalog.tiers}
     writing = _Writing(comments, project_names)
     writing.comment((), '')
-    for key, value in content.items():
+    for key, value in codec.write(catalog).items():
         if writing.lines:
             writing.lines.append('')
         writing.entry(key, value, (key,), '')
     return '\n'.join(writing.lines) + '\n'
-
-
-def _cluster(cluster: catalogs.Cluster) -> dict[str, _Value]:
-    plain = catalogs.Cluster(name=cluster.name)
-    found: dict[str, _Value] = {
-        name: value
-        for name in (
-            'conf',
-            'user',
-            'cinder_user',
-            'images_pool',
-            'secret_uuid',
-        )
-        if (value := getattr(cluster, name)) != getattr(plain, name)
-    }
-    if cluster.host_osd_options:
-        found['host_osd_options'] = {
-            host: dict(options)
-            for host, options in cluster.host_osd_options.items()
-        }
-    return found
-
-
-def _tier(tier: catalogs.Tier) -> dict[str, _Value]:
-    found: dict[str, _Value | None] = {
-        'take_over': None if tier.take_over else False,
-        'description': tier.description,
-        'tags': list(tier.tags) or None,
-        'priority': tier.priority or None,
-        'fallback': tier.fallback or None,
-        'overflow': tier.overflow,
-        'access': (
-            list(tier.access)
-            if isinstance(tier.access, tuple)
-            else tier.access
-        ),
-        'qos': tier.qos and _qos(tier.qos),
-        'quotas': tier.quotas and _quotas(tier.quotas),
-        'expect': {
-            pattern: dict(limits) for pattern, limits in tier.expect.items()
-        }
-        or None,
-        'backend': tier.backend_name,
-        'extra_specs': dict(tier.extra_specs) or None,
-        'rbd': tier.rbd and _rbd(tier.rbd),
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _qos(qos: catalogs.Qos) -> dict[str, _Value]:
-    sides = {'front_end': qos.front_end, 'back_end': qos.back_end}
-    return {
-        side: {key: _limit(text) for key, text in specs.items()}
-        for side, specs in sides.items()
-        if specs is not None
-    }
-
-
-def _limit(text: str) -> str | int:
-    """A number where it means the same text."""
-    if (
-        text.isascii()
-        and text.isdecimal()
-        and len(text) < 20
-        and (str(int(text)) == text)
-    ):
-        return int(text)
-    return text
-
-
-def _quotas(quotas: catalogs.Quotas) -> dict[str, _Value]:
-    plain = catalogs.Quotas()
-    found = {
-        'volumes': quotas.volumes,
-        'gigabytes': quotas.size_gib,
-        'snapshots': quotas.snapshots,
-    }
-    return {
-        name: value for name, value in found.items() if value != plain.volumes
-    } or {'volumes': plain.volumes}
-
-
-def _rbd(rbd: catalogs.RbdPool) -> dict[str, _Value]:
-    found: dict[str, _Value | None] = {
-        'cluster': rbd.cluster,
-        **_placement(rbd),
-        'pool_options': dict(rbd.options) or None,
-        'osd_options': dict(rbd.osd_options) or None,
-        'primary_affinity': rbd.primary_affinity,
-        'osd_requirements': (
-            rbd.osd_requirements and _requirements(rbd.osd_requirements)
-        ),
-        'rbd_options': dict(rbd.rbd_options) or None,
-        'cache': rbd.cache and _cache(rbd.cache),
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _placement(rbd: catalogs.RbdPool) -> dict[str, _Value | None]:
-    protection: dict[str, dict[str, int | bool]]
-    if isinstance(rbd.protection, catalogs.ErasureCoded):
-        protection = {
-            'erasure_coded': {'k': rbd.protection.k, 'm': rbd.protection.m}
-        }
-    else:
-        copies: dict[str, int | bool] = {'size': rbd.protection.size}
-        if rbd.protection.min_size != desired.default_min_size(
-            rbd.protection.size
-        ):
-            copies['min_size'] = rbd.protection.min_size
-        if rbd.protection.single_copy:
-            copies['single_copy'] = True
-        protection = {'replicated': copies}
-    return {
-        'pool': rbd.pool,
-        'device_class': rbd.device_class,
-        'failure_domain': (
-            None
-            if rbd.failure_domain == catalogs.RbdPool.failure_domain
-            else rbd.failure_domain
-        ),
-        'pg_num': rbd.pg_num,
-        **protection,
-    }
-
-
-def _cache(cache: catalogs.Cache) -> dict[str, _Value]:
-    found = {
-        **_placement(cache.rbd),
-        'mode': cache.mode,
-        'stale_reads': cache.stale_reads or None,
-        **cache.settings,
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _requirements(
-    wanted: osd_requirements.Requirements,
-) -> dict[str, _Value]:
-    found = {name: getattr(wanted, name) for name in wanted.declared}
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in found.items()
-    }
 
 
 class _Writing:

@@ -4,7 +4,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
-from cinder_tiers.files.tiers import yaml_document as document
+from cinder_tiers.files.tiers import yaml_document
 from rally_scenarios.bench.sla import catalog_limits
 
 CATALOG = """version: 1
@@ -19,7 +19,7 @@ tiers:
 
 def read(text):
     return catalog_limits.read_catalog(
-        document.read(text, file='t.yaml').value, file='t.yaml'
+        yaml_document.read(text, file='t.yaml').value, file='t.yaml'
     )
 
 

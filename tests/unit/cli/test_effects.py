@@ -5,7 +5,7 @@ import logging
 import ddt
 import testtools
 
-from cinder_tiers.cli import effects as told
+from cinder_tiers.cli import base
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
@@ -69,7 +69,7 @@ class EffectsTestCase(testtools.TestCase):
     ):
         refusal = refused and actions.Refusal(reason='it moves', remedy='no')
         with self.assertLogs('command') as seen:
-            self.tell(action(refusal or None), effect)
+            self.log(action(refusal or None), effect)
         self.assertEqual(
             [
                 f'{level}:command:effect of update pool tier-a (ceph), '
@@ -80,7 +80,9 @@ class EffectsTestCase(testtools.TestCase):
 
     def test_of_what_has_no_effect_nothing_is_said(self):
         with self.assertNoLogs('command'):
-            self.tell(action(), effects.NONE)
+            self.log(action(), effects.NONE)
 
-    def tell(self, one, effect):
-        told.tell(logging.getLogger('command'), [one], {one.key: effect})
+    def log(self, one, effect):
+        base.log_effects(
+            logging.getLogger('command'), [one], {one.key: effect}
+        )

@@ -8,13 +8,13 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.cli import export as command
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
+from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
 from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain
@@ -32,7 +32,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
         """The export, read back from its text."""
         known = inventories.of_world(world, backends, projects=NAMES)
         exported = export.export(known)
-        text = command.text_of(exported, known)
+        text = exported_file.text_of(exported, known)
         for line in text.splitlines():
             self.assertTrue(line.isprintable(), line)
         catalog = reader.read_text(text, file='t.yaml')

@@ -11,13 +11,13 @@ import math
 
 import testtools
 
-from cinder_tiers.cli import export as command
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.plan import consent as consents
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
+from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import for_export as inventory
 from cinder_tiers.observe import for_plan as world
@@ -90,7 +90,7 @@ class TakeOverTestCase(testtools.TestCase):
         known = inventory.observe(self.connection, ())
         exported = export.export(known)
         self.assertEqual((), exported.leftover)
-        text = command.text_of(exported, known)
+        text = exported_file.text_of(exported, known)
         self.assertEqual((), self.plan(text).actions)
         return text
 

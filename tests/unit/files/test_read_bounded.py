@@ -12,12 +12,12 @@ import time
 import fixtures
 import testtools
 
-from cinder_tiers.files import read_bounded as content
+from cinder_tiers.files import read_bounded
 
 MAX_BYTES = 300_000
 
 
-class ContentTestCase(testtools.TestCase):
+class ReadBoundedTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.path = os.path.join(
@@ -25,7 +25,9 @@ class ContentTestCase(testtools.TestCase):
         )
 
     def read(self, path, silence_s=60.0):
-        return content.read(path, max_bytes=MAX_BYTES, silence_s=silence_s)
+        return read_bounded.read(
+            path, max_bytes=MAX_BYTES, silence_s=silence_s
+        )
 
     def refused(self, path, silence_s=60.0):
         """What is said of a path, without waiting for its silence."""

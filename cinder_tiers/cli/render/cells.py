@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The cells of the tables that the commands show.
+
+Each has a form for people and one for programs. Pure. Other people's text may
+hold what steers a terminal: what is not printable is escaped, in each form.
+"""
+
+from cliff import columns
+
+from cinder_tiers.domain import text
+from cinder_tiers.domain import units
+
+Row = tuple[object, ...]
+
+printable = text.printable
+printable_lines = text.printable_lines
+
+
+class Fields(columns.FormattableColumn):
+    """Fields of an object: one per line for people, a map for programs.
+
+    What is not printable is escaped, in each format.
+    """
+
+    def human_readable(self) -> str:
+        """`field: value` lines; a dash when there are none."""
+        lines = [
+            f'{printable(name)}: {printable(value_text(value))}'
+            for name, value in self._value.items()
+        ]
+        return '\n'.join(lines) or '-'
+
+    def machine_readable(self) -> dict[str, object]:
+        """{field: value}, with values that JSON has."""
+        return {
+            printable(name): _plain(value)
+            for name, value in self._value.items()
+        }
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(map(printable, value))
+    return printable(value) if isinstance(value, str) else value
+
+
+def value_text(value: object) -> str:
+    """A value of a resource for people; a dash when there is none."""
+    if value is None:
+        return '-'
+    if isinstance(value, frozenset):
+        return ', '.join(sorted(value)) or '-'
+    return str(value)
+
+
+class Size(columns.FormattableColumn):
+    """Bytes: with a unit for people, a number for programs; None unknown."""
+
+    def human_readable(self) -> str:
+        """Such as 1.5 GiB."""
+        return (
+            'unknown' if self._value is None else units.size_text(self._value)
+        )
+
+    def machine_readable(self) -> int | None:
+        """The number of bytes."""
+        return self._value
+
+
+class Words(columns.FormattableColumn):
+    """Texts: separated by commas for people, a list for programs."""
+
+    def human_readable(self) -> str:
+        """The texts in one line; a dash when there are none."""
+        return ', '.join(map(printable, self._value)) or '-'
+
+    def machine_readable(self) -> list[str]:
+        """The texts."""
+        return [printable(one) for one in self._value]
+
+
+class YesNo(columns.FormattableColumn):
+    """A boolean: yes or no for people."""
+
+    def human_readable(self) -> str:
+        """`yes` or `no`."""
+        return 'yes' if self._value else 'no'
+
+    def machine_readable(self) -> bool:
+        """The boolean."""
+        return self._value
+
+
+class Optional(columns.FormattableColumn):
+    """A value that may be absent: a dash for people."""
+
+    def human_readable(self) -> str:
+        """The value as text."""
+        return '-' if self._value is None else printable(str(self._value))
+
+    def machine_readable(self) -> object:
+        """The value; None when it is absent."""
+        return (
+            printable(self._value)
+            if isinstance(self._value, str)
+            else self._value
+        )
+
+
+class Specs(columns.FormattableColumn):
+    """Extra specs: a line for each for people, a map for programs."""
+
+    def human_readable(self) -> str:
+        """`key=value` lines; a dash when there are none."""
+        return (
+            '\n'.join(
+                f'{printable(key)}={printable(str(value))}'
+                for key, value in sorted(self._value.items())
+            )
+            or '-'
+        )
+
+    def machine_readable(self) -> dict[str, str]:
+        """{key: value}"""
+        return {
+            printable(key): printable(str(value))
+            for key, value in sorted(self._value.items())
+        }
+
+
+class Pools(columns.FormattableColumn):
+    """Pools that report to Cinder: a line for each, a map for programs."""
+
+    def human_readable(self) -> str:
+        """Name and room of each; a dash when there are none."""
+        return (
+            '\n'.join(
+                f'{printable(one.name)}: '
+                f'{printable(str(one.capabilities.get("free_capacity_gb")))} '
+                'of '
+                f'{printable(str(one.capabilities.get("total_capacity_gb")))} '
+                'GiB free'
+                for one in self._value
+            )
+            or '-'
+        )
+
+    def machine_readable(self) -> list[dict[str, object]]:
+        """{name, free_gib, total_gib} of each; Cinder writes GiB as gb."""
+        return [
+            {
+                'name': printable(one.name),
+                'free_gib': one.capabilities.get('free_capacity_gb'),
+                'total_gib': one.capabilities.get('total_capacity_gb'),
+            }
+            for one in self._value
+        ]
+
+
+class Expected(columns.FormattableColumn):
+    """Limits of fio patterns: a line for each pattern, a map for programs."""
+
+    def human_readable(self) -> str:
+        """`pattern: limit=value, ...` lines; a dash when there are none."""
+        return (
+            '\n'.join(
+                f'{printable(pattern)}: '
+                + ', '.join(
+                    f'{printable(name)}={value}'
+                    for name, value in sorted(limits.items())
+                )
+                for pattern, limits in sorted(self._value.items())
+            )
+            or '-'
+        )
+
+    def machine_readable(self) -> dict[str, dict[str, float]]:
+        """{pattern: {limit: value}}"""
+        return {
+            printable(pattern): dict(sorted(limits.items()))
+            for pattern, limits in sorted(self._value.items())
+        }
+
+
+class Lines(columns.FormattableColumn):
+    """Entries, {field: value} each: a line for people, a map for programs.
+
+    The value is a list of (line, map).
+    """
+
+    def human_readable(self) -> str:
+        """A line for each entry; a dash when there are none."""
+        return '\n'.join(printable(line) for line, _ in self._value) or '-'
+
+    def machine_readable(self) -> list[object]:
+        """A map for each entry, or a text."""
+        return [_printable_all(entry) for _, entry in self._value]
+
+
+class PresentFields(columns.FormattableColumn):
+    """Fields of a thing without those that it lacks, as lines or a map."""
+
+    def human_readable(self) -> str:
+        """`field: value` lines without those that are not there."""
+        return '\n'.join(
+            f'{name}: {printable(_text(value))}'
+            for name, value in self._value.items()
+            if value is not None
+        )
+
+    def machine_readable(self) -> dict[str, object]:
+        """{field: value}"""
+        return _printable_all(self._value)
+
+
+def _printable_all(value: object) -> object:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {key: _printable_all(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable_all(entry) for entry in value]
+    return value
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return 'yes' if value else 'no'
+    if isinstance(value, list | tuple):
+        return ', '.join(value) or '-'
+    return str(value)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Names, words and bounds of the tiers file, each written once.
+
+The schema of the file is generated from them, and `export` and the command
+line compare with them what they are about to write. Must not know how the
+file is laid out, nor what exists in a cloud.
+"""
+
+import dataclasses
+import functools
+import re
+
+from cinder_tiers.domain.catalog import expectations
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Text:
+    """The texts that one place of the file may have."""
+
+    #: Completes "expected ..." of a message.
+    expected: str
+    #: Regular expression of the whole text; None: any text.
+    pattern: str | None = None
+    min_chars: int = 0
+    max_chars: int | None = None
+
+    def fits(self, text: str) -> bool:
+        """Whether a text may be there."""
+        return (
+            len(text) >= self.min_chars
+            and (self.max_chars is None or len(text) <= self.max_chars)
+            and (
+                self.pattern is None
+                or _compiled(self.pattern).fullmatch(text) is not None
+            )
+        )
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The numbers that one place of the file may have, both ends included.
+
+    >>> 7 in Range(1, 10), 0 in Range(1, 10)
+    (True, False)
+    """
+
+    least: int
+    most: int
+
+    def __contains__(self, number: float) -> bool:
+        return self.least <= number <= self.most
+
+
+_PRINTABLE = r'[^\x00-\x1f\x7f]'
+_LONG = 255
+# Behind the first letter or digit.
+_MORE_CHARS = 62
+_BACKEND_MORE_CHARS = 99
+_PROJECT_CHARS = 64
+_WORD = '[A-Za-z0-9._-]{1,63}'
+_NAME = f'[A-Za-z0-9][A-Za-z0-9._-]{{0,{_MORE_CHARS}}}'
+_NAME_CHARS = (
+    f"a letter or digit, then at most {_MORE_CHARS} letters, digits, '.', "
+    "'_' or '-'"
+)
+_SPEC_KEY = f'[A-Za-z0-9._:-]{{1,{_LONG}}}'
+_OSD_PREFIXES = (
+    'bluefs',
+    'bluestore',
+    'bdev',
+    'filestore',
+    'journal',
+    'osd',
+    'rocksdb',
+    'throttler',
+)
+
+#: Of a tier and of a cluster.
+NAME = Text(
+    pattern=_NAME,
+    expected=f'{_NAME_CHARS} (it becomes a volume type and part of a section '
+    'of cinder.conf)',
+)
+POOL = Text(pattern=_NAME, expected=f'a pool name: {_NAME_CHARS}')
+#: Of a volume type that Cinder has.
+TYPE_NAME = Text(
+    pattern=rf'[^\s\x00-\x1f\x7f]({_PRINTABLE}*[^\s\x00-\x1f\x7f])?',
+    max_chars=_LONG,
+    expected=f'a volume type name of 1 to {_LONG} printable characters, '
+    'without white space at its ends',
+)
+USER = Text(
+    pattern=rf'(?!client\.){_WORD}',
+    expected="a cephx user without 'client.': letters, digits, '.', '_' or "
+    "'-'",
+)
+CONF = Text(
+    pattern=f'/{_PRINTABLE}+', expected='the absolute path of a ceph.conf'
+)
+SECRET_UUID = Text(
+    pattern='[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}',
+    expected='the UUID of a libvirt secret',
+)
+HOST = Text(
+    pattern=f'[A-Za-z0-9._-]{{1,{_LONG}}}',
+    expected="the name of a CRUSH host: letters, digits, '.', '_' or '-'",
+)
+DEVICE_CLASS = Text(
+    pattern=_WORD,
+    expected='a CRUSH device class, such as ssd; without it OSDs of all '
+    'classes',
+)
+FAILURE_DOMAIN = Text(
+    pattern=_WORD, expected='a CRUSH bucket type, such as host'
+)
+#: As the schema of Cinder has it (volume_type_description).
+DESCRIPTION = Text(
+    max_chars=_LONG, expected=f'text of at most {_LONG} characters'
+)
+#: As typed; between tags there are more rules.
+TAG = Text(max_chars=_LONG, expected=f'a tag: text of 1 to {_LONG} characters')
+PROJECT = Text(
+    pattern=f'{_PRINTABLE}+',
+    max_chars=_PROJECT_CHARS,
+    expected=f'the name or id of a project: text of 1 to {_PROJECT_CHARS} '
+    'printable characters',
+)
+BACKEND = Text(
+    pattern=f'[A-Za-z0-9][A-Za-z0-9._@#-]{{0,{_BACKEND_MORE_CHARS}}}',
+    expected='the volume_backend_name of storage that exists: a letter or '
+    f'digit, then at most {_BACKEND_MORE_CHARS} letters, digits, '
+    "'.', '_', '@', '#' or '-'",
+)
+EXTRA_SPEC_KEY = Text(
+    pattern=_SPEC_KEY,
+    expected=f"a key of 1 to {_LONG} letters, digits, '.', '_', ':' or '-'",
+)
+EXTRA_SPEC = Text(
+    max_chars=_LONG,
+    expected=f"text of at most {_LONG} characters, such as '<is> True'",
+)
+QOS_KEY = Text(
+    pattern=f'(?!(consumer|name)$){_SPEC_KEY}',
+    expected='a key of a QoS spec (not consumer or name): letters, digits, '
+    "'.', '_', ':' or '-'",
+)
+QOS_LIMIT = Text(
+    min_chars=1,
+    max_chars=_LONG,
+    expected=f'an integer of 0 or more, or text of 1 to {_LONG} characters',
+)
+OSD_OPTION = Text(
+    pattern=f'({"|".join(_OSD_PREFIXES)})_[a-z0-9_]{{1,60}}',
+    expected='the name of an option of the OSDs: '
+    + ', '.join(f'{one}_' for one in _OSD_PREFIXES[:-1])
+    + f" or {_OSD_PREFIXES[-1]}_, then lower case letters, digits and '_'",
+)
+RBD_OPTION = Text(
+    pattern='rbd_[a-z0-9_]{1,60}',
+    expected='the name of an option of librbd: rbd_, then lower case '
+    "letters, digits and '_'",
+)
+#: The value of an option of OSDs or of librbd, when it is text.
+OPTION = Text(
+    pattern=f'{_PRINTABLE}+',
+    max_chars=_LONG,
+    expected=f'text of 1 to {_LONG} printable characters, a number, true or '
+    'false',
+)
+FIO_PATTERN = Text(
+    pattern=expectations.PATTERN.pattern,
+    expected='the name of a fio pattern: up to 40 lower case letters, '
+    "digits, '.' or '-', the first a letter or digit",
+)
+#: What a pattern is expected to reach.
+EXPECTATION = Text(
+    pattern=f'({"|".join(expectations.NAMES)}|'
+    f'{expectations.PERCENTILE.pattern})',
+    expected=f'{", ".join(expectations.NAMES)}, or a percentile such as '
+    f'{expectations.PERCENTILE_EXAMPLE} or p99.9_ms_max',
+)
+
+OBJECT_STORES = ('bluestore', 'filestore', 'kstore', 'memstore', 'seastore')
+FILE_SYSTEMS = ('btrfs', 'ext4', 'xfs', 'zfs')
+IO_SCHEDULERS = ('bfq', 'kyber', 'mq-deadline', 'none')
+
+PRIORITY = Range(-1_000_000, 1_000_000)
+#: As Cinder's database holds it; -1 is unlimited.
+QUOTA = Range(-1, 2**31 - 1)
+COPIES = Range(1, 10)
+DATA_CHUNKS = Range(2, 32)
+CODING_CHUNKS = Range(1, 16)
+PG_NUM = Range(1, 65536)
+#: Of a primary affinity, and of how full a cache may be.
+RATIO = Range(0, 1)
+
+_UNSIGNED_32 = Range(0, 2**32 - 1)
+_SIGNED_64 = Range(0, 2**63 - 1)
+_OF_64_BITS = frozenset({'target_max_bytes', 'target_max_objects'})
+
+
+def cache_count(name: str) -> Range:
+    """The values of a setting of a cache tier that is a count.
+
+    :param name: one of `cache_settings.COUNTS`.
+    """
+    return _SIGNED_64 if name in _OF_64_BITS else _UNSIGNED_32

@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The kinds of value that a tiers file is made of.
+
+A shape says three things at once, so that none can drift from the others: the
+JSON schema of its values, the value of the catalog that one of them means
+(`read`), and how that is written (`write`). What is read is sound by the
+schema, or lacks the parts that are not. Must not know which tiers there are,
+nor how YAML looks.
+"""
+
+import abc
+import collections.abc
+import dataclasses
+import typing
+
+from cinder_tiers.domain.catalog import limits
+
+#: {name: schema} of the shapes that are used in several places.
+Definitions = dict[str, dict[str, object]]
+_Attributes = dict[str, object]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shape(abc.ABC):
+    """A kind of value; its own values are the same in file and catalog."""
+
+    #: Completes "expected ..." of a message.
+    expected: str
+    #: Its name in the schema; None: it is written out where it is used.
+    definition: str | None = None
+
+    def schema(self, found: Definitions) -> dict[str, object]:
+        """The JSON schema (draft 2020-12) of the values.
+
+        :param found: gets the definitions that the schema refers to.
+        """
+        full = {'description': self.expected, **self.rules(found)}
+        if self.definition is None:
+            return full
+        found[self.definition] = full
+        return {'$ref': f'#/$defs/{self.definition}'}
+
+    @abc.abstractmethod
+    def rules(self, found: Definitions) -> dict[str, object]:
+        """The schema without its description."""
+
+    def read(self, value: object) -> object:
+        """What a plain value means; None when too much of it is missing."""
+        return value
+
+    def write(self, value: object) -> object:
+        """The plain value that `read` reads so."""
+        return value
+
+    def is_of(self, value: object) -> bool:
+        """Whether `write` is the one for a value of the catalog."""
+        return True
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Scalar(Shape):
+    """A single value, with the keywords of its schema."""
+
+    keywords: collections.abc.Mapping[str, object]
+
+    def rules(self, found: Definitions) -> dict[str, object]:
+        """The keywords."""
+        return dict(self.keywords)
+
+
+def whole(pattern: str) -> str:
+    """The pattern of a schema that holds for the whole of a text."""
+    # "$" alone is found before a last line break, too.
+    return f'^{pattern}$(?!\\n)'
+
+
+def text_keywords(limit: limits.Text, *other_types: str) -> dict[str, object]:
+    """The keywords of a schema for texts.
+
+    :param limit: of the texts.
+    :param other_types: what may be there in place of a text.
+    """
+    keywords: dict[str, object] = {
+        'type': ['string', *other_types] if other_types else 'string'
+    }
+    if limit.min_chars:
+        keywords['minLength'] = limit.min_chars
+    if limit.max_chars is not None:
+        keywords['maxLength'] = limit.max_chars
+    if limit.pattern is not None:
+        keywords['pattern'] = whole(limit.pattern)
+    return keywords
+
+
+def text(limit: limits.Text, *, definition: str | None = None) -> Scalar:
+    """A text within a limit."""
+    return Scalar(
+        expected=limit.expected,
+        definition=definition,
+        keywords=text_keywords(limit),
+    )
+
+
+def any_text(expected: str) -> Scalar:
+    """A text that other rules look at."""
+    return Scalar(expected=expected, keywords={'type': 'string'})
+
+
+def number(
+    within: limits.Range,
+    *,
+    kind: str = 'integer',
+    more: str = '',
+    expected: str | None = None,
+    definition: str | None = None,
+) -> Scalar:
+    """A number within a range.
+
+    :param kind: of JSON: integer or number.
+    :param more: follows the range in what is expected.
+    :param expected: in place of the range and `more`.
+    """
+    article = 'an' if kind == 'integer' else 'a'
+    return Scalar(
+        expected=expected
+        or f'{article} {kind} of {within.least} to {within.most}{more}',
+        definition=definition,
+        keywords={
+            'type': kind,
+            'minimum': within.least,
+            'maximum': within.most,
+        },
+    )
+
+
+def flag(
+    expected: str = 'true or false', *, definition: str | None = None
+) -> Scalar:
+    """True or false."""
+    return Scalar(
+        expected=expected, definition=definition, keywords={'type': 'boolean'}
+    )
+
+
+def word(words: collections.abc.Sequence[str]) -> Scalar:
+    """One of some words."""
+    *first, last = words
+    return Scalar(
+        expected=f'{"one of " if len(first) > 1 else ""}{", ".join(first)} '
+        f'or {last}',
+        keywords={'enum': list(words)},
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Constant(Shape):
+    """The only value that a place may have."""
+
+    value: str | int | bool
+    #: What the catalog has when it is there.
+    means: object = None
+
+    def rules(self, found: Definitions) -> dict[str, object]:
+        """The value itself."""
+        return {'const': self.value}
+
+    def read(self, value: object) -> object:
+        """What it means that the value is there."""
+        return self.means
+
+    def write(self, value: object) -> object:
+        """The only value."""
+        return self.value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ListOf(Shape):
+    """A list of texts: a tuple in the catalog."""
+
+    items: Scalar
+    unique: bool = True
+    min_items: int = 0
+    #: Whether what is no text stays as some text, so that those after it keep
+    #: their lines; else it is left out.
+    keeps_places: bool = True
+    #: Pattern of the texts that may stand in place of the list.
+    alone: str | None = None
+    #: Whether such a text means a list of it; else it means itself.
+    alone_is_item: bool = False
+
+    def rules(self, found: Definitions) -> dict[str, object]:
+        """The rules of the list and of its items."""
+        keywords: dict[str, object] = {'type': 'array'}
+        if self.alone is not None:
+            keywords = {
+                'type': ['string', 'array'],
+                'pattern': whole(self.alone),
+            }
+        if self.min_items:
+            keywords['minItems'] = self.min_items
+        if self.unique:
+            keywords['uniqueItems'] = True
+        return {**keywords, 'items': self.items.schema(found)}
+
+    def read(self, value: object) -> object:
+        """A tuple of texts, or the text in place of the list."""
+        if isinstance(value, str):
+            return (value,) if self.alone_is_item else value
+        if self.keeps_places:
+            return tuple(map(str, value))
+        return tuple(one for one in value if isinstance(one, str))
+
+    def write(self, value: object) -> object:
+        """A list, or the text in place of it."""
+        return value if isinstance(value, str) else list(value)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MapOf(Shape):
+    """A mapping of names of one kind to values of another."""
+
+    names: Scalar
+    values: Shape
+    #: Whether {} is wrong.
+    not_empty: bool = False
+
+    def rules(self, found: Definitions) -> dict[str, object]:
+        """The rules of the names and of the values."""
+        return {
+            'type': 'object',
+            **({'minProperties': 1} if self.not_empty else {}),
+            'propertyNames': self.names.schema(found),
+            'additionalProperties': self.values.schema(found),
+        }
+
+    def read(self, value: object) -> object:
+        """{name: value}"""
+        return {name: self.values.read(one) for name, one in value.items()}
+
+    def write(self, value: object) -> object:
+        """{name: value}"""
+        return {name: self.values.write(one) for name, one in value.items()}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings(Shape):
+    """A mapping of known names, each with its own kind of value."""
+
+    known: collections.abc.Mapping[str, Shape]
+
+    def rules(self, found: Definitions) -> dict[str, object]:
+        """The rules of each setting."""
+        return {
+            'type': 'object',
+            'additionalProperties': False,
+            'properties': self.properties(found),
+        }
+
+    def properties(self, found: Definitions) -> dict[str, object]:
+        """{name: schema of the setting}"""
+        return {name: one.schema(found) for name, one in self.known.items()}
+
+    def read(self, value: object) -> object:
+        """{name: value} of the settings that are there."""
+        return {
+            name: self.known[name].read(one)
+            for name, one in value.items()
+            if name in self.known
+        }
+
+    def write(self, value: object) -> object:
+        """{name: value}"""
+        return {
+            name: self.known[name].write(one) for name, one in value.items()
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Field:
+    """A key of the file and an attribute of the catalog."""
+
+    #: None: the keys of the shape, which are `Settings`, lie beside the other
+    #: keys, and not below one of their own.
+    key: str | None
+    shape: Shape
+    #: None: the catalog does not hold it.
+    attribute: str | None
+
+
+def field(
+    key: str | None, shape: Shape, *, attribute: str | None = None
+) -> Field:
+    """A field; its attribute has the name of its key unless one is given."""
+    return Field(key=key, shape=shape, attribute=attribute or key)
+
+
+def _attributes_of(value: object) -> _Attributes:
+    return {
+        one.name: getattr(value, one.name) for one in dataclasses.fields(value)
+    }
+
+
+def _defaults_of(kind: type) -> _Attributes:
+    found = {}
+    for one in dataclasses.fields(kind):
+        if one.default is not dataclasses.MISSING:
+            found[one.name] = one.default
+        elif one.default_factory is not dataclasses.MISSING:
+            found[one.name] = one.default_factory()
+    return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Record(Shape):
+    """A mapping of known keys: an object of the catalog.
+
+    What has its default is not written.
+    """
+
+    kind: type
+    fields: tuple[Field, ...]
+    #: Keys that must be there.
+    required: tuple[str, ...] = ()
+    #: Keys of which exactly one must be there; they are for one attribute,
+    #: and each is for a `kind` of its own.
+    one_of: tuple[str, ...] = ()
+    #: Whether {} is wrong; then the first field is written in any case.
+    not_empty: bool = False
+    #: Attributes for what is required and missing, so that the rest can be
+    #: looked at.
+    stand_ins: _Attributes = dataclasses.field(default_factory=dict)
+    #: The defaults that depend on other attributes, or that `kind` lacks.
+    more_defaults: collections.abc.Callable[[_Attributes], _Attributes] = (
+        lambda attributes: {}
+    )
+    #: Makes the object from its attributes; None: `kind`.
+    make: collections.abc.Callable[..., object] | None = None
+    #: Takes an object apart into what `make` made it from.
+    take: collections.abc.Callable[[typing.Any], _Attributes] = _attributes_of
+
+    def rules(self, found: Definitions) -> dict[str, object]:
+        """The rules of each key, and of which keys there are."""
+        keywords: dict[str, object] = {
+            'type': 'object',
+            'additionalProperties': False,
+        }
+        if self.not_empty:
+            keywords['minProperties'] = 1
+        if self.required:
+            keywords['required'] = list(self.required)
+        if self.one_of:
+            keywords['oneOf'] = [{'required': [key]} for key in self.one_of]
+        properties: dict[str, object] = {}
+        for one in self.fields:
+            if one.key is None:
+                properties.update(one.shape.properties(found))
+            else:
+                properties[one.key] = one.shape.schema(found)
+        return {**keywords, 'properties': properties}
+
+    def read(self, value: object, **given: object) -> object:
+        """The object; None when a part that it needs is missing.
+
+        :param given: attributes that the mapping does not hold.
+        """
+        if self.not_empty and not value:
+            return None
+        attributes = {**self.stand_ins, **given}
+        for one in self.fields:
+            if one.key is None:
+                attributes[one.attribute] = one.shape.read(value)
+            elif one.key in value and one.attribute is not None:
+                found = one.shape.read(value[one.key])
+                if found is not None:
+                    attributes[one.attribute] = found
+        if any(
+            one.key in self.required
+            and one.attribute is not None
+            and one.attribute not in attributes
+            for one in self.fields
+        ):
+            return None
+        make = self.make or self.kind
+        return make(**{**self.more_defaults(attributes), **attributes})
+
+    def is_of(self, value: object) -> bool:
+        """Whether it is an object of `kind`."""
+        return isinstance(value, self.kind)
+
+    def write(self, value: object) -> object:
+        """{key: value} of what is not the default."""
+        attributes = self.take(value)
+        defaults = {
+            **_defaults_of(self.kind),
+            **self.more_defaults(attributes),
+        }
+        written = {}
+        for one in self.fields:
+            found = attributes.get(one.attribute)
+            is_default = (
+                one.key not in (*self.required, *self.one_of)
+                and one.attribute in defaults
+                and found == defaults[one.attribute]
+            )
+            if one.key is None:
+                written.update(one.shape.write(found))
+            elif not is_default and one.shape.is_of(found):
+                written[one.key] = one.shape.write(found)
+        if self.not_empty and not written:
+            first = self.fields[0]
+            written[first.key] = first.shape.write(attributes[first.attribute])
+        return written
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Named(MapOf):
+    """A mapping of names to records, each with its name as `name`."""
+
+    values: Record
+    #: Whether the catalog has them in a tuple; else in a mapping by name.
+    in_tuple: bool = False
+
+    def read(self, value: object) -> object:
+        """The records."""
+        found = {
+            name: self.values.read(one, name=name)
+            for name, one in value.items()
+        }
+        return tuple(found.values()) if self.in_tuple else found
+
+    def write(self, value: object) -> object:
+        """{name: record}"""
+        pairs = (
+            ((one.name, one) for one in value)
+            if self.in_tuple
+            else value.items()
+        )
+        return {name: self.values.write(one) for name, one in pairs}

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The use cases: plan, apply, audit, export.
+
+Each opens what it needs, observes, and decides; apply writes, too. Commands,
+benchmarks and tests call the same functions. Must not know how arguments are
+parsed, nor how results are shown; what a user is asked and told comes in as
+functions.
+"""
+
+import collections.abc
+import contextlib
+import dataclasses
+
+import openstack.connection
+
+from cinder_tiers.clients import ceph as ceph_clients
+from cinder_tiers.domain.audit import tiers as audit_tiers
+from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.export import catalog as export_catalog
+from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.execute import apply as execution
+from cinder_tiers.execute import lock as locks
+from cinder_tiers.execute import registry
+from cinder_tiers.files import saved_plan
+from cinder_tiers.files.tiers import exported as exported_file
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.cinder import volumes as cinder_volumes
+from cinder_tiers.observe import cloud_id
+from cinder_tiers.observe import for_audit
+from cinder_tiers.observe import for_export
+from cinder_tiers.observe import for_plan
+from cinder_tiers.observe import visible_cloud
+
+# OSDs of a busy cluster hear of a new option seconds later.
+_SETTLE_S = 30.0
+
+_Connection = openstack.connection.Connection
+_Sessions = dict[str, ceph_clients.Session]
+#: Opens sessions with the clusters in use of a catalog, by their names.
+OpenClusters = collections.abc.Callable[
+    [catalogs.Catalog], contextlib.AbstractContextManager[_Sessions]
+]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A plan, and what it does."""
+
+    catalog: catalogs.Catalog
+    plan: plans.Plan
+    #: Of each action of the plan.
+    effects: collections.abc.Mapping[actions.Key, effects.Effect]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Lock:
+    """What keeps two applies to one cloud apart."""
+
+    #: Of a tooz driver; None: a file that the users of this host share.
+    url: str | None
+    #: How long to wait for another apply to end.
+    wait_s: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Export:
+    """A tiers file of what exists."""
+
+    #: Of the file.
+    text: str
+    exported: export_catalog.Exported
+    #: What it was made from.
+    inventory: inventories.Inventory
+
+
+def plan(
+    *,
+    connection: _Connection,
+    catalog: catalogs.Catalog,
+    allowed: collections.abc.Sequence[str] = (),
+    open_clusters: OpenClusters = for_plan.sessions,
+) -> Planned:
+    """What would make Cinder and Ceph match a catalog. Writes nothing.
+
+    :param connection: of an administrator.
+    :param allowed: objects of which refused actions are allowed.
+    :raises errors.TiersError: when a service does not answer or refuses, the
+        catalog does not fit the cloud, or nothing has a name of `allowed`.
+    """
+    with open_clusters(catalog) as clusters:
+        return _planned(
+            connection,
+            catalog,
+            clusters,
+            lambda made: consent.grant(made, allowed),
+        )
+
+
+def _planned(
+    connection: _Connection,
+    catalog: catalogs.Catalog,
+    clusters: _Sessions,
+    grant: collections.abc.Callable[[plans.Plan], plans.Plan],
+) -> Planned:
+    actual = for_plan.observe(
+        catalog=catalog, clusters=clusters, connection=connection
+    )
+    granted = grant(plans.make(catalog=catalog, actual=actual))
+    return Planned(
+        catalog=catalog,
+        plan=granted,
+        effects=effects.of_plan(granted.actions, actual.ceph),
+    )
+
+
+def save_plan(
+    path: str, planned: Planned, *, connection: _Connection, text: str
+) -> None:
+    """Saves a plan for `apply`.
+
+    :param path: of the file, which is replaced.
+    :param planned: without refused actions.
+    :param connection: with the cloud that the plan is for.
+    :param text: of the tiers file.
+    :raises errors.TiersError: when it cannot be written.
+    """
+    saved_plan.write(
+        path,
+        catalog=text,
+        plan=planned.plan,
+        catalog_file=planned.catalog.source.file,
+        cloud=cloud_id.identity_of(connection),
+    )
+
+
+def apply(
+    *,
+    connection: _Connection,
+    wanted: catalogs.Catalog | saved_plan.SavedPlan,
+    lock: Lock,
+    agree: collections.abc.Callable[[Planned], None],
+    report: collections.abc.Callable[[actions.Result], None],
+    allowed: collections.abc.Sequence[str] = (),
+    open_clusters: OpenClusters = for_plan.sessions,
+) -> tuple[actions.Result, ...]:
+    """Makes Cinder and Ceph match a catalog, or does what was planned.
+
+    :param connection: of an administrator.
+    :param wanted: a catalog; or a plan that was saved, which is carried out
+        as it is, or not at all.
+    :param agree: is called with the plan before anything is written; raises
+        when that is not to be.
+    :param report: is called with each result as soon as there is one.
+    :param allowed: objects of which refused actions are allowed; a saved plan
+        has its own.
+    :returns: the result of each action, in the order of the plan.
+    :raises errors.TiersError: before anything is written: as `plan`; when
+        the lock is not to be had, when the plan has refused actions, or when
+        a saved plan is for another cloud or not what this one needs now.
+    """
+    identity = cloud_id.identity_of(connection)
+    if isinstance(wanted, saved_plan.SavedPlan):
+        saved_plan.check_cloud(wanted, identity)
+        catalog = reader.read_text(wanted.catalog, file=wanted.catalog_file)
+    else:
+        catalog = wanted
+
+    def grant(made: plans.Plan) -> plans.Plan:
+        if not isinstance(wanted, saved_plan.SavedPlan):
+            return consent.grant(made, allowed)
+        repeated = consent.repeat(made, wanted.allowed)
+        saved_plan.check_same(wanted, repeated)
+        return repeated
+
+    with (
+        locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s),
+        open_clusters(catalog) as clusters,
+    ):
+        planned = _planned(connection, catalog, clusters, grant)
+        agree(planned)
+        return execution.apply(
+            plan=planned.plan,
+            report=report,
+            settle_s=_SETTLE_S,
+            read=for_plan.reader(connection=connection, clusters=clusters),
+            executors=registry.executors(
+                connection=connection, clusters=clusters
+            ),
+        )
+
+
+def audit(
+    *,
+    connection: _Connection,
+    catalog: catalogs.Catalog,
+    tiers: collections.abc.Sequence[str] = (),
+    volumes_by: decision.Policy | None = None,
+    with_residency: bool = False,
+) -> tuple[audit_tiers.Finding, ...]:
+    """What is not as a catalog says, and what cannot be determined.
+
+    :param connection: of an administrator.
+    :param tiers: names of the tiers to audit; none: all, and what carries
+        the ownership marker and is of none.
+    :param volumes_by: the operator's choices by which volumes of all projects
+        are audited, too; None: they are not.
+    :param with_residency: whether volumes that are clones of images are
+        named, too.
+    :raises errors.ProblemsFound: the catalog lacks some of `tiers`.
+    """
+    clusters = {
+        tier.rbd.cluster for tier in _chosen(catalog, tiers) if tier.rbd
+    }
+    with for_audit.sessions(catalog, clusters) as sessions:
+        observed = for_audit.observe(
+            catalog=catalog, connection=connection, clusters=sessions
+        )
+        findings = [
+            one
+            for one in audit_tiers.audit(catalog=catalog, observed=observed)
+            if not tiers or one.tier in tiers
+        ]
+        if volumes_by is not None:
+            findings.extend(
+                audit_all_volumes(
+                    connection,
+                    policy=volumes_by,
+                    residency=(
+                        cinder_volumes.residency(catalog, sessions)
+                        if with_residency
+                        else None
+                    ),
+                    tiers=list(tiers) or None,
+                )
+            )
+    return tuple(findings)
+
+
+def _chosen(
+    catalog: catalogs.Catalog, names: collections.abc.Sequence[str]
+) -> tuple[catalogs.Tier, ...]:
+    """The tiers to audit; all when none is named."""
+    have = ', '.join(tier.name for tier in catalog.tiers)
+    missing = [
+        errors.Problem(
+            where=catalog.source.file,
+            found=f'no tier {name!r}',
+            expected=f'one of {have}',
+            remedy='correct --tier',
+        )
+        for name in names
+        if catalog.tier(name) is None
+    ]
+    if missing:
+        raise errors.ProblemsFound(missing)
+    return tuple(
+        tier for tier in catalog.tiers if not names or tier.name in names
+    )
+
+
+def audit_all_volumes(
+    connection: _Connection,
+    *,
+    policy: decision.Policy,
+    residency: audit_volumes.Residency | None,
+    tiers: list[str] | None,
+) -> collections.abc.Iterator[audit_tiers.Finding]:
+    """Findings on the volumes of all projects.
+
+    :param connection: of an administrator.
+    :param policy: the operator's choices.
+    :param residency: which volumes are clones of images; None: it is not
+        audited.
+    :param tiers: names of the tiers to audit; None: all.
+    :returns: one unknown finding when the volumes cannot be audited.
+    """
+    known = for_audit.attempt(lambda: visible_cloud.observe(connection))
+    if not isinstance(known, audit_tiers.Unread) and not known.is_admin:
+        known = audit_tiers.Unread(
+            reason='Cinder shows the volumes of all projects, and the '
+            'backends, to an administrator of block storage only'
+        )
+    if isinstance(known, audit_tiers.Unread):
+        yield audit_tiers.Finding(
+            object_name='volumes',
+            tier=None,
+            state=audit_tiers.State.UNKNOWN,
+            aspect=audit_volumes.PLACEMENT,
+            reason=known.reason,
+        )
+        return
+    yield from audit_volumes.audit_volumes(
+        volumes=cinder_volumes.volumes(connection, known),
+        known=known,
+        find_image=cinder_volumes.Images(connection).find,
+        policy=policy,
+        residency=residency,
+        tiers=tiers,
+    )
+
+
+def export(
+    *,
+    connection: _Connection,
+    clusters: collections.abc.Iterable[catalogs.Cluster],
+    file: str = 'the export',
+) -> Export:
+    """A tiers file of what exists, for which a plan is empty.
+
+    :param connection: of an administrator.
+    :param clusters: Ceph clusters to ask, each with a name of its own.
+    :param file: name of the file, for messages.
+    :raises errors.TiersError: when Cinder or Keystone does not answer or
+        refuses, or the file could not be read again.
+    """
+    inventory = for_export.observe(connection, clusters)
+    exported = export_catalog.export(inventory)
+    text = exported_file.text_of(exported, inventory)
+    reader.read_text(text, file=file)
+    return Export(text=text, exported=exported, inventory=inventory)
