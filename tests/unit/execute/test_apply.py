@@ -38,6 +38,7 @@ class InMemoryWorldTestCase(world_contract.WorldContract,
                             consent_contract.PoolConsentContract,
                             testtools.TestCase):
 
+    settle_s = 0.0
     replicated = 'database'
     other_rule = 'tier-general'
 

@@ -70,6 +70,8 @@ class RealCinderWorldTestCase(world_contract.WorldContract,
                               consent_contract.CinderConsentContract,
                               testtools.TestCase):
 
+    settle_s = 0.0
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
