@@ -20,6 +20,7 @@ a step.
 
 import dataclasses
 import json
+import typing
 import uuid
 
 from hypothesis import strategies
@@ -173,6 +174,7 @@ class Retype:
 class Migrate:
     """os-migrate_volume of the current volume, by an administrator."""
 
+    is_admin: typing.ClassVar[bool] = True
     backend: str = 'premium'
 
     def perform(self, play):
