@@ -44,8 +44,8 @@ LOG = logging.getLogger(__name__)
 #: its backend is down or disabled, and an answer that cannot be renewed.
 KEPT_S = 600.0
 
-#: Seconds for which a request waits at most when nobody has asked for longer
-#: than twice the time between two looks.
+#: Longest wait in seconds of the first request after a quiet period: one
+#: without requests for more than twice zones_cache_seconds.
 _MOMENT_S = 1.0
 
 #: {name of a tier: zones in which it has backends}
