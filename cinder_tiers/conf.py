@@ -236,8 +236,9 @@ _CACHES = (
         'backend in a zone counts after that time at the latest, one '
         'that is down or disabled for 10 minutes more. A thread asks '
         'cinder-scheduler for the pools, as "cinder get-pools" does; '
-        'no request waits for it. Nothing is asked while all volume '
-        'services are in one zone.',
+        'no request waits for it but the first after a quiet time, for '
+        'a second at most. Nothing is asked while all volume services '
+        'are in one zone.',
     ),
     cfg.BoolOpt(
         'notify',

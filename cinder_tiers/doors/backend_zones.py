@@ -34,6 +34,10 @@ LOG = logging.getLogger(__name__)
 #: its backend is down or disabled, and an answer that cannot be renewed.
 KEPT_S = 600.0
 
+#: Longest wait in seconds of the first request after a quiet period: one
+#: without requests for more than twice zones_cache_seconds.
+_MOMENT_S = 1.0
+
 #: {name of a tier: zones in which it has backends}
 Zones = collections.abc.Mapping[str, frozenset[str]]
 _NOT_KNOWN: Zones = types.MappingProxyType({})
@@ -107,7 +111,7 @@ class BackendZones:
         self._clock = clock
         self._first_wait_s = first_wait_s
         self._lock = threading.Lock()
-        self._due = self._first_until = float('-inf')
+        self._due = self._worth_waiting_until = float('-inf')
         self._has_answered = False
         self._answer = _Answer()
         #: Names of all zones of volume services; None when not known.
@@ -137,9 +141,10 @@ class BackendZones:
         now = self._clock()
         if now >= self._due:
             self._ask(state, context, now)
-        # Before the first answer a volume may be sent where no backend is.
-        if not self._has_answered and now < self._first_until:
-            self.wait(self._first_until - now)
+        # Before the first answer a volume may be sent where no backend is,
+        # and after a quiet time what is known may be of any age.
+        if now < self._worth_waiting_until:
+            self.wait(self._worth_waiting_until - now)
         answer = self._answer
         if now >= answer.until:
             return _NOT_KNOWN
@@ -202,9 +207,12 @@ class BackendZones:
         with self._lock:
             if now < self._due:
                 return  # another request was faster
+            every_s = cfg.CONF[conf.GROUP].zones_cache_seconds
             if self._due == float('-inf'):
-                self._first_until = now + self._first_wait_s
-            self._due = now + cfg.CONF[conf.GROUP].zones_cache_seconds
+                self._worth_waiting_until = now + self._first_wait_s
+            elif now - self._due >= every_s:
+                self._worth_waiting_until = now + _MOMENT_S
+            self._due = now + every_s
         self._leave(state, context, asks=True)
 
     def _leave(
@@ -283,6 +291,8 @@ class BackendZones:
             else _NOT_KNOWN
         )
         with self._lock:
+            if task.asks and self._has_answered:
+                self._worth_waiting_until = float('-inf')
             self._answer = _Answer(
                 state=task.state,
                 until=self._until,

@@ -35,6 +35,8 @@ class BoundedCalls:
         self._lock = threading.Lock()
         self._under_way: collections.Counter[str] = collections.Counter()
         self._max_calls = 0
+        # Those that may begin and whose threads are still to be started.
+        self._admitted: dict[futures.Future, _Call] = {}
         # Projects in the order in which they are served, each with its calls
         # in the order in which they came.
         self._waiting: dict[
@@ -53,21 +55,23 @@ class BoundedCalls:
         with self._lock:
             return sum(map(len, self._waiting.values()))
 
-    def start(
+    def admit(
         self,
         function: collections.abc.Callable[[], Result],
         *,
         project: str,
         max_calls: int,
     ) -> 'futures.Future[Result]':
-        """Start a call, at once or as soon as one is free.
+        """Take a call in, for now or for as soon as one is free.
+
+        Never waits for another thread, so that it may be called with a lock
+        held; whoever holds none makes the call begin with `launch`.
 
         :param function: what to call.
         :param project: id of the project for which it is called.
         :param max_calls: number of calls that may be under way, this one
             included; at least 1.
-        :returns: its result or error; running once the call has begun.
-        :raises RuntimeError: no thread can be started.
+        :returns: its result or error; running unless it waits in the queue.
         """
         future: futures.Future[Result] = futures.Future()
         with self._lock:
@@ -76,20 +80,37 @@ class BoundedCalls:
                 self._waiting.setdefault(project, {})[future] = function
                 return future
             self._under_way[project] += 1
+            self._admitted[future] = (project, function, future)
         future.set_running_or_notify_cancel()
+        return future
+
+    def launch(self, future: futures.Future) -> None:
+        """Begin a call that was admitted, unless it waits in the queue.
+
+        Under eventlet the start of a thread lets all others run first. Who
+        held a lock meanwhile would make each of them wait for its turn, one
+        turn of the hub after the other: seconds, on a busy scheduler.
+
+        :param future: as `admit` returned it.
+        :raises RuntimeError: no thread can be started; the call has failed.
+        """
+        with self._lock:
+            call = self._admitted.pop(future, None)
+        if call is None:
+            return
         thread = threading.Thread(
             target=self._work,
-            args=((project, function, future),),
+            args=(call,),
             name='cinder-tiers-call',
             daemon=True,
         )
         try:
             thread.start()
-        except BaseException:
+        except BaseException as error:
             with self._lock:
-                self._leave(project)
+                self._leave(call[0])
+            future.set_exception(error)
             raise
-        return future
 
     def cancel(self, future: futures.Future, *, project: str) -> None:
         """Do not make a call that has not begun; others are left alone.

@@ -207,6 +207,7 @@ class Images:
             boarded = self._board(question, keys, now)
             if isinstance(boarded, glance.ImageFacts):
                 return boarded
+            self._launch(boarded)
             facts = self._wait(boarded, question, deadline)
             if facts is not None:
                 return facts
@@ -260,7 +261,7 @@ class Images:
                 f'row; it is asked again after {limits.retry_s:g} s'
             )
         flight = _Flight(question=question, key=key)
-        flight.future = self._calls.start(
+        flight.future = self._calls.admit(
             lambda: self._fly(flight),
             project=question.project,
             max_calls=limits.max_calls,
@@ -269,6 +270,17 @@ class Images:
             self._begin(flight, now)
         self._flights[key] = flight
         return flight
+
+    def _launch(self, flight: _Flight) -> None:
+        """Start the call of a flight, if it is new; holds no lock."""
+        try:
+            self._calls.launch(flight.future)
+        except BaseException:
+            with self._lock:
+                if flight in self._begun:
+                    self._begun.remove(flight)
+                self._forget(flight)
+            raise
 
     def _begin(self, flight: _Flight, now: float) -> None:
         flight.due = now + flight.question.limits.timeout_s

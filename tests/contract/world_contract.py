@@ -17,8 +17,9 @@ class WorldContract:
     The test case gives `catalog`, `executors`, `read(key)` and `observe()`.
     """
 
-    #: Seconds that a write may take to be in effect.
-    settle_s = 0.0
+    #: Seconds that a write may take to be in effect. Of the test case: a
+    #: value here would come before that of a case named behind this one.
+    settle_s: float
 
     def make_plan(self):
         return plans.make(catalog=self.catalog, actual=self.observe())

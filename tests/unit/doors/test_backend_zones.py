@@ -124,6 +124,14 @@ class AnswerTestCase(ZonesTestCase):
         waiting = backend_zones.BackendZones(first_wait_s=60.0)
         self.assertEqual(AS_ADDED, waiting.of(state, self.user))
 
+    def test_so_does_the_first_one_after_a_quiet_time(self):
+        """The answer before it may be hours old."""
+        self.assertEqual({}, self.look())
+        self.add_second_zone()
+        state = applied.read_applied(self.cinder.admin)
+        self.pass_time(3600)
+        self.assertEqual(AS_ADDED, self.of(state))
+
     def test_it_is_the_same_object_while_nothing_changes(self):
         self.add_second_zone()
         self.look()

@@ -24,7 +24,9 @@ def tick():
         time.sleep(0.01)
 eventlet.spawn(tick)
 def start(function):
-    return calls.start(function, project='p', max_calls=1)
+    future = calls.admit(function, project='p', max_calls=1)
+    calls.launch(future)
+    return future
 print(start(lambda: 'result').result(60))
 hung = start(lambda: time.sleep(6))
 try:
@@ -49,7 +51,11 @@ class BoundedCallsTestCase(testtools.TestCase):
         self.released.wait(60)
 
     def start(self, function, project='us', max_calls=1):
-        return self.calls.start(function, project=project, max_calls=max_calls)
+        future = self.calls.admit(
+            function, project=project, max_calls=max_calls
+        )
+        self.calls.launch(future)
+        return future
 
     def assert_counts(self, under_way, waiting):
         self.assertEqual(
@@ -158,8 +164,24 @@ class BoundedCallsTestCase(testtools.TestCase):
         for max_calls in (1, 2, 3):
             calls = bounded_calls.BoundedCalls()
             for _ in range(4):
-                calls.start(self.hang, project='us', max_calls=max_calls)
+                calls.launch(
+                    calls.admit(self.hang, project='us', max_calls=max_calls)
+                )
             self.assertEqual(1, calls.under_way)
+
+    def test_a_call_that_is_admitted_begins_when_it_is_launched(self):
+        made = []
+        first = self.calls.admit(
+            lambda: made.append(1), project='us', max_calls=1
+        )
+        further = self.start(lambda: made.append(2))
+        self.assertEqual([], made)
+        self.assert_counts(1, 1)
+        for _ in range(2):  # whoever shares a call may launch it, too
+            self.calls.launch(first)
+        further.result(5)
+        self.assertEqual([1, 2], made)
+        self.assert_counts(0, 0)
 
     def test_all_of_many_at_once_are_made_no_more_than_allowed_at_a_time(self):
         lock, now, most, futures = threading.Lock(), [0], [0], []

@@ -64,6 +64,46 @@ print(*many('hang'), len(calls))
 print('others ran' if len(ticks) > 5 else 'others were blocked')
 """
 
+# How often the hub has to go round until the calls of so many have begun.
+GREEN_TURNS = """
+import sys
+import eventlet
+eventlet.monkey_patch()
+from cinder import context
+from cinder import objects
+objects.register_all()
+from cinder_tiers.doors import glance
+from cinder_tiers.doors import images
+begun, turns, answered = [], [0], eventlet.event.Event()
+def fetch(user, ref):
+    begun.append(ref)
+    answered.wait()
+    raise glance.ImageUnreadable('')
+def turn():
+    while True:
+        turns[0] += 1
+        eventlet.sleep(0)
+known = images.Images(size=100, fetch=fetch)
+limits = images.Limits(timeout_s=60, max_calls=100, failures=100, retry_s=9,
+                       image_ttl_s=30, stale_s=0)
+user = context.RequestContext(user_id='user', project_id='p', is_admin=False)
+def read(number):
+    try:
+        known.read(user, f'image {number}', limits)
+    except glance.ImageUnreadable:
+        pass
+eventlet.spawn(turn)
+eventlet.sleep(0)
+turns[0] = 0
+readers = [eventlet.spawn(read, number) for number in range(int(sys.argv[1]))]
+while len(begun) < len(readers):
+    eventlet.sleep(0)
+print(turns[0])
+answered.send()
+for reader in readers:
+    reader.wait()
+"""
+
 
 class BoundTestCase(images_case.ImagesTestCase):
     def assert_at_once(self, function, *args, **kwargs):
@@ -190,6 +230,29 @@ class ManyThreadsTestCase(images_case.ImagesTestCase):
             done.stdout.splitlines(),
             done.stderr,
         )
+
+    def test_under_eventlet_many_begin_as_soon_as_one(self):
+        """A busy scheduler may take a tenth of a second for each turn."""
+        one, many = (
+            int(
+                subprocess.run(
+                    [
+                        sys.executable,
+                        '-W',
+                        'ignore',
+                        '-c',
+                        GREEN_TURNS,
+                        number,
+                    ],
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                    check=True,
+                ).stdout
+            )
+            for number in ('1', '40')
+        )
+        self.assertThat(many, matchers.LessThan(one + 5))
 
 
 class ImagesOverHttpTestCase(testtools.TestCase):

@@ -29,6 +29,7 @@ class InMemoryWorldTestCase(
     consent_contract.PoolConsentContract,
     testtools.TestCase,
 ):
+    settle_s = 0.0
     replicated = 'database'
     other_rule = 'tier-general'
 

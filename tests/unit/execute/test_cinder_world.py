@@ -82,6 +82,8 @@ class RealCinderWorldTestCase(
     consent_contract.CinderConsentContract,
     testtools.TestCase,
 ):
+    settle_s = 0.0
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

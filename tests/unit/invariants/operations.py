@@ -10,6 +10,7 @@ a step.
 
 import dataclasses
 import json
+import typing
 import uuid
 
 from hypothesis import strategies
@@ -229,6 +230,7 @@ class Retype:
 class Migrate:
     """os-migrate_volume of the current volume, by an administrator."""
 
+    is_admin: typing.ClassVar[bool] = True
     backend: str = 'premium'
 
     def perform(self, play):
