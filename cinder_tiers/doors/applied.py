@@ -18,8 +18,8 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.doors import shared_work
 from cinder_tiers.doors import volume_type_rows
 
@@ -116,7 +116,7 @@ class _Parsed:
     @property
     def mark(self) -> str | None:
         """Name of the tier that it says it is."""
-        return self.row.extra_specs.get(state.NAME) or None
+        return self.row.extra_specs.get(cinder_state.NAME) or None
 
 
 def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
@@ -151,7 +151,7 @@ def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
     found = sorted(found, key=lambda one: (one.row.name, one.row.type_id))
     tiers, types, problems = [], {}, []
     for one in found:
-        if one.mark is None or superseded_types.is_of_no_tier(
+        if one.mark is None or type_succession.is_of_no_tier(
             one.row.name, one.mark, has_tier=one.mark in types
         ):
             continue
@@ -160,7 +160,8 @@ def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
         elif one.mark in types:
             problems.append(
                 f'volume type {one.row.name!r} says that it is tier '
-                f'{one.mark!r}, as another type does; remove {state.NAME} '
+                f'{one.mark!r}, as another type does; remove '
+                f'{cinder_state.NAME} '
                 'from one of them'
             )
         else:

@@ -14,7 +14,7 @@ from oslo_config import cfg
 
 from cinder_tiers import conf
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors import applied
 
 Get = collections.abc.Callable[
@@ -40,7 +40,7 @@ def is_closed(
         volume_type.projects is not None
         and not context.is_admin
         and project not in volume_type.projects
-        and bool(volume_type.extra_specs.get(state.NAME))
+        and bool(volume_type.extra_specs.get(cinder_state.NAME))
     )
 
 

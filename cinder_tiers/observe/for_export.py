@@ -15,7 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
@@ -120,7 +120,7 @@ def read_cluster(
         fsid=fsid,
         told=told,
         told_hosts=told_hosts,
-        ceph=state.CephState(
+        ceph=ceph_state.CephState(
             crush_rules=rules,
             pools=pools,
             osds=osds,
@@ -171,8 +171,8 @@ def _used(
     session: ceph_session.Session,
     mask: str,
     told: _Told,
-    schemas: dict[str, osd_options.Schema],
-) -> dict[str, state.OsdOptions]:
+    schemas: dict[str, ceph_state.OptionSchema],
+) -> dict[str, ceph_state.OsdOptions]:
     """What the OSDs make of what the monitors told them.
 
     :param schemas: {option: schema} of those that the cluster knows.
@@ -192,5 +192,5 @@ def _used(
             )
         # All of them are down; a plan would not go on, an export says so.
         except errors.Unreachable:
-            used[name] = state.OsdOptions(name=name, values={})
+            used[name] = ceph_state.OsdOptions(name=name, values={})
     return used

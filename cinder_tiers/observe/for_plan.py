@@ -10,9 +10,10 @@ import openstack.connection
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import volume_type as plan_volume_types
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe.cinder import state as cinder
@@ -40,13 +41,13 @@ def observe(
     catalog: catalogs.Catalog,
     connection: openstack.connection.Connection,
     clusters: dict[str, ceph_session.Session],
-) -> state.ActualState:
+) -> actual_state.ActualState:
     """The state of Cinder, of the catalog's projects and of each cluster.
 
     :param clusters: {name of the cluster: session}.
     :raises errors.TiersError: when a service does not answer or refuses.
     """
-    return state.ActualState(
+    return actual_state.ActualState(
         cinder=observe_cinder(connection, catalog),
         projects=keystone.observe(connection, catalog.projects),
         ceph={
@@ -61,7 +62,7 @@ def observe(
 
 def observe_cinder(
     connection: openstack.connection.Connection, catalog: catalogs.Catalog
-) -> state.CinderState:
+) -> cinder_state.CinderState:
     """The state of Cinder, and whether types that would change have volumes.
 
     :param connection: of an administrator.
@@ -71,7 +72,7 @@ def observe_cinder(
     return cinder.with_use(
         connection,
         found,
-        plan_volume_types.of_which_use_matters(
+        volume_type_kind.of_which_use_matters(
             catalog=catalog, volume_types=found.volume_types
         ),
     )

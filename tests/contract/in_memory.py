@@ -11,23 +11,27 @@ parts, and knows nothing of catalogs.
 import dataclasses
 
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cephx_user as caps
-from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
 
 
 #: The options that its OSDs know.
 SCHEMAS = {
     schema.name: schema
     for schema in (
-        osd_options.Schema(
+        ceph_state.OptionSchema(
             name='bluestore_cache_size_ssd', kind='size', default='3221225472'
         ),
-        osd_options.Schema(name='osd_max_backfills', kind='uint', default='1'),
-        osd_options.Schema(
+        ceph_state.OptionSchema(
+            name='osd_max_backfills', kind='uint', default='1'
+        ),
+        ceph_state.OptionSchema(
             name='osd_op_queue',
             kind='str',
             default='wpq',
@@ -44,7 +48,7 @@ class Effective(dict):
     def __getitem__(self, name):
         """The options of a class or host."""
         told = self.get(name)
-        return state.OsdOptions(
+        return ceph_state.OsdOptions(
             name=name,
             values={
                 **{name: schema.default for name, schema in SCHEMAS.items()},
@@ -58,18 +62,20 @@ def does_harm(current, wanted, consented):
 
     :param consented: whether it may do what an operator can allow.
     """
-    if isinstance(current, state.Pool):
+    if isinstance(current, ceph_state.Pool):
         fixed = {'kind', 'erasure_code_profile'}
         moving = {'size', 'pg_num', 'crush_rule'} | {
             f'options.{name}'
             for name in pool_options.STEERS_AUTOSCALER
             if current.pg_autoscale_mode == 'on'
         }
-        changed = {one.field for one in actions.differences(current, wanted)}
+        changed = {
+            one.field for one in difference.differences(current, wanted)
+        }
         return bool(changed & (fixed if consented else fixed | moving))
     if consented:
         return False
-    if isinstance(current, state.VolumeType):
+    if isinstance(current, cinder_state.VolumeType):
         return (
             wanted is None
             or not (current.is_ours and wanted.is_ours)
@@ -81,11 +87,11 @@ def does_harm(current, wanted, consented):
                 )
             )
         )
-    if isinstance(current, state.QosSpec):
+    if isinstance(current, cinder_state.QosSpec):
         return wanted is None or bool(
             not current.volume_types
             and {'volume_types'}
-            != {one.field for one in actions.differences(current, wanted)}
+            != {one.field for one in difference.differences(current, wanted)}
         )
     return wanted is None
 
@@ -124,7 +130,7 @@ class World:
             raise errors.ActionFailed(f'{key} is broken')
         if current is not None and does_harm(current, wanted, consented):
             raise errors.ActionFailed(f'{key}: nobody consented to that')
-        if isinstance(current, state.CephxUser) and caps.beyond(
+        if isinstance(current, ceph_state.CephxUser) and cephx_user.beyond(
             current.caps, wanted.caps
         ):
             raise errors.ActionFailed(f'{key}: grants of others would go')
@@ -135,7 +141,7 @@ class World:
             raise errors.ActionFailed(f'there is no {lacking}')
         if key in self.ignored:
             return
-        if isinstance(wanted, state.Pool) and wanted.pg_num is None:
+        if isinstance(wanted, ceph_state.Pool) and wanted.pg_num is None:
             before = current or dataclasses.replace(
                 wanted, pg_num=32, pg_autoscale_mode='on'
             )
@@ -144,15 +150,15 @@ class World:
                 pg_num=before.pg_num,
                 pg_autoscale_mode=before.pg_autoscale_mode,
             )
-        if isinstance(wanted, state.PrimaryAffinity):
+        if isinstance(wanted, ceph_state.PrimaryAffinity):
             wanted = dataclasses.replace(
                 wanted, by_osd=dict.fromkeys(current.by_osd, wanted.value)
             )
-        if isinstance(wanted, state.CacheTier) and current:
+        if isinstance(wanted, ceph_state.CacheTier) and current:
             wanted = dataclasses.replace(
                 wanted, settings={**current.settings, **wanted.settings}
             )
-        if isinstance(wanted, state.QosSpec):
+        if isinstance(wanted, cinder_state.QosSpec):
             if wanted.replaces and not consented:
                 raise errors.ActionFailed(f'{key}: nobody consented to that')
             wanted = self._associated(wanted, key)
@@ -200,7 +206,7 @@ class World:
         told = {
             osd_id: float(value)
             for one in self.objects.values()
-            if isinstance(one, state.PrimaryAffinity)
+            if isinstance(one, ceph_state.PrimaryAffinity)
             for osd_id, value in one.by_osd.items()
         }
         return tuple(
@@ -221,8 +227,8 @@ class World:
                 if key.kind is kind
             }
 
-        return state.ActualState(
-            cinder=state.CinderState(
+        return actual_state.ActualState(
+            cinder=cinder_state.CinderState(
                 volume_types=of(actions.Kind.VOLUME_TYPE),
                 qos_specs=of(actions.Kind.QOS_SPEC),
                 quotas={
@@ -232,7 +238,7 @@ class World:
                 },
             ),
             ceph={
-                'ceph': state.CephState(
+                'ceph': ceph_state.CephState(
                     crush_rules=of(actions.Kind.CRUSH_RULE),
                     erasure_code_profiles=of(
                         actions.Kind.ERASURE_CODE_PROFILE
@@ -256,21 +262,24 @@ class World:
         def part(kind, name):
             return actions.Key(kind=kind, cluster=key.cluster, name=name)
 
-        if isinstance(wanted, state.TypeQuota):
+        if isinstance(wanted, cinder_state.TypeQuota):
             return {part(actions.Kind.VOLUME_TYPE, wanted.name)}
-        if isinstance(wanted, state.QosSpec):
+        if isinstance(wanted, cinder_state.QosSpec):
             return {
                 part(actions.Kind.VOLUME_TYPE, name)
                 for name in wanted.volume_types
             }
-        if isinstance(wanted, state.CacheTier):
+        if isinstance(wanted, ceph_state.CacheTier):
             return {
                 part(actions.Kind.POOL, wanted.name),
                 part(actions.Kind.POOL, wanted.cache_pool),
             }
-        if isinstance(wanted, state.CrushRule) and wanted.kind == 'erasure':
+        if (
+            isinstance(wanted, ceph_state.CrushRule)
+            and wanted.kind == 'erasure'
+        ):
             return {part(actions.Kind.ERASURE_CODE_PROFILE, wanted.name)}
-        if isinstance(wanted, state.Pool):
+        if isinstance(wanted, ceph_state.Pool):
             parts = {part(actions.Kind.CRUSH_RULE, wanted.crush_rule)}
             if wanted.erasure_code_profile:
                 parts.add(

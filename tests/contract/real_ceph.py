@@ -16,7 +16,8 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.export import inventory as inventories
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe import for_export as inventory
@@ -116,7 +117,7 @@ class CephAndCinderInMemory(testtools.TestCase):
         return ceph.read(self.session, key)
 
     def observe(self):
-        return state.ActualState(
+        return actual_state.ActualState(
             cinder=self.cinder.observe().cinder,
             ceph={'ceph': ceph.observe(self.session, self.catalog)},
         )
@@ -180,7 +181,7 @@ class RealCephCase(CephAndCinderInMemory):
     def osds(self):
         """The OSDs, and nothing else, of the cluster."""
         osds = ceph.parse_osds(self.session.command('osd tree'))
-        return state.CephState(
+        return ceph_state.CephState(
             crush_rules={},
             erasure_code_profiles={},
             pools={},

@@ -24,6 +24,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from tests.contract import consent_contract
@@ -111,7 +112,7 @@ class RealCephWorldTestCase(
             {f'options.{name}' for name in real_ceph.OPTIONS},
             {
                 one.field
-                for one in actions.differences(action.before, action.after)
+                for one in difference.differences(action.before, action.after)
             },
         )
         self.assert_all_done(self.carry_out(self.make_plan()))

@@ -20,6 +20,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from cinder_tiers.observe.ceph import cluster as ceph
@@ -180,7 +181,7 @@ class RealCacheTierWorldTestCase(
         self.assertIsNone(action.refusal)
         return {
             one.field: one.before
-            for one in actions.differences(action.before, action.after)
+            for one in difference.differences(action.before, action.after)
         }
 
     def assert_put_right(self):

@@ -13,8 +13,9 @@ from cliff import columns
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import effects
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.domain import units
 from cinder_tiers.domain.validation import fallback as fallback_rules
@@ -106,7 +107,7 @@ def plan_line(action: actions.Action) -> str:
     if action.before and action.after:
         changes = ', '.join(
             f'{one.field} {_text(one.before)} -> {_text(one.after)}'
-            for one in actions.differences(action.before, action.after)
+            for one in difference.differences(action.before, action.after)
         )
         text += f': {changes}'
     if action.consented:
@@ -131,7 +132,7 @@ def result_row(result: actions.Result) -> Row:
 def _before_after(action: actions.Action) -> tuple[Fields, Fields]:
     """Only what differs; what is set when there is one side."""
     if action.before and action.after:
-        changed = actions.differences(action.before, action.after)
+        changed = difference.differences(action.before, action.after)
         return (
             Fields({one.field: one.before for one in changed}),
             Fields({one.field: one.after for one in changed}),
@@ -145,7 +146,7 @@ def _set_fields(resource: actions.Resource | None) -> Fields:
     return Fields(
         {
             name: value
-            for name, value in actions.fields_of(resource).items()
+            for name, value in difference.fields_of(resource).items()
             if value not in (None, False, '', frozenset())
         }
     )
@@ -246,7 +247,7 @@ def caps_comments(catalog: catalogs.Catalog) -> str:
         )
     lines = []
     for cluster in catalog.clusters_in_use:
-        grants = desired.grants_of(catalog, cluster)
+        grants = tier_pools.grants_of(catalog, cluster)
         caps = ' '.join(
             f"{daemon} '{', '.join(grants[daemon])}'" for daemon in grants
         )

@@ -14,8 +14,8 @@ from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 
 
 class Outcome(enum.Enum):
@@ -174,8 +174,8 @@ class AppliedTypes:
         return JudgedBackend(
             backend=backend,
             verdict=BackendVerdict.OVERFLOW,
-            why=f'of tier {volume_type.extra_specs[state.OVERFLOW]}, when '
-            'the own backends have no room',
+            why=f'of tier {volume_type.extra_specs[cinder_state.OVERFLOW]}, '
+            'when the own backends have no room',
         )
 
     def _own(
@@ -188,8 +188,8 @@ class AppliedTypes:
         :param seen: tiers on the way here, for volume types can be made by
             hand to overflow in a circle.
         """
-        name = volume_type.extra_specs.get(state.OVERFLOW)
-        tier = volume_type.extra_specs.get(state.NAME)
+        name = volume_type.extra_specs.get(cinder_state.OVERFLOW)
+        tier = volume_type.extra_specs.get(cinder_state.NAME)
         other = None if name in (tier, *seen) else self.types.get(name)
         beyond = other and self._own(other, seen | {tier})
 
@@ -218,7 +218,7 @@ def read_tiers(
         except ValueError as error:
             problems.append(f'left out: {error}')
             continue
-        if tier is None or superseded_types.is_of_no_tier(
+        if tier is None or type_succession.is_of_no_tier(
             one.name, tier.name, has_tier=tier.name in by_name
         ):
             continue
@@ -226,7 +226,7 @@ def read_tiers(
             problems.append(
                 f'left out: volume type {one.name} says that it is tier '
                 f'{tier.name}, as {by_name[tier.name].name} does; remove '
-                f'{state.NAME} from one of them'
+                f'{cinder_state.NAME} from one of them'
             )
             continue
         tiers.append(tier)

@@ -16,10 +16,10 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import tier_specs as specs_of_tiers
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain import spelling
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class ListedTier:
         ...     'volume_backend_name': '<or> ssd <or> hdd'}).backend_names
         ('ssd', 'hdd')
         """
-        value = self.extra_specs.get(state.BACKEND) or ''
+        value = self.extra_specs.get(cinder_state.BACKEND) or ''
         words = value.split()
         if words[:1] == ['<or>']:
             return tuple(words[1::2])
@@ -105,8 +105,8 @@ def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
             is_public=one.projects is None,
         )
         for one in known.types
-        if (tier := one.extra_specs.get(state.NAME))
-        and not superseded_types.is_of_no_tier(
+        if (tier := one.extra_specs.get(cinder_state.NAME))
+        and not type_succession.is_of_no_tier(
             one.name, tier, has_tier=tier in names
         )
     )
@@ -116,7 +116,7 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
     """The tiers of a catalog, in the order in which they are asked."""
     listed = []
     for tier in catalog.tiers:
-        wanted = desired.volume_type_of(
+        wanted = tier_pools.volume_type_of(
             tier, overflow=catalog.tier(tier.overflow)
         )
         listed.append(
@@ -154,8 +154,9 @@ def find(
     if found:
         types = ' and '.join(one.volume_type for one in found)
         raise errors.TiersError(
-            f'volume types {types} both have {state.NAME}={name}; expected '
-            'one; remove the extra spec from the wrong one with "openstack '
+            f'volume types {types} both have {cinder_state.NAME}={name}; '
+            'expected one; remove the extra spec from the wrong one with '
+            '"openstack '
             'volume type unset"'
         )
     names = sorted(one.name for one in listed)
@@ -182,7 +183,7 @@ def _read(
     except ValueError as error:
         problem = str(error)
         tier = specs_of_tiers.read_tier(
-            {**extra_specs, state.PRIORITY: '0'}, projects=None
+            {**extra_specs, cinder_state.PRIORITY: '0'}, projects=None
         )
     return ListedTier(
         name=tier.name,

@@ -8,9 +8,9 @@ plan would want to be rid of the cache: the reason is a ValueError.
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
 #: What nobody set, and what a catalog need not say.
 _NOTHING = '0'
@@ -18,7 +18,7 @@ _NOTHING = '0'
 _MAX_COUNT = 2**63 - 1
 
 
-def check_alone(ceph: state.CephState, pool: str) -> None:
+def check_alone(ceph: ceph_state.CephState, pool: str) -> None:
     """Refuses a pool that is a cache of another one, or has several.
 
     :raises ValueError: with the reason.
@@ -28,7 +28,7 @@ def check_alone(ceph: state.CephState, pool: str) -> None:
             raise ValueError(f'pool {pool} is a cache of pool {other.name}')
 
 
-def settings_and_mode(tier: state.CacheTier) -> dict[str, object]:
+def settings_and_mode(tier: ceph_state.CacheTier) -> dict[str, object]:
     """The fields of a cache that are not about its pool.
 
     :param tier: as it exists.
@@ -75,14 +75,14 @@ def _setting(name: str, text: str) -> cache_settings.Value:
     return text
 
 
-def check_same(rbd: catalogs.RbdPool, tier: state.CacheTier) -> None:
+def check_same(rbd: catalogs.RbdPool, tier: ceph_state.CacheTier) -> None:
     """Refuses a cache that a plan would change.
 
     :param rbd: the pool, with its cache.
     :param tier: the cache as it exists.
     :raises ValueError: with what it is.
     """
-    for one in actions.differences(tier, desired.cache_tier_of(rbd)):
+    for one in difference.differences(tier, tier_pools.cache_tier_of(rbd)):
         raise ValueError(
             f'{one.field} of the cache {tier.cache_pool} is '
             f'{one.before}, and would be {one.after}'

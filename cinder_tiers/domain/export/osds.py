@@ -15,7 +15,7 @@ from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity as affinities
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 # As the schema of the catalog has them.
 _OPTION = re.compile(
@@ -89,7 +89,7 @@ def primary_affinity(
 
 def _options(
     told: collections.abc.Mapping[str, str],
-    used: state.OsdOptions,
+    used: ceph_state.OsdOptions,
     known: inventory.KnownCluster,
     whose: str,
     remarks: Remarks,
@@ -118,7 +118,7 @@ def _options(
 
 
 def _normal(
-    schema: osd_options.Schema, value: pool_options.Value
+    schema: ceph_state.OptionSchema, value: pool_options.Value
 ) -> str | None:
     try:
         return osd_options.normal(schema, value)

@@ -10,7 +10,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import tiers as volume_type_rules
@@ -28,7 +28,7 @@ _MAX_CHARS = 255
 _MAX_PRIORITY = 1_000_000
 _MAX_QUOTA = 2**31 - 1
 #: What CapabilitiesFilter compares with backends, too.
-_SCOPED_BACKEND = f'capabilities:{state.BACKEND}'
+_SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
 
 Remarks = list[str]
 
@@ -63,7 +63,10 @@ def check_follow_name(name: str) -> None:
 
 
 def tier_of(
-    found: state.VolumeType, known: inventory.Inventory, *, is_ours: bool
+    found: cinder_state.VolumeType,
+    known: inventory.Inventory,
+    *,
+    is_ours: bool,
 ) -> tuple[catalogs.Tier, Remarks]:
     """A volume type as a tier without `rbd`.
 
@@ -95,45 +98,47 @@ def tier_of(
     ), remarks
 
 
-def _backend(found: state.VolumeType) -> str | None:
+def _backend(found: cinder_state.VolumeType) -> str | None:
     """The backend of its own that a type names.
 
     :raises ValueError: it names backends in a way that no tier has.
     """
     text = found.extra_specs.get(
-        state.BACKEND, found.extra_specs.get(_SCOPED_BACKEND)
+        cinder_state.BACKEND, found.extra_specs.get(_SCOPED_BACKEND)
     )
     if text is None:
         return None
     words = text.split()
     if (
-        state.OVERFLOW in found.extra_specs
+        cinder_state.OVERFLOW in found.extra_specs
         and len(words) == 4
-        and (words[0::2] == [state.OR, state.OR])
+        and (words[0::2] == [cinder_state.OR, cinder_state.OR])
     ):
         text = words[1]
     if not _BACKEND.fullmatch(text):
         raise ValueError(
-            f'its {state.BACKEND} is {text!r}, and a tier names '
+            f'its {cinder_state.BACKEND} is {text!r}, and a tier names '
             'one backend by its name'
         )
     return text
 
 
-def _extra_specs(found: state.VolumeType, remarks: Remarks) -> dict[str, str]:
+def _extra_specs(
+    found: cinder_state.VolumeType, remarks: Remarks
+) -> dict[str, str]:
     """Those that are neither ours nor name a backend."""
     specs = {}
     for key, value in sorted(found.extra_specs.items()):
         folded = key.casefold()
-        if key.startswith(state.SCOPE) or key in (
-            state.BACKEND,
+        if key.startswith(cinder_state.SCOPE) or key in (
+            cinder_state.BACKEND,
             _SCOPED_BACKEND,
         ):
             continue
         if (
-            folded.startswith(state.SCOPE)
+            folded.startswith(cinder_state.SCOPE)
             or not _KEY.fullmatch(key)
-            or folded.removeprefix('capabilities:') == state.BACKEND
+            or folded.removeprefix('capabilities:') == cinder_state.BACKEND
             or not isinstance(value, str)
             or len(value) > _MAX_CHARS
             or not export_texts.is_writable(value)
@@ -147,7 +152,9 @@ def _extra_specs(found: state.VolumeType, remarks: Remarks) -> dict[str, str]:
     return specs
 
 
-def _description(found: state.VolumeType, remarks: Remarks) -> str | None:
+def _description(
+    found: cinder_state.VolumeType, remarks: Remarks
+) -> str | None:
     text = found.description
     if not text:
         return None
@@ -162,7 +169,9 @@ def _description(found: state.VolumeType, remarks: Remarks) -> str | None:
 
 
 def _access(
-    found: state.VolumeType, known: inventory.Inventory, remarks: Remarks
+    found: cinder_state.VolumeType,
+    known: inventory.Inventory,
+    remarks: Remarks,
 ) -> tuple[str, ...] | None:
     if found.is_public:
         return None
@@ -184,7 +193,7 @@ def _access(
 
 
 def _qos(
-    name: str, cinder: state.CinderState, remarks: Remarks
+    name: str, cinder: cinder_state.CinderState, remarks: Remarks
 ) -> catalogs.Qos | None:
     """The limits of a type, when its QoS spec is as one of ours."""
     for spec in sorted(cinder.qos_specs.values(), key=lambda one: one.name):
@@ -234,13 +243,13 @@ def _is_limit(item: tuple[str, str]) -> bool:
 
 
 def _quotas(
-    name: str, cinder: state.CinderState, remarks: Remarks
+    name: str, cinder: cinder_state.CinderState, remarks: Remarks
 ) -> catalogs.Quotas | None:
     quota = cinder.quotas.get(name)
-    if quota is None or quota == state.TypeQuota(name=name):
+    if quota is None or quota == cinder_state.TypeQuota(name=name):
         return None
     found = (quota.volumes, quota.size_gib, quota.snapshots)
-    if not all(state.UNLIMITED <= one <= _MAX_QUOTA for one in found):
+    if not all(cinder_state.UNLIMITED <= one <= _MAX_QUOTA for one in found):
         remarks.append(
             f'its default quotas {found} are left out: a catalog '
             'cannot hold them; they stay as they are'
@@ -253,19 +262,21 @@ def _quotas(
     )
 
 
-def _marks(found: state.VolumeType, remarks: Remarks) -> dict[str, object]:
+def _marks(
+    found: cinder_state.VolumeType, remarks: Remarks
+) -> dict[str, object]:
     """The fields of a tier that are in extra specs of ours."""
     specs = {
         key: value if isinstance(value, str) else ''
         for key, value in found.extra_specs.items()
     }
-    specs[state.NAME] = specs[state.NAME] or found.name
+    specs[cinder_state.NAME] = specs[cinder_state.NAME] or found.name
     try:
         marked = extra_specs.read_tier(specs, projects=None)
     except ValueError as error:
         remarks.append(f'{error}; here it is 0')
         marked = extra_specs.read_tier(
-            {**specs, state.PRIORITY: '0'}, projects=None
+            {**specs, cinder_state.PRIORITY: '0'}, projects=None
         )
     usable = tuple(
         tag

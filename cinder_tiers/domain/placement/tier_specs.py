@@ -11,7 +11,7 @@ import collections.abc
 import functools
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain import tags
 
 #: What Cinder takes for true after `<is>` (oslo_utils.strutils).
@@ -33,7 +33,7 @@ def follows_image(extra_specs: collections.abc.Mapping[str, str]) -> bool:
     >>> follows_image({'tiers:follow_image': '<is> True'})
     True
     """
-    return _is_true(extra_specs.get(state.FOLLOW_IMAGE))
+    return _is_true(extra_specs.get(cinder_state.FOLLOW_IMAGE))
 
 
 def features(
@@ -53,7 +53,7 @@ def features(
     """
     found = {decision.Feature.ENCRYPTION} if is_encrypted else set()
     # Nothing but this text (cinder/volume/flows/api/create_volume.py).
-    if extra_specs.get(_MULTIATTACH) == state.TRUE:
+    if extra_specs.get(_MULTIATTACH) == cinder_state.TRUE:
         found.add(decision.Feature.MULTIATTACH)
     # As is_boolean_str of cinder/volume/volume_utils.py.
     words = (extra_specs.get(_REPLICATION) or '').split()
@@ -96,23 +96,24 @@ def read_tier(
     :param is_encrypted: whether the type has an encryption.
     :raises ValueError: a value cannot be read; the text says what to do.
     """
-    name = extra_specs.get(state.NAME)
+    name = extra_specs.get(cinder_state.NAME)
     if not name:
         return None
-    text = extra_specs.get(state.PRIORITY, '0')
+    text = extra_specs.get(cinder_state.PRIORITY, '0')
     try:
         priority = int(text)
     except (TypeError, ValueError):
         raise ValueError(
-            f'volume type of tier {name!r}: {state.PRIORITY} is {text!r}, '
-            'expected an integer; run "openstack tier apply" to set it again'
+            f'volume type of tier {name!r}: {cinder_state.PRIORITY} is '
+            f'{text!r}, expected an integer; run "openstack tier apply" to '
+            'set it again'
         ) from None
     return decision.AppliedTier(
         name=name,
-        tags=tags.parse_tags(extra_specs.get(state.TAGS) or ''),
+        tags=tags.parse_tags(extra_specs.get(cinder_state.TAGS) or ''),
         priority=priority,
-        fallback=_is_true(extra_specs.get(state.FALLBACK)),
-        overflow=extra_specs.get(state.OVERFLOW) or None,
+        fallback=_is_true(extra_specs.get(cinder_state.FALLBACK)),
+        overflow=extra_specs.get(cinder_state.OVERFLOW) or None,
         projects=projects,
         offers=features(extra_specs, is_encrypted=is_encrypted),
         type_zones=zones(extra_specs),

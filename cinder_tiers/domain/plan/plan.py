@@ -12,17 +12,19 @@ import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cache_tier as plan_cache
-from cinder_tiers.domain.resources import cephx_user as caps
-from cinder_tiers.domain.resources import crush as pool_placement
+from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity
-from cinder_tiers.domain.resources import qos_spec as plan_qos_specs
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.resources import volume_type as plan_volume_types
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import projects as project_rules
 
@@ -62,7 +64,9 @@ class Plan:
         )
 
 
-def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
+def make(
+    *, catalog: catalogs.Catalog, actual: actual_state.ActualState
+) -> Plan:
     """Compares the catalog with what exists.
 
     :returns: a plan, empty when nothing is to be done.
@@ -84,17 +88,17 @@ def make(*, catalog: catalogs.Catalog, actual: state.ActualState) -> Plan:
         found.extend(_host_osd_actions(cluster, ceph))
         found.extend(primary_affinity.plan(catalog, cluster, ceph))
         found.extend(_user_actions(catalog, cluster, ceph))
-        found.extend(plan_cache.make(catalog, cluster, ceph))
+        found.extend(cache_tier.make(catalog, cluster, ceph))
     found.extend(
-        plan_volume_types.make(
+        volume_type_kind.make(
             catalog=catalog,
             volume_types=actual.cinder.volume_types,
             projects=actual.projects,
         )
     )
-    found.extend(plan_qos_specs.make(catalog=catalog, cinder=actual.cinder))
+    found.extend(qos_spec_kind.make(catalog=catalog, cinder=actual.cinder))
     found.extend(
-        plan_volume_types.make_quotas(
+        volume_type_kind.make_quotas(
             catalog=catalog, quotas=actual.cinder.quotas
         )
     )
@@ -109,13 +113,13 @@ def _turn(action: actions.Action) -> tuple[bool, int]:
 
 def _tier_actions(
     tier: catalogs.Tier,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     """Actions on profiles, rules and pools of a tier."""
     rbd = tier.rbd
     if rbd is None:
         return
-    wanted = pool_placement.pools_in(rbd, ceph)
+    wanted = crush.pools_in(rbd, ceph)
     why = f'tier {tier.name}'
     kind = actions.Kind.ERASURE_CODE_PROFILE
     for profile in wanted.erasure_code_profiles:
@@ -145,15 +149,15 @@ def _tier_actions(
 
 def _unchangeable(
     key: actions.Key,
-    before: state.CrushRule | state.ErasureCodeProfile | None,
-    after: state.CrushRule | state.ErasureCodeProfile,
+    before: ceph_state.CrushRule | ceph_state.ErasureCodeProfile | None,
+    after: ceph_state.CrushRule | ceph_state.ErasureCodeProfile,
     why: str,
     needs: frozenset[actions.Key] = frozenset(),
 ) -> collections.abc.Iterator[actions.Action]:
     """An object that is created, and never changed once pools use it."""
     refusal = None
     if before is not None:
-        if not actions.differences(before, after):
+        if not difference.differences(before, after):
             return
         refusal = actions.Refusal(
             reason=f'the {key.kind.value} exists with other values, and '
@@ -174,8 +178,8 @@ def _unchangeable(
 
 def _pool_actions(
     cluster: str,
-    wanted: state.Pool,
-    before: state.Pool | None,
+    wanted: ceph_state.Pool,
+    before: ceph_state.Pool | None,
     why: str,
 ) -> collections.abc.Iterator[actions.Action]:
     def key(kind: actions.Kind, name: str) -> actions.Key:
@@ -193,7 +197,7 @@ def _pool_actions(
         after = dataclasses.replace(
             wanted, applications=before.applications | wanted.applications
         )
-        if not actions.differences(before, after):
+        if not difference.differences(before, after):
             return
     yield actions.Action(
         key=key(actions.Kind.POOL, wanted.name),
@@ -206,7 +210,7 @@ def _pool_actions(
 
 
 def _pool_refusal(
-    before: state.Pool, after: state.Pool
+    before: ceph_state.Pool, after: ceph_state.Pool
 ) -> actions.Refusal | None:
     refusals = []
     foreign = before.applications - {'rbd'}
@@ -221,7 +225,9 @@ def _pool_refusal(
     if before.pg_autoscale_mode == 'on':
         moves |= _STEERS_AUTOSCALER
     moving = [
-        one for one in actions.differences(before, after) if one.field in moves
+        one
+        for one in difference.differences(before, after)
+        if one.field in moves
     ]
     if moving:
         changes = ', '.join(
@@ -249,9 +255,11 @@ def _pool_refusal(
 def _osd_actions(
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
-    for after in desired.osd_options_of(catalog, cluster, ceph.option_schemas):
+    for after in tier_pools.osd_options_of(
+        catalog, cluster, ceph.option_schemas
+    ):
         tiers = ', '.join(
             tier.name
             for tier in catalog.tiers_of(cluster.name)
@@ -274,9 +282,9 @@ def _osd_actions(
 
 def _host_osd_actions(
     cluster: catalogs.Cluster,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
-    for after in desired.host_osd_options_of(cluster, ceph.option_schemas):
+    for after in tier_pools.host_osd_options_of(cluster, ceph.option_schemas):
         yield from _osd_action(
             actions.Key(
                 kind=actions.Kind.HOST_OSD_OPTIONS,
@@ -292,14 +300,14 @@ def _host_osd_actions(
 
 def _osd_action(
     key: actions.Key,
-    before: state.OsdOptions,
-    after: state.OsdOptions,
-    ceph: state.CephState,
+    before: ceph_state.OsdOptions,
+    after: ceph_state.OsdOptions,
+    ceph: ceph_state.CephState,
     why: str,
 ) -> collections.abc.Iterator[actions.Action]:
     changed = [
         one.field.removeprefix('values.')
-        for one in actions.differences(before, after)
+        for one in difference.differences(before, after)
     ]
     if not changed:
         return
@@ -334,17 +342,18 @@ def _osd_action(
 def _user_actions(
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     name = f'client.{cluster.cinder_user}'
     before = ceph.users.get(name)
-    after = state.CephxUser(
+    after = ceph_state.CephxUser(
         name=name,
-        caps=caps.union(
-            before.caps if before else {}, desired.grants_of(catalog, cluster)
+        caps=cephx_user.union(
+            before.caps if before else {},
+            tier_pools.grants_of(catalog, cluster),
         ),
     )
-    if before is None or actions.differences(before, after):
+    if before is None or difference.differences(before, after):
         yield actions.Action(
             key=actions.Key(
                 kind=actions.Kind.CEPHX_USER, cluster=cluster.name, name=name

@@ -12,7 +12,7 @@ import itertools
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 
 def check(
@@ -78,7 +78,7 @@ def _found(
 
 
 def check_tier(
-    catalog: catalogs.Catalog, tier: catalogs.Tier, ceph: state.CephState
+    catalog: catalogs.Catalog, tier: catalogs.Tier, ceph: ceph_state.CephState
 ) -> list[errors.Problem]:
     """Whether the cluster of a tier can put a cache in front of it."""
     if tier.rbd is None or tier.rbd.cache is None or ceph.has_cache_tiering:

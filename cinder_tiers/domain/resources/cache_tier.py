@@ -12,17 +12,20 @@ import shlex
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.resources import cephx_user as caps
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
 #: Objects of a pool for RBD without an image: its options (rbd_info).
 _OBJECTS_WITHOUT_IMAGES = 1
 
 
 def make(
-    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     """What separates the cache tiers of a cluster from the catalog.
 
@@ -59,7 +62,9 @@ def _key(
     return actions.Key(kind=kind, cluster=cluster.name, name=name)
 
 
-def _fronted_by(pool: str, ceph: state.CephState) -> list[state.CacheTier]:
+def _fronted_by(
+    pool: str, ceph: ceph_state.CephState
+) -> list[ceph_state.CacheTier]:
     """The cache tiers of other pools that a pool is a cache of."""
     return [
         one for one in ceph.cache_tiers.values() if pool in one.cache_pools
@@ -71,11 +76,13 @@ def _in_front_of(
     tier: catalogs.Tier,
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     before = ceph.cache_tiers.get(pool)
     after = (
-        desired.cache_tier_of(tier.rbd) if pool == tier.rbd.data_pool else None
+        tier_pools.cache_tier_of(tier.rbd)
+        if pool == tier.rbd.data_pool
+        else None
     )
     if after is None:
         if before is not None:
@@ -91,7 +98,7 @@ def _in_front_of(
                 ),
             )
         return
-    if before is not None and not actions.differences(before, after):
+    if before is not None and not difference.differences(before, after):
         return
     why = f'tier {tier.name}'
     if before is None:
@@ -122,7 +129,7 @@ def _in_front_of(
 
 
 def _no_addition(
-    after: state.CacheTier, ceph: state.CephState
+    after: ceph_state.CacheTier, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
     """Why a pool cannot become a cache."""
     cache = after.cache_pool
@@ -153,7 +160,7 @@ def _locked_out(
     tier: catalogs.Tier,
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> actions.Refusal | None:
     """Whether clients that run would be refused by the OSDs of the cache.
 
@@ -164,10 +171,12 @@ def _locked_out(
     objects = ceph.objects_in.get(tier.rbd.pool, 0)
     if user is None or objects <= _OBJECTS_WITHOUT_IMAGES:
         return None
-    grant = desired.grant_of(tier.rbd.cache.rbd.pool)
-    if caps.union(user.caps, {'osd': (grant,)}) == user.caps:
+    grant = tier_pools.grant_of(tier.rbd.cache.rbd.pool)
+    if cephx_user.union(user.caps, {'osd': (grant,)}) == user.caps:
         return None
-    wanted = caps.union(user.caps, desired.grants_of(catalog, cluster))
+    wanted = cephx_user.union(
+        user.caps, tier_pools.grants_of(catalog, cluster)
+    )
     command = ' '.join(
         (
             'ceph auth caps',
@@ -188,7 +197,9 @@ def _locked_out(
 
 
 def _no_change(
-    before: state.CacheTier, after: state.CacheTier, ceph: state.CephState
+    before: ceph_state.CacheTier,
+    after: ceph_state.CacheTier,
+    ceph: ceph_state.CephState,
 ) -> actions.Refusal | None:
     """Why a cache that is there cannot become what is declared."""
     if before.cache_pool != after.cache_pool:
@@ -219,7 +230,7 @@ def _no_change(
     return None
 
 
-def _removal(tier: state.CacheTier, *, flush: bool = True) -> str:
+def _removal(tier: ceph_state.CacheTier, *, flush: bool = True) -> str:
     """What to do by hand to be rid of a cache.
 
     :param flush: whether what clients wrote may be in the cache only.

@@ -11,15 +11,15 @@ Pure.
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.state import ceph as ceph_state
 
-Named = state.CrushRule | state.ErasureCodeProfile
+Named = ceph_state.CrushRule | ceph_state.ErasureCodeProfile
 
 
 def pools_in(
-    rbd: catalogs.RbdPool, ceph: state.CephState
-) -> desired.TierPools:
+    rbd: catalogs.RbdPool, ceph: ceph_state.CephState
+) -> tier_pools.TierPools:
     """Profiles, CRUSH rules and pools of a tier, as this cluster needs them.
 
     :param rbd: the pool of the tier.
@@ -27,11 +27,11 @@ def pools_in(
     :returns: rules and profiles that the pools use already are left out, and
         the pools name them.
     """
-    wanted = desired.pools_of(rbd)
+    wanted = tier_pools.pools_of(rbd)
     profiles = {one.name: one for one in wanted.erasure_code_profiles}
     rules = {one.name: one for one in wanted.crush_rules}
-    made_profiles: list[state.ErasureCodeProfile] = []
-    made_rules: list[state.CrushRule] = []
+    made_profiles: list[ceph_state.ErasureCodeProfile] = []
+    made_rules: list[ceph_state.CrushRule] = []
     pools = []
     for pool in wanted.pools:
         rule, profile = rules[pool.name], profiles.get(pool.name)
@@ -64,7 +64,7 @@ def pools_in(
                 ),
             )
         )
-    return desired.TierPools(
+    return tier_pools.TierPools(
         erasure_code_profiles=tuple(made_profiles),
         crush_rules=tuple(made_rules),
         pools=tuple(pools),
@@ -72,7 +72,7 @@ def pools_in(
 
 
 def profiles_to_read(
-    rbd: catalogs.RbdPool, ceph: state.CephState
+    rbd: catalogs.RbdPool, ceph: ceph_state.CephState
 ) -> frozenset[str]:
     """Names of the erasure code profiles that `pools_in` wants to know.
 
@@ -86,7 +86,7 @@ def profiles_to_read(
         if name in ceph.pools
     )
     wanted = (
-        *desired.pools_of(rbd).erasure_code_profiles,
+        *tier_pools.pools_of(rbd).erasure_code_profiles,
         *pools_in(rbd, ceph).erasure_code_profiles,
     )
     return frozenset({*filter(None, used), *(one.name for one in wanted)})
@@ -94,12 +94,12 @@ def profiles_to_read(
 
 def _free_name(
     rbd: catalogs.RbdPool,
-    rule: state.CrushRule,
-    profile: state.ErasureCodeProfile | None,
-    ceph: state.CephState,
+    rule: ceph_state.CrushRule,
+    profile: ceph_state.ErasureCodeProfile | None,
+    ceph: ceph_state.CephState,
 ) -> str:
     """The first name that nothing else has; else the last."""
-    names = desired.rule_names(rbd, rule.name)
+    names = tier_pools.rule_names(rbd, rule.name)
     for name in names:
         others = [ceph.crush_rules.get(name)]
         wanted: list[Named] = [rule]

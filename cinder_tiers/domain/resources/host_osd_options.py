@@ -15,7 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain import spelling
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 _KEY = 'host_osd_options'
 
@@ -46,7 +46,9 @@ def check(
 
 
 def check_cluster(
-    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
 ) -> list[errors.Problem]:
     """What a cluster lacks for its `host_osd_options`.
 
@@ -101,7 +103,7 @@ def _conflicts(
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
     host: str,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[errors.Problem]:
     """Options that the tiers want otherwise of OSDs of the host."""
     for name, value in cluster.host_osd_options[host].items():
@@ -134,7 +136,7 @@ def _conflicts(
 
 
 def _same(
-    schema: osd_options.Schema | None,
+    schema: ceph_state.OptionSchema | None,
     one: osd_options.Value,
     other: osd_options.Value,
 ) -> bool:

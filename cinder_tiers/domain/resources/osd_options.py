@@ -8,12 +8,12 @@ themselves. Pure. Must not know how they are asked.
 """
 
 import collections.abc
-import dataclasses
 import math
 import re
 import types
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import ceph as ceph_state
 
 #: Masks of a section of Ceph's configuration: which OSDs it is for.
 CLASS, HOST = 'class', 'host'
@@ -49,22 +49,7 @@ SUCCESSORS: collections.abc.Mapping[str, str] = types.MappingProxyType(
 )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Schema:
-    """What a cluster says of an option (`ceph config help`)."""
-
-    name: str
-    #: Ceph's type: str, uint, int, size, secs, millisecs, float, bool, ...
-    kind: str
-    #: The only values of a text that is one of some words; else empty.
-    words: tuple[str, ...] = ()
-    #: Of the daemons, as Ceph writes it.
-    default: str = ''
-    #: Whether a running OSD heeds a new value.
-    at_runtime: bool = True
-
-
-def normal(schema: Schema, value: Value) -> str:
+def normal(schema: ceph_state.OptionSchema, value: Value) -> str:
     """A value as it is compared.
 
     >>> size = Schema(name='bluestore_cache_size', kind='size')
@@ -111,7 +96,7 @@ def normal(schema: Schema, value: Value) -> str:
 
 def problems(
     declared: collections.abc.Mapping[str, Value],
-    schemas: collections.abc.Mapping[str, Schema],
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
     *,
     where: collections.abc.Callable[[str], str],
 ) -> list[errors.Problem]:
@@ -243,7 +228,7 @@ def not_heeded(
     wanted: collections.abc.Mapping[str, str],
     told: collections.abc.Mapping[str, str],
     reasons: collections.abc.Mapping[str, str],
-    schemas: collections.abc.Mapping[str, Schema],
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> collections.abc.Iterator[str]:
     """Of options that are set as they should be, why OSDs do not use them.
 
@@ -265,7 +250,7 @@ def not_heeded(
             yield f'; {name} is set so already, but {reasons[name]}'
 
 
-def _is(schema: Schema, text: str, form: str) -> bool:
+def _is(schema: ceph_state.OptionSchema, text: str, form: str) -> bool:
     try:
         return normal(schema, text) == form
     except ValueError:  # whatever it is, it is not that

@@ -13,7 +13,8 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
 #: Ceph keeps it as a 16.16 fixed-point number, rounded down
 #: (CEPH_OSD_MAX_PRIMARY_AFFINITY, src/osd/osd_types.h and OSDMonitor.cc,
@@ -33,8 +34,8 @@ def normal(value: float) -> str:
 
 
 def observed(
-    osds: collections.abc.Iterable[state.Osd], device_class: str
-) -> state.PrimaryAffinity | None:
+    osds: collections.abc.Iterable[ceph_state.Osd], device_class: str
+) -> ceph_state.PrimaryAffinity | None:
     """What the OSDs of a device class have; None when there is no OSD."""
     by_osd = {
         osd.osd_id: normal(osd.primary_affinity)
@@ -43,7 +44,7 @@ def observed(
     }
     if not by_osd:
         return None
-    return state.PrimaryAffinity(
+    return ceph_state.PrimaryAffinity(
         name=device_class, value=osd_options.shown(by_osd), by_osd=by_osd
     )
 
@@ -87,7 +88,9 @@ def check(
 
 
 def plan(
-    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     """An action for each device class with an OSD that differs."""
     wanted: dict[str, tuple[str, list[str]]] = {}
@@ -99,8 +102,8 @@ def plan(
             names.append(tier.name)
     for name, (value, tiers) in sorted(wanted.items()):
         before = observed(ceph.osds, name)
-        after = state.PrimaryAffinity(name=name, value=value)
-        if before is None or actions.differences(before, after):
+        after = ceph_state.PrimaryAffinity(name=name, value=value)
+        if before is None or difference.differences(before, after):
             yield actions.Action(
                 key=actions.Key(
                     kind=actions.Kind.PRIMARY_AFFINITY,

@@ -13,10 +13,11 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import type_succession
 
 #: {consumer: what a change does not reach}.
 _KEEPS = {
@@ -31,7 +32,7 @@ _KEEPS = {
 def make(
     *,
     catalog: catalogs.Catalog,
-    cinder: state.CinderState,
+    cinder: cinder_state.CinderState,
 ) -> collections.abc.Iterator[actions.Action]:
     """Actions that make the QoS specs those of the catalog.
 
@@ -40,7 +41,7 @@ def make(
         catalog does not have.
     """
     for tier in catalog.ours:
-        wanted = desired.qos_spec_of(tier)
+        wanted = tier_pools.qos_spec_of(tier)
         if wanted is not None:
             yield from _action(tier, cinder, wanted)
     declared = {
@@ -48,18 +49,18 @@ def make(
     }
     named = {tier.name for tier in catalog.tiers}
     for name, volume_type in cinder.volume_types.items():
-        spec = cinder.qos_specs.get(desired.qos_spec_name(name))
+        spec = cinder.qos_specs.get(tier_pools.qos_spec_name(name))
         if (
             spec is not None
             and name not in declared
             # Or it would be ours as soon as its type is taken over.
-            and (state.NAME in volume_type.extra_specs or name in named)
+            and (cinder_state.NAME in volume_type.extra_specs or name in named)
             and spec.volume_types == {name}
         ):
             yield _undeclared(name, spec, _retired(name, cinder))
 
 
-def _retired(tier: str, cinder: state.CinderState) -> str:
+def _retired(tier: str, cinder: cinder_state.CinderState) -> str:
     """The retired types of a tier, which may have its QoS spec.
 
     :returns: '' for none.
@@ -68,15 +69,15 @@ def _retired(tier: str, cinder: state.CinderState) -> str:
         sorted(
             name
             for name in cinder.volume_types
-            if superseded_types.successor_of(name) == tier
+            if type_succession.successor_of(name) == tier
         )
     )
 
 
 def _action(
     tier: catalogs.Tier,
-    cinder: state.CinderState,
-    wanted: state.QosSpec,
+    cinder: cinder_state.CinderState,
+    wanted: cinder_state.QosSpec,
 ) -> collections.abc.Iterator[actions.Action]:
     before = cinder.qos_specs.get(wanted.name)
     why = f'tier {tier.name}'
@@ -85,7 +86,7 @@ def _action(
         after = dataclasses.replace(
             wanted, volume_types=before.volume_types | wanted.volume_types
         )
-        if not actions.differences(before, after):
+        if not difference.differences(before, after):
             return
         why = f'{why}; {_KEEPS[wanted.consumer]}'
         retired = _retired(tier.name, cinder)
@@ -122,10 +123,10 @@ def _action(
 
 def _refusals(
     tier: str,
-    before: state.QosSpec | None,
-    after: state.QosSpec,
+    before: cinder_state.QosSpec | None,
+    after: cinder_state.QosSpec,
     *,
-    volume_type: state.VolumeType | None,
+    volume_type: cinder_state.VolumeType | None,
 ) -> collections.abc.Iterator[actions.Refusal]:
     for other in sorted(after.replaces):
         yield actions.Refusal(
@@ -151,7 +152,7 @@ def _refusals(
             remedy='choose another name for the tier',
             yields_to_consent=True,
         )
-    changed = {one.field for one in actions.differences(before, after)}
+    changed = {one.field for one in difference.differences(before, after)}
     # What a killed apply leaves has all values, and waits for its type.
     if not before.volume_types and changed != {'volume_types'}:
         yield actions.Refusal(
@@ -165,7 +166,7 @@ def _refusals(
 
 
 def _undeclared(
-    tier: str, spec: state.QosSpec, retired: str
+    tier: str, spec: cinder_state.QosSpec, retired: str
 ) -> actions.Action:
     return actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=spec.name),

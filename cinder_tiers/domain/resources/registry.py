@@ -10,10 +10,10 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cephx_user as caps
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 
 def of(catalog: catalogs.Catalog, action: actions.Action) -> tuple[str, ...]:
@@ -26,7 +26,7 @@ def of(catalog: catalogs.Catalog, action: actions.Action) -> tuple[str, ...]:
         return tuple(
             tier.name
             for tier in catalog.tiers
-            if desired.qos_spec_name(tier.name) == key.name
+            if tier_pools.qos_spec_name(tier.name) == key.name
         )
     if key.cluster is None:
         return tuple(
@@ -56,7 +56,7 @@ def of(catalog: catalogs.Catalog, action: actions.Action) -> tuple[str, ...]:
             if held is None or _lacks(catalog, tier, held)
         )
     pools = {key.name}
-    if isinstance(action.before, state.CacheTier):
+    if isinstance(action.before, ceph_state.CacheTier):
         pools.update(action.before.cache_pools)
     return tuple(
         tier.name
@@ -64,7 +64,7 @@ def of(catalog: catalogs.Catalog, action: actions.Action) -> tuple[str, ...]:
         if not pools.isdisjoint(
             name
             for pool in tier.rbd.pools
-            for name in desired.rule_names(tier.rbd, pool)
+            for name in tier_pools.rule_names(tier.rbd, pool)
         )
     )
 
@@ -76,6 +76,6 @@ def _lacks(
 ) -> bool:
     """Whether the user of cinder-volume lacks what a tier needs."""
     alone = dataclasses.replace(catalog, tiers=(tier,))
-    return held != caps.union(
-        held, desired.grants_of(alone, catalog.clusters[tier.rbd.cluster])
+    return held != cephx_user.union(
+        held, tier_pools.grants_of(alone, catalog.clusters[tier.rbd.cluster])
     )

@@ -21,7 +21,8 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_settings
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain import tags
 
 #: CRUSH root below which tiers place data.
@@ -34,9 +35,9 @@ ANY = 'any'
 class TierPools:
     """The Ceph objects of one RBD tier, each tuple in order of creation."""
 
-    erasure_code_profiles: tuple[state.ErasureCodeProfile, ...]
-    crush_rules: tuple[state.CrushRule, ...]
-    pools: tuple[state.Pool, ...]
+    erasure_code_profiles: tuple[ceph_state.ErasureCodeProfile, ...]
+    crush_rules: tuple[ceph_state.CrushRule, ...]
+    pools: tuple[ceph_state.Pool, ...]
 
 
 def pools_of(rbd: catalogs.RbdPool) -> TierPools:
@@ -52,12 +53,12 @@ def pools_of(rbd: catalogs.RbdPool) -> TierPools:
     )
 
 
-def cache_tier_of(rbd: catalogs.RbdPool) -> state.CacheTier | None:
+def cache_tier_of(rbd: catalogs.RbdPool) -> ceph_state.CacheTier | None:
     """What stands in front of the data of an RBD tier; None: nothing."""
     cache = rbd.cache
     if cache is None:
         return None
-    return state.CacheTier(
+    return ceph_state.CacheTier(
         name=rbd.data_pool,
         cache_pool=cache.rbd.pool,
         mode=cache.mode,
@@ -85,7 +86,7 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
     head, data = rbd.pool, rbd.data_pool
     return TierPools(
         erasure_code_profiles=(
-            state.ErasureCodeProfile(
+            ceph_state.ErasureCodeProfile(
                 name=data,
                 k=rbd.protection.k,
                 m=rbd.protection.m,
@@ -154,8 +155,10 @@ def head_pg_num(pg_num: int | None) -> int | None:
     return pg_num and min(pg_num, max(8, pg_num // 4))
 
 
-def _rule(rbd: catalogs.RbdPool, *, name: str, kind: str) -> state.CrushRule:
-    return state.CrushRule(
+def _rule(
+    rbd: catalogs.RbdPool, *, name: str, kind: str
+) -> ceph_state.CrushRule:
+    return ceph_state.CrushRule(
         name=name,
         kind=kind,
         root=ROOT,
@@ -170,8 +173,8 @@ def _replicated(
     protection: catalogs.Replicated,
     pg_num: int | None,
     data_pool: str | None = None,
-) -> state.Pool:
-    return state.Pool(
+) -> ceph_state.Pool:
+    return ceph_state.Pool(
         name=rbd.pool,
         kind='replicated',
         size=protection.size,
@@ -190,9 +193,9 @@ def _replicated(
 
 def _erasure_coded(
     rbd: catalogs.RbdPool, *, name: str, protection: catalogs.ErasureCoded
-) -> state.Pool:
+) -> ceph_state.Pool:
     # min_size as OSDMonitor::prepare_pool_size chooses it (v16.2.15).
-    return state.Pool(
+    return ceph_state.Pool(
         name=name,
         kind='erasure',
         size=protection.k + protection.m,
@@ -230,8 +233,8 @@ def _autoscale_mode(pg_num: int | None) -> str | None:
 def osd_options_of(
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
-    schemas: collections.abc.Mapping[str, osd_options.Schema],
-) -> tuple[state.OsdOptions, ...]:
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
+) -> tuple[ceph_state.OsdOptions, ...]:
     """What the tiers of a cluster want of its OSDs.
 
     :param schemas: {option: schema} of each that is declared.
@@ -245,22 +248,22 @@ def osd_options_of(
                     osd_options.normal(schemas[name], value)
                 )
     return tuple(
-        state.OsdOptions(name=name, values=values)
+        ceph_state.OsdOptions(name=name, values=values)
         for name, values in sorted(classes.items())
     )
 
 
 def host_osd_options_of(
     cluster: catalogs.Cluster,
-    schemas: collections.abc.Mapping[str, osd_options.Schema],
-) -> tuple[state.OsdOptions, ...]:
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
+) -> tuple[ceph_state.OsdOptions, ...]:
     """What a cluster is told of the OSDs of some of its hosts.
 
     :param schemas: {option: schema} of each that is declared.
     :returns: one for each host with a declared option, by name.
     """
     return tuple(
-        state.OsdOptions(
+        ceph_state.OsdOptions(
             name=host,
             values={
                 name: osd_options.normal(schemas[name], value)
@@ -307,29 +310,30 @@ def volume_type_of(
     *,
     overflow: catalogs.Tier | None = None,
     projects: frozenset[str] = frozenset(),
-) -> state.VolumeType:
+) -> cinder_state.VolumeType:
     """The volume type of a tier; extra specs as in the design's table.
 
     :param overflow: the tier that `tier.overflow` names. Only its own backend
         is taken: where it overflows to is not followed.
     :param projects: ids of the projects that `tier.access` names.
     """
-    specs = {**tier.extra_specs, state.NAME: tier.name}
+    specs = {**tier.extra_specs, cinder_state.NAME: tier.name}
     if tier.backend is not None:
-        specs[state.BACKEND] = tier.backend
+        specs[cinder_state.BACKEND] = tier.backend
     if overflow is not None:
-        specs[state.OVERFLOW] = overflow.name
+        specs[cinder_state.OVERFLOW] = overflow.name
         # Cinder's own words for alternatives, which its CapabilitiesFilter
         # and our weigher read.
-        specs[state.BACKEND] = (
-            f'{state.OR} {tier.backend} {state.OR} {overflow.backend}'
+        specs[cinder_state.BACKEND] = (
+            f'{cinder_state.OR} {tier.backend} '
+            f'{cinder_state.OR} {overflow.backend}'
         )
     if tier.tags:
-        specs[state.TAGS] = tags.format_tags(tier.normal_tags)
-        specs[state.PRIORITY] = str(tier.priority)
+        specs[cinder_state.TAGS] = tags.format_tags(tier.normal_tags)
+        specs[cinder_state.PRIORITY] = str(tier.priority)
     if tier.fallback:
-        specs[state.FALLBACK] = state.TRUE
-    return state.VolumeType(
+        specs[cinder_state.FALLBACK] = cinder_state.TRUE
+    return cinder_state.VolumeType(
         name=tier.name,
         extra_specs=specs,
         is_public=tier.is_public,
@@ -338,11 +342,11 @@ def volume_type_of(
     )
 
 
-def qos_spec_of(tier: catalogs.Tier) -> state.QosSpec | None:
+def qos_spec_of(tier: catalogs.Tier) -> cinder_state.QosSpec | None:
     """The QoS spec of a tier; None when it declares no limits."""
     if tier.qos is None:
         return None
-    return state.QosSpec(
+    return cinder_state.QosSpec(
         name=qos_spec_name(tier.name),
         consumer=tier.qos.consumer,
         specs=tier.qos.specs,
@@ -350,11 +354,11 @@ def qos_spec_of(tier: catalogs.Tier) -> state.QosSpec | None:
     )
 
 
-def type_quota_of(tier: catalogs.Tier) -> state.TypeQuota | None:
+def type_quota_of(tier: catalogs.Tier) -> cinder_state.TypeQuota | None:
     """The default quota of a tier's type; None when it declares none."""
     if tier.quotas is None:
         return None
-    return state.TypeQuota(
+    return cinder_state.TypeQuota(
         name=tier.name,
         volumes=tier.quotas.volumes,
         size_gib=tier.quotas.size_gib,
@@ -371,10 +375,10 @@ def qos_spec_name(tier: str) -> str:
     return f'tier-{tier}'
 
 
-def follow_image_type(name: str) -> state.VolumeType:
+def follow_image_type(name: str) -> cinder_state.VolumeType:
     """A volume type that leaves the choice to the image."""
-    return state.VolumeType(
+    return cinder_state.VolumeType(
         name=name,
-        extra_specs={state.FOLLOW_IMAGE: state.TRUE},
+        extra_specs={cinder_state.FOLLOW_IMAGE: cinder_state.TRUE},
         description='The tags of the image choose the storage tier',
     )

@@ -9,16 +9,17 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import type_succession
 
 
 def make(
     *,
     catalog: catalogs.Catalog,
-    volume_types: collections.abc.Mapping[str, state.VolumeType],
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
     projects: collections.abc.Mapping[str, frozenset[str]],
 ) -> collections.abc.Iterator[actions.Action]:
     """Actions that make the volume types those of the catalog.
@@ -45,10 +46,10 @@ def make(
             before,
             after,
             why=f'tier {tier.name}',
-            mark=f'{state.NAME}={tier.name}',
+            mark=f'{cinder_state.NAME}={tier.name}',
             needs=_needs(catalog, tier),
             may_open=tier.access is not None,
-            standby=volume_types.get(superseded_types.standby_name(tier.name)),
+            standby=volume_types.get(type_succession.standby_name(tier.name)),
         )
     for name in catalog.follow_image_types:
         before = volume_types.get(name)
@@ -56,14 +57,14 @@ def make(
             before,
             _follow_image_type(name, before),
             why='leaves the choice to the image',
-            mark=f'{state.FOLLOW_IMAGE}={state.TRUE}',
-            standby=volume_types.get(superseded_types.standby_name(name)),
+            mark=f'{cinder_state.FOLLOW_IMAGE}={cinder_state.TRUE}',
+            standby=volume_types.get(type_succession.standby_name(name)),
         )
     declared = {tier.name for tier in catalog.tiers}
     declared.update(catalog.follow_image_types)
     # What an apply that was cut off left, and the next one goes on with.
     waiting = {
-        superseded_types.standby_name(name)
+        type_succession.standby_name(name)
         for name in (
             *changing_extra_specs(catalog=catalog, volume_types=volume_types),
             *(declared - volume_types.keys()),
@@ -73,7 +74,7 @@ def make(
         if (
             volume_type.is_ours
             and name not in declared | waiting
-            and superseded_types.successor_of(name) is None
+            and type_succession.successor_of(name) is None
         ):
             yield _undeclared(volume_type)
 
@@ -81,7 +82,7 @@ def make(
 def of_which_use_matters(
     *,
     catalog: catalogs.Catalog,
-    volume_types: collections.abc.Mapping[str, state.VolumeType],
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
 ) -> frozenset[str]:
     """Names of types that change, are given up or go, if nothing has them.
 
@@ -93,14 +94,14 @@ def of_which_use_matters(
         for name, one in volume_types.items()
         if one.is_ours
         and name not in kept
-        and superseded_types.successor_of(name) is None
+        and type_succession.successor_of(name) is None
     }
 
 
 def changing_extra_specs(
     *,
     catalog: catalogs.Catalog,
-    volume_types: collections.abc.Mapping[str, state.VolumeType],
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
 ) -> frozenset[str]:
     """Names of types that exist with other extra specs than the catalog's.
 
@@ -146,7 +147,7 @@ def _targets_first(
 def make_quotas(
     *,
     catalog: catalogs.Catalog,
-    quotas: collections.abc.Mapping[str, state.TypeQuota],
+    quotas: collections.abc.Mapping[str, cinder_state.TypeQuota],
 ) -> collections.abc.Iterator[actions.Action]:
     """Actions that make the default quotas those of the catalog.
 
@@ -156,10 +157,10 @@ def make_quotas(
     :returns: in the order of the file.
     """
     for tier in catalog.ours:
-        after = desired.type_quota_of(tier)
+        after = tier_pools.type_quota_of(tier)
         before = quotas.get(tier.name)
         if after is None or (
-            before is not None and not actions.differences(before, after)
+            before is not None and not difference.differences(before, after)
         ):
             continue
         yield actions.Action(
@@ -210,17 +211,17 @@ def _needs(
 def _tier_type(
     catalog: catalogs.Catalog,
     tier: catalogs.Tier,
-    before: state.VolumeType | None,
+    before: cinder_state.VolumeType | None,
     projects: frozenset[str],
-) -> state.VolumeType:
-    wanted = desired.volume_type_of(
+) -> cinder_state.VolumeType:
+    wanted = tier_pools.volume_type_of(
         tier, overflow=catalog.tier(tier.overflow), projects=projects
     )
     if before is None:
         return wanted
     foreign = _foreign_specs(before)
     # It belongs to the catalog: a tier of extra specs names no backend.
-    foreign.pop(state.BACKEND, None)
+    foreign.pop(cinder_state.BACKEND, None)
     return dataclasses.replace(
         wanted,
         extra_specs={**foreign, **wanted.extra_specs},
@@ -234,42 +235,42 @@ def _tier_type(
 
 def _follow_image_type(
     name: str,
-    before: state.VolumeType | None,
-) -> state.VolumeType:
-    wanted = desired.follow_image_type(name)
+    before: cinder_state.VolumeType | None,
+) -> cinder_state.VolumeType:
+    wanted = tier_pools.follow_image_type(name)
     if before is None:
         return wanted
     foreign = _foreign_specs(before)
     # Cinder would hold a volume to this backend, whatever the image says.
-    foreign.pop(state.BACKEND, None)
-    return state.VolumeType(
+    foreign.pop(cinder_state.BACKEND, None)
+    return cinder_state.VolumeType(
         name=name,
         description=before.description,
         extra_specs={**foreign, **wanted.extra_specs},
     )
 
 
-def _foreign_specs(volume_type: state.VolumeType) -> dict[str, str]:
+def _foreign_specs(volume_type: cinder_state.VolumeType) -> dict[str, str]:
     """Extra specs that are not ours to judge, such as multiattach."""
     return {
         key: value
         for key, value in volume_type.extra_specs.items()
-        if not key.startswith(state.SCOPE)
+        if not key.startswith(cinder_state.SCOPE)
     }
 
 
 def _action(
-    before: state.VolumeType | None,
-    after: state.VolumeType,
+    before: cinder_state.VolumeType | None,
+    after: cinder_state.VolumeType,
     *,
     why: str,
     mark: str,
-    standby: state.VolumeType | None,
+    standby: cinder_state.VolumeType | None,
     may_open: bool = False,
     needs: frozenset[actions.Key] = frozenset(),
 ) -> collections.abc.Iterator[actions.Action]:
     if before is not None:
-        if not actions.differences(before, after):
+        if not difference.differences(before, after):
             return
         after = dataclasses.replace(
             after,
@@ -294,13 +295,13 @@ def _action(
 
 
 def _no_place(
-    after: state.VolumeType,
-    standby: state.VolumeType | None,
+    after: cinder_state.VolumeType,
+    standby: cinder_state.VolumeType | None,
 ) -> collections.abc.Iterator[actions.Refusal]:
     if (
         after.retires
         and standby
-        and not superseded_types.is_ready(standby, after)
+        and not type_succession.is_ready(standby, after)
     ):
         yield actions.Refusal(
             reason=f'the new type would be made as "{standby.name}", and a '
@@ -311,8 +312,8 @@ def _no_place(
 
 
 def _refusals(
-    before: state.VolumeType,
-    after: state.VolumeType,
+    before: cinder_state.VolumeType,
+    after: cinder_state.VolumeType,
     mark: str,
     may_open: bool,
 ) -> collections.abc.Iterator[actions.Refusal]:
@@ -357,7 +358,7 @@ def _refusals(
 
 
 def _not_taken_over(
-    catalog: catalogs.Catalog, before: state.VolumeType
+    catalog: catalogs.Catalog, before: cinder_state.VolumeType
 ) -> actions.Action:
     """What would give a tier up that the catalog says is not ours."""
     name = before.name
@@ -388,7 +389,7 @@ def _not_taken_over(
     )
 
 
-def _undeclared(volume_type: state.VolumeType) -> actions.Action:
+def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
     name = volume_type.name
     return actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name),
@@ -400,7 +401,7 @@ def _undeclared(volume_type: state.VolumeType) -> actions.Action:
             {
                 actions.Key(
                     kind=actions.Kind.QOS_SPEC,
-                    name=desired.qos_spec_name(name),
+                    name=tier_pools.qos_spec_name(name),
                 )
             }
         ),

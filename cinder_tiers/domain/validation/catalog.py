@@ -14,8 +14,8 @@ from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import cache_rules
-from cinder_tiers.domain.resources import host_osd_options as host_options
-from cinder_tiers.domain.resources import pool as pool_rules
+from cinder_tiers.domain.resources import host_osd_options
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain import tags
@@ -44,8 +44,8 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
         _clusters,
         _protection,
         _pools,
-        pool_rules.check,
-        host_options.check,
+        pool_kind.check,
+        host_osd_options.check,
         osds.check,
         primary_affinity.check,
         cache_rules.check,

@@ -11,16 +11,16 @@ import collections.abc
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import cache_rules
-from cinder_tiers.domain.resources import host_osd_options as host_options
+from cinder_tiers.domain.resources import host_osd_options
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain import spelling
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 
 def check(
     catalog: catalogs.Catalog,
-    ceph: collections.abc.Mapping[str, state.CephState],
+    ceph: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> tuple[errors.Problem, ...]:
     """All that the clusters lack.
 
@@ -32,7 +32,7 @@ def check(
         cluster_state = ceph[cluster.name]
         problems.extend(_images_pool(catalog, cluster, cluster_state))
         problems.extend(
-            host_options.check_cluster(catalog, cluster, cluster_state)
+            host_osd_options.check_cluster(catalog, cluster, cluster_state)
         )
         for tier in catalog.tiers_of(cluster.name):
             for path, rbd in tier.storages:
@@ -47,7 +47,9 @@ def check(
 
 
 def _images_pool(
-    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
 ) -> list[errors.Problem]:
     if not cluster.images_pool or cluster.images_pool in ceph.pools:
         return []
@@ -71,7 +73,7 @@ def _placement(
     tier: catalogs.Tier,
     path: catalogs.Path,
     rbd: catalogs.RbdPool,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> list[errors.Problem]:
     classes = ceph.device_classes
     if rbd.device_class is not None and rbd.device_class not in classes:
@@ -94,7 +96,7 @@ def _placement(
         ]
     buckets = ceph.buckets(
         kind=rbd.failure_domain,
-        root=desired.ROOT,
+        root=tier_pools.ROOT,
         device_class=rbd.device_class,
     )
     needed = rbd.protection.failure_domains
@@ -107,7 +109,7 @@ def _placement(
             found=f'{len(buckets)} failure domains of type '
             f'{rbd.failure_domain!r} with {rbd.device_class or "any"} '
             f'OSDs under '
-            f'CRUSH root {desired.ROOT!r}'
+            f'CRUSH root {tier_pools.ROOT!r}'
             + (f' ({", ".join(sorted(buckets))})' if buckets else ''),
             expected=f'at least {needed}, one for each copy or chunk of tier '
             f'{tier.name!r}; bucket types in use: {", ".join(kinds)}',
@@ -118,7 +120,7 @@ def _placement(
 
 
 def _osd_options(
-    catalog: catalogs.Catalog, tier: catalogs.Tier, ceph: state.CephState
+    catalog: catalogs.Catalog, tier: catalogs.Tier, ceph: ceph_state.CephState
 ) -> list[errors.Problem]:
     if tier.rbd is None:
         return []

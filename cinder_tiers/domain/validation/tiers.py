@@ -11,7 +11,7 @@ import collections.abc
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 
 #: Scope of extra specs that Cinder matches against backends, as it does those
 #: without a scope (cinder/scheduler/filters/capabilities_filter.py).
@@ -69,20 +69,24 @@ def _extra_specs(catalog: catalogs.Catalog) -> Problems:
             where = catalog.source.where(
                 ('tiers', tier.name, 'extra_specs', key)
             )
-            if folded.startswith(state.SCOPE):
+            if folded.startswith(cinder_state.SCOPE):
                 yield errors.Problem(
                     where=where,
                     found=f'extra spec {key!r}',
-                    expected=f'keys without the scope {state.SCOPE}, which '
+                    expected=f'keys without the scope {cinder_state.SCOPE}, '
+                    'which '
                     f'are made from the other keys of the tier',
                     remedy='remove it; use tags, priority, fallback or '
                     'overflow',
                 )
-            elif folded.removeprefix(f'{_CAPABILITIES}:') == state.BACKEND:
+            elif (
+                folded.removeprefix(f'{_CAPABILITIES}:')
+                == cinder_state.BACKEND
+            ):
                 yield errors.Problem(
                     where=where,
                     found=f'extra spec {key!r}',
-                    expected=f'{state.BACKEND} from rbd, backend and '
+                    expected=f'{cinder_state.BACKEND} from rbd, backend and '
                     f'overflow, not written by hand',
                     remedy='remove it; name the backend with backend',
                 )
@@ -132,7 +136,8 @@ def _overflow_backends(catalog: catalogs.Catalog) -> Problems:
                     found=f'overflow from {tier.name!r} to {other.name!r}, '
                     f'of which {one.name!r} has neither rbd nor '
                     f'backend',
-                    expected=f'rbd or backend in both: {state.BACKEND} of '
+                    expected=f'rbd or backend in both: {cinder_state.BACKEND} '
+                    'of '
                     f'the volume type names the backends of both',
                     remedy='give it a backend, or remove overflow',
                 )

@@ -5,7 +5,7 @@
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import cache_settings
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute.ceph import pool as ceph
 
 
@@ -17,10 +17,10 @@ class CacheTiers:
 
     def write(
         self,
-        wanted: state.CacheTier,
+        wanted: ceph_state.CacheTier,
         *,
         key: actions.Key,
-        current: state.CacheTier | None,
+        current: ceph_state.CacheTier | None,
     ) -> None:
         """Does what is lacking, what sends clients to the cache last.
 
@@ -33,7 +33,7 @@ class CacheTiers:
             session.command(
                 'osd tier add', pool=wanted.name, tierpool=wanted.cache_pool
             )
-            current = state.CacheTier(
+            current = ceph_state.CacheTier(
                 name=wanted.name,
                 cache_pool=wanted.cache_pool,
                 mode=cache_settings.NO_MODE,
@@ -60,7 +60,9 @@ class CacheTiers:
             )
 
 
-def _check_mode(current: state.CacheTier, wanted: state.CacheTier) -> None:
+def _check_mode(
+    current: ceph_state.CacheTier, wanted: ceph_state.CacheTier
+) -> None:
     allowed = cache_settings.SAFE_MODES_BEFORE[wanted.mode]
     if current.cache_pool != wanted.cache_pool or (
         current.mode not in allowed | {cache_settings.NO_MODE}

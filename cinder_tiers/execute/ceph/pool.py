@@ -12,10 +12,11 @@ import dataclasses
 import typing
 
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cephx_user as caps
+from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference as difference_module
 
 #: Fields of a pool that are set with `osd pool set`: {field: Ceph's name}.
 _POOL_VARIABLES = {
@@ -55,10 +56,10 @@ class ErasureCodeProfiles:
 
     def write(
         self,
-        wanted: state.ErasureCodeProfile,
+        wanted: ceph_state.ErasureCodeProfile,
         *,
         key: actions.Key,
-        current: state.ErasureCodeProfile | None,
+        current: ceph_state.ErasureCodeProfile | None,
     ) -> None:
         """Creates the profile; Ceph refuses to change one."""
         if current is None:
@@ -87,10 +88,10 @@ class CrushRules:
 
     def write(
         self,
-        wanted: state.CrushRule,
+        wanted: ceph_state.CrushRule,
         *,
         key: actions.Key,
-        current: state.CrushRule | None,
+        current: ceph_state.CrushRule | None,
     ) -> None:
         """Creates the rule.
 
@@ -127,10 +128,10 @@ class Pools:
 
     def write(
         self,
-        wanted: state.Pool,
+        wanted: ceph_state.Pool,
         *,
         key: actions.Key,
-        current: state.Pool | None,
+        current: ceph_state.Pool | None,
         consented: bool = False,
     ) -> None:
         """Creates the pool unless it exists, then sets what differs.
@@ -143,7 +144,7 @@ class Pools:
         if current is None:
             self._create(session, wanted)
             current = _as_created(wanted)
-        changed = actions.differences(current, wanted)
+        changed = difference_module.differences(current, wanted)
         for difference in changed:
             _check_allowed(current, difference, consented)
         for difference in sorted(changed, key=_turn):
@@ -152,7 +153,7 @@ class Pools:
             else:
                 self._set(session, current, wanted, difference)
 
-    def _create(self, session: Session, pool: state.Pool) -> None:
+    def _create(self, session: Session, pool: ceph_state.Pool) -> None:
         arguments: dict[str, object] = {
             'pool': pool.name,
             'pool_type': pool.kind,
@@ -173,8 +174,8 @@ class Pools:
     def _move(
         self,
         session: Session,
-        wanted: state.Pool,
-        difference: actions.Difference,
+        wanted: ceph_state.Pool,
+        difference: difference_module.Difference,
     ) -> None:
         """Sets what moves data. Ceph moves pgp_num with pg_num by itself."""
         sure = (
@@ -209,9 +210,9 @@ class Pools:
     def _set(
         self,
         session: Session,
-        current: state.Pool,
-        wanted: state.Pool,
-        difference: actions.Difference,
+        current: ceph_state.Pool,
+        wanted: ceph_state.Pool,
+        difference: difference_module.Difference,
     ) -> None:
         if difference.field in _POOL_VARIABLES:
             session.command(
@@ -243,7 +244,9 @@ class Pools:
 
 
 def _check_allowed(
-    current: state.Pool, difference: actions.Difference, consented: bool
+    current: ceph_state.Pool,
+    difference: difference_module.Difference,
+    consented: bool,
 ) -> None:
     """What moves data needs consent, and some of it Ceph cannot change.
 
@@ -262,7 +265,7 @@ def _check_allowed(
         )
 
 
-def _turn(difference: actions.Difference) -> int:
+def _turn(difference: difference_module.Difference) -> int:
     """When a field is set: some guard others, or would change them back."""
     field = difference.field
     if field in _GUARDS:
@@ -272,7 +275,7 @@ def _turn(difference: actions.Difference) -> int:
     return 2 if field in _MOVING_VARIABLES else 3
 
 
-def _as_created(wanted: state.Pool) -> state.Pool:
+def _as_created(wanted: ceph_state.Pool) -> ceph_state.Pool:
     """A new pool before anything was set; its min_size is Ceph's choice."""
     return dataclasses.replace(
         wanted,
@@ -297,10 +300,10 @@ class OsdOptions:
 
     def write(
         self,
-        wanted: state.OsdOptions,
+        wanted: ceph_state.OsdOptions,
         *,
         key: actions.Key,
-        current: state.OsdOptions | None,
+        current: ceph_state.OsdOptions | None,
     ) -> None:
         """Tells the monitors each value, for OSDs to come as well."""
         for name, value in wanted.values.items():
@@ -320,10 +323,10 @@ class PrimaryAffinities:
 
     def write(
         self,
-        wanted: state.PrimaryAffinity,
+        wanted: ceph_state.PrimaryAffinity,
         *,
         key: actions.Key,
-        current: state.PrimaryAffinity | None,
+        current: ceph_state.PrimaryAffinity | None,
     ) -> None:
         """Sets it on each OSD that has another one."""
         for osd_id, value in sorted(current.by_osd.items() if current else ()):
@@ -343,10 +346,10 @@ class CephxUsers:
 
     def write(
         self,
-        wanted: state.CephxUser,
+        wanted: ceph_state.CephxUser,
         *,
         key: actions.Key,
-        current: state.CephxUser | None,
+        current: ceph_state.CephxUser | None,
     ) -> None:
         """Creates the user, or replaces its capabilities.
 
@@ -355,7 +358,7 @@ class CephxUsers:
         :raises errors.ActionFailed: when it has got others since, which Ceph
             would take away.
         """
-        lost = caps.beyond(current.caps, wanted.caps) if current else ()
+        lost = cephx_user.beyond(current.caps, wanted.caps) if current else ()
         if lost:
             raise errors.ActionFailed(
                 f'{key} was granted {"; ".join(lost)} since the plan was '

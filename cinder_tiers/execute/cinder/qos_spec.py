@@ -8,7 +8,8 @@ import openstack.exceptions
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.execute.cinder import volume_type as cinder
 
 
@@ -26,10 +27,10 @@ class QosSpecs:
 
     def write(
         self,
-        wanted: state.QosSpec | None,
+        wanted: cinder_state.QosSpec | None,
         *,
         key: actions.Key,
-        current: state.QosSpec | None,
+        current: cinder_state.QosSpec | None,
         consented: bool = False,
     ) -> None:
         """Creates, updates or deletes the QoS spec, and associates it.
@@ -114,7 +115,7 @@ class QosSpecs:
                 f'Cinder refused to delete {key}: {error}'
             ) from error
 
-    def _create(self, wanted: state.QosSpec, done: list[str]) -> str:
+    def _create(self, wanted: cinder_state.QosSpec, done: list[str]) -> str:
         # In one call, so that what a killed apply leaves is whole.
         answer = self._call(
             'post',
@@ -131,7 +132,10 @@ class QosSpecs:
         return answer.json()['qos_specs']['id']
 
     def _update(
-        self, current: state.QosSpec, wanted: state.QosSpec, done: list[str]
+        self,
+        current: cinder_state.QosSpec,
+        wanted: cinder_state.QosSpec,
+        done: list[str],
     ) -> str:
         ident = next(
             (
@@ -171,7 +175,7 @@ class QosSpecs:
 
 
 def _is_of_others(
-    current: state.QosSpec | None, wanted: state.QosSpec
+    current: cinder_state.QosSpec | None, wanted: cinder_state.QosSpec
 ) -> bool:
     """Whether a write would touch what a plan takes for somebody else's."""
     if wanted.replaces:
@@ -181,6 +185,6 @@ def _is_of_others(
         and not current.volume_types
         and any(
             one.field != 'volume_types'
-            for one in actions.differences(current, wanted)
+            for one in difference.differences(current, wanted)
         )
     )

@@ -8,7 +8,8 @@ import openstack.exceptions
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.execute.cinder import volume_type as cinder
 
 
@@ -23,19 +24,20 @@ class TypeQuotas:
 
     def write(
         self,
-        wanted: state.TypeQuota,
+        wanted: cinder_state.TypeQuota,
         *,
         key: actions.Key,
-        current: state.TypeQuota | None,
+        current: cinder_state.TypeQuota | None,
     ) -> None:
         """Sets what differs, in one call.
 
         :raises errors.ActionFailed: when Cinder refuses.
         """
-        before = current or state.TypeQuota(name=wanted.name)
+        before = current or cinder_state.TypeQuota(name=wanted.name)
+        resources = cinder_state.QUOTA_RESOURCES
         changed = {
-            f'{state.QUOTA_RESOURCES[one.field]}_{wanted.name}': one.after
-            for one in actions.differences(before, wanted)
+            f'{resources[one.field]}_{wanted.name}': one.after
+            for one in difference.differences(before, wanted)
         }
         if not changed:
             return

@@ -11,8 +11,8 @@ import openstack.block_storage.v3._proxy
 import openstack.block_storage.v3.type
 import openstack.exceptions
 
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 
 BlockStorage = openstack.block_storage.v3._proxy.Proxy
 Type = openstack.block_storage.v3.type.Type
@@ -49,7 +49,7 @@ def hand_over(
                 microversion='3.62',
             )
             done.append(f'default type of project {one.project_id}')
-    retired = superseded_types.retired_name(old.name, old.id)
+    retired = type_succession.retired_name(old.name, old.id)
     name = old.name
     block_storage.update_type(old.id, name=retired)
     done.append(f'name of the old type, now {retired}')
@@ -101,9 +101,9 @@ def _copy_quotas(
     found = _request(block_storage, 'GET', _QUOTAS).json()['quota_class_set']
     copied = {
         f'{resource}_{standby.name}': found[f'{resource}_{old.name}']
-        for resource in state.QUOTA_RESOURCES.values()
-        if found.get(f'{resource}_{old.name}', state.UNLIMITED)
-        != found.get(f'{resource}_{standby.name}', state.UNLIMITED)
+        for resource in cinder_state.QUOTA_RESOURCES.values()
+        if found.get(f'{resource}_{old.name}', cinder_state.UNLIMITED)
+        != found.get(f'{resource}_{standby.name}', cinder_state.UNLIMITED)
     }
     if copied:
         _request(

@@ -8,8 +8,8 @@ import openstack.exceptions
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.execute.cinder import type_succession as cinder_succession
 
 #: What openstacksdk raises when a service is absent or refuses.
@@ -31,10 +31,10 @@ class VolumeTypes:
 
     def write(
         self,
-        wanted: state.VolumeType | None,
+        wanted: cinder_state.VolumeType | None,
         *,
         key: actions.Key,
-        current: state.VolumeType | None,
+        current: cinder_state.VolumeType | None,
         consented: bool = False,
     ) -> None:
         """Creates, updates or deletes the type.
@@ -59,9 +59,11 @@ class VolumeTypes:
                 f'{_refused(key, error)}; {said(done)}'
             ) from error
 
-    def _create(self, wanted: state.VolumeType, done: list[str]) -> None:
-        standby = self._find(superseded_types.standby_name(wanted.name))
-        if standby is None or not superseded_types.is_ready(
+    def _create(
+        self, wanted: cinder_state.VolumeType, done: list[str]
+    ) -> None:
+        standby = self._find(type_succession.standby_name(wanted.name))
+        if standby is None or not type_succession.is_ready(
             self._state_of(standby), wanted
         ):
             created = self._create_type(wanted, wanted.name, done)
@@ -73,7 +75,7 @@ class VolumeTypes:
         done.append('its name')
 
     def _create_type(
-        self, wanted: state.VolumeType, name: str, done: list[str]
+        self, wanted: cinder_state.VolumeType, name: str, done: list[str]
     ) -> object:
         # In one call, so that no type without our mark can be left.
         resource = self._block_storage.create_type(
@@ -87,8 +89,8 @@ class VolumeTypes:
 
     def _update(
         self,
-        current: state.VolumeType,
-        wanted: state.VolumeType,
+        current: cinder_state.VolumeType,
+        wanted: cinder_state.VolumeType,
         done: list[str],
         consented: bool,
     ) -> None:
@@ -105,11 +107,11 @@ class VolumeTypes:
         ):
             self._make_like(resource, current, wanted, done)
             return
-        name = superseded_types.standby_name(wanted.name)
+        name = type_succession.standby_name(wanted.name)
         standby = self._find(name)
         if standby is None:
             standby = self._create_type(wanted, name, done)
-        elif not superseded_types.is_ready(self._state_of(standby), wanted):
+        elif not type_succession.is_ready(self._state_of(standby), wanted):
             raise errors.ActionFailed(
                 f'volume type {wanted.name} cannot be retired: the name of '
                 f'its successor, {name}, is that of a volume type without '
@@ -120,7 +122,7 @@ class VolumeTypes:
             self._block_storage, old=resource, standby=standby, done=done
         )
 
-    def _state_of(self, resource: object) -> state.VolumeType:
+    def _state_of(self, resource: object) -> cinder_state.VolumeType:
         projects = (
             frozenset()
             if resource.is_public
@@ -129,7 +131,7 @@ class VolumeTypes:
                 for row in self._block_storage.get_type_access(resource)
             )
         )
-        return state.VolumeType(
+        return cinder_state.VolumeType(
             name=resource.name,
             description=resource.description or '',
             is_public=bool(resource.is_public),
@@ -140,8 +142,8 @@ class VolumeTypes:
     def _make_like(
         self,
         resource: object,
-        current: state.VolumeType,
-        wanted: state.VolumeType,
+        current: cinder_state.VolumeType,
+        wanted: cinder_state.VolumeType,
         done: list[str],
     ) -> None:
         """Makes all changes but that of the name, one by one.
@@ -161,7 +163,7 @@ class VolumeTypes:
         # The mark goes last, or what is left after a cut would be nobody's.
         for name in sorted(
             current.extra_specs.keys() - wanted.extra_specs.keys(),
-            key=lambda name: (name in state.MARKS, name),
+            key=lambda name: (name in cinder_state.MARKS, name),
         ):
             self._block_storage.delete_type_extra_specs(resource, [name])
             done.append(f'extra spec {name}')
@@ -193,7 +195,7 @@ class VolumeTypes:
         self,
         resource: object,
         projects: frozenset[str],
-        wanted: state.VolumeType,
+        wanted: cinder_state.VolumeType,
         done: list[str],
     ) -> None:
         """Gives and takes access to a private type.
@@ -226,8 +228,8 @@ class VolumeTypes:
 
 def _check_harmless(
     key: actions.Key,
-    current: state.VolumeType,
-    wanted: state.VolumeType | None,
+    current: cinder_state.VolumeType,
+    wanted: cinder_state.VolumeType | None,
 ) -> None:
     """What a plan without consent never does.
 

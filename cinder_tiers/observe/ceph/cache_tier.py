@@ -5,7 +5,7 @@
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 _ADD = ['osd', 'tier', 'add']
 #: Id of the pool where there is none (src/osd/osd_types.h).
@@ -17,7 +17,7 @@ def observe(
 ) -> dict[str, object]:
     """The cache tiers, and what matters where the catalog declares one.
 
-    :returns: fields of `state.CephState`.
+    :returns: fields of `ceph_state.CephState`.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
     found: dict[str, object] = {'cache_tiers': of_all_pools(session)}
@@ -39,7 +39,7 @@ def observe(
 
 def of_all_pools(
     session: ceph_session.Session,
-) -> dict[str, state.CacheTier]:
+) -> dict[str, ceph_state.CacheTier]:
     """{pool: the cache tier in front of it}, of each that has one.
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
@@ -47,7 +47,7 @@ def of_all_pools(
     return parse(session.command('osd pool ls', detail='detail'))
 
 
-def parse(dumped: list[dict]) -> dict[str, state.CacheTier]:
+def parse(dumped: list[dict]) -> dict[str, ceph_state.CacheTier]:
     """The cache tiers of `osd pool ls detail`."""
     by_id = {pool['pool_id']: pool for pool in dumped}
     found = {}
@@ -60,10 +60,10 @@ def parse(dumped: list[dict]) -> dict[str, state.CacheTier]:
             continue
         # Clients use one of them at most.
         first = by_id.get(pool['read_tier'], caches[0])
-        found[pool['pool_name']] = state.CacheTier(
+        found[pool['pool_name']] = ceph_state.CacheTier(
             name=pool['pool_name'],
             mode=first['cache_mode'],
-            cache_pool=state.CacheTier.SEVERAL.join(
+            cache_pool=ceph_state.CacheTier.SEVERAL.join(
                 one['pool_name'] for one in caches
             ),
             overlay=pool['read_tier'] != _NO_POOL,

@@ -12,12 +12,12 @@ import types
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import crush as pool_placement
+from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
 
@@ -28,7 +28,7 @@ _KINDS = types.MappingProxyType({1: 'replicated', 3: 'erasure'})
 
 def observe(
     session: ceph_session.Session, catalog: catalogs.Catalog
-) -> state.CephState:
+) -> ceph_state.CephState:
     """All state of a cluster that the catalog may compare with.
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
@@ -41,8 +41,8 @@ def observe(
     }
     name = f'client.{session.cluster.cinder_user}'
     user = cephx_user(session, name)
-    profiles: dict[str, state.ErasureCodeProfile] = {}
-    found = state.CephState(
+    profiles: dict[str, ceph_state.ErasureCodeProfile] = {}
+    found = ceph_state.CephState(
         crush_rules=rules,
         erasure_code_profiles=profiles,
         pools=pools(session, with_rbd_options=heads),
@@ -58,7 +58,7 @@ def observe(
             name
             for tier in catalog.tiers_of(session.cluster.name)
             if tier.rbd
-            for name in pool_placement.profiles_to_read(tier.rbd, found)
+            for name in crush.profiles_to_read(tier.rbd, found)
         } - asked
         profiles.update(erasure_code_profiles(session, names))
         asked |= names
@@ -94,7 +94,9 @@ def read(
     raise ValueError(f'{key} is not in Ceph')
 
 
-def crush_rules(session: ceph_session.Session) -> dict[str, state.CrushRule]:
+def crush_rules(
+    session: ceph_session.Session,
+) -> dict[str, ceph_state.CrushRule]:
     """{name: CRUSH rule} of all that exist."""
     dumped = session.command('osd crush rule dump')
     return {rule['rule_name']: parse_rule(rule) for rule in dumped}
@@ -103,7 +105,7 @@ def crush_rules(session: ceph_session.Session) -> dict[str, state.CrushRule]:
 def erasure_code_profiles(
     session: ceph_session.Session,
     names: collections.abc.Iterable[str],
-) -> dict[str, state.ErasureCodeProfile]:
+) -> dict[str, ceph_state.ErasureCodeProfile]:
     """{name: profile} of those names that exist."""
     return {
         name: profile
@@ -115,7 +117,7 @@ def erasure_code_profiles(
 def erasure_code_profile(
     session: ceph_session.Session,
     name: str,
-) -> state.ErasureCodeProfile | None:
+) -> ceph_state.ErasureCodeProfile | None:
     """An erasure code profile; None when it does not exist."""
     try:
         dumped = session.command('osd erasure-code-profile get', name=name)
@@ -130,7 +132,7 @@ def pools(
     session: ceph_session.Session,
     *,
     with_rbd_options: collections.abc.Set[str],
-) -> dict[str, state.Pool]:
+) -> dict[str, ceph_state.Pool]:
     """{name: pool} of all that exist.
 
     :param with_rbd_options: names of the pools of which the RBD options are
@@ -159,7 +161,7 @@ def pools(
 
 def cephx_user(
     session: ceph_session.Session, name: str
-) -> state.CephxUser | None:
+) -> ceph_state.CephxUser | None:
     """A cephx user with its capabilities; None when it does not exist."""
     try:
         dumped = session.command('auth get', entity=name)
@@ -167,10 +169,10 @@ def cephx_user(
         if error.errno == errno.ENOENT:
             return None
         raise
-    return state.CephxUser(name=name, caps=dict(dumped[0]['caps']))
+    return ceph_state.CephxUser(name=name, caps=dict(dumped[0]['caps']))
 
 
-def parse_rule(dumped: dict) -> state.CrushRule:
+def parse_rule(dumped: dict) -> ceph_state.CrushRule:
     """A CRUSH rule of `osd crush rule dump`."""
     steps = [
         step for step in dumped['steps'] if not step['op'].startswith('set_')
@@ -181,7 +183,7 @@ def parse_rule(dumped: dict) -> state.CrushRule:
         ['take', 'chooseleaf', 'emit'],
     ) and steps[1]['num'] == 0
     if not simple:
-        return state.CrushRule(
+        return ceph_state.CrushRule(
             name=dumped['rule_name'],
             kind=kind,
             root=None,
@@ -190,7 +192,7 @@ def parse_rule(dumped: dict) -> state.CrushRule:
         )
     # A class is taken through a shadow tree named root~class.
     root, _, device_class = steps[0]['item_name'].partition('~')
-    return state.CrushRule(
+    return ceph_state.CrushRule(
         name=dumped['rule_name'],
         kind=kind,
         root=root,
@@ -199,12 +201,12 @@ def parse_rule(dumped: dict) -> state.CrushRule:
     )
 
 
-def parse_profile(name: str, dumped: dict) -> state.ErasureCodeProfile:
+def parse_profile(name: str, dumped: dict) -> ceph_state.ErasureCodeProfile:
     """A profile of `osd erasure-code-profile get`.
 
     Some plugins have no k or m; such a profile equals none of ours.
     """
-    return state.ErasureCodeProfile(
+    return ceph_state.ErasureCodeProfile(
         name=name,
         k=int(dumped.get('k', 0)),
         m=int(dumped.get('m', 0)),
@@ -219,13 +221,13 @@ def parse_pool(
     *,
     rule_names: collections.abc.Mapping[int, str],
     rbd_options: collections.abc.Mapping[str, str],
-) -> state.Pool:
+) -> ceph_state.Pool:
     """A pool of `osd pool ls detail`.
 
     :param rule_names: {rule id: rule name}.
     :param rbd_options: {librbd option: value} that the pool sets.
     """
-    return state.Pool(
+    return ceph_state.Pool(
         name=dumped['pool_name'],
         kind=_KINDS.get(dumped['type'], str(dumped['type'])),
         size=dumped['size'],
@@ -246,7 +248,7 @@ def parse_pool(
     )
 
 
-def parse_osds(tree: dict) -> tuple[state.Osd, ...]:
+def parse_osds(tree: dict) -> tuple[ceph_state.Osd, ...]:
     """The OSDs of `osd tree`, by id; those outside the tree have no place."""
     nodes = {node['id']: node for node in tree['nodes']}
     parents = {
@@ -263,7 +265,7 @@ def parse_osds(tree: dict) -> tuple[state.Osd, ...]:
             location[here['type']] = here['name']
             here = parents.get(here['id'])
         osds.append(
-            state.Osd(
+            ceph_state.Osd(
                 osd_id=node['id'],
                 location=location,
                 device_class=node.get('device_class'),

@@ -11,7 +11,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 # A command to an OSD that is down.
 _DOWN = (errno.ENXIO, errno.ETIMEDOUT, errno.EAGAIN)
@@ -28,7 +28,7 @@ def observe(
     """Options of OSDs, as far as the catalog declares any.
 
     :returns: `class_options`, `host_options`, `told_options` and
-        `option_schemas` of `state.CephState`.
+        `option_schemas` of `ceph_state.CephState`.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
     cluster = catalog.clusters[session.cluster.name]
@@ -49,7 +49,7 @@ def observe(
     def seen(
         mask: str,
         declared: dict[str, set[str]],
-    ) -> dict[str, state.OsdOptions]:
+    ) -> dict[str, ceph_state.OsdOptions]:
         return {
             name: in_effect(
                 session,
@@ -73,7 +73,7 @@ def observe(
 
 def told(
     session: ceph_session.Session, mask: str, name: str
-) -> state.OsdOptions:
+) -> ceph_state.OsdOptions:
     """The options that the monitors have for a device class or host.
 
     :param mask: class or host.
@@ -104,7 +104,7 @@ def told_options(session: ceph_session.Session) -> dict[str, dict[str, str]]:
 
 def schemas_of(
     session: ceph_session.Session, names: set[str]
-) -> dict[str, osd_options.Schema]:
+) -> dict[str, ceph_state.OptionSchema]:
     """{option: schema} of the options that the cluster knows.
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
@@ -121,12 +121,12 @@ def schemas_of(
     return found
 
 
-def parse_schema(told: dict) -> osd_options.Schema:
+def parse_schema(told: dict) -> ceph_state.OptionSchema:
     """An option of `config help`."""
     default = told.get('daemon_default', '')
     if default in ('', None):
         default = told['default']
-    return osd_options.Schema(
+    return ceph_state.OptionSchema(
         name=told['name'],
         kind=told['type'],
         words=tuple(told.get('enum_values', ())),
@@ -142,8 +142,8 @@ def in_effect(
     session: ceph_session.Session,
     mask: str,
     name: str,
-    schemas: dict[str, osd_options.Schema],
-) -> state.OsdOptions:
+    schemas: dict[str, ceph_state.OptionSchema],
+) -> ceph_state.OsdOptions:
     """Options as the running OSDs of a device class or host use them.
 
     :param mask: class or host.
@@ -155,7 +155,7 @@ def in_effect(
     """
     osd_ids = _osds(session, mask, name) if schemas else []
     if not osd_ids:
-        return state.OsdOptions(name=name, values={})
+        return ceph_state.OsdOptions(name=name, values={})
     diffs = {}
     for osd_id in osd_ids:
         try:
@@ -203,7 +203,7 @@ def in_effect(
                 or reasons[option]
             )
         values[option] = osd_options.shown(now)
-    return state.OsdOptions(
+    return ceph_state.OsdOptions(
         name=name, values=values, reasons=reasons, after_restart=after_restart
     )
 
@@ -220,7 +220,7 @@ def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
         raise
 
 
-def _value(schema: osd_options.Schema, diff: dict) -> str:
+def _value(schema: ceph_state.OptionSchema, diff: dict) -> str:
     layers = diff.get(schema.name)
     return _normal(
         schema, schema.default if layers is None else layers['final']
@@ -228,7 +228,10 @@ def _value(schema: osd_options.Schema, diff: dict) -> str:
 
 
 def _at_start(
-    schema: osd_options.Schema, diff: dict, dumped: list[dict], osd_id: int
+    schema: ceph_state.OptionSchema,
+    diff: dict,
+    dumped: list[dict],
+    osd_id: int,
 ) -> str:
     """The value that an OSD will have when it is started again.
 
@@ -254,7 +257,7 @@ def _at_start(
 
 
 def _reason_at_start(
-    schema: osd_options.Schema,
+    schema: ceph_state.OptionSchema,
     now: dict[int, str],
     later: dict[int, str],
     mask: str,
@@ -283,7 +286,7 @@ def _reason_at_start(
     )
 
 
-def _normal(schema: osd_options.Schema, value: object) -> str:
+def _normal(schema: ceph_state.OptionSchema, value: object) -> str:
     text = _text(value)
     try:
         return osd_options.normal(schema, text)

@@ -18,8 +18,8 @@ from openstack import resource as resources
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 
 #: What openstacksdk raises when a service is absent or refuses.
 API_ERRORS = (
@@ -35,7 +35,7 @@ def observe(
     *,
     named: collections.abc.Container[str] = (),
     access_of_all: bool = False,
-) -> state.CinderState:
+) -> cinder_state.CinderState:
     """All volume types, private ones included, QoS specs and quotas.
 
     Two calls for each page of types, one for each page of QoS specs, and one
@@ -48,7 +48,7 @@ def observe(
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     types = _volume_types(connection, named=named, access_of_all=access_of_all)
-    return state.CinderState(
+    return cinder_state.CinderState(
         volume_types=types,
         qos_specs=_qos_specs(connection),
         quotas=_quotas(connection, types),
@@ -57,9 +57,9 @@ def observe(
 
 def with_use(
     connection: openstack.connection.Connection,
-    found: state.CinderState,
+    found: cinder_state.CinderState,
     names: collections.abc.Iterable[str],
-) -> state.CinderState:
+) -> cinder_state.CinderState:
     """The same state, and of some volume types whether they have volumes.
 
     :param connection: of an administrator.
@@ -83,7 +83,12 @@ def with_use(
 def read(
     connection: openstack.connection.Connection,
     key: actions.Key,
-) -> state.VolumeType | state.QosSpec | state.TypeQuota | None:
+) -> (
+    cinder_state.VolumeType
+    | cinder_state.QosSpec
+    | cinder_state.TypeQuota
+    | None
+):
     """One object as it is in effect.
 
     :param connection: of an administrator.
@@ -118,7 +123,7 @@ def _volume_types(
     only: str | None = None,
     named: collections.abc.Container[str],
     access_of_all: bool = False,
-) -> dict[str, state.VolumeType]:
+) -> dict[str, cinder_state.VolumeType]:
     # Listed even for one: a look-up by name would take a name for an id.
     with _asking('list volume types'):
         found = {
@@ -156,9 +161,9 @@ def _has_volumes(
         return bool(answer.json()['volumes'])
 
 
-def parse_volume_type(resource: object) -> state.VolumeType:
+def parse_volume_type(resource: object) -> cinder_state.VolumeType:
     """A volume type from the resource of openstacksdk, without projects."""
-    return state.VolumeType(
+    return cinder_state.VolumeType(
         name=resource.name,
         description=resource.description or '',
         is_public=bool(resource.is_public),
@@ -175,7 +180,7 @@ class _TypeWithQos(volume_type_resource.Type):
 
 def _qos_specs(
     connection: openstack.connection.Connection, *, only: str | None = None
-) -> dict[str, state.QosSpec]:
+) -> dict[str, cinder_state.QosSpec]:
     having: dict[str, set[str]] = collections.defaultdict(set)
     with _asking('list QoS specs'):
         specs = list(connection.block_storage.qos_specs())
@@ -184,7 +189,7 @@ def _qos_specs(
             connection.block_storage, is_public='None'
         ):
             # The others have it because the type of a tier had or has it.
-            if superseded_types.owner_of(one.name) == one.name:
+            if type_succession.owner_of(one.name) == one.name:
                 having[one.qos_specs_id].add(one.name)
     if _HIDDEN in having:
         raise errors.Unreachable(
@@ -192,7 +197,7 @@ def _qos_specs(
             'policy volume_extension:access_types_qos_specs_id must allow it'
         )
     return {
-        one.name: state.QosSpec(
+        one.name: cinder_state.QosSpec(
             name=one.name,
             consumer=one.consumer or '',
             specs=dict(one.specs or {}),
@@ -206,17 +211,17 @@ def _qos_specs(
 def _quotas(
     connection: openstack.connection.Connection,
     types: collections.abc.Iterable[str],
-) -> dict[str, state.TypeQuota]:
+) -> dict[str, cinder_state.TypeQuota]:
     with _asking('show the default quotas'):
         answer = connection.block_storage.get('/os-quota-class-sets/default')
         openstack.exceptions.raise_from_response(answer)
         found = answer.json()['quota_class_set']
     return {
-        name: state.TypeQuota(
+        name: cinder_state.TypeQuota(
             name=name,
             **{
-                field: found.get(f'{resource}_{name}', state.UNLIMITED)
-                for field, resource in state.QUOTA_RESOURCES.items()
+                field: found.get(f'{resource}_{name}', cinder_state.UNLIMITED)
+                for field, resource in cinder_state.QUOTA_RESOURCES.items()
             },
         )
         for name in types

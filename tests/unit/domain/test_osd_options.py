@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 import testtools
 
 from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import ceph as ceph_state
 
 KINDS = ('str', 'uint', 'int', 'size', 'secs', 'float', 'bool')
 
 
 def schema(kind, words=()):
-    return osd_options.Schema(name='any', kind=kind, words=words)
+    return ceph_state.OptionSchema(name='any', kind=kind, words=words)
 
 
 @ddt.ddt

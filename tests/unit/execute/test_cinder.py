@@ -9,7 +9,7 @@ import testtools
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute.cinder import volume_type as executor
 from cinder_tiers.observe.cinder import state as observer
 from tests.contract import cinder_api
@@ -30,7 +30,7 @@ def key(name):
 
 
 def volume_type(name, *, description='', **specs):
-    return state.VolumeType(
+    return cinder_state.VolumeType(
         name=name,
         description=description,
         extra_specs={

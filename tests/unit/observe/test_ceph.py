@@ -10,8 +10,9 @@ import testtools
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import cluster as ceph
 
@@ -59,7 +60,7 @@ class ObserveTestCase(testtools.TestCase):
 
     def tier(self, name):
         (tier,) = [one for one in self.catalog.tiers if one.name == name]
-        return desired.pools_of(tier.rbd)
+        return tier_pools.pools_of(tier.rbd)
 
     def test_a_profile_is_looked_for_under_its_second_name(self):
         # The first name has other chunks than the catalog wants.
@@ -87,7 +88,8 @@ class ObserveTestCase(testtools.TestCase):
             wanted = self.tier(name)
             for pool in wanted.pools:
                 self.assertEqual(
-                    (), actions.differences(self.state.pools[pool.name], pool)
+                    (),
+                    difference.differences(self.state.pools[pool.name], pool),
                 )
             for rule in wanted.crush_rules:
                 self.assertEqual(rule, self.state.crush_rules[rule.name])
