@@ -141,6 +141,10 @@ class World:
             raise errors.ActionFailed(f'there is no {lacking}')
         if key in self.ignored:
             return
+        self.objects[key] = self._as_written(wanted, key, current, consented)
+
+    def _as_written(self, wanted, key, current, consented):
+        """What exists after a write; it holds no intent."""
         if isinstance(wanted, ceph_state.Pool) and wanted.pg_num is None:
             before = current or dataclasses.replace(
                 wanted, pg_num=32, pg_autoscale_mode='on'
@@ -159,10 +163,15 @@ class World:
                 wanted, settings={**current.settings, **wanted.settings}
             )
         if isinstance(wanted, cinder_state.QosSpec):
-            if wanted.replaces and not consented:
+            if (
+                isinstance(wanted, cinder_state.ReplacingQosSpec)
+                and not consented
+            ):
                 raise errors.ActionFailed(f'{key}: nobody consented to that')
             wanted = self._associated(wanted, key)
-        self.objects[key] = wanted
+        if isinstance(wanted, cinder_state.SuccessorType):
+            wanted = cinder_state.VolumeType(**vars(wanted))
+        return wanted
 
     def _delete(self, key):
         if key in self.ignored:
@@ -180,8 +189,9 @@ class World:
 
     def _associated(self, wanted, key):
         """A QoS spec; its types are taken from those that it replaces."""
-        for name in wanted.volume_types:
-            self._take(name, wanted.replaces)
+        if isinstance(wanted, cinder_state.ReplacingQosSpec):
+            for name in wanted.volume_types:
+                self._take(name, wanted.replaces)
         for other, spec in self.objects.items():
             if (
                 other.kind is actions.Kind.QOS_SPEC
@@ -189,7 +199,13 @@ class World:
                 and spec.volume_types & wanted.volume_types
             ):
                 raise errors.ActionFailed(f'{other} has a type of {key}')
-        return dataclasses.replace(wanted, replaces=frozenset())
+        # What exists holds no intent.
+        return cinder_state.QosSpec(
+            name=wanted.name,
+            consumer=wanted.consumer,
+            specs=wanted.specs,
+            volume_types=wanted.volume_types,
+        )
 
     def _take(self, volume_type, qos_specs):
         """Takes a volume type from QoS specs."""

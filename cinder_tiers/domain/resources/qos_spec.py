@@ -94,14 +94,13 @@ def _action(
             why += (
                 f'; it holds for volumes of {retired} as well, if that has it'
             )
-    after = dataclasses.replace(
-        after,
-        replaces=frozenset(
-            other.name
-            for other in cinder.qos_specs.values()
-            if other.name != wanted.name and tier.name in other.volume_types
-        ),
+    replaced = frozenset(
+        other.name
+        for other in cinder.qos_specs.values()
+        if other.name != wanted.name and tier.name in other.volume_types
     )
+    if replaced:
+        after = cinder_state.ReplacingQosSpec(**vars(after), replaces=replaced)
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=wanted.name),
         before=before,
@@ -128,7 +127,7 @@ def _refusals(
     *,
     volume_type: cinder_state.VolumeType | None,
 ) -> collections.abc.Iterator[actions.Refusal]:
-    for other in sorted(after.replaces):
+    for other in sorted(cinder_state.ReplacingQosSpec.names_in(after)):
         yield actions.Refusal(
             reason=f'volume type {tier} has the QoS spec {other}, which is '
             f'not ours, and can have one only',

@@ -272,12 +272,8 @@ def _action(
     if before is not None:
         if not difference.differences(before, after):
             return
-        after = dataclasses.replace(
-            after,
-            retires=bool(
-                before.has_volumes and before.extra_specs != after.extra_specs
-            ),
-        )
+        if before.has_volumes and before.extra_specs != after.extra_specs:
+            after = cinder_state.SuccessorType(**vars(after))
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name),
         before=before,
@@ -299,7 +295,7 @@ def _no_place(
     standby: cinder_state.VolumeType | None,
 ) -> collections.abc.Iterator[actions.Refusal]:
     if (
-        after.retires
+        isinstance(after, cinder_state.SuccessorType)
         and standby
         and not type_succession.is_ready(standby, after)
     ):
@@ -338,7 +334,7 @@ def _refusals(
             remedy='declare "access: public"',
             yields_to_consent=True,
         )
-    if after.retires:
+    if isinstance(after, cinder_state.SuccessorType):
         yield actions.Refusal(
             reason='the volume type has volumes, and Cinder changes no extra '
             'spec of such a type; in its stead it is renamed to '

@@ -48,16 +48,20 @@ class VolumeType:
     has_volumes: bool | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
     )
-    #: Wanted: whether the type that is there is retired, since it has volumes
-    #: and Cinder changes none of its extra specs; see `superseded_types`.
-    retires: bool = dataclasses.field(
-        default=False, metadata=difference.IS_NOTE
-    )
 
     @property
     def is_ours(self) -> bool:
         """Whether it carries the mark that lets us change it."""
         return not MARKS.isdisjoint(self.extra_specs)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SuccessorType(VolumeType):
+    """A volume type that is wanted in place of one that has volumes.
+
+    Cinder changes no extra spec of that one, which is retired; see
+    `type_succession`. It is never what exists.
+    """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,10 +74,22 @@ class QosSpec:
     specs: collections.abc.Mapping[str, str]
     #: Names of the volume types that have it; a type has one at most.
     volume_types: frozenset[str]
-    #: Wanted: names of the QoS specs from which its types are taken first.
-    replaces: frozenset[str] = dataclasses.field(
-        default=frozenset(), metadata=difference.IS_NOTE
-    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReplacingQosSpec(QosSpec):
+    """A QoS spec that is wanted for types that have another one.
+
+    It is never what exists.
+    """
+
+    #: Names of the QoS specs from which its types are taken first.
+    replaces: frozenset[str] = dataclasses.field(metadata=difference.IS_NOTE)
+
+    @classmethod
+    def names_in(cls, wanted: QosSpec) -> frozenset[str]:
+        """The QoS specs that a wanted one replaces."""
+        return wanted.replaces if isinstance(wanted, cls) else frozenset()
 
 
 #: {field of a TypeQuota: Cinder's resource, before `_` and the type's name}.

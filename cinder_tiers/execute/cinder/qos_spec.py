@@ -54,6 +54,7 @@ class QosSpecs:
                 f"{key} or that of its volume type may be somebody's since "
                 f'the plan was made; run tier plan again'
             )
+        replaced = cinder_state.ReplacingQosSpec.names_in(wanted)
         done: list[str] = []
         try:
             ident = (
@@ -66,7 +67,7 @@ class QosSpecs:
                     current.volume_types if current else frozenset()
                 ):
                     if consented:
-                        self._take(one, wanted.replaces, done)
+                        self._take(one, replaced, done)
                     self._call(
                         'get',
                         f'/{ident}/associate',
@@ -178,7 +179,7 @@ def _is_of_others(
     current: cinder_state.QosSpec | None, wanted: cinder_state.QosSpec
 ) -> bool:
     """Whether a write would touch what a plan takes for somebody else's."""
-    if wanted.replaces:
+    if cinder_state.ReplacingQosSpec.names_in(wanted):
         return True
     return (
         current is not None

@@ -102,7 +102,7 @@ class VolumeTypes:
             )
         if not (
             consented
-            and wanted.retires
+            and isinstance(wanted, cinder_state.SuccessorType)
             and current.extra_specs != wanted.extra_specs
         ):
             self._make_like(resource, current, wanted, done)
