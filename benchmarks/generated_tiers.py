@@ -19,7 +19,11 @@ import sys
 
 from benchmarks import served_cloud
 from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import type_quota
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.files.tiers import reader
 
@@ -181,7 +185,7 @@ class Ceph:
             {
                 'caps': {
                     daemon: ', '.join(grants)
-                    for daemon, grants in tier_pools.grants_of(
+                    for daemon, grants in cephx_user.grants_of(
                         catalog, self.cluster
                     ).items()
                 }
@@ -306,7 +310,7 @@ class Cloud:
                             'consumer': spec.consumer,
                             'specs': dict(spec.specs),
                         }
-                        for spec in map(tier_pools.qos_spec_of, self._tiers)
+                        for spec in map(qos_spec_kind.qos_spec_of, self._tiers)
                     ]
                 }
             case ['qos-specs', ident, 'associations']:
@@ -327,14 +331,14 @@ class Cloud:
     def _types(self):
         found = [
             (
-                tier_pools.volume_type_of(tier, projects=frozenset('x')),
-                f'id-of-{tier_pools.qos_spec_name(tier.name)}',
+                volume_type_kind.volume_type_of(tier, projects=frozenset('x')),
+                f'id-of-{qos_spec_kind.qos_spec_name(tier.name)}',
             )
             for tier in self._tiers
         ]
         if self._tiers:
             found += [
-                (tier_pools.follow_image_type(name), None)
+                (volume_type_kind.follow_image_type(name), None)
                 for name in self._catalog.follow_image_types
             ]
         return [
@@ -352,7 +356,7 @@ class Cloud:
 
     def _quotas(self):
         quotas = {'id': 'default', 'volumes': 10}
-        for quota in map(tier_pools.type_quota_of, self._tiers):
+        for quota in map(type_quota.type_quota_of, self._tiers):
             quotas.update(
                 {
                     f'{resource}_{quota.name}': getattr(quota, field)

@@ -72,7 +72,7 @@ def observe_cinder(
     return cinder.with_use(
         connection,
         found,
-        volume_type_kind.of_which_use_matters(
+        volume_type_kind.types_whose_usage_matters(
             catalog=catalog, volume_types=found.volume_types
         ),
     )

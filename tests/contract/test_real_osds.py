@@ -75,7 +75,7 @@ class RealOsdsTestCase(testtools.TestCase):
             if (other.object_store, other.rotational)
             == (one.object_store, one.rotational)
         }
-        is_met = osd_requirements.Requirements(
+        is_met = catalogs.Requirements(
             object_store=one.object_store,
             rotational=one.rotational,
             io_scheduler=tuple(
@@ -100,7 +100,7 @@ class RealOsdsTestCase(testtools.TestCase):
     def test_of_another_host_the_scheduler_is_unknown_with_the_way(self):
         away = osd_metadata.observe(self.session, host='another')
         (found,) = osd_requirements.compare(
-            osd_requirements.Requirements(io_scheduler=('none',)),
+            catalogs.Requirements(io_scheduler=('none',)),
             {osd_id: away[osd_id] for osd_id in self.here},
         )
         self.assertIs(osd_requirements.Answer.UNKNOWN, found.answer)

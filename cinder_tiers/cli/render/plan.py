@@ -13,7 +13,7 @@ from cliff import columns
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import effects
-from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import text as escaping
@@ -247,7 +247,7 @@ def caps_comments(catalog: catalogs.Catalog) -> str:
         )
     lines = []
     for cluster in catalog.clusters_in_use:
-        grants = tier_pools.grants_of(catalog, cluster)
+        grants = cephx_user.grants_of(catalog, cluster)
         caps = ' '.join(
             f"{daemon} '{', '.join(grants[daemon])}'" for daemon in grants
         )

@@ -17,13 +17,13 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import host_osd_options
-from cinder_tiers.domain.resources import registry as concerned_tiers
+from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
-from cinder_tiers.domain.state import difference as difference_module
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import projects as project_rules
 
@@ -402,7 +402,7 @@ def _findings(
     action: actions.Action,
 ) -> collections.abc.Iterator[Finding]:
     """An action as findings: one for each tier and aspect."""
-    for tier in concerned_tiers.of(catalog, action) or (None,):
+    for tier in registry.tiers_affected(catalog, action) or (None,):
         for aspect, found, current, expected in _aspects(action):
             yield Finding(
                 object_name=f'tier {tier}' if tier else str(action.key),
@@ -436,7 +436,7 @@ def _aspects(
     aspects: dict[
         tuple[str, State], tuple[dict[str, object], dict[str, object]]
     ] = {}
-    for one in difference_module.differences(action.before, action.after):
+    for one in difference.differences(action.before, action.after):
         aspect = _ASPECTS.get(
             one.field.partition('.')[0], action.key.kind.value
         )
@@ -451,12 +451,12 @@ def _aspects(
 
 
 def _misses_restart(
-    before: actions.Resource, difference: difference_module.Difference
+    before: actions.Resource, change: difference.Difference
 ) -> bool:
     """Whether the OSDs were told all, and need only be started again."""
     return isinstance(before, ceph_state.OsdOptions) and (
-        before.after_restart.get(difference.field.partition('.')[2])
-        == difference.after
+        before.after_restart.get(change.field.partition('.')[2])
+        == change.after
     )
 
 
@@ -466,7 +466,7 @@ def _set_fields(resource: actions.Resource | None) -> dict[str, object]:
         return {}
     return {
         name: value
-        for name, value in difference_module.fields_of(resource).items()
+        for name, value in difference.fields_of(resource).items()
         if value not in (None, False, '', frozenset())
     }
 

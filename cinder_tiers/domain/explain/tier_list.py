@@ -16,7 +16,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import tier_specs as specs_of_tiers
-from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
@@ -116,7 +116,7 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
     """The tiers of a catalog, in the order in which they are asked."""
     listed = []
     for tier in catalog.tiers:
-        wanted = tier_pools.volume_type_of(
+        wanted = volume_type_kind.volume_type_of(
             tier, overflow=catalog.tier(tier.overflow)
         )
         listed.append(

@@ -10,10 +10,10 @@ known: nothing says it.
 import collections.abc
 import re
 
+from cinder_tiers.domain.catalog import model
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity as affinities
 from cinder_tiers.domain.state import ceph as ceph_state
 
@@ -25,7 +25,7 @@ _OPTION = re.compile(
 _HOST = re.compile('[A-Za-z0-9._-]{1,255}')
 
 Remarks = list[str]
-Options = dict[str, pool_options.Value]
+Options = dict[str, model.Value]
 
 
 def class_options(
@@ -117,9 +117,7 @@ def _options(
     return found
 
 
-def _normal(
-    schema: ceph_state.OptionSchema, value: pool_options.Value
-) -> str | None:
+def _normal(schema: ceph_state.OptionSchema, value: model.Value) -> str | None:
     try:
         return osd_options.normal(schema, value)
     except ValueError:

@@ -131,7 +131,7 @@ def lacking_caps(
     alone = _catalog(rbd, cluster)
     user = ceph.users.get(f'client.{cluster.cinder_user}')
     held = user.caps if user else {}
-    wanted = cephx_user.union(held, tier_pools.grants_of(alone, cluster))
+    wanted = cephx_user.union(held, cephx_user.grants_of(alone, cluster))
     return tuple(
         sorted(name for name in wanted if wanted[name] != held.get(name))
     )
@@ -234,7 +234,7 @@ def _pg_num(
 
 def _options(
     rbd: catalogs.RbdPool, pool: ceph_state.Pool, remarks: Remarks
-) -> dict[str, pool_options.Value]:
+) -> dict[str, catalogs.Value]:
     """What is set of a pool, as far as it can be declared together."""
     found = {}
     for name, text in sorted(pool.options.items()):
@@ -265,7 +265,7 @@ def _options(
 
 def _rbd_options(
     pool: ceph_state.Pool, remarks: Remarks
-) -> dict[str, pool_options.Value]:
+) -> dict[str, catalogs.Value]:
     found = {}
     for name, text in sorted(pool.rbd_options.items()):
         if (

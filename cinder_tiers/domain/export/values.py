@@ -4,7 +4,7 @@
 
 import re
 
-from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.catalog import model
 
 # As the schema of the catalog has it.
 _OPTION = re.compile('[^\x00-\x1f\x7f]{1,255}')
@@ -22,7 +22,7 @@ def is_option(text: str) -> bool:
     return is_writable(text) and _OPTION.fullmatch(text) is not None
 
 
-def plain_value(text: str) -> pool_options.Value:
+def plain_value(text: str) -> model.Value:
     """A value that means the same text, and needs no quotes where possible.
 
     >>> plain_value('true'), plain_value('7'), plain_value('07')

@@ -14,6 +14,7 @@ import dataclasses
 
 from cinder_tiers.domain.plan import capacity
 from cinder_tiers.domain.plan import data_movement
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -21,10 +22,6 @@ from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import usage as usages
 from cinder_tiers.domain import units
 
-_MOVING = ('size', 'pg_num', 'crush_rule')
-_STEERS_AUTOSCALER = frozenset(
-    f'options.{name}' for name in pool_options.STEERS_AUTOSCALER
-)
 _PROBLEMS = {
     'backfillfull': 'Ceph would stop the move before its end',
     'full': 'Ceph would stop the writes of every pool on these OSDs',
@@ -136,12 +133,12 @@ def of_pool(
         ), {}
     moving = [
         f'{name} {changed[name].before} -> {changed[name].after}'
-        for name in _MOVING
+        for name in pool_kind.MOVING_FIELDS
         if name in changed
     ]
     steered = (
         before.pg_autoscale_mode == 'on'
-        and not changed.keys().isdisjoint(_STEERS_AUTOSCALER)
+        and not changed.keys().isdisjoint(pool_kind.STEERS_AUTOSCALER)
     )
     if steered:
         moving.append('the autoscaler may choose another pg_num')
@@ -189,10 +186,14 @@ def _impossible(
     after: ceph_state.Pool,
     changed: collections.abc.Container[str],
 ) -> list[str]:
-    names = ['kind', 'erasure_code_profile']
-    if 'erasure' in (before.kind, after.kind):
-        names.append('size')
-    return [name for name in names if name in changed]
+    return [
+        name
+        for name in (*pool_kind.FIXED_FIELDS, *pool_kind.MOVING_FIELDS)
+        if name in changed
+        and not all(
+            pool_kind.is_settable(one, name) for one in (before, after)
+        )
+    ]
 
 
 def _quotas(

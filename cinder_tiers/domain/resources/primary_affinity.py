@@ -11,6 +11,7 @@ import collections.abc
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -115,3 +116,25 @@ def plan(
                 why=f'tier {", ".join(tiers)}; other OSDs become primaries, '
                 f'no data moves',
             )
+
+
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    return tuple(
+        tier.name
+        for tier in catalog.tiers_of(action.key.cluster)
+        if tier.rbd.primary_affinity is not None
+        and tier.rbd.device_class == action.key.name
+    )
+
+
+PRIMARY_AFFINITY = kinds.ResourceKind(
+    kind=actions.Kind.PRIMARY_AFFINITY,
+    resource=ceph_state.PrimaryAffinity,
+    state_field='osds',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan),
+    tiers_affected=_tiers_affected,
+    check=check,
+)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""The part of a plan that is about QoS specs.
+"""QoS specs: the rules between limits, what is wanted, and the plan.
 
 Pure. A QoS spec has no place for a mark: each key of it goes to the hypervisor
 or to the driver of the storage, and some drivers refuse a key that they do not
@@ -13,8 +12,10 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import type_succession
@@ -29,19 +30,17 @@ _KEEPS = {
 }
 
 
-def make(
-    *,
-    catalog: catalogs.Catalog,
-    cinder: cinder_state.CinderState,
-) -> collections.abc.Iterator[actions.Action]:
+def plan(
+    catalog: catalogs.Catalog, actual: actual_state.ActualState
+) -> kinds.Actions:
     """Actions that make the QoS specs those of the catalog.
 
-    :param cinder: what exists.
     :returns: tiers in the order of the file, then QoS specs of ours that the
         catalog does not have.
     """
+    cinder = actual.cinder
     for tier in catalog.ours:
-        wanted = tier_pools.qos_spec_of(tier)
+        wanted = qos_spec_of(tier)
         if wanted is not None:
             yield from _action(tier, cinder, wanted)
     declared = {
@@ -49,7 +48,7 @@ def make(
     }
     named = {tier.name for tier in catalog.tiers}
     for name, volume_type in cinder.volume_types.items():
-        spec = cinder.qos_specs.get(tier_pools.qos_spec_name(name))
+        spec = cinder.qos_specs.get(qos_spec_name(name))
         if (
             spec is not None
             and name not in declared
@@ -183,3 +182,85 @@ def _undeclared(
             yields_to_consent=True,
         ),
     )
+
+
+def qos_spec_of(tier: catalogs.Tier) -> cinder_state.QosSpec | None:
+    """The QoS spec of a tier; None when it declares no limits."""
+    if tier.qos is None:
+        return None
+    return cinder_state.QosSpec(
+        name=qos_spec_name(tier.name),
+        consumer=tier.qos.consumer,
+        specs=tier.qos.specs,
+        volume_types=frozenset({tier.name}),
+    )
+
+
+def qos_spec_name(tier: str) -> str:
+    """Name of the QoS spec of a tier.
+
+    >>> qos_spec_name('database')
+    'tier-database'
+    """
+    return f'tier-{tier}'
+
+
+def check(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Limits that Cinder or libvirt would refuse."""
+    for tier in catalog.tiers:
+        qos = tier.qos
+        if qos is None:
+            continue
+        path = ('tiers', tier.name, 'qos')
+        if qos.front_end and qos.back_end and qos.front_end != qos.back_end:
+            yield errors.Problem(
+                where=catalog.source.where((*path, 'back_end')),
+                found=f'tier {tier.name!r} has one front_end and another '
+                f'back_end',
+                expected='one of them, or the same keys and values in both: '
+                'Cinder has one QoS spec for a volume type and '
+                'hands all of it to both',
+                remedy='remove one of them, or make them equal',
+            )
+        yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})
+
+
+def _totals(
+    catalog: catalogs.Catalog,
+    path: catalogs.Path,
+    specs: collections.abc.Mapping[str, str],
+) -> kinds.Problems:
+    for total in specs:
+        if not total.startswith('total_'):
+            continue
+        rest = total.removeprefix('total_')
+        parts = sorted({f'read_{rest}', f'write_{rest}'} & specs.keys())
+        if parts:
+            yield errors.Problem(
+                where=catalog.source.where((*path, total)),
+                found=f'{total} beside {" and ".join(parts)}',
+                expected='a limit for the total, or for reads and writes '
+                '(libvirt refuses both together)',
+                remedy=f'remove {total}, or {" and ".join(parts)}',
+            )
+
+
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    return tuple(
+        tier.name
+        for tier in catalog.tiers
+        if qos_spec_name(tier.name) == action.key.name
+    )
+
+
+QOS_SPEC = kinds.ResourceKind(
+    kind=actions.Kind.QOS_SPEC,
+    resource=cinder_state.QosSpec,
+    state_field='qos_specs',
+    is_in_ceph=False,
+    plan=plan,
+    tiers_affected=_tiers_affected,
+    check=check,
+)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The part of a plan that is about volume types and their quotas.
+"""Volume types: what is wanted, the plan and its refusals.
 
 Pure. A volume type without our mark belongs to somebody else.
 """
@@ -9,27 +9,26 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import type_succession
+from cinder_tiers.domain import tags
 
 
-def make(
-    *,
-    catalog: catalogs.Catalog,
-    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
-    projects: collections.abc.Mapping[str, frozenset[str]],
-) -> collections.abc.Iterator[actions.Action]:
+def plan(
+    catalog: catalogs.Catalog, actual: actual_state.ActualState
+) -> kinds.Actions:
     """Actions that make the volume types those of the catalog.
 
-    :param volume_types: {name: volume type} of all that exist.
-    :param projects: {project as the catalog names it: its id, as a set}.
     :returns: tiers in the order of the file, but one that another overflows
         to before that; then types that follow the image, then types with our
         mark that the catalog does not have.
     """
+    volume_types, projects = actual.cinder.volume_types, actual.projects
     for tier in _targets_first(catalog):
         before = volume_types.get(tier.name)
         if not tier.take_over:
@@ -79,7 +78,7 @@ def make(
             yield _undeclared(volume_type)
 
 
-def of_which_use_matters(
+def types_whose_usage_matters(
     *,
     catalog: catalogs.Catalog,
     volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
@@ -144,37 +143,6 @@ def _targets_first(
     return tuple(ordered.values())
 
 
-def make_quotas(
-    *,
-    catalog: catalogs.Catalog,
-    quotas: collections.abc.Mapping[str, cinder_state.TypeQuota],
-) -> collections.abc.Iterator[actions.Action]:
-    """Actions that make the default quotas those of the catalog.
-
-    :param quotas: {name of a volume type: its quota}, of all that exist.
-        What a new type gets is not known: Cinder keeps the quotas of a
-        deleted type for the next one of its name.
-    :returns: in the order of the file.
-    """
-    for tier in catalog.ours:
-        after = tier_pools.type_quota_of(tier)
-        before = quotas.get(tier.name)
-        if after is None or (
-            before is not None and not difference.differences(before, after)
-        ):
-            continue
-        yield actions.Action(
-            key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.name),
-            before=before,
-            after=after,
-            why=f'tier {tier.name}; projects with a quota of their own keep '
-            f'it',
-            needs=frozenset(
-                {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.name)}
-            ),
-        )
-
-
 def _needs(
     catalog: catalogs.Catalog, tier: catalogs.Tier
 ) -> frozenset[actions.Key]:
@@ -214,7 +182,7 @@ def _tier_type(
     before: cinder_state.VolumeType | None,
     projects: frozenset[str],
 ) -> cinder_state.VolumeType:
-    wanted = tier_pools.volume_type_of(
+    wanted = volume_type_of(
         tier, overflow=catalog.tier(tier.overflow), projects=projects
     )
     if before is None:
@@ -237,7 +205,7 @@ def _follow_image_type(
     name: str,
     before: cinder_state.VolumeType | None,
 ) -> cinder_state.VolumeType:
-    wanted = tier_pools.follow_image_type(name)
+    wanted = follow_image_type(name)
     if before is None:
         return wanted
     foreign = _foreign_specs(before)
@@ -397,7 +365,7 @@ def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
             {
                 actions.Key(
                     kind=actions.Kind.QOS_SPEC,
-                    name=tier_pools.qos_spec_name(name),
+                    name=qos_spec_kind.qos_spec_name(name),
                 )
             }
         ),
@@ -414,3 +382,67 @@ def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
             yields_to_consent=True,
         ),
     )
+
+
+def volume_type_of(
+    tier: catalogs.Tier,
+    *,
+    overflow: catalogs.Tier | None = None,
+    projects: frozenset[str] = frozenset(),
+) -> cinder_state.VolumeType:
+    """The volume type of a tier; extra specs as in the design's table.
+
+    :param overflow: the tier that `tier.overflow` names. Only its own backend
+        is taken: where it overflows to is not followed.
+    :param projects: ids of the projects that `tier.access` names.
+    """
+    specs = {**tier.extra_specs, cinder_state.NAME: tier.name}
+    if tier.backend is not None:
+        specs[cinder_state.BACKEND] = tier.backend
+    if overflow is not None:
+        specs[cinder_state.OVERFLOW] = overflow.name
+        # Cinder's own words for alternatives, which its CapabilitiesFilter
+        # and our weigher read.
+        specs[cinder_state.BACKEND] = (
+            f'{cinder_state.OR} {tier.backend} '
+            f'{cinder_state.OR} {overflow.backend}'
+        )
+    if tier.tags:
+        specs[cinder_state.TAGS] = tags.format_tags(tier.normal_tags)
+        specs[cinder_state.PRIORITY] = str(tier.priority)
+    if tier.fallback:
+        specs[cinder_state.FALLBACK] = cinder_state.TRUE
+    return cinder_state.VolumeType(
+        name=tier.name,
+        extra_specs=specs,
+        is_public=tier.is_public,
+        projects=projects,
+        description=tier.description or '',
+    )
+
+
+def follow_image_type(name: str) -> cinder_state.VolumeType:
+    """A volume type that leaves the choice to the image."""
+    return cinder_state.VolumeType(
+        name=name,
+        extra_specs={cinder_state.FOLLOW_IMAGE: cinder_state.TRUE},
+        description='The tags of the image choose the storage tier',
+    )
+
+
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    return tuple(
+        tier.name for tier in catalog.tiers if tier.name == action.key.name
+    )
+
+
+VOLUME_TYPE = kinds.ResourceKind(
+    kind=actions.Kind.VOLUME_TYPE,
+    resource=cinder_state.VolumeType,
+    state_field='volume_types',
+    is_in_ceph=False,
+    plan=plan,
+    tiers_affected=_tiers_affected,
+)

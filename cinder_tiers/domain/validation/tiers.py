@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""Rules on what a tier asks of Cinder: storage, overflow and limits.
+"""Rules on what a tier asks of Cinder: storage and overflow.
 
 Part of `catalog_rules`: pure, and total.
 """
@@ -181,44 +180,5 @@ def _circles(catalog: catalogs.Catalog) -> Problems:
         )
 
 
-def _qos(catalog: catalogs.Catalog) -> Problems:
-    for tier in catalog.tiers:
-        qos = tier.qos
-        if qos is None:
-            continue
-        path = ('tiers', tier.name, 'qos')
-        if qos.front_end and qos.back_end and qos.front_end != qos.back_end:
-            yield errors.Problem(
-                where=catalog.source.where((*path, 'back_end')),
-                found=f'tier {tier.name!r} has one front_end and another '
-                f'back_end',
-                expected='one of them, or the same keys and values in both: '
-                'Cinder has one QoS spec for a volume type and '
-                'hands all of it to both',
-                remedy='remove one of them, or make them equal',
-            )
-        yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})
-
-
-def _totals(
-    catalog: catalogs.Catalog,
-    path: catalogs.Path,
-    specs: collections.abc.Mapping[str, str],
-) -> Problems:
-    for total in specs:
-        if not total.startswith('total_'):
-            continue
-        rest = total.removeprefix('total_')
-        parts = sorted({f'read_{rest}', f'write_{rest}'} & specs.keys())
-        if parts:
-            yield errors.Problem(
-                where=catalog.source.where((*path, total)),
-                found=f'{total} beside {" and ".join(parts)}',
-                expected='a limit for the total, or for reads and writes '
-                '(libvirt refuses both together)',
-                remedy=f'remove {total}, or {" and ".join(parts)}',
-            )
-
-
 #: Each takes a catalog, and yields its problems.
-RULES = (_storage, _extra_specs, _overflow, _overflow_backends, _circles, _qos)
+RULES = (_storage, _extra_specs, _overflow, _overflow_backends, _circles)

@@ -3,7 +3,7 @@
 """Puts a cache tier in front of a pool of Ceph."""
 
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute.ceph import pool as ceph
@@ -36,14 +36,14 @@ class CacheTiers:
             current = ceph_state.CacheTier(
                 name=wanted.name,
                 cache_pool=wanted.cache_pool,
-                mode=cache_settings.NO_MODE,
+                mode=cache_tier.NO_MODE,
                 overlay=False,
             )
         if current.mode != wanted.mode:
             _check_mode(current, wanted)
             sure = (
                 {'yes_i_really_mean_it': True}
-                if wanted.mode == cache_settings.READONLY
+                if wanted.mode == cache_tier.READONLY
                 else {}
             )
             session.command(
@@ -63,9 +63,9 @@ class CacheTiers:
 def _check_mode(
     current: ceph_state.CacheTier, wanted: ceph_state.CacheTier
 ) -> None:
-    allowed = cache_settings.SAFE_MODES_BEFORE[wanted.mode]
+    allowed = cache_tier.SAFE_MODES_BEFORE[wanted.mode]
     if current.cache_pool != wanted.cache_pool or (
-        current.mode not in allowed | {cache_settings.NO_MODE}
+        current.mode not in allowed | {cache_tier.NO_MODE}
     ):
         raise errors.ActionFailed(
             f'pool {current.name} has the cache {current.cache_pool} in mode '

@@ -13,10 +13,11 @@ import typing
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.domain.state import difference as difference_module
+from cinder_tiers.domain.state import difference
 
 #: Fields of a pool that are set with `osd pool set`: {field: Ceph's name}.
 _POOL_VARIABLES = {
@@ -24,10 +25,6 @@ _POOL_VARIABLES = {
     'pg_autoscale_mode': 'pg_autoscale_mode',
     'ec_overwrites': 'allow_ec_overwrites',
 }
-#: The same, of those that move data; Ceph's names are ours.
-_MOVING_VARIABLES = frozenset({'size', 'pg_num', 'crush_rule'})
-#: Fields that Ceph never changes.
-_FIXED = frozenset({'kind', 'erasure_code_profile'})
 #: Flags without which Ceph changes neither size nor pg_num.
 _GUARDS = frozenset({'options.nosizechange', 'options.nopgchange'})
 
@@ -144,14 +141,14 @@ class Pools:
         if current is None:
             self._create(session, wanted)
             current = _as_created(wanted)
-        changed = difference_module.differences(current, wanted)
-        for difference in changed:
-            _check_allowed(current, difference, consented)
-        for difference in sorted(changed, key=_turn):
-            if difference.field in _MOVING_VARIABLES:
-                self._move(session, wanted, difference)
+        changed = difference.differences(current, wanted)
+        for change in changed:
+            _check_allowed(current, change, consented)
+        for change in sorted(changed, key=_turn):
+            if change.field in pool_kind.MOVING_FIELDS:
+                self._move(session, wanted, change)
             else:
-                self._set(session, current, wanted, difference)
+                self._set(session, current, wanted, change)
 
     def _create(self, session: Session, pool: ceph_state.Pool) -> None:
         arguments: dict[str, object] = {
@@ -175,20 +172,20 @@ class Pools:
         self,
         session: Session,
         wanted: ceph_state.Pool,
-        difference: difference_module.Difference,
+        change: difference.Difference,
     ) -> None:
         """Sets what moves data. Ceph moves pgp_num with pg_num by itself."""
         sure = (
             {'yes_i_really_mean_it': True}
-            if (difference.field, difference.after) == ('size', 1)
+            if (change.field, change.after) == ('size', 1)
             else {}
         )
         try:
             session.command(
                 'osd pool set',
                 pool=wanted.name,
-                var=difference.field,
-                val=str(difference.after),
+                var=change.field,
+                val=str(change.after),
                 **sure,
             )
         except errors.TiersError as error:
@@ -198,7 +195,7 @@ class Pools:
                 f'{error}; for one copy Ceph needs "ceph config set global '
                 f'mon_allow_pool_size_one true" as well'
             ) from error
-        if difference.field == 'size':
+        if change.field == 'size':
             # Ceph has just chosen another one (OSDMonitor, "pool set").
             session.command(
                 'osd pool set',
@@ -212,67 +209,64 @@ class Pools:
         session: Session,
         current: ceph_state.Pool,
         wanted: ceph_state.Pool,
-        difference: difference_module.Difference,
+        change: difference.Difference,
     ) -> None:
-        if difference.field in _POOL_VARIABLES:
+        if change.field in _POOL_VARIABLES:
             session.command(
                 'osd pool set',
                 pool=wanted.name,
-                var=_POOL_VARIABLES[difference.field],
-                val=str(difference.after).lower(),
+                var=_POOL_VARIABLES[change.field],
+                val=str(change.after).lower(),
             )
-        elif difference.field.startswith('options.'):
-            name = difference.field.removeprefix('options.')
+        elif change.field.startswith('options.'):
+            name = change.field.removeprefix('options.')
             prefix, arguments = pool_options.command_of(
                 wanted.name, name, wanted.options[name]
             )
             session.command(prefix, **arguments)
-        elif difference.field.startswith('rbd_options.'):
-            name = difference.field.removeprefix('rbd_options.')
+        elif change.field.startswith('rbd_options.'):
+            name = change.field.removeprefix('rbd_options.')
             session.set_rbd_option(wanted.name, name, wanted.rbd_options[name])
-        elif difference.field == 'applications':
+        elif change.field == 'applications':
             for name in sorted(wanted.applications - current.applications):
                 session.command(
                     'osd pool application enable', pool=wanted.name, app=name
                 )
-        elif difference.field == 'rbd_default_data_pool':
+        elif change.field == 'rbd_default_data_pool':
             session.set_rbd_option(
-                wanted.name, difference.field, wanted.rbd_default_data_pool
+                wanted.name, change.field, wanted.rbd_default_data_pool
             )
         else:
-            raise ValueError(f'nothing sets {difference.field} of a pool')
+            raise ValueError(f'nothing sets {change.field} of a pool')
 
 
 def _check_allowed(
     current: ceph_state.Pool,
-    difference: difference_module.Difference,
+    change: difference.Difference,
     consented: bool,
 ) -> None:
     """What moves data needs consent, and some of it Ceph cannot change.
 
     :raises errors.ActionFailed: it may not be set.
     """
-    field = difference.field
-    moves = field in _MOVING_VARIABLES or (
-        current.pg_autoscale_mode == 'on'
-        and field.removeprefix('options.') in pool_options.STEERS_AUTOSCALER
-    )
-    if field in _FIXED or moves and not consented:
+    field = change.field
+    is_fixed = field in pool_kind.FIXED_FIELDS
+    if is_fixed or pool_kind.moves_data(current, field) and not consented:
         raise errors.ActionFailed(
-            f'pool {current.name} has {field} {difference.before} instead of '
-            f'{difference.after}; it is not changed, since that '
-            + ('is not possible' if field in _FIXED else 'moves data')
+            f'pool {current.name} has {field} {change.before} instead of '
+            f'{change.after}; it is not changed, since that '
+            + ('is not possible' if is_fixed else 'moves data')
         )
 
 
-def _turn(difference: difference_module.Difference) -> int:
+def _turn(change: difference.Difference) -> int:
     """When a field is set: some guard others, or would change them back."""
-    field = difference.field
+    field = change.field
     if field in _GUARDS:
-        return 4 if difference.after == 'true' else 0
+        return 4 if change.after == 'true' else 0
     if field == 'pg_autoscale_mode':
         return 1
-    return 2 if field in _MOVING_VARIABLES else 3
+    return 2 if field in pool_kind.MOVING_FIELDS else 3
 
 
 def _as_created(wanted: ceph_state.Pool) -> ceph_state.Pool:

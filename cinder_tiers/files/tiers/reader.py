@@ -6,11 +6,10 @@ Joins the three views: the YAML text (`document`), its structure
 (`structure`) and the rules between its parts (`domain.catalog_rules`).
 """
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.files import read_bounded as content
 from cinder_tiers.files.tiers import schema as structure
@@ -183,7 +182,9 @@ def _rbd(value: dict | None) -> catalogs.RbdPool | None:
         case {'replicated': {'size': size, **rest}}:
             protection = catalogs.Replicated(
                 size=size,
-                min_size=rest.get('min_size', desired.default_min_size(size)),
+                min_size=rest.get(
+                    'min_size', tier_pools.default_min_size(size)
+                ),
                 single_copy=rest.get('single_copy', False),
             )
         case {'erasure_coded': {'k': k, 'm': m}}:
@@ -213,18 +214,18 @@ def _cache(value: dict | None, *, cluster: str) -> catalogs.Cache | None:
         stale_reads=value.get('stale_reads', False),
         settings={
             name: value[name]
-            for name in sorted(cache_settings.KNOWN & value.keys())
+            for name in sorted(cache_tier.KNOWN & value.keys())
         },
     )
 
 
-def _requirements(value: dict | None) -> osd_requirements.Requirements | None:
+def _requirements(value: dict | None) -> catalogs.Requirements | None:
     if not value:
         return None
     schedulers = value.get('io_scheduler', ())
     if isinstance(schedulers, str):
         schedulers = [schedulers]
     # What is no text was complained of; it keeps its place in the list.
-    return osd_requirements.Requirements(
+    return catalogs.Requirements(
         **{**value, 'io_scheduler': tuple(map(str, schedulers))}
     )

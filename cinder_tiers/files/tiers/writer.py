@@ -10,10 +10,8 @@ import textwrap
 
 import yaml
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain import text as escaping
 
 _WIDTH = 79
@@ -164,7 +162,7 @@ def _placement(rbd: catalogs.RbdPool) -> dict[str, _Value | None]:
         }
     else:
         copies: dict[str, int | bool] = {'size': rbd.protection.size}
-        if rbd.protection.min_size != desired.default_min_size(
+        if rbd.protection.min_size != tier_pools.default_min_size(
             rbd.protection.size
         ):
             copies['min_size'] = rbd.protection.min_size
@@ -195,7 +193,7 @@ def _cache(cache: catalogs.Cache) -> dict[str, _Value]:
 
 
 def _requirements(
-    wanted: osd_requirements.Requirements,
+    wanted: catalogs.Requirements,
 ) -> dict[str, _Value]:
     found = {name: getattr(wanted, name) for name in wanted.declared}
     return {
@@ -308,7 +306,7 @@ def _flow(value: _Value) -> str:
     return scalar(value)
 
 
-def scalar(value: pool_options.Value) -> str:
+def scalar(value: catalogs.Value) -> str:
     r"""One value as YAML, in one line.
 
     >>> scalar('yes'), scalar('a\nb'), scalar(True)

@@ -4,7 +4,7 @@
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import ceph as ceph_state
 
 _ADD = ['osd', 'tier', 'add']
@@ -67,6 +67,6 @@ def parse(dumped: list[dict]) -> dict[str, ceph_state.CacheTier]:
                 one['pool_name'] for one in caches
             ),
             overlay=pool['read_tier'] != _NO_POOL,
-            settings=cache_settings.observed(first),
+            settings=cache_tier.observed(first),
         )
     return found

@@ -9,11 +9,12 @@ import hypothesis
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import plan
-from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import type_quota
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.validation import catalog as catalog_rules
@@ -61,10 +62,10 @@ def applied(catalog=CATALOG):
     actual = test_plan.applied(catalog)
     actual.ceph['ceph'].pools.update(given.empty_cluster().pools)
     specs = [
-        tier_pools.qos_spec_of(tier) for tier in catalog.tiers if tier.qos
+        qos_spec_kind.qos_spec_of(tier) for tier in catalog.tiers if tier.qos
     ]
     quotas = [
-        tier_pools.type_quota_of(tier) for tier in catalog.tiers if tier.quotas
+        type_quota.type_quota_of(tier) for tier in catalog.tiers if tier.quotas
     ]
     return dataclasses.replace(
         actual,
@@ -402,7 +403,7 @@ class NotAllKnownTestCase(testtools.TestCase):
             follow_image_types=(),
         )
         types = [
-            tier_pools.volume_type_of(tier, projects=frozenset(projects))
+            volume_type_kind.volume_type_of(tier, projects=frozenset(projects))
             for tier, projects in zip(catalog.tiers, ('1', ''), strict=True)
         ]
         actual = given.nothing(volume_types=types)
@@ -431,7 +432,9 @@ class NotAllKnownTestCase(testtools.TestCase):
             given.tier('c'),
             follow_image_types=(),
         )
-        types = [tier_pools.volume_type_of(tier) for tier in catalog.tiers]
+        types = [
+            volume_type_kind.volume_type_of(tier) for tier in catalog.tiers
+        ]
         actual = test_plan.applied(given.of(catalog.tiers[2]))
         actual.cinder.volume_types.clear()
         actual.cinder.volume_types.update({one.name: one for one in types})
@@ -465,7 +468,7 @@ class NotAllKnownTestCase(testtools.TestCase):
         tier = given.tier('gold', access=('nobody',), take_over=False)
         catalog = given.of(tier, given.other_tier('lvm', fallback=True))
         actual = test_plan.applied(given.of())
-        lvm = tier_pools.volume_type_of(catalog.tiers[1])
+        lvm = volume_type_kind.volume_type_of(catalog.tiers[1])
         actual.cinder.volume_types['lvm'] = lvm
         observed = audit.Observed(cinder=actual.cinder, projects={}, ceph={})
         gold, other = audit.audit(catalog=catalog, observed=observed)
@@ -475,7 +478,9 @@ class NotAllKnownTestCase(testtools.TestCase):
         )
         self.assertIn('take_over: false', gold.reason)
         self.assertIn('there is no volume type', gold.reason)
-        actual.cinder.volume_types['gold'] = tier_pools.volume_type_of(tier)
+        actual.cinder.volume_types['gold'] = volume_type_kind.volume_type_of(
+            tier
+        )
         gold = audit.audit(catalog=catalog, observed=observed)[0]
         self.assertEqual(
             (State.NON_COMPLIANT, 'extra specs'), (gold.state, gold.aspect)
@@ -491,9 +496,7 @@ class NotAllKnownTestCase(testtools.TestCase):
                 cache=given.cache(),
                 primary_affinity=0.5,
                 osd_options={'osd_max_backfills': 1},
-                osd_requirements=osd_requirements.Requirements(
-                    rotational=True
-                ),
+                osd_requirements=catalogs.Requirements(rotational=True),
             ),
         )
         catalog = given.of(
@@ -503,7 +506,7 @@ class NotAllKnownTestCase(testtools.TestCase):
         )
         self.assertEqual((), catalog_rules.check(catalog))
         actual = test_plan.applied(given.of())
-        actual.cinder.volume_types['lvm'] = tier_pools.volume_type_of(
+        actual.cinder.volume_types['lvm'] = volume_type_kind.volume_type_of(
             catalog.tiers[1]
         )
         self.assertEqual((), plan.make(catalog=catalog, actual=actual).actions)

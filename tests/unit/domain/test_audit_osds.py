@@ -8,6 +8,7 @@ import testtools
 
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.catalog import model
 from cinder_tiers.domain.plan import plan
 from cinder_tiers.domain.state import ceph as ceph_state
 from tests.unit.domain import catalogs as given
@@ -221,7 +222,7 @@ class OsdRequirementsTestCase(testtools.TestCase):
             given.tier(
                 rbd=given.rbd(
                     pool='tier-database',
-                    osd_requirements=osd_requirements.Requirements(**required),
+                    osd_requirements=model.Requirements(**required),
                 )
             )
         )
@@ -288,9 +289,7 @@ class OsdRequirementsTestCase(testtools.TestCase):
             given.tier(
                 rbd=given.rbd(
                     pool='tier-database',
-                    osd_requirements=osd_requirements.Requirements(
-                        rotational=True
-                    ),
+                    osd_requirements=model.Requirements(rotational=True),
                 )
             )
         )

@@ -10,12 +10,17 @@ import testtools
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan
+from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
-from cinder_tiers.domain.state import difference as difference_module
+from cinder_tiers.domain.state import difference
 from tests.unit.domain import catalogs as given
 
 
@@ -35,14 +40,14 @@ def applied(catalog, **pool_changes):
             {one.name: one for one in wanted.erasure_code_profiles}
         )
         if tier.rbd.cache:
-            cache = tier_pools.cache_tier_of(tier.rbd)
+            cache = cache_tier.cache_tier_of(tier.rbd)
             caches[cache.name] = cache
     cluster = catalog.clusters['ceph']
     user = ceph_state.CephxUser(
         name='client.cinder',
         caps={
             daemon: ','.join(grants)
-            for daemon, grants in tier_pools.grants_of(
+            for daemon, grants in cephx_user.grants_of(
                 catalog, cluster
             ).items()
         },
@@ -57,13 +62,13 @@ def applied(catalog, **pool_changes):
         ),
         volume_types=[
             *(
-                tier_pools.volume_type_of(
+                volume_type_kind.volume_type_of(
                     tier, overflow=catalog.tier(tier.overflow)
                 )
                 for tier in catalog.tiers
             ),
             *(
-                tier_pools.follow_image_type(name)
+                volume_type_kind.follow_image_type(name)
                 for name in catalog.follow_image_types
             ),
         ],
@@ -154,7 +159,7 @@ class PlanTestCase(testtools.TestCase):
                     actual.cinder,
                     qos_specs={
                         one.name: one
-                        for one in map(tier_pools.qos_spec_of, old)
+                        for one in map(qos_spec_kind.qos_spec_of, old)
                     },
                 ),
             ),
@@ -187,10 +192,8 @@ class PlanTestCase(testtools.TestCase):
         made = self.make(catalog, actual)
         self.assertEqual((), made.refused)
         (action,) = made.actions
-        (difference,) = difference_module.differences(
-            action.before, action.after
-        )
-        self.assertEqual((field, value), (difference.field, difference.before))
+        (change,) = difference.differences(action.before, action.after)
+        self.assertEqual((field, value), (change.field, change.before))
 
     def test_a_pool_of_another_application_is_refused(self):
         catalog = given.of(given.tier())
@@ -451,9 +454,15 @@ class PlanTestCase(testtools.TestCase):
     def test_quotas_are_put_right_where_the_catalog_has_them(
         self, quotas, before, verb
     ):
-        made = volume_type_kind.make_quotas(
+        made = type_quota.plan(
             catalog=given.of(given.tier('a', quotas=quotas)),
-            quotas={} if before is None else {'a': before},
+            actual=actual_state.ActualState(
+                cinder=cinder_state.CinderState(
+                    volume_types={},
+                    quotas={} if before is None else {'a': before},
+                ),
+                ceph={},
+            ),
         )
         self.assertEqual(
             [] if verb is None else [(verb, actions.Kind.TYPE_QUOTA, 'a')],
@@ -522,7 +531,7 @@ class DesiredTestCase(testtools.TestCase):
                 'tiers:name': 'a',
                 'tiers:fallback': '<is> True',
             },
-            tier_pools.volume_type_of(
+            volume_type_kind.volume_type_of(
                 given.tier('a', fallback=True)
             ).extra_specs,
         )
@@ -534,7 +543,7 @@ class DesiredTestCase(testtools.TestCase):
                 'tiers:name': 'a',
                 'multiattach': '<is> True',
             },
-            tier_pools.volume_type_of(
+            volume_type_kind.volume_type_of(
                 given.other_tier(
                     'a',
                     backend_name='lvm',
@@ -546,7 +555,7 @@ class DesiredTestCase(testtools.TestCase):
     def test_a_tier_of_extra_specs_names_no_backend(self):
         self.assertEqual(
             {'vendor_name': 'x', 'tiers:name': 'a'},
-            tier_pools.volume_type_of(
+            volume_type_kind.volume_type_of(
                 given.other_tier(
                     'a', backend_name=None, extra_specs={'vendor_name': 'x'}
                 )
@@ -561,7 +570,7 @@ class DesiredTestCase(testtools.TestCase):
                 'tiers:name': 'a',
                 'tiers:overflow': 'b',
             },
-            tier_pools.volume_type_of(
+            volume_type_kind.volume_type_of(
                 given.tier('a', overflow='b'), overflow=b
             ).extra_specs,
         )

@@ -10,23 +10,27 @@ import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
-from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
+from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from tests.unit.domain import catalogs as given
 
 LIMITED = given.tier(qos=catalogs.Qos(front_end={'total_iops_sec': '500'}))
-SPEC = tier_pools.qos_spec_of(LIMITED)
-TYPE = tier_pools.volume_type_of(LIMITED)
+SPEC = qos_spec_kind.qos_spec_of(LIMITED)
+TYPE = volume_type_kind.volume_type_of(LIMITED)
 
 
 def plan(*specs, tier=LIMITED, volume_type=TYPE):
     return tuple(
-        qos_spec_kind.make(
+        qos_spec_kind.plan(
             catalog=given.of(tier),
-            cinder=cinder_state.CinderState(
-                volume_types={volume_type.name: volume_type},
-                qos_specs={spec.name: spec for spec in specs},
+            actual=actual_state.ActualState(
+                cinder=cinder_state.CinderState(
+                    volume_types={volume_type.name: volume_type},
+                    qos_specs={spec.name: spec for spec in specs},
+                ),
+                ceph={},
             ),
         )
     )

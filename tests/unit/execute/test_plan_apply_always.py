@@ -14,7 +14,6 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
@@ -106,7 +105,7 @@ OF_A_CLASS = strategies.fixed_dictionaries(
             ({},) * 4 + ({'osd_max_backfills': 5},)
         ),
         'osd_requirements': strategies.sampled_from(
-            (None, osd_requirements.Requirements(rotational=False))
+            (None, catalogs.Requirements(rotational=False))
         ),
     }
 )

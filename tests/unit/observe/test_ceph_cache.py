@@ -5,7 +5,7 @@
 import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from tests.unit.domain import catalogs as given
 
@@ -19,7 +19,7 @@ NEW = {
     'cache_target_dirty_high_ratio_micro': 600000,
     'cache_target_full_ratio_micro': 800000,
     'hit_set_params': {'type': 'none'},
-    **dict.fromkeys(cache_settings.COUNTS, 0),
+    **dict.fromkeys(cache_tier.COUNTS, 0),
 }
 CACHED = given.of(given.tier(rbd=given.rbd(cache=given.cache())))
 
@@ -70,7 +70,7 @@ class ParseTestCase(testtools.TestCase):
             ('cache', 'writeback', True),
             (found.cache_pool, found.mode, found.overlay),
         )
-        self.assertEqual(cache_settings.KNOWN, found.settings.keys())
+        self.assertEqual(cache_tier.KNOWN, found.settings.keys())
         self.assertEqual(
             ('bloom', '0.7', '1000000000000', '0'),
             (
