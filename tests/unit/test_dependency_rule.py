@@ -23,8 +23,16 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 ARROWS = {
     'cinder_tiers.scheduler': {'cinder_tiers.doors'},
     'cinder_tiers.api': {'cinder_tiers.doors'},
-    'cinder_tiers.status': {'cinder_tiers.doors'},
-    'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
+    'cinder_tiers.status': {
+        'cinder_tiers.doors',
+        # What it says of a missing fallback is what validate says.
+        'cinder_tiers.domain.validation',
+    },
+    # Of the domain no more than placement: neither plan nor its resources.
+    'cinder_tiers.doors': {
+        'cinder_tiers.domain.placement',
+        'cinder_tiers.conf',
+    },
     'cinder_tiers.cli': {
         'cinder_tiers.cli.render',
         'cinder_tiers.files',
@@ -33,12 +41,51 @@ ARROWS = {
         # The options of the doors, read from a file that the user names.
         'cinder_tiers.conf',
     },
-    'cinder_tiers.cli.render': {'cinder_tiers.domain'},
-    'cinder_tiers.files': {'cinder_tiers.domain'},
-    'cinder_tiers.clients': {'cinder_tiers.domain'},
-    'cinder_tiers.observe': {'cinder_tiers.domain', 'cinder_tiers.clients'},
-    'cinder_tiers.execute': {'cinder_tiers.domain'},
-    'cinder_tiers.conf': {'cinder_tiers.domain'},
+    'cinder_tiers.cli.render': {
+        'cinder_tiers.domain.audit',
+        'cinder_tiers.domain.export',
+    },
+    'cinder_tiers.files': {'cinder_tiers.domain.plan'},
+    'cinder_tiers.clients': {'cinder_tiers.domain.catalog'},
+    'cinder_tiers.observe': {
+        'cinder_tiers.domain.audit',
+        'cinder_tiers.domain.export',
+        'cinder_tiers.clients',
+    },
+    'cinder_tiers.execute': {
+        'cinder_tiers.domain.plan',
+        'cinder_tiers.clients',
+    },
+    'cinder_tiers.conf': {'cinder_tiers.domain.placement'},
+    # The floors of the domain, from the top; errors, text and tags are the
+    # modules of the package itself.
+    'cinder_tiers.domain.export': {
+        'cinder_tiers.domain.explain',
+        'cinder_tiers.domain.plan',
+    },
+    'cinder_tiers.domain.audit': {
+        'cinder_tiers.domain.explain',
+        'cinder_tiers.domain.plan',
+    },
+    'cinder_tiers.domain.plan': {'cinder_tiers.domain.validation'},
+    'cinder_tiers.domain.validation': {
+        'cinder_tiers.domain.placement',
+        'cinder_tiers.domain.resources',
+    },
+    'cinder_tiers.domain.explain': {
+        'cinder_tiers.domain.placement',
+        'cinder_tiers.domain.resources',
+    },
+    'cinder_tiers.domain.resources': {
+        'cinder_tiers.domain.catalog',
+        'cinder_tiers.domain.state',
+    },
+    'cinder_tiers.domain.placement': {
+        'cinder_tiers.domain.catalog',
+        'cinder_tiers.domain.state',
+    },
+    'cinder_tiers.domain.state': {'cinder_tiers.domain'},
+    'cinder_tiers.domain.catalog': {'cinder_tiers.domain'},
     'cinder_tiers.domain': set(),
     'rally_scenarios.plugins': {
         'rally_scenarios.guest',
@@ -47,7 +94,7 @@ ARROWS = {
         'cinder_tiers.observe',
     },
     'rally_scenarios.guest': {'rally_scenarios.bench'},
-    'rally_scenarios.bench': {'cinder_tiers.domain'},
+    'rally_scenarios.bench': {'cinder_tiers.domain.catalog'},
     # The packages themselves: empty __init__ files.
     'cinder_tiers': set(),
     'rally_scenarios': set(),
@@ -67,7 +114,11 @@ THIRD_PARTY = {
         'prometheus_client',
     },
     'cinder_tiers.conf': {'oslo_*'},
-    'cinder_tiers.domain': set(),
+    **{
+        layer: set()
+        for layer in ARROWS
+        if layer.startswith('cinder_tiers.domain')
+    },
     'rally_scenarios.bench': set(),
     'cinder_tiers': set(),
     'rally_scenarios': set(),
@@ -210,7 +261,28 @@ class CheckerTestCase(testtools.TestCase):
     @ddt.data(
         ('cinder_tiers.domain.plan', 'import oslo_log'),
         ('cinder_tiers.domain.plan', 'from cinder_tiers import conf'),
-        ('cinder_tiers.domain.plan', 'from ..observe import ceph'),
+        ('cinder_tiers.domain.plan.x', 'from ...observe import ceph'),
+        ('cinder_tiers.domain.state.x', 'from ..resources import crush'),
+        (
+            'cinder_tiers.domain.catalog.model',
+            'from cinder_tiers.domain.state import ceph',
+        ),
+        (
+            'cinder_tiers.domain.placement.decide',
+            'from cinder_tiers.domain.resources import pool',
+        ),
+        (
+            'cinder_tiers.domain.plan.plan',
+            'from cinder_tiers.domain.explain import tier_list',
+        ),
+        (
+            'cinder_tiers.domain.errors',
+            'from cinder_tiers.domain.catalog import model',
+        ),
+        (
+            'cinder_tiers.doors.door',
+            'from cinder_tiers.domain.plan import plan',
+        ),
         ('cinder_tiers.domain.plan', 'def f():\n    import yaml'),
         ('cinder_tiers.domain.plan', 'importlib.import_module("yaml")'),
         ('cinder_tiers.domain.plan', 'from rally_scenarios.bench import x'),
@@ -239,8 +311,15 @@ class CheckerTestCase(testtools.TestCase):
         self.assertIn(module, found[0])
 
     @ddt.data(
-        ('cinder_tiers.domain.plan', 'from cinder_tiers.domain import state'),
-        ('cinder_tiers.domain.plan', 'from . import state'),
+        (
+            'cinder_tiers.domain.plan.plan',
+            'from cinder_tiers.domain.state import ceph',
+        ),
+        ('cinder_tiers.domain.plan.plan', 'from . import capacity'),
+        (
+            'cinder_tiers.domain.audit.tiers',
+            'from cinder_tiers.domain.plan import plan',
+        ),
         ('cinder_tiers.domain.plan', 'import collections.abc'),
         ('cinder_tiers.scheduler.filter', 'from cinder.scheduler import base'),
         ('cinder_tiers.scheduler.filter', 'from oslo_log import log'),
