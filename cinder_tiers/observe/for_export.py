@@ -17,8 +17,11 @@ from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
-from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import cephx_user as observed_user
+from cinder_tiers.observe.ceph import crush as observed_crush
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
+from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph import pool as observed_pool
 from cinder_tiers.observe.cinder import state as cinder
 from cinder_tiers.observe import for_audit as survey
 from cinder_tiers.observe import keystone
@@ -95,9 +98,11 @@ def read_cluster(
     """
     fsid = session.command('mon dump')['fsid'].lower()
     own = [one for one in locations if one.fsid == fsid]
-    pools = ceph.pools(session, with_rbd_options={one.pool for one in own})
-    rules = ceph.crush_rules(session)
-    osds = ceph.parse_osds(session.command('osd tree'))
+    pools = observed_pool.read_pools(
+        session, with_rbd_options={one.pool for one in own}
+    )
+    rules = observed_crush.read_rules(session)
+    osds = observed_osds.read_osds(session)
     heads = [pools[one.pool] for one in own if one.pool in pools]
     classes = {
         rules[pool.crush_rule].device_class
@@ -124,7 +129,7 @@ def read_cluster(
             crush_rules=rules,
             pools=pools,
             osds=osds,
-            erasure_code_profiles=ceph.erasure_code_profiles(
+            erasure_code_profiles=observed_crush.read_profiles(
                 session,
                 {
                     pool.erasure_code_profile
@@ -135,7 +140,7 @@ def read_cluster(
             users={
                 name: user
                 for name in sorted(users)
-                if (user := ceph.cephx_user(session, name))
+                if (user := observed_user.read(session, name))
             },
             option_schemas=schemas,
             class_options=_used(session, osd_options.CLASS, told, schemas),

@@ -20,6 +20,7 @@ from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import osds as observed_osds
 from cinder_tiers.observe import for_export as inventory
 from tests.contract import in_memory
 from tests.unit.domain import inventories as given
@@ -180,7 +181,7 @@ class RealCephCase(CephAndCinderInMemory):
 
     def osds(self):
         """The OSDs, and nothing else, of the cluster."""
-        osds = ceph.parse_osds(self.session.command('osd tree'))
+        osds = observed_osds.read_osds(self.session)
         return ceph_state.CephState(
             crush_rules={},
             erasure_code_profiles={},

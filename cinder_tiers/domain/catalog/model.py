@@ -4,7 +4,7 @@
 
 These values say what should be. Must not know how the file is written, nor
 what exists in Cinder or Ceph. Rules between the values are in
-`catalog_rules`.
+`validation.catalog`.
 """
 
 import collections.abc
@@ -204,11 +204,11 @@ class Cache:
 
     #: The replicated pool that holds it, without a cache of its own.
     rbd: RbdPool
-    #: `cache_settings.WRITEBACK` or `READONLY`.
+    #: `cache_tier.WRITEBACK` or `READONLY`.
     mode: str
     #: Whether stale data, which `READONLY` may serve, was asked for in words.
     stale_reads: bool = False
-    #: {name: value}, see `cache_settings`.
+    #: {name: value}, see `resources.cache_tier`.
     settings: collections.abc.Mapping[str, Value] = dataclasses.field(
         default_factory=dict
     )

@@ -25,7 +25,7 @@ _KEY = 'host_osd_options'
 def check(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Problems between the parts of a catalog; one of `catalog_rules`."""
+    """Problems between the parts of a catalog; one of `validation.catalog`."""
     # Of a tier whose pool was complained of, the cluster is not known.
     if any(
         tier.rbd is None

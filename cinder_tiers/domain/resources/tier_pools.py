@@ -5,7 +5,7 @@
 Every naming and sizing rule is here and nowhere else. Pure. Must not know
 what exists.
 
-Names: an RBD tier with pool P has the CRUSH rule P, unless `pool_placement`
+Names: an RBD tier with pool P has the CRUSH rule P, unless `crush`
 finds another one. An erasure coded one has
 a replicated pool P with the headers of the images, and for their data the
 pool, the CRUSH rule and the erasure code profile `P-data`: librbd keeps

@@ -97,7 +97,7 @@ class CacheTier:
     mode: str
     #: Whether I/O of the clients of the pool goes through it.
     overlay: bool
-    #: {name: value} as `cache_settings` has them; wanted: only what is
+    #: {name: value} as `resources.cache_tier` has them; wanted: only what is
     #: declared.
     settings: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.ABSENT_IS_ANY

@@ -4,7 +4,7 @@
 
 Pure, and total: every rule also answers for a catalog from which broken
 values were left out, so that all problems of a file are shown at once. Must
-not know what exists in a cluster; `cluster_rules` does.
+not know what exists in a cluster; `validation.clusters` does.
 """
 
 import collections.abc

@@ -3,8 +3,8 @@
 """Rules between the OSD requirements of tiers: an OSD must be able to meet
 those of all tiers on it.
 
-Pure, and total like `catalog_rules`, of which these are a part. Must not know
-what exists in a cluster.
+Pure, and total like `validation.catalog`, of which these are a part. Must not
+know what exists in a cluster.
 """
 
 import collections.abc

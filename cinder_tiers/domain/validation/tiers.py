@@ -2,7 +2,7 @@
 
 """Rules on what a tier asks of Cinder: storage and overflow.
 
-Part of `catalog_rules`: pure, and total.
+Part of `validation.catalog`: pure, and total.
 """
 
 import collections.abc

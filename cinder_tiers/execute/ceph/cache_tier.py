@@ -2,11 +2,11 @@
 
 """Puts a cache tier in front of a pool of Ceph."""
 
+from cinder_tiers.clients import ceph
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.execute.ceph import pool as ceph
 
 
 class CacheTiers:

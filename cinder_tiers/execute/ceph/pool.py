@@ -7,12 +7,10 @@ from whatever it is now, so that a repetition finishes what was cut off.
 Never deletes, and moves data only with an operator's consent.
 """
 
-import collections.abc
 import dataclasses
-import typing
 
+from cinder_tiers.clients import ceph
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
@@ -29,98 +27,10 @@ _POOL_VARIABLES = {
 _GUARDS = frozenset({'options.nosizechange', 'options.nopgchange'})
 
 
-class Session(typing.Protocol):
-    """The part of a session with a cluster that writing needs."""
-
-    def command(self, prefix: str, **arguments: object) -> object:
-        """Runs a monitor command (src/mon/MonCommands.h)."""
-
-    def set_rbd_option(
-        self, pool: str, option: str, value: str | None
-    ) -> None:
-        """Sets an RBD client option of a pool; None removes it."""
-
-
-#: {name of the cluster in the catalog: session}.
-Sessions = collections.abc.Mapping[str, Session]
-
-
-class ErasureCodeProfiles:
-    """Creates erasure code profiles."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def write(
-        self,
-        wanted: ceph_state.ErasureCodeProfile,
-        *,
-        key: actions.Key,
-        current: ceph_state.ErasureCodeProfile | None,
-    ) -> None:
-        """Creates the profile; Ceph refuses to change one."""
-        if current is None:
-            self._sessions[key.cluster].command(
-                'osd erasure-code-profile set',
-                name=wanted.name,
-                profile=[
-                    f'k={wanted.k}',
-                    f'm={wanted.m}',
-                    f'crush-root={wanted.root}',
-                    f'crush-failure-domain={wanted.failure_domain}',
-                    *(
-                        [f'crush-device-class={wanted.device_class}']
-                        if wanted.device_class
-                        else []
-                    ),
-                ],
-            )
-
-
-class CrushRules:
-    """Creates CRUSH rules."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def write(
-        self,
-        wanted: ceph_state.CrushRule,
-        *,
-        key: actions.Key,
-        current: ceph_state.CrushRule | None,
-    ) -> None:
-        """Creates the rule.
-
-        One for erasure code takes root, class and failure domain from the
-        profile of its name.
-        """
-        session = self._sessions[key.cluster]
-        if current is not None:
-            return
-        if wanted.kind == 'erasure':
-            session.command(
-                'osd crush rule create-erasure',
-                name=wanted.name,
-                profile=wanted.name,
-            )
-        else:
-            only = (
-                {'class_': wanted.device_class} if wanted.device_class else {}
-            )
-            session.command(
-                'osd crush rule create-replicated',
-                name=wanted.name,
-                root=wanted.root,
-                type=wanted.failure_domain,
-                **only,
-            )
-
-
 class Pools:
     """Creates pools, and changes them; with consent, what moves data."""
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: ceph.Sessions) -> None:
         self._sessions = sessions
 
     def write(
@@ -150,7 +60,7 @@ class Pools:
             else:
                 self._set(session, current, wanted, change)
 
-    def _create(self, session: Session, pool: ceph_state.Pool) -> None:
+    def _create(self, session: ceph.Session, pool: ceph_state.Pool) -> None:
         arguments: dict[str, object] = {
             'pool': pool.name,
             'pool_type': pool.kind,
@@ -170,7 +80,7 @@ class Pools:
 
     def _move(
         self,
-        session: Session,
+        session: ceph.Session,
         wanted: ceph_state.Pool,
         change: difference.Difference,
     ) -> None:
@@ -206,7 +116,7 @@ class Pools:
 
     def _set(
         self,
-        session: Session,
+        session: ceph.Session,
         current: ceph_state.Pool,
         wanted: ceph_state.Pool,
         change: difference.Difference,
@@ -280,88 +190,3 @@ def _as_created(wanted: ceph_state.Pool) -> ceph_state.Pool:
         options={},
         rbd_options={},
     )
-
-
-class OsdOptions:
-    """Sets options of the OSDs of a device class or host.
-
-    :param mask: class or host, of the sections of Ceph's configuration.
-    """
-
-    def __init__(self, sessions: Sessions, *, mask: str) -> None:
-        self._sessions = sessions
-        self._mask = mask
-
-    def write(
-        self,
-        wanted: ceph_state.OsdOptions,
-        *,
-        key: actions.Key,
-        current: ceph_state.OsdOptions | None,
-    ) -> None:
-        """Tells the monitors each value, for OSDs to come as well."""
-        for name, value in wanted.values.items():
-            self._sessions[key.cluster].command(
-                'config set',
-                who=f'osd/{self._mask}:{wanted.name}',
-                name=name,
-                value=value,
-            )
-
-
-class PrimaryAffinities:
-    """Sets the primary affinity of the OSDs of a device class."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def write(
-        self,
-        wanted: ceph_state.PrimaryAffinity,
-        *,
-        key: actions.Key,
-        current: ceph_state.PrimaryAffinity | None,
-    ) -> None:
-        """Sets it on each OSD that has another one."""
-        for osd_id, value in sorted(current.by_osd.items() if current else ()):
-            if value != wanted.value:
-                self._sessions[key.cluster].command(
-                    'osd primary-affinity',
-                    id=osd_id,
-                    weight=float(wanted.value),
-                )
-
-
-class CephxUsers:
-    """Creates cephx users and adds capabilities. Sees no key."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def write(
-        self,
-        wanted: ceph_state.CephxUser,
-        *,
-        key: actions.Key,
-        current: ceph_state.CephxUser | None,
-    ) -> None:
-        """Creates the user, or replaces its capabilities.
-
-        Those that are wanted hold those that the plan saw.
-
-        :raises errors.ActionFailed: when it has got others since, which Ceph
-            would take away.
-        """
-        lost = cephx_user.beyond(current.caps, wanted.caps) if current else ()
-        if lost:
-            raise errors.ActionFailed(
-                f'{key} was granted {"; ".join(lost)} since the plan was '
-                f'made; nothing of it was changed, run tier plan again'
-            )
-        self._sessions[key.cluster].command(
-            'auth caps' if current else 'auth get-or-create',
-            entity=wanted.name,
-            caps=[
-                text for pair in sorted(wanted.caps.items()) for text in pair
-            ],
-        )

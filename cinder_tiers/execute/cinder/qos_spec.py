@@ -6,11 +6,12 @@
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
-from cinder_tiers.execute.cinder import volume_type as cinder
+from cinder_tiers.execute.cinder import progress
 
 
 class QosSpecs:
@@ -74,9 +75,10 @@ class QosSpecs:
                         params={'vol_type_id': one.id},
                     )
                     done.append(f'association with {one.name}')
-        except cinder.API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; {cinder.said(done)}'
+                f'Cinder refused to change {key}: {error}; '
+                f'{progress.describe(done)}'
             ) from error
 
     def _take(
@@ -111,7 +113,7 @@ class QosSpecs:
                     self._call(
                         'delete', f'/{one.id}', params={'force': 'True'}
                     )
-        except cinder.API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
                 f'Cinder refused to delete {key}: {error}'
             ) from error
@@ -168,11 +170,12 @@ class QosSpecs:
         return ident
 
     def _call(self, method: str, path: str, **arguments: object) -> object:
-        answer = self._block_storage.request(
-            f'/qos-specs{path}', method.upper(), **arguments
+        return openstack_client.request(
+            self._block_storage,
+            method.upper(),
+            f'/qos-specs{path}',
+            **arguments,
         )
-        openstack.exceptions.raise_from_response(answer)
-        return answer
 
 
 def _is_of_others(

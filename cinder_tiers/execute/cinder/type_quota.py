@@ -6,11 +6,12 @@
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
-from cinder_tiers.execute.cinder import volume_type as cinder
+from cinder_tiers.execute.cinder import progress
 
 
 class TypeQuotas:
@@ -43,13 +44,14 @@ class TypeQuotas:
             return
         try:
             # openstacksdk knows only the resources that are of no type.
-            openstack.exceptions.raise_from_response(
-                self._block_storage.put(
-                    '/os-quota-class-sets/default',
-                    json={'quota_class_set': changed},
-                )
+            openstack_client.request(
+                self._block_storage,
+                'PUT',
+                '/os-quota-class-sets/default',
+                json={'quota_class_set': changed},
             )
-        except cinder.API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; {cinder.said([])}'
+                f'Cinder refused to change {key}: {error}; '
+                f'{progress.describe([])}'
             ) from error

@@ -2,21 +2,17 @@
 
 """Writes volume types to Cinder."""
 
-import keystoneauth1.exceptions
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
+from cinder_tiers.execute.cinder import progress
 from cinder_tiers.execute.cinder import type_succession as cinder_succession
 
-#: What openstacksdk raises when a service is absent or refuses.
-API_ERRORS = (
-    openstack.exceptions.SDKException,
-    keystoneauth1.exceptions.ClientException,
-)
 #: Cinder's answers when a type has volumes (cinder/api/contrib/
 #: types_extra_specs.py and types_manage.py, 29.0.0; no option changes them).
 _IN_USE = 'Volume Type is currently in use'
@@ -54,9 +50,9 @@ class VolumeTypes:
                 self._create(wanted, done)
             else:
                 self._update(current, wanted, done, consented)
-        except API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'{_refused(key, error)}; {said(done)}'
+                f'{_refused(key, error)}; {progress.describe(done)}'
             ) from error
 
     def _create(
@@ -175,11 +171,11 @@ class VolumeTypes:
         projects = current.projects
         if wanted.is_public != current.is_public:
             # openstacksdk 4.22 sends it under a name that Cinder refuses.
-            openstack.exceptions.raise_from_response(
-                self._block_storage.put(
-                    f'/types/{resource.id}',
-                    json={'volume_type': {'is_public': wanted.is_public}},
-                )
+            openstack_client.request(
+                self._block_storage,
+                'PUT',
+                f'/types/{resource.id}',
+                json={'volume_type': {'is_public': wanted.is_public}},
             )
             done.append('is_public')
             if not wanted.is_public:
@@ -275,16 +271,3 @@ def _refused(key: actions.Key, error: Exception) -> str:
             f'them, and run tier apply again with the same --allow'
         )
     return f'Cinder refused to change {key}: {error}'
-
-
-def said(done: list[str]) -> str:
-    """What was changed before a failure.
-
-    :param done: names of the changes that were made.
-    """
-    if not done:
-        return 'nothing of it was changed'
-    return (
-        f'changed before that: {", ".join(done)}; tier plan shows what '
-        f'is left to do'
-    )

@@ -3,7 +3,7 @@
 """Tiers file -> catalog, or all that is wrong with it at once.
 
 Joins the three views: the YAML text (`document`), its structure
-(`structure`) and the rules between its parts (`domain.catalog_rules`).
+(`structure`) and the rules between its parts (`domain.validation.catalog`).
 """
 
 from cinder_tiers.domain.catalog import model as catalogs

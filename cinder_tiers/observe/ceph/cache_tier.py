@@ -13,28 +13,37 @@ _NO_POOL = -1
 
 
 def observe(
-    session: ceph_session.Session, catalog: catalogs.Catalog
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    found: ceph_state.CephState,
 ) -> dict[str, object]:
     """The cache tiers, and what matters where the catalog declares one.
 
     :returns: fields of `ceph_state.CephState`.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
-    found: dict[str, object] = {'cache_tiers': of_all_pools(session)}
+    fields: dict[str, object] = {'cache_tiers': of_all_pools(session)}
     if any(
         tier.rbd.cache
         for tier in catalog.tiers_of(session.cluster.name)
         if tier.rbd
     ):
         known = session.command('get_command_descriptions')
-        found['has_cache_tiering'] = any(
+        fields['has_cache_tiering'] = any(
             one['sig'][: len(_ADD)] == _ADD for one in known.values()
         )
-        found['objects_in'] = {
+        fields['objects_in'] = {
             one['name']: one['stats']['objects']
             for one in session.command('df')['pools']
         }
-    return found
+    return fields
+
+
+def read(
+    session: ceph_session.Session, name: str
+) -> ceph_state.CacheTier | None:
+    """The cache tier in front of a pool; None when it has none."""
+    return of_all_pools(session).get(name)
 
 
 def of_all_pools(

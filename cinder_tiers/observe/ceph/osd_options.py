@@ -21,36 +21,63 @@ _LOCAL = {'cmdline', 'env', 'file'}
 _NO_OPTION = (errno.ENOENT, errno.EINVAL)
 
 
-def observe(
+def observe_classes(
     session: ceph_session.Session,
     catalog: catalogs.Catalog,
-) -> dict[str, dict]:
-    """Options of OSDs, as far as the catalog declares any.
-
-    :returns: `class_options`, `host_options`, `told_options` and
-        `option_schemas` of `ceph_state.CephState`.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
-    """
-    cluster = catalog.clusters[session.cluster.name]
-    of_classes: dict[str, set[str]] = {}
-    for tier in catalog.tiers_of(cluster.name):
-        if tier.rbd and tier.rbd.osd_options:
-            of_classes.setdefault(tier.rbd.device_class, set()).update(
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """Options of the OSDs of device classes, as the catalog declares them."""
+    declared: dict[str, set[str]] = {}
+    for tier in catalog.tiers_of(session.cluster.name):
+        if tier.rbd.osd_options:
+            declared.setdefault(tier.rbd.device_class, set()).update(
                 tier.rbd.osd_options
             )
-    of_hosts = {
+    return _observe(
+        session, osd_options.CLASS, declared, 'class_options', found
+    )
+
+
+def observe_hosts(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """Options of the OSDs of hosts, as the catalog declares them."""
+    cluster = catalog.clusters[session.cluster.name]
+    declared = {
         host: set(options)
         for host, options in cluster.host_osd_options.items()
     }
-    schemas = schemas_of(
-        session, set().union(*of_classes.values(), *of_hosts.values())
-    )
+    return _observe(session, osd_options.HOST, declared, 'host_options', found)
 
-    def seen(
-        mask: str,
-        declared: dict[str, set[str]],
-    ) -> dict[str, ceph_state.OsdOptions]:
-        return {
+
+def _observe(
+    session: ceph_session.Session,
+    mask: str,
+    declared: dict[str, set[str]],
+    field: str,
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """Options in effect, and what is needed to judge them.
+
+    :param mask: class or host.
+    :param declared: {name of the device class or host: options}.
+    :param field: of `CephState`, for the options.
+    :param found: may have options of the other mask.
+    """
+    known = dict(found.option_schemas)
+    schemas = known | schemas_of(
+        session, set().union(*declared.values()) - known.keys()
+    )
+    return {
+        'option_schemas': schemas,
+        'told_options': (
+            told_options(session)
+            if schemas and not found.told_options
+            else found.told_options
+        ),
+        field: {
             name: in_effect(
                 session,
                 mask,
@@ -61,23 +88,17 @@ def observe(
                 },
             )
             for name, options in declared.items()
-        }
-
-    return {
-        'option_schemas': schemas,
-        'told_options': told_options(session) if schemas else {},
-        'class_options': seen(osd_options.CLASS, of_classes),
-        'host_options': seen(osd_options.HOST, of_hosts),
+        },
     }
 
 
 def told(
-    session: ceph_session.Session, mask: str, name: str
+    session: ceph_session.Session, name: str, *, mask: str
 ) -> ceph_state.OsdOptions:
     """The options that the monitors have for a device class or host.
 
-    :param mask: class or host.
     :param name: of the device class or host.
+    :param mask: class or host.
     :returns: their values in effect, not those of the monitors.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
