@@ -13,9 +13,8 @@ import enum
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain.placement import tier_specs
 from cinder_tiers.domain.state import cinder as cinder_state
-from cinder_tiers.domain.state import type_succession
 
 
 class Outcome(enum.Enum):
@@ -206,33 +205,22 @@ def read_tiers(
 ) -> AppliedTypes:
     """The tiers that volume types are, as the doors read them.
 
-    :param types: in any order; of two types that say to be the same tier
-        the one whose name sorts first is it.
+    :param types: in any order.
     """
-    tiers, by_name, problems = [], {}, []
-    for one in sorted(types, key=lambda one: (one.name, one.type_id)):
-        try:
-            tier = extra_specs.read_tier(
-                one.extra_specs, projects=one.projects
-            )
-        except ValueError as error:
-            problems.append(f'left out: {error}')
-            continue
-        if tier is None or type_succession.is_of_no_tier(
-            one.name, tier.name, has_tier=tier.name in by_name
-        ):
-            continue
-        if tier.name in by_name:
-            problems.append(
-                f'left out: volume type {one.name} says that it is tier '
-                f'{tier.name}, as {by_name[tier.name].name} does; remove '
-                f'{cinder_state.NAME} from one of them'
-            )
-            continue
-        tiers.append(tier)
-        by_name[tier.name] = one
+    by_id = {one.type_id: one for one in types}
+    read = tier_specs.read_tiers(
+        tier_specs.read_type(
+            one.extra_specs,
+            type_id=one.type_id,
+            name=one.name,
+            projects=one.projects,
+        )
+        for one in by_id.values()
+    )
     return AppliedTypes(
-        tiers=tuple(tiers), types=by_name, problems=tuple(problems)
+        tiers=read.tiers,
+        types={name: by_id[one.type_id] for name, one in read.types.items()},
+        problems=tuple(f'left out: {one}' for one in read.problems),
     )
 
 
