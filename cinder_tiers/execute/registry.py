@@ -15,6 +15,7 @@ from cinder_tiers.execute.ceph import osd_options
 from cinder_tiers.execute.ceph import pool
 from cinder_tiers.execute.ceph import primary_affinity
 from cinder_tiers.execute.cinder import qos_spec
+from cinder_tiers.execute.cinder import type_encryption
 from cinder_tiers.execute.cinder import type_quota
 from cinder_tiers.execute.cinder import volume_type
 
@@ -46,4 +47,7 @@ def executors(
         actions.Kind.VOLUME_TYPE: volume_type.VolumeTypes(connection),
         actions.Kind.QOS_SPEC: qos_spec.QosSpecs(connection),
         actions.Kind.TYPE_QUOTA: type_quota.TypeQuotas(connection),
+        actions.Kind.TYPE_ENCRYPTION: type_encryption.TypeEncryptions(
+            connection
+        ),
     }

@@ -22,6 +22,7 @@ from cinder_tiers.observe.ceph import crush as observed_crush
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
 from cinder_tiers.observe.ceph import osds as observed_osds
 from cinder_tiers.observe.ceph import pool as observed_pool
+from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as cinder
 from cinder_tiers.observe import for_audit as survey
 from cinder_tiers.observe import keystone
@@ -42,7 +43,9 @@ def observe(
     :raises errors.Unreachable: Cinder or Keystone does not answer, or
         refuses.
     """
-    found = cinder.observe(connection, access_of_all=True)
+    found = cinder.observe(
+        connection, scopes.Scope(access_of_all=True, encryption_of_all=True)
+    )
     backends = placement.observe_backends(connection)
     if backends is None:
         raise errors.Unreachable(

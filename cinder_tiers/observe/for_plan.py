@@ -10,12 +10,13 @@ import openstack.connection
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import volume_type as volume_type_kind
+from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import usage as ceph_usage
+from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as cinder
 from cinder_tiers.observe import keystone
 
@@ -68,12 +69,23 @@ def observe_cinder(
     :param connection: of an administrator.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    found = cinder.observe(connection, named=catalog.volume_types)
+    found = cinder.observe(
+        connection,
+        scopes.Scope(
+            named=catalog.volume_types,
+            encryption_of=frozenset(
+                tier.name for tier in catalog.ours if tier.encryption
+            ),
+        ),
+    )
     return cinder.with_use(
         connection,
         found,
-        volume_type_kind.types_whose_usage_matters(
-            catalog=catalog, volume_types=found.volume_types
+        frozenset().union(
+            *(
+                one.types_whose_usage_matters(catalog, found)
+                for one in registry.RESOURCES
+            )
         ),
     )
 

@@ -26,6 +26,7 @@ from cinder_tiers.observe.ceph import osds as observed_osds
 from cinder_tiers.observe.ceph import pool as observed_pools
 from cinder_tiers.observe.cinder import qos_spec as observed_qos_specs
 from cinder_tiers.observe.cinder import scope as scopes
+from cinder_tiers.observe.cinder import type_encryption as observed_encryptions
 from cinder_tiers.observe.cinder import type_quota as observed_quotas
 from cinder_tiers.observe.cinder import volume_type as observed_types
 
@@ -123,6 +124,10 @@ CINDER: collections.abc.Mapping[actions.Kind, CinderReader] = (
             ),
             actions.Kind.TYPE_QUOTA: CinderReader(
                 observe=observed_quotas.observe, read=observed_quotas.read
+            ),
+            actions.Kind.TYPE_ENCRYPTION: CinderReader(
+                observe=observed_encryptions.observe,
+                read=observed_encryptions.read,
             ),
         }
     )

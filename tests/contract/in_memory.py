@@ -252,6 +252,7 @@ class World:
                     for name, one in of(actions.Kind.TYPE_QUOTA).items()
                     if name in of(actions.Kind.VOLUME_TYPE)
                 },
+                encryptions=of(actions.Kind.TYPE_ENCRYPTION),
             ),
             ceph={
                 'ceph': ceph_state.CephState(
@@ -278,7 +279,9 @@ class World:
         def part(kind, name):
             return actions.Key(kind=kind, cluster=key.cluster, name=name)
 
-        if isinstance(wanted, cinder_state.TypeQuota):
+        if isinstance(
+            wanted, cinder_state.TypeQuota | cinder_state.TypeEncryption
+        ):
             return {part(actions.Kind.VOLUME_TYPE, wanted.name)}
         if isinstance(wanted, cinder_state.QosSpec):
             return {

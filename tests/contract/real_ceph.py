@@ -113,7 +113,7 @@ class CephAndCinderInMemory(testtools.TestCase):
     """
 
     def read(self, key):
-        if key.kind is actions.Kind.VOLUME_TYPE:
+        if key.cluster is None:
             return self.cinder.read(key)
         return ceph.read(self.session, key)
 

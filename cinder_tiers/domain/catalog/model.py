@@ -248,6 +248,20 @@ class Quotas:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Encryption:
+    """How the volumes of a tier are encrypted."""
+
+    #: The format, such as luks.
+    provider: str
+    #: Such as aes-xts-plain64; None: left to Cinder.
+    cipher: str | None = None
+    #: None: left to Cinder.
+    key_size_bits: int | None = None
+    #: front-end: the hypervisor encrypts; back-end: the storage does.
+    control_location: str = 'front-end'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Tier:
     """A tier, which becomes a volume type of the same name."""
 
@@ -274,6 +288,8 @@ class Tier:
     qos: Qos | None = None
     #: None leaves the quotas as they are.
     quotas: Quotas | None = None
+    #: None leaves the encryption as it is.
+    encryption: Encryption | None = None
     #: {fio pattern: {limit: value}} of what guests get, see `expectations`.
     #: Nothing is changed for it; it is for who measures.
     expect: expectations.Expectations = dataclasses.field(default_factory=dict)

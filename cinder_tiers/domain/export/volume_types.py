@@ -27,6 +27,8 @@ _PROJECT = re.compile('[^\x00-\x1f\x7f]{1,64}')
 _MAX_CHARS = 255
 _MAX_PRIORITY = 1_000_000
 _MAX_QUOTA = 2**31 - 1
+#: Provider and cipher of an encryption, as the schema of the catalog has them.
+_WORD = re.compile(r'[!-~]{1,255}')
 #: What CapabilitiesFilter compares with backends, too.
 _SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
 
@@ -94,6 +96,7 @@ def tier_of(
         access=_access(found, known, remarks),
         qos=_qos(found.name, known.cinder, remarks),
         quotas=_quotas(found.name, known.cinder, remarks),
+        encryption=_encryption(found.name, known.cinder, remarks),
         **(_marks(found, remarks) if is_ours else {}),
     ), remarks
 
@@ -259,6 +262,27 @@ def _quotas(
         volumes=quota.volumes,
         size_gib=quota.size_gib,
         snapshots=quota.snapshots,
+    )
+
+
+def _encryption(
+    name: str, cinder: cinder_state.CinderState, remarks: Remarks
+) -> catalogs.Encryption | None:
+    found = cinder.encryptions.get(name)
+    if found is None:
+        return None
+    words = [found.provider, *([found.cipher] if found.cipher else [])]
+    if not all(map(_WORD.fullmatch, words)) or (found.key_size_bits or 1) < 1:
+        remarks.append(
+            'its encryption is left out: a catalog cannot hold its provider, '
+            'cipher or key size; it stays as it is'
+        )
+        return None
+    return catalogs.Encryption(
+        provider=found.provider,
+        cipher=found.cipher or None,
+        key_size_bits=found.key_size_bits,
+        control_location=found.control_location,
     )
 
 

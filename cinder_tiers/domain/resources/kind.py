@@ -15,6 +15,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 
 Actions = collections.abc.Iterator[actions.Action]
 Problems = collections.abc.Iterator[errors.Problem]
@@ -32,6 +33,11 @@ ClusterPlan = collections.abc.Callable[
 def no_problems(*unused: object) -> Problems:
     """The check of a kind without rules of its own."""
     return iter(())
+
+
+def no_types(*unused: object) -> frozenset[str]:
+    """Of a kind whose plan does not depend on who has a volume type."""
+    return frozenset()
 
 
 def for_each_cluster(plan: ClusterPlan) -> Plan:
@@ -75,3 +81,8 @@ class ResourceKind:
     check_cluster: collections.abc.Callable[
         [catalogs.Catalog, catalogs.Cluster, ceph_state.CephState], Problems
     ] = no_problems
+    #: Names of the volume types of which it matters to the plan whether
+    #: volumes have them; Cinder has to be asked for each.
+    types_whose_usage_matters: collections.abc.Callable[
+        [catalogs.Catalog, cinder_state.CinderState], frozenset[str]
+    ] = no_types

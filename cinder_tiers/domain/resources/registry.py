@@ -20,6 +20,7 @@ from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import type_encryption
 from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import action as actions
@@ -38,6 +39,7 @@ RESOURCES: tuple[kinds.ResourceKind, ...] = (
     volume_type_kind.VOLUME_TYPE,
     qos_spec_kind.QOS_SPEC,
     type_quota.TYPE_QUOTA,
+    type_encryption.TYPE_ENCRYPTION,
 )
 
 #: The same by kind, in the same order.

@@ -79,14 +79,10 @@ def plan(
 
 
 def types_whose_usage_matters(
-    *,
-    catalog: catalogs.Catalog,
-    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
+    catalog: catalogs.Catalog, cinder: cinder_state.CinderState
 ) -> frozenset[str]:
-    """Names of types that change, are given up or go, if nothing has them.
-
-    :param volume_types: {name: volume type} of all that exist.
-    """
+    """Names of types that change, are given up or go, if nothing has them."""
+    volume_types = cinder.volume_types
     kept = {*(tier.name for tier in catalog.ours), *catalog.follow_image_types}
     return changing_extra_specs(catalog=catalog, volume_types=volume_types) | {
         name
@@ -445,4 +441,5 @@ VOLUME_TYPE = kinds.ResourceKind(
     is_in_ceph=False,
     plan=plan,
     tiers_affected=_tiers_affected,
+    types_whose_usage_matters=types_whose_usage_matters,
 )

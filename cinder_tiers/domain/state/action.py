@@ -27,6 +27,7 @@ Resource = (
     | cinder_state.VolumeType
     | cinder_state.QosSpec
     | cinder_state.TypeQuota
+    | cinder_state.TypeEncryption
 )
 
 
@@ -45,6 +46,7 @@ class Kind(enum.Enum):
     VOLUME_TYPE = 'volume type'
     QOS_SPEC = 'qos spec'
     TYPE_QUOTA = 'default quota'
+    TYPE_ENCRYPTION = 'type encryption'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

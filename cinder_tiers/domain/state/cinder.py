@@ -111,6 +111,24 @@ class TypeQuota:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class TypeEncryption:
+    """How the volumes of a volume type are encrypted."""
+
+    #: Name of the volume type.
+    name: str
+    #: The format, such as luks.
+    provider: str
+    #: Such as aes-xts-plain64; wanted None: left to Cinder.
+    cipher: str | None = dataclasses.field(metadata=difference.NONE_IS_ANY)
+    #: Wanted None: left to Cinder.
+    key_size_bits: int | None = dataclasses.field(
+        metadata=difference.NONE_IS_ANY
+    )
+    #: front-end: the hypervisor encrypts; back-end: the storage does.
+    control_location: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CinderState:
     """The part of Cinder that tiers are made of."""
 
@@ -123,4 +141,8 @@ class CinderState:
     #: {name of a volume type: its quota in the class default}.
     quotas: collections.abc.Mapping[str, TypeQuota] = dataclasses.field(
         default_factory=dict
+    )
+    #: {name of a volume type: its encryption}, of those in question.
+    encryptions: collections.abc.Mapping[str, TypeEncryption] = (
+        dataclasses.field(default_factory=dict)
     )

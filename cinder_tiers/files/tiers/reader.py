@@ -136,6 +136,7 @@ def _tier(name: str, value: dict) -> catalogs.Tier:
         access=_access(value.get('access')),
         qos=_qos(value.get('qos')),
         quotas=_quotas(value.get('quotas')),
+        encryption=_encryption(value.get('encryption')),
         expect=value.get('expect', {}),
         rbd=_rbd(value.get('rbd')),
         backend_name=value.get('backend'),
@@ -169,6 +170,17 @@ def _quotas(value: dict | None) -> catalogs.Quotas | None:
         volumes=value.get('volumes', defaults.volumes),
         size_gib=value.get('gigabytes', defaults.size_gib),
         snapshots=value.get('snapshots', defaults.snapshots),
+    )
+
+
+def _encryption(value: dict | None) -> catalogs.Encryption | None:
+    if not value or 'provider' not in value:
+        return None
+    return catalogs.Encryption(
+        provider=value['provider'],
+        cipher=value.get('cipher'),
+        key_size_bits=value.get('key_size_bits'),
+        control_location=value.get('control_location', 'front-end'),
     )
 
 

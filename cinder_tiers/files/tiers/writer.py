@@ -94,6 +94,7 @@ def _tier(tier: catalogs.Tier) -> dict[str, _Value]:
         ),
         'qos': tier.qos and _qos(tier.qos),
         'quotas': tier.quotas and _quotas(tier.quotas),
+        'encryption': tier.encryption and _encryption(tier.encryption),
         'expect': {
             pattern: dict(limits) for pattern, limits in tier.expect.items()
         }
@@ -136,6 +137,16 @@ def _quotas(quotas: catalogs.Quotas) -> dict[str, _Value]:
     return {
         name: value for name, value in found.items() if value != plain.volumes
     } or {'volumes': plain.volumes}
+
+
+def _encryption(encryption: catalogs.Encryption) -> dict[str, _Value]:
+    found = {
+        'provider': encryption.provider,
+        'cipher': encryption.cipher,
+        'key_size_bits': encryption.key_size_bits,
+        'control_location': encryption.control_location,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _rbd(rbd: catalogs.RbdPool) -> dict[str, _Value]:

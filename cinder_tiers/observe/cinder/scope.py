@@ -15,3 +15,6 @@ class Scope:
     #: Whether the projects of private types that are neither ours nor named
     #: are read, too.
     access_of_all: bool = False
+    #: Names of the volume types of which the encryption is read.
+    encryption_of: collections.abc.Container[str] = ()
+    encryption_of_all: bool = False

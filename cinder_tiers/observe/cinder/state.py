@@ -20,22 +20,18 @@ from cinder_tiers.observe import registry
 
 def observe(
     connection: openstack.connection.Connection,
-    *,
-    named: collections.abc.Container[str] = (),
-    access_of_all: bool = False,
+    scope: scopes.Scope,
 ) -> cinder_state.CinderState:
     """All volume types, private ones included, QoS specs and quotas.
 
     Two calls for each page of types, one for each page of QoS specs, and one
-    for each private type that is ours or named and for the default quotas.
+    for each private type that is ours or named, for the default quotas and
+    for each encryption that is asked for.
 
     :param connection: of an administrator; others do not see extra specs.
-    :param named: names of the volume types of the catalog.
-    :param access_of_all: whether the projects of private types that are
-        neither ours nor named are read, too.
+    :param scope: what is read of volume types beside the types themselves.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    scope = scopes.Scope(named=named, access_of_all=access_of_all)
     found = cinder_state.CinderState(volume_types={})
     for one in registry.CINDER.values():
         found = dataclasses.replace(

@@ -97,6 +97,9 @@ def tiers_of_all_kinds():
         other_tier(
             'lvm',
             quotas=catalog.Quotas(volumes=10, size_gib=200),
+            encryption=catalog.Encryption(
+                provider='luks', cipher='aes-xts-plain64', key_size_bits=256
+            ),
             extra_specs={'multiattach': '<is> True', 'hp3par:persona': '1'},
         ),
         other_tier(

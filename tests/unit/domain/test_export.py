@@ -79,6 +79,7 @@ def cloud(
     qos_specs=(),
     caps=CAPS,
     quotas=(),
+    encryptions=(),
     projects=None,
     user='admin',
     **ceph,
@@ -95,6 +96,7 @@ def cloud(
             volume_types={one.name: one for one in types},
             qos_specs={one.name: one for one in qos_specs},
             quotas={one.name: one for one in quotas},
+            encryptions={one.name: one for one in encryptions},
         ),
         backends=tuple(backends),
         projects=projects or {},
@@ -477,6 +479,37 @@ class ExportTestCase(testtools.TestCase):
         self.assertEqual(
             ['project 2 has access, but Keystone has no such project'], remarks
         )
+
+    def test_an_encryption_is_taken_over(self):
+        found = cinder_state.TypeEncryption(
+            name='gold',
+            provider='luks',
+            cipher='aes-xts-plain64',
+            key_size_bits=None,
+            control_location='back-end',
+        )
+        tier, remarks = self.tier(cloud(volume_type(), encryptions=[found]))
+        self.assertEqual(
+            catalogs.Encryption(
+                provider='luks',
+                cipher='aes-xts-plain64',
+                control_location='back-end',
+            ),
+            tier.encryption,
+        )
+        self.assertEqual([], remarks)
+
+    def test_an_encryption_that_no_catalog_holds_is_a_remark(self):
+        found = cinder_state.TypeEncryption(
+            name='gold',
+            provider='a b',
+            cipher=None,
+            key_size_bits=None,
+            control_location='front-end',
+        )
+        tier, remarks = self.tier(cloud(volume_type(), encryptions=[found]))
+        self.assertIsNone(tier.encryption)
+        self.assertIn('its encryption is left out', remarks[0])
 
     def test_limits_of_somebody_else_are_a_remark(self):
         spec = cinder_state.QosSpec(

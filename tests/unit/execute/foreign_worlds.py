@@ -285,6 +285,20 @@ def foreign_cinders(draw, may_be_ours):
             found[key(actions.Kind.TYPE_QUOTA, name)] = cinder_state.TypeQuota(
                 name=name, volumes=draw(strategies.integers(-1, 2**40))
             )
+        if draw(strategies.booleans()):
+            found[key(actions.Kind.TYPE_ENCRYPTION, name)] = (
+                cinder_state.TypeEncryption(
+                    name=name,
+                    provider=draw(strategies.sampled_from(('luks', '', 'é'))),
+                    cipher=draw(strategies.sampled_from((None, '', 'aes'))),
+                    key_size_bits=draw(
+                        strategies.sampled_from((None, 0, 256))
+                    ),
+                    control_location=draw(
+                        strategies.sampled_from(('front-end', 'back-end'))
+                    ),
+                )
+            )
     left = [*names]
     for name in ('gold', *(f'tier-{one}' for one in names[:1])):
         having = frozenset(

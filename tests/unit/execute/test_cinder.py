@@ -65,7 +65,9 @@ class VolumeTypesTestCase(testtools.TestCase):
                 block_storage.delete_type(one)
 
     def read(self, name):
-        return observer.observe(self.connection).volume_types.get(name)
+        return observer.observe(
+            self.connection, scopes.Scope()
+        ).volume_types.get(name)
 
     def write(self, wanted):
         self.executor.write(
@@ -188,6 +190,9 @@ class VolumeTypesTestCase(testtools.TestCase):
         self.api.endpoint, kept = 'http://127.0.0.1:9/v3', self.api.endpoint
         self.addCleanup(setattr, self.api, 'endpoint', kept)
         error = self.assertRaises(
-            errors.Unreachable, observer.observe, connect(self.api)
+            errors.Unreachable,
+            observer.observe,
+            connect(self.api),
+            scopes.Scope(),
         )
         self.assertIn('Cinder did not list volume types', str(error))

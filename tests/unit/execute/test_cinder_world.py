@@ -18,6 +18,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe import for_plan as observer
+from cinder_tiers.observe import registry as observe_registry
 from tests.contract import cinder_api
 from tests.contract import consent_contract
 from tests.contract import in_memory
@@ -25,11 +26,7 @@ from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder
 
-CINDER_KINDS = (
-    actions.Kind.VOLUME_TYPE,
-    actions.Kind.QOS_SPEC,
-    actions.Kind.TYPE_QUOTA,
-)
+CINDER_KINDS = observe_registry.CINDER.keys()
 
 
 PROJECTS = {

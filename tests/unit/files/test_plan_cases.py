@@ -12,28 +12,16 @@ import yaml
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.execute import apply
 from cinder_tiers.files.tiers import reader
 from tests.contract import in_memory
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'plan'
-CLASSES = {
-    actions.Kind.ERASURE_CODE_PROFILE: ceph_state.ErasureCodeProfile,
-    actions.Kind.CRUSH_RULE: ceph_state.CrushRule,
-    actions.Kind.POOL: ceph_state.Pool,
-    actions.Kind.OSD_OPTIONS: ceph_state.OsdOptions,
-    actions.Kind.CACHE_TIER: ceph_state.CacheTier,
-    actions.Kind.PRIMARY_AFFINITY: ceph_state.PrimaryAffinity,
-    actions.Kind.HOST_OSD_OPTIONS: ceph_state.OsdOptions,
-    actions.Kind.CEPHX_USER: ceph_state.CephxUser,
-    actions.Kind.VOLUME_TYPE: cinder_state.VolumeType,
-    actions.Kind.QOS_SPEC: cinder_state.QosSpec,
-    actions.Kind.TYPE_QUOTA: cinder_state.TypeQuota,
-}
+CLASSES = {one.kind: one.resource for one in registry.RESOURCES}
 
 
 class Case(dict):
