@@ -265,21 +265,13 @@ def _placement(
     ]
 
 
-def _tiers_affected(
-    catalog: catalogs.Catalog, action: actions.Action
-) -> tuple[str, ...]:
-    return tier_pools.tiers_with_pool(
-        catalog, action.key.cluster, frozenset({action.key.name})
-    )
-
-
 ERASURE_CODE_PROFILE = kinds.ResourceKind(
     kind=actions.Kind.ERASURE_CODE_PROFILE,
     resource=ceph_state.ErasureCodeProfile,
     state_field='erasure_code_profiles',
     is_in_ceph=True,
     plan=kinds.for_each_cluster(plan_profiles),
-    tiers_affected=_tiers_affected,
+    tiers_affected=tier_pools.tiers_affected,
 )
 CRUSH_RULE = kinds.ResourceKind(
     kind=actions.Kind.CRUSH_RULE,
@@ -287,6 +279,6 @@ CRUSH_RULE = kinds.ResourceKind(
     state_field='crush_rules',
     is_in_ceph=True,
     plan=kinds.for_each_cluster(plan_rules),
-    tiers_affected=_tiers_affected,
+    tiers_affected=tier_pools.tiers_affected,
     check_cluster=check_cluster,
 )

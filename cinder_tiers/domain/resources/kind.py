@@ -40,6 +40,15 @@ def no_types(*unused: object) -> frozenset[str]:
     return frozenset()
 
 
+def tiers_of_that_name(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    """The tier an action is for, where its object has the tier's name."""
+    return tuple(
+        tier.name for tier in catalog.tiers if tier.name == action.key.name
+    )
+
+
 def for_each_cluster(plan: ClusterPlan) -> Plan:
     """A plan of all clusters in use, from one of a single cluster.
 

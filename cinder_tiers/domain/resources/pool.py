@@ -257,20 +257,12 @@ def _refusal(
     return actions.joined(refusals)
 
 
-def _tiers_affected(
-    catalog: catalogs.Catalog, action: actions.Action
-) -> tuple[str, ...]:
-    return tier_pools.tiers_with_pool(
-        catalog, action.key.cluster, frozenset({action.key.name})
-    )
-
-
 POOL = kinds.ResourceKind(
     kind=actions.Kind.POOL,
     resource=ceph_state.Pool,
     state_field='pools',
     is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
-    tiers_affected=_tiers_affected,
+    tiers_affected=tier_pools.tiers_affected,
     check=check,
 )

@@ -18,6 +18,7 @@ import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 
 #: CRUSH root below which tiers place data.
@@ -114,6 +115,15 @@ def tiers_with_pool(
             for pool in tier.rbd.pools
             for name in rule_names(tier.rbd, pool)
         )
+    )
+
+
+def tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    """Names of the tiers with the pool, CRUSH rule or profile of an action."""
+    return tiers_with_pool(
+        catalog, action.key.cluster, frozenset({action.key.name})
     )
 
 

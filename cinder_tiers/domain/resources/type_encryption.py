@@ -105,20 +105,12 @@ def _refusals(
         )
 
 
-def _tiers_affected(
-    catalog: catalogs.Catalog, action: actions.Action
-) -> tuple[str, ...]:
-    return tuple(
-        tier.name for tier in catalog.tiers if tier.name == action.key.name
-    )
-
-
 TYPE_ENCRYPTION = kinds.ResourceKind(
     kind=actions.Kind.TYPE_ENCRYPTION,
     resource=cinder_state.TypeEncryption,
     state_field='encryptions',
     is_in_ceph=False,
     plan=plan,
-    tiers_affected=_tiers_affected,
+    tiers_affected=kinds.tiers_of_that_name,
     types_whose_usage_matters=types_whose_usage_matters,
 )

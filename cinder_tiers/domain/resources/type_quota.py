@@ -54,19 +54,11 @@ def plan(
         )
 
 
-def _tiers_affected(
-    catalog: catalogs.Catalog, action: actions.Action
-) -> tuple[str, ...]:
-    return tuple(
-        tier.name for tier in catalog.tiers if tier.name == action.key.name
-    )
-
-
 TYPE_QUOTA = kinds.ResourceKind(
     kind=actions.Kind.TYPE_QUOTA,
     resource=cinder_state.TypeQuota,
     state_field='quotas',
     is_in_ceph=False,
     plan=plan,
-    tiers_affected=_tiers_affected,
+    tiers_affected=kinds.tiers_of_that_name,
 )

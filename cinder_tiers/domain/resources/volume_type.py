@@ -426,20 +426,12 @@ def follow_image_type(name: str) -> cinder_state.VolumeType:
     )
 
 
-def _tiers_affected(
-    catalog: catalogs.Catalog, action: actions.Action
-) -> tuple[str, ...]:
-    return tuple(
-        tier.name for tier in catalog.tiers if tier.name == action.key.name
-    )
-
-
 VOLUME_TYPE = kinds.ResourceKind(
     kind=actions.Kind.VOLUME_TYPE,
     resource=cinder_state.VolumeType,
     state_field='volume_types',
     is_in_ceph=False,
     plan=plan,
-    tiers_affected=_tiers_affected,
+    tiers_affected=kinds.tiers_of_that_name,
     types_whose_usage_matters=types_whose_usage_matters,
 )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes to Ceph what tiers are made of.
+"""Creates and changes pools of Ceph.
 
-One executor for each kind of object; each makes the object what is wanted,
-from whatever it is now, so that a repetition finishes what was cut off.
-Never deletes, and moves data only with an operator's consent.
+A pool becomes what is wanted from whatever it is now, so that a repetition
+finishes what was cut off. Never deletes, and moves data only with an
+operator's consent.
 """
 
 import dataclasses
