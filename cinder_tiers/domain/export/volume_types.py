@@ -27,6 +27,7 @@ _PROJECT = re.compile('[^\x00-\x1f\x7f]{1,64}')
 _MAX_CHARS = 255
 _MAX_PRIORITY = 1_000_000
 _MAX_QUOTA = 2**31 - 1
+_MAX_KEY_SIZE_BITS = 2**31 - 1
 #: Provider and cipher of an encryption, as the schema of the catalog has them.
 _WORD = re.compile(r'[!-~]{1,255}')
 #: What CapabilitiesFilter compares with backends, too.
@@ -272,7 +273,10 @@ def _encryption(
     if found is None:
         return None
     words = [found.provider, *([found.cipher] if found.cipher else [])]
-    if not all(map(_WORD.fullmatch, words)) or (found.key_size_bits or 1) < 1:
+    size_bits = found.key_size_bits
+    if not all(map(_WORD.fullmatch, words)) or not (
+        size_bits is None or 1 <= size_bits <= _MAX_KEY_SIZE_BITS
+    ):
         remarks.append(
             'its encryption is left out: a catalog cannot hold its provider, '
             'cipher or key size; it stays as it is'

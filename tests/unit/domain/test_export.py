@@ -499,13 +499,22 @@ class ExportTestCase(testtools.TestCase):
         )
         self.assertEqual([], remarks)
 
-    def test_an_encryption_that_no_catalog_holds_is_a_remark(self):
+    @ddt.data(
+        {'provider': 'a b'},
+        {'cipher': 'x' * 256},
+        {'key_size_bits': 0},
+        {'key_size_bits': 2**31},
+    )
+    def test_an_encryption_that_no_catalog_holds_is_a_remark(self, wrong):
         found = cinder_state.TypeEncryption(
             name='gold',
-            provider='a b',
-            cipher=None,
-            key_size_bits=None,
             control_location='front-end',
+            **{
+                'provider': 'luks',
+                'cipher': None,
+                'key_size_bits': None,
+                **wrong,
+            },
         )
         tier, remarks = self.tier(cloud(volume_type(), encryptions=[found]))
         self.assertIsNone(tier.encryption)
