@@ -19,8 +19,12 @@ import sys
 
 from benchmarks import served_cloud
 from cinder_tiers.clients import ceph as ceph_session
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import type_quota
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.files.tiers import reader
 
 RECORDED = (
@@ -154,7 +158,7 @@ class Ceph:
         rules = answers['osd crush rule dump']
         pools = answers['osd pool ls detail']
         for tier in catalog.tiers:
-            wanted = desired.pools_of(tier.rbd)
+            wanted = tier_pools.pools_of(tier.rbd)
             for profile in wanted.erasure_code_profiles:
                 answers[f'osd erasure-code-profile get {profile.name}'] = {
                     'k': str(profile.k),
@@ -181,7 +185,7 @@ class Ceph:
             {
                 'caps': {
                     daemon: ', '.join(grants)
-                    for daemon, grants in desired.grants_of(
+                    for daemon, grants in cephx_user.grants_of(
                         catalog, self.cluster
                     ).items()
                 }
@@ -306,7 +310,7 @@ class Cloud:
                             'consumer': spec.consumer,
                             'specs': dict(spec.specs),
                         }
-                        for spec in map(desired.qos_spec_of, self._tiers)
+                        for spec in map(qos_spec_kind.qos_spec_of, self._tiers)
                     ]
                 }
             case ['qos-specs', ident, 'associations']:
@@ -327,14 +331,14 @@ class Cloud:
     def _types(self):
         found = [
             (
-                desired.volume_type_of(tier, projects=frozenset('x')),
-                f'id-of-{desired.qos_spec_name(tier.name)}',
+                volume_type_kind.volume_type_of(tier, projects=frozenset('x')),
+                f'id-of-{qos_spec_kind.qos_spec_name(tier.name)}',
             )
             for tier in self._tiers
         ]
         if self._tiers:
             found += [
-                (desired.follow_image_type(name), None)
+                (volume_type_kind.follow_image_type(name), None)
                 for name in self._catalog.follow_image_types
             ]
         return [
@@ -352,11 +356,11 @@ class Cloud:
 
     def _quotas(self):
         quotas = {'id': 'default', 'volumes': 10}
-        for quota in map(desired.type_quota_of, self._tiers):
+        for quota in map(type_quota.type_quota_of, self._tiers):
             quotas.update(
                 {
                     f'{resource}_{quota.name}': getattr(quota, field)
-                    for field, resource in state.QUOTA_RESOURCES.items()
+                    for field, resource in cinder_state.QUOTA_RESOURCES.items()
                 }
             )
         return quotas

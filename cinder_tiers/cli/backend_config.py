@@ -9,7 +9,7 @@ import os
 from osc_lib.command import command
 
 from cinder_tiers.cli import base
-from cinder_tiers.domain import backend_config
+from cinder_tiers.domain.plan import backend_config
 from cinder_tiers.files.tiers import reader
 
 

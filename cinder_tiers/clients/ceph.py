@@ -259,6 +259,10 @@ class Session:
             ) from error
 
 
+#: {name of the cluster in the catalog: session}.
+Sessions = collections.abc.Mapping[str, Session]
+
+
 @contextlib.contextmanager
 def session(
     cluster: catalogs.Cluster,

@@ -17,9 +17,7 @@ from cinder import context as cinder_context
 from oslo_log import log as logging
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.placement import tier_specs
 from cinder_tiers.doors import shared_work
 from cinder_tiers.doors import volume_type_rows
 
@@ -109,38 +107,27 @@ class _Parsed:
 
     row: volume_type_rows.TypeRow
     volume_type: VolumeType
-    #: Set for a type that has the mark of a tier and can be read.
-    tier: decision.AppliedTier | None = None
-    problem: str | None = None
-
-    @property
-    def mark(self) -> str | None:
-        """Name of the tier that it says it is."""
-        return self.row.extra_specs.get(state.NAME) or None
+    reading: tier_specs.TypeReading
 
 
 def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
-    tier = problem = None
-    try:
-        tier = extra_specs.read_tier(
-            row.extra_specs,
-            projects=row.projects,
-            is_encrypted=row.is_encrypted,
-        )
-    except ValueError as error:
-        problem = str(error)
     return _Parsed(
         row=row,
-        tier=tier,
-        problem=problem,
+        reading=tier_specs.read_type(
+            row.extra_specs,
+            type_id=row.type_id,
+            name=row.name,
+            projects=row.projects,
+            is_encrypted=row.is_encrypted,
+        ),
         volume_type=VolumeType(
             type_id=row.type_id,
             name=row.name,
             is_public=row.projects is None,
             extra_specs=row.extra_specs,
             projects=row.projects,
-            follows_image=extra_specs.follows_image(row.extra_specs),
-            offers=extra_specs.features(
+            follows_image=tier_specs.follows_image(row.extra_specs),
+            offers=tier_specs.features(
                 row.extra_specs, is_encrypted=row.is_encrypted
             ),
         ),
@@ -149,31 +136,18 @@ def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
 
 def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
     found = sorted(found, key=lambda one: (one.row.name, one.row.type_id))
-    tiers, types, problems = [], {}, []
-    for one in found:
-        if one.mark is None or superseded_types.is_of_no_tier(
-            one.row.name, one.mark, has_tier=one.mark in types
-        ):
-            continue
-        if one.problem is not None:
-            problems.append(one.problem)
-        elif one.mark in types:
-            problems.append(
-                f'volume type {one.row.name!r} says that it is tier '
-                f'{one.mark!r}, as another type does; remove {state.NAME} '
-                'from one of them'
-            )
-        else:
-            tiers.append(one.tier)
-            types[one.mark] = one.volume_type
+    by_id = {one.row.type_id: one.volume_type for one in found}
+    read = tier_specs.read_tiers(one.reading for one in found)
     return AppliedState(
-        tiers=tuple(tiers),
-        types=types,
-        problems=tuple(problems),
+        tiers=read.tiers,
+        types={name: by_id[one.type_id] for name, one in read.types.items()},
+        problems=read.problems,
         # Ids last: that is what Cinder looks for first.
         by_ident={one.row.name: one.volume_type for one in reversed(found)}
-        | {one.row.type_id: one.volume_type for one in found},
-        marked=tuple(one.volume_type for one in found if one.mark is not None),
+        | by_id,
+        marked=tuple(
+            one.volume_type for one in found if one.reading.mark is not None
+        ),
         any_encryption=any(one.row.is_encrypted for one in found),
     )
 

@@ -14,7 +14,8 @@ from oslo_config import cfg
 
 from cinder_tiers import conf
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.placement import tier_specs
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors import applied
 
 Get = collections.abc.Callable[
@@ -40,7 +41,7 @@ def is_closed(
         volume_type.projects is not None
         and not context.is_admin
         and project not in volume_type.projects
-        and bool(volume_type.extra_specs.get(state.NAME))
+        and bool(volume_type.extra_specs.get(cinder_state.NAME))
     )
 
 
@@ -144,15 +145,18 @@ class NamedTypes:
             the type gives that Cinder takes.
         :raises Exception: whatever Cinder's database layer raises.
         """
-        source, ident = decision.TypeSource.IMAGE, image_type
-        if not ident:
-            source = decision.TypeSource.PROJECT
-            ident = self._defaults.type_id_of(
-                context,
-                context.project_id,
-                ttl_s=cfg.CONF[conf.GROUP].applied_cache_seconds,
-            )
-        if ident:
+        found = tier_specs.first_named(
+            {
+                decision.TypeSource.IMAGE: lambda: image_type,
+                decision.TypeSource.PROJECT: lambda: self._defaults.type_id_of(
+                    context,
+                    context.project_id,
+                    ttl_s=cfg.CONF[conf.GROUP].applied_cache_seconds,
+                ),
+            }
+        )
+        if found:
+            source, ident = found
             named = self.named(context, ident, source=source)
             return named, named.offers
         ident = cfg.CONF.default_volume_type

@@ -13,6 +13,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import text as escaping
 
 
@@ -166,7 +167,7 @@ def _is_right(
 ) -> bool:
     if effective is None or action.after is None:
         return effective is action.after
-    return not actions.differences(effective, action.after)
+    return not difference.differences(effective, action.after)
 
 
 def _check_effect(
@@ -183,7 +184,7 @@ def _check_effect(
         raise errors.ActionFailed(
             f'{action.key} was written without an error, but does not exist'
         )
-    ignored = actions.differences(effective, action.after)
+    ignored = difference.differences(effective, action.after)
     if ignored:
         reasons = getattr(effective, 'reasons', {})
         values = ', '.join(

@@ -4,39 +4,50 @@
 
 import openstack.connection
 
-from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.clients import ceph as ceph_client
+from cinder_tiers.domain.resources import osd_options as osd_options_kind
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
-from cinder_tiers.execute.ceph import cache_tier as ceph_cache
-from cinder_tiers.execute.ceph import pool as ceph
-from cinder_tiers.execute.cinder import qos_spec as cinder_qos
-from cinder_tiers.execute.cinder import type_quota as cinder_quotas
-from cinder_tiers.execute.cinder import volume_type as cinder
+from cinder_tiers.execute.ceph import cache_tier
+from cinder_tiers.execute.ceph import cephx_user
+from cinder_tiers.execute.ceph import crush
+from cinder_tiers.execute.ceph import osd_options
+from cinder_tiers.execute.ceph import pool
+from cinder_tiers.execute.ceph import primary_affinity
+from cinder_tiers.execute.cinder import qos_spec
+from cinder_tiers.execute.cinder import type_encryption
+from cinder_tiers.execute.cinder import type_quota
+from cinder_tiers.execute.cinder import volume_type
 
 
 def executors(
     *,
     connection: openstack.connection.Connection,
-    clusters: ceph.Sessions,
+    clusters: ceph_client.Sessions,
 ) -> dict[actions.Kind, apply.Executor]:
     """An executor for each kind of object.
 
     :param clusters: {name of the cluster in the catalog: session}.
     """
     return {
-        actions.Kind.ERASURE_CODE_PROFILE: ceph.ErasureCodeProfiles(clusters),
-        actions.Kind.CRUSH_RULE: ceph.CrushRules(clusters),
-        actions.Kind.POOL: ceph.Pools(clusters),
-        actions.Kind.OSD_OPTIONS: ceph.OsdOptions(
-            clusters, mask=osd_options.CLASS
+        actions.Kind.ERASURE_CODE_PROFILE: crush.ErasureCodeProfiles(clusters),
+        actions.Kind.CRUSH_RULE: crush.CrushRules(clusters),
+        actions.Kind.POOL: pool.Pools(clusters),
+        actions.Kind.OSD_OPTIONS: osd_options.OsdOptions(
+            clusters, mask=osd_options_kind.CLASS
         ),
-        actions.Kind.HOST_OSD_OPTIONS: ceph.OsdOptions(
-            clusters, mask=osd_options.HOST
+        actions.Kind.HOST_OSD_OPTIONS: osd_options.OsdOptions(
+            clusters, mask=osd_options_kind.HOST
         ),
-        actions.Kind.PRIMARY_AFFINITY: ceph.PrimaryAffinities(clusters),
-        actions.Kind.CEPHX_USER: ceph.CephxUsers(clusters),
-        actions.Kind.CACHE_TIER: ceph_cache.CacheTiers(clusters),
-        actions.Kind.VOLUME_TYPE: cinder.VolumeTypes(connection),
-        actions.Kind.QOS_SPEC: cinder_qos.QosSpecs(connection),
-        actions.Kind.TYPE_QUOTA: cinder_quotas.TypeQuotas(connection),
+        actions.Kind.PRIMARY_AFFINITY: primary_affinity.PrimaryAffinities(
+            clusters
+        ),
+        actions.Kind.CEPHX_USER: cephx_user.CephxUsers(clusters),
+        actions.Kind.CACHE_TIER: cache_tier.CacheTiers(clusters),
+        actions.Kind.VOLUME_TYPE: volume_type.VolumeTypes(connection),
+        actions.Kind.QOS_SPEC: qos_spec.QosSpecs(connection),
+        actions.Kind.TYPE_QUOTA: type_quota.TypeQuotas(connection),
+        actions.Kind.TYPE_ENCRYPTION: type_encryption.TypeEncryptions(
+            connection
+        ),
     }

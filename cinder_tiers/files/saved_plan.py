@@ -17,6 +17,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
 
@@ -92,11 +93,11 @@ def _fields(
     action: actions.Action,
 ) -> collections.abc.Iterator[tuple[str, object, object]]:
     if action.before and action.after:
-        for one in actions.differences(action.before, action.after):
+        for one in difference.differences(action.before, action.after):
             yield one.field, one.before, one.after
         return
     resource = action.after or action.before
-    for name, value in actions.fields_of(resource).items():
+    for name, value in difference.fields_of(resource).items():
         yield (name, None, value) if action.after else (name, value, None)
 
 

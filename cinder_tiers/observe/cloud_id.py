@@ -7,8 +7,8 @@ import urllib.parse
 from keystoneauth1 import identity
 import openstack.connection
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
-from cinder_tiers.observe.cinder import state as cinder
 
 
 def identity_of(connection: openstack.connection.Connection) -> str:
@@ -34,7 +34,7 @@ def identity_of(connection: openstack.connection.Connection) -> str:
             if found and found.service_id:
                 return f'{found.service_id} {found.region_name}'
         url = service.get_endpoint()
-    except cinder.API_ERRORS as error:
+    except openstack_client.API_ERRORS as error:
         raise errors.Unreachable(
             f'Keystone did not tell where Cinder is: {error}'
         ) from error

@@ -15,10 +15,14 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
-from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import cephx_user as observed_user
+from cinder_tiers.observe.ceph import crush as observed_crush
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
+from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph import pool as observed_pool
+from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as cinder
 from cinder_tiers.observe import for_audit as survey
 from cinder_tiers.observe import keystone
@@ -39,7 +43,9 @@ def observe(
     :raises errors.Unreachable: Cinder or Keystone does not answer, or
         refuses.
     """
-    found = cinder.observe(connection, access_of_all=True)
+    found = cinder.observe(
+        connection, scopes.Scope(access_of_all=True, encryption_of_all=True)
+    )
     backends = placement.observe_backends(connection)
     if backends is None:
         raise errors.Unreachable(
@@ -95,9 +101,11 @@ def read_cluster(
     """
     fsid = session.command('mon dump')['fsid'].lower()
     own = [one for one in locations if one.fsid == fsid]
-    pools = ceph.pools(session, with_rbd_options={one.pool for one in own})
-    rules = ceph.crush_rules(session)
-    osds = ceph.parse_osds(session.command('osd tree'))
+    pools = observed_pool.read_pools(
+        session, with_rbd_options={one.pool for one in own}
+    )
+    rules = observed_crush.read_rules(session)
+    osds = observed_osds.read_osds(session)
     heads = [pools[one.pool] for one in own if one.pool in pools]
     classes = {
         rules[pool.crush_rule].device_class
@@ -120,11 +128,11 @@ def read_cluster(
         fsid=fsid,
         told=told,
         told_hosts=told_hosts,
-        ceph=state.CephState(
+        ceph=ceph_state.CephState(
             crush_rules=rules,
             pools=pools,
             osds=osds,
-            erasure_code_profiles=ceph.erasure_code_profiles(
+            erasure_code_profiles=observed_crush.read_profiles(
                 session,
                 {
                     pool.erasure_code_profile
@@ -135,7 +143,7 @@ def read_cluster(
             users={
                 name: user
                 for name in sorted(users)
-                if (user := ceph.cephx_user(session, name))
+                if (user := observed_user.read(session, name))
             },
             option_schemas=schemas,
             class_options=_used(session, osd_options.CLASS, told, schemas),
@@ -171,8 +179,8 @@ def _used(
     session: ceph_session.Session,
     mask: str,
     told: _Told,
-    schemas: dict[str, osd_options.Schema],
-) -> dict[str, state.OsdOptions]:
+    schemas: dict[str, ceph_state.OptionSchema],
+) -> dict[str, ceph_state.OsdOptions]:
     """What the OSDs make of what the monitors told them.
 
     :param schemas: {option: schema} of those that the cluster knows.
@@ -192,5 +200,5 @@ def _used(
             )
         # All of them are down; a plan would not go on, an export says so.
         except errors.Unreachable:
-            used[name] = state.OsdOptions(name=name, values={})
+            used[name] = ceph_state.OsdOptions(name=name, values={})
     return used

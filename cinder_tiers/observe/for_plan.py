@@ -10,11 +10,13 @@ import openstack.connection
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import volume_type as plan_volume_types
+from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import usage as ceph_usage
+from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as cinder
 from cinder_tiers.observe import keystone
 
@@ -40,13 +42,13 @@ def observe(
     catalog: catalogs.Catalog,
     connection: openstack.connection.Connection,
     clusters: dict[str, ceph_session.Session],
-) -> state.ActualState:
+) -> actual_state.ActualState:
     """The state of Cinder, of the catalog's projects and of each cluster.
 
     :param clusters: {name of the cluster: session}.
     :raises errors.TiersError: when a service does not answer or refuses.
     """
-    return state.ActualState(
+    return actual_state.ActualState(
         cinder=observe_cinder(connection, catalog),
         projects=keystone.observe(connection, catalog.projects),
         ceph={
@@ -61,18 +63,29 @@ def observe(
 
 def observe_cinder(
     connection: openstack.connection.Connection, catalog: catalogs.Catalog
-) -> state.CinderState:
+) -> cinder_state.CinderState:
     """The state of Cinder, and whether types that would change have volumes.
 
     :param connection: of an administrator.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    found = cinder.observe(connection, named=catalog.volume_types)
+    found = cinder.observe(
+        connection,
+        scopes.Scope(
+            named=catalog.volume_types,
+            encryption_of=frozenset(
+                tier.name for tier in catalog.ours if tier.encryption
+            ),
+        ),
+    )
     return cinder.with_use(
         connection,
         found,
-        plan_volume_types.of_which_use_matters(
-            catalog=catalog, volume_types=found.volume_types
+        frozenset().union(
+            *(
+                one.types_whose_usage_matters(catalog, found)
+                for one in registry.RESOURCES
+            )
         ),
     )
 

@@ -9,8 +9,8 @@ import re
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
-from cinder_tiers.observe.cinder import state as cinder
 
 #: What an id of a project may look like; other text is not asked for as one.
 _ID = re.compile('[0-9A-Za-z_-]{1,64}')
@@ -51,7 +51,7 @@ def names(
             found[ident] = connection.identity.get_project(ident).name
         except openstack.exceptions.NotFoundException:
             continue
-        except cinder.API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.Unreachable(
                 f'Keystone did not show project {ident}, which has access to '
                 f'a volume type: {error}'
@@ -69,7 +69,7 @@ def _ids(
                 ids.add(connection.identity.get_project(name).id)
             except openstack.exceptions.NotFoundException:
                 return frozenset(ids)
-    except cinder.API_ERRORS as error:
+    except openstack_client.API_ERRORS as error:
         raise errors.Unreachable(
             f'Keystone did not look up project {name!r}: {error}; access: in '
             f'the tiers file needs a user who may list projects'

@@ -7,19 +7,18 @@ named, not guessed. Writes nothing. Must not know any rule of placement.
 """
 
 import collections.abc
-import contextlib
 import dataclasses
 import re
 
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import image_properties
-from cinder_tiers.observe.cinder import state as cinder
 
 #: Extra specs that Cinder shows to everybody who sees any (cinder/policies/
 #: type_extra_specs.py, 29.0.0).
@@ -31,19 +30,6 @@ _REFUSALS = (
     openstack.exceptions.NotFoundException,
 )
 _PROJECT_ID = re.compile('[0-9a-f]{32}')
-
-
-@contextlib.contextmanager
-def asking(what: str) -> collections.abc.Iterator[None]:
-    """Turns errors of an API into an expected failure.
-
-    :param what: what the service did not do.
-    :raises errors.Unreachable: in place of an error of openstacksdk.
-    """
-    try:
-        yield
-    except cinder.API_ERRORS as error:
-        raise errors.Unreachable(f'{what}: {error}') from error
 
 
 def observe(
@@ -84,7 +70,7 @@ def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
     """
     own = own_project(connection)
     hidden: list[facts.Hidden] = []
-    with asking('Cinder did not list volume types'):
+    with openstack_client.asking('Cinder did not list volume types'):
         found = list(connection.block_storage.types(is_public='None'))
         # Only an administrator may ask for private types; others get the
         # same answer, whatever they ask for.
@@ -123,7 +109,7 @@ def own_project(connection: openstack.connection.Connection) -> str:
     :param connection: of the user.
     :raises errors.Unreachable: the token is for no project.
     """
-    with asking('Keystone gave no token'):
+    with openstack_client.asking('Keystone gave no token'):
         project = connection.current_project_id
     if not project:
         raise errors.Unreachable(
@@ -185,7 +171,9 @@ def _default_type(
     Cinder tells a user one default type, and not whose it is. All projects'
     are listed, for Cinder asks Keystone when it is asked for one project's.
     """
-    with asking('Cinder did not tell the default volume type'):
+    with openstack_client.asking(
+        'Cinder did not tell the default volume type'
+    ):
         is_projects = False
         try:
             for one in connection.block_storage.default_types():
@@ -227,7 +215,7 @@ def _backends(
     connection: openstack.connection.Connection,
     hidden: list[facts.Hidden],
 ) -> tuple[backends.Backend, ...] | None:
-    with asking('Cinder did not list its backends'):
+    with openstack_client.asking('Cinder did not list its backends'):
         try:
             return tuple(
                 backends.Backend(
@@ -250,7 +238,7 @@ def find_project(connection: openstack.connection.Connection, ref: str) -> str:
     """
     try:
         found = connection.identity.find_project(ref)
-    except cinder.API_ERRORS as error:
+    except openstack_client.API_ERRORS as error:
         if _PROJECT_ID.fullmatch(ref):
             return ref
         raise errors.Unreachable(
@@ -274,7 +262,7 @@ def find_image(
     :raises errors.Unreachable: there is no such image for the user, or more
         than one, or Glance does not answer.
     """
-    with asking(f'Glance did not show image {ref}'):
+    with openstack_client.asking(f'Glance did not show image {ref}'):
         found = connection.image.find_image(ref)
     if found is None:
         raise errors.Unreachable(
@@ -293,7 +281,7 @@ def read_image(
     :param image_id: its id, as a volume holds it.
     :raises errors.Unreachable: Glance does not answer.
     """
-    with asking(f'Glance did not show image {image_id}'):
+    with openstack_client.asking(f'Glance did not show image {image_id}'):
         try:
             return parse_image(connection.image.get_image(image_id))
         except _REFUSALS:
@@ -337,7 +325,7 @@ def find_volume(
     :raises errors.Unreachable: there is no such volume for the user, or
         more than one, or Cinder does not answer.
     """
-    with asking(f'Cinder did not show volume {ref}'):
+    with openstack_client.asking(f'Cinder did not show volume {ref}'):
         found = connection.block_storage.find_volume(
             ref, all_projects=known.is_admin
         )

@@ -17,7 +17,7 @@ from cinder.db import api as db_api
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors import image_metadata
 from cinder_tiers.doors import wish
 
@@ -118,7 +118,7 @@ def read_unbound(filter_properties: dict) -> wish.Wish | None:
         does not follow the image.
     """
     specs = filter_properties['resource_type'].get('extra_specs', None) or {}
-    if state.NAME in specs or not _BACKEND_NAMES.isdisjoint(specs):
+    if cinder_state.NAME in specs or not _BACKEND_NAMES.isdisjoint(specs):
         return None
     spec = filter_properties.get('request_spec') or {}
     operation = spec.get('operation')
@@ -171,7 +171,7 @@ def read_retype(filter_properties: dict) -> wish.Retype | None:
         return None
     volume_type = filter_properties.get('resource_type') or {}
     specs = volume_type.get('extra_specs', None) or {}
-    if volume_type.get('is_public', True) or state.NAME not in specs:
+    if volume_type.get('is_public', True) or cinder_state.NAME not in specs:
         return None
     context = filter_properties['context']
     if context.is_admin:

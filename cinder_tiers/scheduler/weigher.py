@@ -14,7 +14,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_tiers import conf
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors import door
 from cinder_tiers.doors import matching
 from cinder_tiers.scheduler import filter as tier_filter
@@ -87,8 +87,8 @@ class TierWeigher(weights.BaseHostWeigher):
             )
             or {}
         )
-        name = specs.get(state.OVERFLOW)
-        if not name or not specs.get(state.NAME):
+        name = specs.get(cinder_state.OVERFLOW)
+        if not name or not specs.get(cinder_state.NAME):
             return []
         applied = (
             placed.state
@@ -96,7 +96,7 @@ class TierWeigher(weights.BaseHostWeigher):
             else door.of_process('scheduler').applied(context)
         )
         other = applied.types.get(name)
-        if other is None or name == specs[state.NAME]:
+        if other is None or name == specs[cinder_state.NAME]:
             return []
         ranks = matching.matcher_of(other.extra_specs).weights(weighed)
         # Cinder's own work for the weights of one weigher takes longer.

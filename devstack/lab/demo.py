@@ -124,10 +124,10 @@ def demo(report: pathlib.Path) -> None:
     rows = read_rows(found)
     print(
         _table(
-            tables.DOUBT_TABLE_COLUMNS,
+            tables.CAVEAT_TABLE_COLUMNS,
             [
                 list(row.values())
-                for row in read_rows(found, tables.DOUBT_TABLE_TITLE)
+                for row in read_rows(found, tables.CAVEAT_TABLE_TITLE)
             ],
         )
     )

@@ -11,7 +11,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 
 
 def named(kind, name, cluster=None):
@@ -85,13 +85,13 @@ class CinderConsentContract(ConsentContract):
     def put_type(self, name, **fields):
         self.put(
             named(actions.Kind.VOLUME_TYPE, name),
-            state.VolumeType(name=name, **fields),
+            cinder_state.VolumeType(name=name, **fields),
         )
 
     def put_spec(self, name, *volume_types):
         self.put(
             named(actions.Kind.QOS_SPEC, name),
-            state.QosSpec(
+            cinder_state.QosSpec(
                 name=name,
                 consumer='front-end',
                 specs={'total_iops_sec': '7'},
@@ -149,7 +149,7 @@ class CinderConsentContract(ConsentContract):
         found = self.type_of('lvm').extra_specs
         self.assertEqual('backend-lvm', found['volume_backend_name'])
         self.assertEqual(
-            [], [name for name in found if name.startswith(state.SCOPE)]
+            [], [name for name in found if name.startswith(cinder_state.SCOPE)]
         )
 
     def test_a_private_type_without_our_mark_gets_the_projects(self):

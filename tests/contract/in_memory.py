@@ -12,21 +12,24 @@ asked the product, both could be wrong in the same way.
 import dataclasses
 
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 
 
 #: The options that its OSDs know.
 SCHEMAS = {
     schema.name: schema
     for schema in (
-        osd_options.Schema(
+        ceph_state.OptionSchema(
             name='bluestore_cache_size_ssd', kind='size', default='3221225472'
         ),
-        osd_options.Schema(name='osd_max_backfills', kind='uint', default='1'),
-        osd_options.Schema(
+        ceph_state.OptionSchema(
+            name='osd_max_backfills', kind='uint', default='1'
+        ),
+        ceph_state.OptionSchema(
             name='osd_op_queue',
             kind='str',
             default='wpq',
@@ -43,7 +46,7 @@ class Effective(dict):
     def __getitem__(self, name):
         """The options of a class or host."""
         told = self.get(name)
-        return state.OsdOptions(
+        return ceph_state.OsdOptions(
             name=name,
             values={
                 **{name: schema.default for name, schema in SCHEMAS.items()},
@@ -97,31 +100,31 @@ def grants(caps):
 def harms(current, wanted):
     """Whether no consent allows a write."""
     if wanted is None:
-        return isinstance(current, state.Pool | state.CephxUser)
-    if isinstance(current, state.Pool):
+        return isinstance(current, ceph_state.Pool | ceph_state.CephxUser)
+    if isinstance(current, ceph_state.Pool):
         return (current.kind, current.erasure_code_profile) != (
             wanted.kind,
             wanted.erasure_code_profile,
         )
-    if isinstance(current, state.CephxUser):
+    if isinstance(current, ceph_state.CephxUser):
         return not grants(current.caps) <= grants(wanted.caps)
     return False
 
 
 def needs_consent(current, wanted):
     """Whether a write is only done for an operator who allows it."""
-    if isinstance(current, state.Pool):
+    if isinstance(current, ceph_state.Pool):
         return moves_data(current, wanted)
     if wanted is None:
         return True
-    if isinstance(current, state.VolumeType):
+    if isinstance(current, cinder_state.VolumeType):
         return (
             not is_marked(current)
             or not is_marked(wanted)
             or not wanted.is_public
             and (current.is_public or not current.projects <= wanted.projects)
         )
-    if isinstance(current, state.QosSpec):
+    if isinstance(current, cinder_state.QosSpec):
         is_only_associated = (
             current.consumer == wanted.consumer
             and dict(current.specs) == dict(wanted.specs)
@@ -130,7 +133,7 @@ def needs_consent(current, wanted):
         return (
             not current.volume_types
             and not is_only_associated
-            or bool(wanted.replaces)
+            or isinstance(wanted, cinder_state.ReplacingQosSpec)
         )
     return False
 
@@ -180,7 +183,11 @@ class World:
             raise errors.ActionFailed(f'there is no {lacking}')
         if key in self.ignored:
             return
-        if isinstance(wanted, state.Pool) and wanted.pg_num is None:
+        self.objects[key] = self._as_written(wanted, key, current, consented)
+
+    def _as_written(self, wanted, key, current, consented):
+        """What exists after a write; it holds no intent."""
+        if isinstance(wanted, ceph_state.Pool) and wanted.pg_num is None:
             before = current or dataclasses.replace(
                 wanted, pg_num=32, pg_autoscale_mode='on'
             )
@@ -189,19 +196,24 @@ class World:
                 pg_num=before.pg_num,
                 pg_autoscale_mode=before.pg_autoscale_mode,
             )
-        if isinstance(wanted, state.PrimaryAffinity):
+        if isinstance(wanted, ceph_state.PrimaryAffinity):
             wanted = dataclasses.replace(
                 wanted, by_osd=dict.fromkeys(current.by_osd, wanted.value)
             )
-        if isinstance(wanted, state.CacheTier) and current:
+        if isinstance(wanted, ceph_state.CacheTier) and current:
             wanted = dataclasses.replace(
                 wanted, settings={**current.settings, **wanted.settings}
             )
-        if isinstance(wanted, state.QosSpec):
-            if wanted.replaces and not consented:
+        if isinstance(wanted, cinder_state.QosSpec):
+            if (
+                isinstance(wanted, cinder_state.ReplacingQosSpec)
+                and not consented
+            ):
                 raise errors.ActionFailed(f'{key}: nobody consented to that')
             wanted = self._associated(wanted, key)
-        self.objects[key] = wanted
+        if isinstance(wanted, cinder_state.SuccessorType):
+            wanted = cinder_state.VolumeType(**vars(wanted))
+        return wanted
 
     def _delete(self, key):
         if key in self.ignored:
@@ -219,8 +231,9 @@ class World:
 
     def _associated(self, wanted, key):
         """A QoS spec; its types are taken from those that it replaces."""
-        for name in wanted.volume_types:
-            self._take(name, wanted.replaces)
+        if isinstance(wanted, cinder_state.ReplacingQosSpec):
+            for name in wanted.volume_types:
+                self._take(name, wanted.replaces)
         for other, spec in self.objects.items():
             if (
                 other.kind is actions.Kind.QOS_SPEC
@@ -228,7 +241,13 @@ class World:
                 and spec.volume_types & wanted.volume_types
             ):
                 raise errors.ActionFailed(f'{other} has a type of {key}')
-        return dataclasses.replace(wanted, replaces=frozenset())
+        # What exists holds no intent.
+        return cinder_state.QosSpec(
+            name=wanted.name,
+            consumer=wanted.consumer,
+            specs=wanted.specs,
+            volume_types=wanted.volume_types,
+        )
 
     def _take(self, volume_type, qos_specs):
         """Takes a volume type from QoS specs."""
@@ -245,7 +264,7 @@ class World:
         told = {
             osd_id: float(value)
             for one in self.objects.values()
-            if isinstance(one, state.PrimaryAffinity)
+            if isinstance(one, ceph_state.PrimaryAffinity)
             for osd_id, value in one.by_osd.items()
         }
         return tuple(
@@ -266,8 +285,8 @@ class World:
                 if key.kind is kind
             }
 
-        return state.ActualState(
-            cinder=state.CinderState(
+        return actual_state.ActualState(
+            cinder=cinder_state.CinderState(
                 volume_types=of(actions.Kind.VOLUME_TYPE),
                 qos_specs=of(actions.Kind.QOS_SPEC),
                 quotas={
@@ -275,9 +294,10 @@ class World:
                     for name, one in of(actions.Kind.TYPE_QUOTA).items()
                     if name in of(actions.Kind.VOLUME_TYPE)
                 },
+                encryptions=of(actions.Kind.TYPE_ENCRYPTION),
             ),
             ceph={
-                'ceph': state.CephState(
+                'ceph': ceph_state.CephState(
                     crush_rules=of(actions.Kind.CRUSH_RULE),
                     erasure_code_profiles=of(
                         actions.Kind.ERASURE_CODE_PROFILE
@@ -301,21 +321,26 @@ class World:
         def part(kind, name):
             return actions.Key(kind=kind, cluster=key.cluster, name=name)
 
-        if isinstance(wanted, state.TypeQuota):
+        if isinstance(
+            wanted, cinder_state.TypeQuota | cinder_state.TypeEncryption
+        ):
             return {part(actions.Kind.VOLUME_TYPE, wanted.name)}
-        if isinstance(wanted, state.QosSpec):
+        if isinstance(wanted, cinder_state.QosSpec):
             return {
                 part(actions.Kind.VOLUME_TYPE, name)
                 for name in wanted.volume_types
             }
-        if isinstance(wanted, state.CacheTier):
+        if isinstance(wanted, ceph_state.CacheTier):
             return {
                 part(actions.Kind.POOL, wanted.name),
                 part(actions.Kind.POOL, wanted.cache_pool),
             }
-        if isinstance(wanted, state.CrushRule) and wanted.kind == 'erasure':
+        if (
+            isinstance(wanted, ceph_state.CrushRule)
+            and wanted.kind == 'erasure'
+        ):
             return {part(actions.Kind.ERASURE_CODE_PROFILE, wanted.name)}
-        if isinstance(wanted, state.Pool):
+        if isinstance(wanted, ceph_state.Pool):
             parts = {part(actions.Kind.CRUSH_RULE, wanted.crush_rule)}
             if wanted.erasure_code_profile:
                 parts.add(

@@ -16,9 +16,11 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.export import inventory as inventories
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import osds as observed_osds
 from cinder_tiers.observe import for_export as inventory
 from tests.contract import in_memory
 from tests.unit.domain import inventories as given
@@ -111,12 +113,12 @@ class CephAndCinderInMemory(testtools.TestCase):
     """
 
     def read(self, key):
-        if key.kind is actions.Kind.VOLUME_TYPE:
+        if key.cluster is None:
             return self.cinder.read(key)
         return ceph.read(self.session, key)
 
     def observe(self):
-        return state.ActualState(
+        return actual_state.ActualState(
             cinder=self.cinder.observe().cinder,
             ceph={'ceph': ceph.observe(self.session, self.catalog)},
         )
@@ -179,8 +181,8 @@ class RealCephCase(CephAndCinderInMemory):
 
     def osds(self):
         """The OSDs, and nothing else, of the cluster."""
-        osds = ceph.parse_osds(self.session.command('osd tree'))
-        return state.CephState(
+        osds = observed_osds.read_osds(self.session)
+        return ceph_state.CephState(
             crush_rules={},
             erasure_code_profiles={},
             pools={},

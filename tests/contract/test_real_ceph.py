@@ -24,7 +24,10 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.domain.state import difference
+from cinder_tiers.observe.ceph import cephx_user as observed_user
+from cinder_tiers.observe.ceph import crush as observed_crush
+from cinder_tiers.observe.ceph import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from tests.contract import consent_contract
 from tests.contract import real_ceph
@@ -111,7 +114,7 @@ class RealCephWorldTestCase(
             {f'options.{name}' for name in real_ceph.OPTIONS},
             {
                 one.field
-                for one in actions.differences(action.before, action.after)
+                for one in difference.differences(action.before, action.after)
             },
         )
         self.assert_all_done(self.carry_out(self.make_plan()))
@@ -170,7 +173,7 @@ class RealCephWorldTestCase(
             [45875] * len(self.osd_ids()),
             [
                 osd.primary_affinity * 65536
-                for osd in ceph.parse_osds(self.session.command('osd tree'))
+                for osd in observed_osds.read_osds(self.session)
                 if osd.device_class == self.device_class
             ],
         )
@@ -367,7 +370,7 @@ class RealCephWorldTestCase(
         )
         self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertEqual((), self.make_plan().actions)
-        rule = ceph.crush_rules(self.session)[f'{self.mark}-any']
+        rule = observed_crush.read_rules(self.session)[f'{self.mark}-any']
         self.assertEqual(
             (None, 'osd'), (rule.device_class, rule.failure_domain)
         )
@@ -449,7 +452,7 @@ class RealCephWorldTestCase(
             < known.full_ratio
             < 1
         )
-        osds = ceph.parse_osds(self.session.command('osd tree'))
+        osds = observed_osds.read_osds(self.session)
         self.assertEqual({osd.osd_id for osd in osds}, set(known.osds))
         for osd in known.osds.values():
             self.assertTrue(0 <= osd.used_bytes <= osd.total_bytes)
@@ -482,7 +485,7 @@ class RealCephWorldTestCase(
             caps=['mon', 'allow r', 'mds', 'allow r'],
         )
         self.assert_all_done(self.carry_out(self.make_plan()))
-        caps = ceph.cephx_user(self.session, entity).caps
+        caps = observed_user.read(self.session, entity).caps
         self.assertEqual(
             ('allow r', 'allow r, profile rbd'), (caps['mds'], caps['mon'])
         )

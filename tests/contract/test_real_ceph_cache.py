@@ -20,9 +20,10 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
-from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import osds as observed_osds
 from tests.contract import in_memory
 from tests.contract import real_ceph
 from tests.contract import world_contract
@@ -56,7 +57,7 @@ class RealCacheTierWorldTestCase(
             name='ceph', conf=real_ceph.CONF, cinder_user=self.mark
         )
         self.session = self.enterContext(ceph_session.session(self.cluster))
-        osds = ceph.parse_osds(self.session.command('osd tree'))
+        osds = observed_osds.read_osds(self.session)
         classes = [osd.device_class for osd in osds]
         self.device_class = max(
             name for name in set(classes) if classes.count(name) > 2
@@ -180,7 +181,7 @@ class RealCacheTierWorldTestCase(
         self.assertIsNone(action.refusal)
         return {
             one.field: one.before
-            for one in actions.differences(action.before, action.after)
+            for one in difference.differences(action.before, action.after)
         }
 
     def assert_put_right(self):

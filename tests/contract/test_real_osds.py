@@ -12,8 +12,8 @@ import testtools
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import osd_metadata
+from cinder_tiers.observe.ceph import osds as observed_osds
 from tests.contract import real_ceph
 
 
@@ -35,7 +35,7 @@ class RealOsdsTestCase(testtools.TestCase):
             self.skipTest('no OSD of the cluster runs on this host')
 
     def test_each_osd_is_known(self):
-        osds = ceph.parse_osds(self.session.command('osd tree'))
+        osds = observed_osds.read_osds(self.session)
         self.assertEqual({osd.osd_id for osd in osds}, self.facts.keys())
         for osd_id, one in self.facts.items():
             if one.is_up:
@@ -75,7 +75,7 @@ class RealOsdsTestCase(testtools.TestCase):
             if (other.object_store, other.rotational)
             == (one.object_store, one.rotational)
         }
-        is_met = osd_requirements.Requirements(
+        is_met = catalogs.Requirements(
             object_store=one.object_store,
             rotational=one.rotational,
             io_scheduler=tuple(
@@ -100,7 +100,7 @@ class RealOsdsTestCase(testtools.TestCase):
     def test_of_another_host_the_scheduler_is_unknown_with_the_way(self):
         away = osd_metadata.observe(self.session, host='another')
         (found,) = osd_requirements.compare(
-            osd_requirements.Requirements(io_scheduler=('none',)),
+            catalogs.Requirements(io_scheduler=('none',)),
             {osd_id: away[osd_id] for osd_id in self.here},
         )
         self.assertIs(osd_requirements.Answer.UNKNOWN, found.answer)

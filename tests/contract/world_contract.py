@@ -8,6 +8,7 @@ cluster.
 
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.execute import apply
 
 
@@ -54,7 +55,7 @@ class WorldContract:
         self.carry_out(plan)
         for action in plan.actions:
             self.assertEqual(
-                (), actions.differences(self.read(action.key), action.after)
+                (), difference.differences(self.read(action.key), action.after)
             )
 
     def test_an_apply_that_was_cut_off_is_finished_by_the_next(self):

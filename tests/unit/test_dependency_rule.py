@@ -23,8 +23,16 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 ARROWS = {
     'cinder_tiers.scheduler': {'cinder_tiers.doors'},
     'cinder_tiers.api': {'cinder_tiers.doors'},
-    'cinder_tiers.status': {'cinder_tiers.doors'},
-    'cinder_tiers.doors': {'cinder_tiers.domain', 'cinder_tiers.conf'},
+    'cinder_tiers.status': {
+        'cinder_tiers.doors',
+        # What it says of a missing fallback is what validate says.
+        'cinder_tiers.domain.validation',
+    },
+    # Of the domain no more than placement: neither plan nor its resources.
+    'cinder_tiers.doors': {
+        'cinder_tiers.domain.placement',
+        'cinder_tiers.conf',
+    },
     'cinder_tiers.cli': {
         'cinder_tiers.cli.render',
         'cinder_tiers.workflow',
@@ -33,17 +41,56 @@ ARROWS = {
         # The options of the doors, read from a file that the user names.
         'cinder_tiers.conf',
     },
-    'cinder_tiers.cli.render': {'cinder_tiers.domain'},
+    'cinder_tiers.cli.render': {
+        'cinder_tiers.domain.audit',
+        'cinder_tiers.domain.export',
+    },
     'cinder_tiers.workflow': {
         'cinder_tiers.files',
         'cinder_tiers.observe',
         'cinder_tiers.execute',
     },
-    'cinder_tiers.files': {'cinder_tiers.domain'},
-    'cinder_tiers.clients': {'cinder_tiers.domain'},
-    'cinder_tiers.observe': {'cinder_tiers.domain', 'cinder_tiers.clients'},
-    'cinder_tiers.execute': {'cinder_tiers.domain'},
-    'cinder_tiers.conf': {'cinder_tiers.domain'},
+    'cinder_tiers.files': {'cinder_tiers.domain.export'},
+    'cinder_tiers.clients': {'cinder_tiers.domain.catalog'},
+    'cinder_tiers.observe': {
+        'cinder_tiers.domain.audit',
+        'cinder_tiers.domain.export',
+        'cinder_tiers.clients',
+    },
+    'cinder_tiers.execute': {
+        'cinder_tiers.domain.plan',
+        'cinder_tiers.clients',
+    },
+    'cinder_tiers.conf': {'cinder_tiers.domain.placement'},
+    # The floors of the domain, from the top; errors, text and tags are the
+    # modules of the package itself.
+    'cinder_tiers.domain.export': {
+        'cinder_tiers.domain.explain',
+        'cinder_tiers.domain.plan',
+    },
+    'cinder_tiers.domain.audit': {
+        'cinder_tiers.domain.explain',
+        'cinder_tiers.domain.plan',
+    },
+    'cinder_tiers.domain.plan': {'cinder_tiers.domain.validation'},
+    'cinder_tiers.domain.validation': {
+        'cinder_tiers.domain.placement',
+        'cinder_tiers.domain.resources',
+    },
+    'cinder_tiers.domain.explain': {
+        'cinder_tiers.domain.placement',
+        'cinder_tiers.domain.resources',
+    },
+    'cinder_tiers.domain.resources': {
+        'cinder_tiers.domain.catalog',
+        'cinder_tiers.domain.state',
+    },
+    'cinder_tiers.domain.placement': {
+        'cinder_tiers.domain.catalog',
+        'cinder_tiers.domain.state',
+    },
+    'cinder_tiers.domain.state': {'cinder_tiers.domain'},
+    'cinder_tiers.domain.catalog': {'cinder_tiers.domain'},
     'cinder_tiers.domain': set(),
     'rally_scenarios.plugins': {
         'rally_scenarios.guest',
@@ -52,7 +99,7 @@ ARROWS = {
         'cinder_tiers.observe',
     },
     'rally_scenarios.guest': {'rally_scenarios.bench'},
-    'rally_scenarios.bench': {'cinder_tiers.domain'},
+    'rally_scenarios.bench': {'cinder_tiers.domain.catalog'},
     # The packages themselves: empty __init__ files.
     'cinder_tiers': set(),
     'rally_scenarios': set(),
@@ -72,7 +119,11 @@ THIRD_PARTY = {
         'prometheus_client',
     },
     'cinder_tiers.conf': {'oslo_*'},
-    'cinder_tiers.domain': set(),
+    **{
+        layer: set()
+        for layer in ARROWS
+        if layer.startswith('cinder_tiers.domain')
+    },
     'rally_scenarios.bench': set(),
     'cinder_tiers': set(),
     'rally_scenarios': set(),
@@ -213,6 +264,15 @@ class TreeTestCase(testtools.TestCase):
 @ddt.ddt
 class CheckerTestCase(testtools.TestCase):
     @ddt.data(
+        ('cinder_tiers.domain.state.x', 'from ..resources import crush'),
+        (
+            'cinder_tiers.domain.placement.decide',
+            'from cinder_tiers.domain.resources import pool',
+        ),
+        (
+            'cinder_tiers.doors.door',
+            'from cinder_tiers.domain.plan import plan',
+        ),
         ('cinder_tiers.domain.plan', 'def f():\n    import yaml'),
         ('cinder_tiers.domain.plan', 'importlib.import_module("yaml")'),
         ('cinder_tiers.domain.plan', 'from ..observe import ceph'),

@@ -8,6 +8,7 @@ Pure. Must not know where its arguments came from, nor how cliff prints.
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 
 PLAN_COLUMNS = (
     'Action',
@@ -43,7 +44,7 @@ def plan_line(action: actions.Action) -> str:
         changes = ', '.join(
             f'{one.field} {cells.value_text(one.before)} -> '
             f'{cells.value_text(one.after)}'
-            for one in actions.differences(action.before, action.after)
+            for one in difference.differences(action.before, action.after)
         )
         text += f': {changes}'
     if action.consented:
@@ -68,7 +69,7 @@ def result_row(result: actions.Result) -> cells.Row:
 def _before_after(action: actions.Action) -> tuple[cells.Fields, cells.Fields]:
     """Only what differs; what is set when there is one side."""
     if action.before and action.after:
-        changed = actions.differences(action.before, action.after)
+        changed = difference.differences(action.before, action.after)
         return (
             cells.Fields({one.field: one.before for one in changed}),
             cells.Fields({one.field: one.after for one in changed}),
@@ -82,7 +83,7 @@ def _set_fields(resource: actions.Resource | None) -> cells.Fields:
     return cells.Fields(
         {
             name: value
-            for name, value in actions.fields_of(resource).items()
+            for name, value in difference.fields_of(resource).items()
             if value not in (None, False, '', frozenset())
         }
     )

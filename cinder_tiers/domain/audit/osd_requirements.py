@@ -12,53 +12,10 @@ import dataclasses
 import enum
 import shlex
 
-#: {requirement: the only object store that it is about}.
-STORE_OF = {
-    'file_system': 'filestore',
-    'fast_journal': 'filestore',
-    'fast_db': 'bluestore',
-    'fast_wal': 'bluestore',
-}
+from cinder_tiers.domain.catalog import model as catalogs
+
 _SCHEDULER = 'io_scheduler'
 _AGAIN = 'see "ceph osd tree" and "ceph osd metadata", and run the audit again'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Requirements:
-    """Of each OSD; what is None, False or empty is not required."""
-
-    object_store: str | None = None
-    #: Of the disk that holds the data.
-    rotational: bool | None = None
-    #: Under FileStore.
-    file_system: str | None = None
-    #: BlueStore's database has a disk of its own, which is not rotational.
-    fast_db: bool = False
-    #: Likewise its write-ahead log, or the database that it lies with.
-    fast_wal: bool = False
-    #: Likewise FileStore's journal.
-    fast_journal: bool = False
-    #: I/O schedulers, of which the disks of the data must use one.
-    io_scheduler: tuple[str, ...] = ()
-
-    @property
-    def declared(self) -> collections.abc.Mapping[str, str]:
-        """{requirement: as text}, of those that are required."""
-        values = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-        }
-        return {
-            name: (
-                ' or '.join(value)
-                if isinstance(value, tuple)
-                else str(value).lower()
-            )
-            for name, value in values.items()
-            if value is not None
-            and value != ()
-            and (value or name == 'rotational')
-        }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -126,7 +83,7 @@ class _Look:
 
 
 def compare(
-    requirements: Requirements,
+    requirements: catalogs.Requirements,
     osds: collections.abc.Mapping[int, Facts | None],
 ) -> tuple[Comparison, ...]:
     """Holds OSDs against requirements.
@@ -200,14 +157,16 @@ def _of_answer(
     return {name: of_osds for name, of_osds in found.items() if of_osds}
 
 
-def _look(requirements: Requirements, name: str, facts: Facts | None) -> _Look:
+def _look(
+    requirements: catalogs.Requirements, name: str, facts: Facts | None
+) -> _Look:
     if facts is None:
         return _unknown_look('told nothing of itself')
     if not facts.is_up:
         return _unknown_look('is down')
     if facts.object_store is None:
         return _unknown_look('does not tell its object store')
-    if STORE_OF.get(name, facts.object_store) != facts.object_store:
+    if catalogs.STORE_OF.get(name, facts.object_store) != facts.object_store:
         return _Look(answer=Answer.NOT_APPLICABLE, current=facts.object_store)
     if name == _SCHEDULER:
         return _scheduler(requirements.io_scheduler, facts)

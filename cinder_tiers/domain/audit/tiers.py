@@ -16,11 +16,14 @@ from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
-from cinder_tiers.domain.resources import host_osd_options as host_options
-from cinder_tiers.domain.resources import registry as concerned_tiers
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import host_osd_options
+from cinder_tiers.domain.resources import registry
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import projects as project_rules
 
@@ -88,11 +91,11 @@ class Unread:
 class Observed:
     """All that a catalog is held against, as far as it could be read."""
 
-    cinder: state.CinderState | Unread
+    cinder: cinder_state.CinderState | Unread
     #: {project as the catalog names it: ids of all that are meant by it}.
     projects: collections.abc.Mapping[str, frozenset[str]] | Unread
     #: {name of the cluster in the catalog: its state}, for each in use.
-    ceph: collections.abc.Mapping[str, state.CephState | Unread]
+    ceph: collections.abc.Mapping[str, ceph_state.CephState | Unread]
     #: {name of the cluster: {OSD id: facts}}, for each of which a tier has
     #: OSD requirements.
     osds: collections.abc.Mapping[
@@ -117,7 +120,7 @@ def audit(
         *problems,
         *itertools.chain.from_iterable(hosts.values()),
     ]
-    catalog = host_options.without(catalog, hosts)
+    catalog = host_osd_options.without(catalog, hosts)
     for action in _actions(catalog, observed, problems):
         found.extend(_findings(catalog, action))
     found.extend(_requirements(catalog, observed))
@@ -159,7 +162,7 @@ def _requirements(
                 osd.osd_id: facts.get(osd.osd_id)
                 for osd in observed.ceph[tier.rbd.cluster].osds
                 if osd.device_class == tier.rbd.device_class
-                and osd.location.get('root') == desired.ROOT
+                and osd.location.get('root') == tier_pools.ROOT
             },
         ):
             yield Finding(
@@ -246,7 +249,7 @@ def _problems(
 ) -> list[Finding]:
     """What makes a plan impossible."""
     found = []
-    catalog = host_options.without(catalog, catalog.clusters)
+    catalog = host_osd_options.without(catalog, catalog.clusters)
     for tier in catalog.ours:
         alone = dataclasses.replace(catalog, tiers=(tier,))
         problems = {_ACCESS: (), _CLUSTER: (), _IMAGES: ()}
@@ -284,7 +287,7 @@ def _host_problems(
                 actions.Kind.HOST_OSD_OPTIONS.value,
                 problem,
             )
-            for problem in host_options.check_cluster(
+            for problem in host_osd_options.check_cluster(
                 catalog, cluster, observed.ceph[cluster.name]
             )
         ]
@@ -334,7 +337,7 @@ def _actions(
     cinder, projects = observed.cinder, observed.projects
     is_cinder_read = not isinstance(cinder, Unread)
     if not is_cinder_read:
-        cinder = state.CinderState(volume_types={})
+        cinder = cinder_state.CinderState(volume_types={})
     left_out = {
         aspect: {one.tier for one in problems if one.aspect == aspect}
         for aspect in (_ACCESS, _CLUSTER, _IMAGES)
@@ -377,7 +380,7 @@ def _actions(
                 if tier.name in left_out[_IMAGES]
             },
         ),
-        actual=state.ActualState(
+        actual=actual_state.ActualState(
             cinder=cinder,
             projects=known,
             ceph={
@@ -399,7 +402,7 @@ def _findings(
     action: actions.Action,
 ) -> collections.abc.Iterator[Finding]:
     """An action as findings: one for each tier and aspect."""
-    for tier in concerned_tiers.of(catalog, action) or (None,):
+    for tier in registry.tiers_affected(catalog, action) or (None,):
         for aspect, found, current, expected in _aspects(action):
             yield Finding(
                 object_name=f'tier {tier}' if tier else str(action.key),
@@ -433,7 +436,7 @@ def _aspects(
     aspects: dict[
         tuple[str, State], tuple[dict[str, object], dict[str, object]]
     ] = {}
-    for one in actions.differences(action.before, action.after):
+    for one in difference.differences(action.before, action.after):
         aspect = _ASPECTS.get(
             one.field.partition('.')[0], action.key.kind.value
         )
@@ -448,12 +451,12 @@ def _aspects(
 
 
 def _misses_restart(
-    before: actions.Resource, difference: actions.Difference
+    before: actions.Resource, change: difference.Difference
 ) -> bool:
     """Whether the OSDs were told all, and need only be started again."""
-    return isinstance(before, state.OsdOptions) and (
-        before.after_restart.get(difference.field.partition('.')[2])
-        == difference.after
+    return isinstance(before, ceph_state.OsdOptions) and (
+        before.after_restart.get(change.field.partition('.')[2])
+        == change.after
     )
 
 
@@ -463,7 +466,7 @@ def _set_fields(resource: actions.Resource | None) -> dict[str, object]:
         return {}
     return {
         name: value
-        for name, value in actions.fields_of(resource).items()
+        for name, value in difference.fields_of(resource).items()
         if value not in (None, False, '', frozenset())
     }
 
@@ -476,7 +479,7 @@ def _reason(
         'update': f'{action.key} is not as the catalog says',
         'delete': f'{action.key}: {action.why}',
     }[action.verb]
-    if isinstance(action.before, state.OsdOptions):
+    if isinstance(action.before, ceph_state.OsdOptions):
         whys = (
             f'{name}, where it was applied: {action.before.reasons[name]}'
             for name in (field.partition('.')[2] for field in current)

@@ -19,7 +19,7 @@ from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import type_succession
 
 State = audit.State
 PLACEMENT, RESIDENCY = 'placement', 'residency'
@@ -171,7 +171,7 @@ def judge(
             ),
             remedy='run the audit again',
         )
-    successor = superseded_types.successor_of(volume.type_name or '')
+    successor = type_succession.successor_of(volume.type_name or '')
     if successor in applied.types:
         return _retired(volume, successor)
     follows = _follows(volume)

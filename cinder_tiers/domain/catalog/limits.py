@@ -70,6 +70,8 @@ _NAME_CHARS = (
     "'_' or '-'"
 )
 _SPEC_KEY = f'[A-Za-z0-9._:-]{{1,{_LONG}}}'
+_GRAPHIC = f'[!-~]{{1,{_LONG}}}'
+_GRAPHIC_CHARS = f'up to {_LONG} printable characters without spaces'
 _OSD_PREFIXES = (
     'bluefs',
     'bluestore',
@@ -155,6 +157,15 @@ QOS_LIMIT = Text(
     max_chars=_LONG,
     expected=f'an integer of 0 or more, or text of 1 to {_LONG} characters',
 )
+ENCRYPTION_PROVIDER = Text(
+    pattern=_GRAPHIC,
+    expected="the format of Cinder's encryption, such as luks: "
+    f'{_GRAPHIC_CHARS}',
+)
+CIPHER = Text(
+    pattern=_GRAPHIC,
+    expected=f'a cipher, such as aes-xts-plain64: {_GRAPHIC_CHARS}',
+)
 OSD_OPTION = Text(
     pattern=f'({"|".join(_OSD_PREFIXES)})_[a-z0-9_]{{1,60}}',
     expected='the name of an option of the OSDs: '
@@ -188,11 +199,14 @@ EXPECTATION = Text(
 
 OBJECT_STORES = ('bluestore', 'filestore', 'kstore', 'memstore', 'seastore')
 FILE_SYSTEMS = ('btrfs', 'ext4', 'xfs', 'zfs')
+CONTROL_LOCATIONS = ('front-end', 'back-end')
 IO_SCHEDULERS = ('bfq', 'kyber', 'mq-deadline', 'none')
 
 PRIORITY = Range(-1_000_000, 1_000_000)
 #: As Cinder's database holds it; -1 is unlimited.
 QUOTA = Range(-1, 2**31 - 1)
+#: Of an encryption key, as Cinder's database holds it.
+KEY_SIZE_BITS = Range(1, 2**31 - 1)
 COPIES = Range(1, 10)
 DATA_CHUNKS = Range(2, 32)
 CODING_CHUNKS = Range(1, 16)
@@ -208,6 +222,6 @@ _OF_64_BITS = frozenset({'target_max_bytes', 'target_max_objects'})
 def cache_count(name: str) -> Range:
     """The values of a setting of a cache tier that is a count.
 
-    :param name: one of `cache_settings.COUNTS`.
+    :param name: one of `cache_tier.COUNTS`.
     """
     return _SIGNED_64 if name in _OF_64_BITS else _UNSIGNED_32

@@ -4,17 +4,25 @@
 
 These values say what should be. Must not know how the file is written, nor
 what exists in Cinder or Ceph. Rules between the values are in
-`catalog_rules`.
+`validation.catalog`.
 """
 
 import collections.abc
 import dataclasses
 
-from cinder_tiers.domain.audit import osd_requirements as requirements
 from cinder_tiers.domain.catalog import expectations
-from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain import tags
+
+#: {requirement: the only object store that it is about}.
+STORE_OF = {
+    'file_system': 'filestore',
+    'fast_journal': 'filestore',
+    'fast_db': 'bluestore',
+    'fast_wal': 'bluestore',
+}
+
+Value = str | int | float | bool
+
 
 #: A place in the catalog: keys and list positions from its root.
 Path = tuple[str | int, ...]
@@ -64,7 +72,7 @@ class Cluster:
     secret_uuid: str | None = None
     #: {CRUSH host: {option: value}} of its OSDs, whatever their class.
     host_osd_options: collections.abc.Mapping[
-        str, collections.abc.Mapping[str, pool_options.Value]
+        str, collections.abc.Mapping[str, Value]
     ] = dataclasses.field(default_factory=dict)
 
 
@@ -99,6 +107,47 @@ class ErasureCoded:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Requirements:
+    """What each OSD of a tier must be.
+
+    What is None, False or empty is not required.
+    """
+
+    object_store: str | None = None
+    #: Of the disk that holds the data.
+    rotational: bool | None = None
+    #: Under FileStore.
+    file_system: str | None = None
+    #: BlueStore's database has a disk of its own, which is not rotational.
+    fast_db: bool = False
+    #: Likewise its write-ahead log, or the database that it lies with.
+    fast_wal: bool = False
+    #: Likewise FileStore's journal.
+    fast_journal: bool = False
+    #: I/O schedulers, of which the disks of the data must use one.
+    io_scheduler: tuple[str, ...] = ()
+
+    @property
+    def declared(self) -> collections.abc.Mapping[str, str]:
+        """{requirement: as text}, of those that are required."""
+        values = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+        }
+        return {
+            name: (
+                ' or '.join(value)
+                if isinstance(value, tuple)
+                else str(value).lower()
+            )
+            for name, value in values.items()
+            if value is not None
+            and value != ()
+            and (value or name == 'rotational')
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class RbdPool:
     """The Ceph pool behind a tier."""
 
@@ -112,20 +161,20 @@ class RbdPool:
     #: Placement groups; None leaves the number to Ceph's autoscaler.
     pg_num: int | None = None
     #: {name: value} of the pool that holds the data, see `pool_options`.
-    options: collections.abc.Mapping[str, pool_options.Value] = (
-        dataclasses.field(default_factory=dict)
+    options: collections.abc.Mapping[str, Value] = dataclasses.field(
+        default_factory=dict
     )
     #: {option: value} of the OSDs of the device class.
-    osd_options: collections.abc.Mapping[str, pool_options.Value] = (
-        dataclasses.field(default_factory=dict)
+    osd_options: collections.abc.Mapping[str, Value] = dataclasses.field(
+        default_factory=dict
     )
     #: 0 to 1, of the OSDs of the device class; None leaves it as it is.
     primary_affinity: float | None = None
     #: What the OSDs of the device class must be; None: anything.
-    osd_requirements: requirements.Requirements | None = None
+    osd_requirements: Requirements | None = None
     #: {librbd option: value} for all clients of the pool.
-    rbd_options: collections.abc.Mapping[str, pool_options.Value] = (
-        dataclasses.field(default_factory=dict)
+    rbd_options: collections.abc.Mapping[str, Value] = dataclasses.field(
+        default_factory=dict
     )
 
     #: A cache tier in front of `data_pool`; None: none is declared.
@@ -155,13 +204,13 @@ class Cache:
 
     #: The replicated pool that holds it, without a cache of its own.
     rbd: RbdPool
-    #: `cache_settings.WRITEBACK` or `READONLY`.
+    #: `cache_tier.WRITEBACK` or `READONLY`.
     mode: str
     #: Whether stale data, which `READONLY` may serve, was asked for in words.
     stale_reads: bool = False
-    #: {name: value}, see `cache_settings`.
-    settings: collections.abc.Mapping[str, cache_settings.Value] = (
-        dataclasses.field(default_factory=dict)
+    #: {name: value}, see `resources.cache_tier`.
+    settings: collections.abc.Mapping[str, Value] = dataclasses.field(
+        default_factory=dict
     )
 
 
@@ -199,6 +248,20 @@ class Quotas:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Encryption:
+    """How the volumes of a tier are encrypted."""
+
+    #: The format, such as luks.
+    provider: str
+    #: Such as aes-xts-plain64; None: left to Cinder.
+    cipher: str | None = None
+    #: None: left to Cinder.
+    key_size_bits: int | None = None
+    #: front-end: the hypervisor encrypts; back-end: the storage does.
+    control_location: str = 'front-end'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Tier:
     """A tier, which becomes a volume type of the same name."""
 
@@ -225,6 +288,8 @@ class Tier:
     qos: Qos | None = None
     #: None leaves the quotas as they are.
     quotas: Quotas | None = None
+    #: None leaves the encryption as it is.
+    encryption: Encryption | None = None
     #: {fio pattern: {limit: value}} of what guests get, see `expectations`.
     #: Nothing is changed for it; it is for who measures.
     expect: expectations.Expectations = dataclasses.field(default_factory=dict)

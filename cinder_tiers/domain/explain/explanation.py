@@ -13,9 +13,8 @@ import enum
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.placement import tier_specs
+from cinder_tiers.domain.state import cinder as cinder_state
 
 
 class Outcome(enum.Enum):
@@ -174,8 +173,8 @@ class AppliedTypes:
         return JudgedBackend(
             backend=backend,
             verdict=BackendVerdict.OVERFLOW,
-            why=f'of tier {volume_type.extra_specs[state.OVERFLOW]}, when '
-            'the own backends have no room',
+            why=f'of tier {volume_type.extra_specs[cinder_state.OVERFLOW]}, '
+            'when the own backends have no room',
         )
 
     def _own(
@@ -188,8 +187,8 @@ class AppliedTypes:
         :param seen: tiers on the way here, for volume types can be made by
             hand to overflow in a circle.
         """
-        name = volume_type.extra_specs.get(state.OVERFLOW)
-        tier = volume_type.extra_specs.get(state.NAME)
+        name = volume_type.extra_specs.get(cinder_state.OVERFLOW)
+        tier = volume_type.extra_specs.get(cinder_state.NAME)
         other = None if name in (tier, *seen) else self.types.get(name)
         beyond = other and self._own(other, seen | {tier})
 
@@ -206,33 +205,22 @@ def read_tiers(
 ) -> AppliedTypes:
     """The tiers that volume types are, as the doors read them.
 
-    :param types: in any order; of two types that say to be the same tier
-        the one whose name sorts first is it.
+    :param types: in any order.
     """
-    tiers, by_name, problems = [], {}, []
-    for one in sorted(types, key=lambda one: (one.name, one.type_id)):
-        try:
-            tier = extra_specs.read_tier(
-                one.extra_specs, projects=one.projects
-            )
-        except ValueError as error:
-            problems.append(f'left out: {error}')
-            continue
-        if tier is None or superseded_types.is_of_no_tier(
-            one.name, tier.name, has_tier=tier.name in by_name
-        ):
-            continue
-        if tier.name in by_name:
-            problems.append(
-                f'left out: volume type {one.name} says that it is tier '
-                f'{tier.name}, as {by_name[tier.name].name} does; remove '
-                f'{state.NAME} from one of them'
-            )
-            continue
-        tiers.append(tier)
-        by_name[tier.name] = one
+    by_id = {one.type_id: one for one in types}
+    read = tier_specs.read_tiers(
+        tier_specs.read_type(
+            one.extra_specs,
+            type_id=one.type_id,
+            name=one.name,
+            projects=one.projects,
+        )
+        for one in by_id.values()
+    )
     return AppliedTypes(
-        tiers=tuple(tiers), types=by_name, problems=tuple(problems)
+        tiers=read.tiers,
+        types={name: by_id[one.type_id] for name, one in read.types.items()},
+        problems=tuple(f'left out: {one}' for one in read.problems),
     )
 
 

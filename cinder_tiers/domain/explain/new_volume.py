@@ -13,7 +13,7 @@ from cinder_tiers.domain.explain.explanation import Outcome
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain.placement import tier_specs
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -146,27 +146,30 @@ def visible_types_note(known: facts.Facts) -> tuple[str, ...]:
 
 
 def _named_type(question: Question, known: facts.Facts) -> _Named | None:
-    """As the doors have it: the request, the image, the project's default.
-
-    `default_volume_type` of cinder.conf is nobody's wish.
-    """
-    default = known.default_type
-    if question.requested_type:
-        source, found = (decision.TypeSource.REQUEST, question.requested_type)
-    elif question.image and question.image.type_ref:
-        source, found = (
-            decision.TypeSource.IMAGE,
-            known.find_type(question.image.type_ref),
-        )
-    elif default and default.is_projects:
-        source, found = decision.TypeSource.PROJECT, default.volume_type
-    else:
+    """Who names the type; `default_volume_type` of cinder.conf names none."""
+    default, image = known.default_type, question.image
+    named = tier_specs.first_named(
+        {
+            decision.TypeSource.REQUEST: lambda: (
+                question.requested_type and (question.requested_type,)
+            ),
+            # One that is named counts even if nobody sees such a type.
+            decision.TypeSource.IMAGE: lambda: (
+                image and image.type_ref and (known.find_type(image.type_ref),)
+            ),
+            decision.TypeSource.PROJECT: lambda: (
+                default and default.is_projects and (default.volume_type,)
+            ),
+        }
+    )
+    if named is None:
         return None
+    source, (found,) = named
     return _Named(
         source=source,
         volume_type=found,
         follows_image=found is not None
-        and extra_specs.follows_image(found.extra_specs)
+        and tier_specs.follows_image(found.extra_specs)
         and may_use(found, question.project, is_admin=question.is_admin),
     )
 
@@ -258,7 +261,7 @@ def _why_unknown(
         named is None
         and default is not None
         and default.is_projects is None
-        and not extra_specs.follows_image(default.volume_type.extra_specs)
+        and not tier_specs.follows_image(default.volume_type.extra_specs)
     ):
         return (
             f'the default volume type {default.volume_type.name} is the '

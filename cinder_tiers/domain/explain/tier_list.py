@@ -15,11 +15,10 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
-from cinder_tiers.domain.placement import tier_specs as specs_of_tiers
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.placement import tier_specs
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain import spelling
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,7 @@ class ListedTier:
         ...     'volume_backend_name': '<or> ssd <or> hdd'}).backend_names
         ('ssd', 'hdd')
         """
-        value = self.extra_specs.get(state.BACKEND) or ''
+        value = self.extra_specs.get(cinder_state.BACKEND) or ''
         words = value.split()
         if words[:1] == ['<or>']:
             return tuple(words[1::2])
@@ -95,20 +94,30 @@ def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
             f'{facts.EXTRA_SPECS.policy}); ask as an administrator, or see '
             'with --declared what a tiers file says'
         )
-    names = {one.name for one in known.types}
-    return _ranked(
-        _read(
+    by_id = {one.type_id: one for one in known.types}
+    read = tier_specs.read_tiers(
+        tier_specs.read_type(
+            one.extra_specs,
+            type_id=one.type_id,
             name=one.name,
-            description=one.description,
-            extra_specs=one.extra_specs,
-            projects=one.projects or (),
-            is_public=one.projects is None,
+            projects=one.projects,
         )
         for one in known.types
-        if (tier := one.extra_specs.get(state.NAME))
-        and not superseded_types.is_of_no_tier(
-            one.name, tier, has_tier=tier in names
-        )
+    )
+    return _ranked(
+        _listed(by_id[one.type_id], problem=one.problem or '')
+        for one in (*read.types.values(), *read.left_out)
+    )
+
+
+def _listed(volume_type: facts.KnownType, *, problem: str) -> ListedTier:
+    return _read(
+        name=volume_type.name,
+        description=volume_type.description,
+        extra_specs=volume_type.extra_specs,
+        projects=volume_type.projects or (),
+        is_public=volume_type.projects is None,
+        problem=problem,
     )
 
 
@@ -116,7 +125,7 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
     """The tiers of a catalog, in the order in which they are asked."""
     listed = []
     for tier in catalog.tiers:
-        wanted = desired.volume_type_of(
+        wanted = volume_type_kind.volume_type_of(
             tier, overflow=catalog.tier(tier.overflow)
         )
         listed.append(
@@ -152,11 +161,8 @@ def find(
     if len(found) == 1:
         return found[0]
     if found:
-        types = ' and '.join(one.volume_type for one in found)
         raise errors.TiersError(
-            f'volume types {types} both have {state.NAME}={name}; expected '
-            'one; remove the extra spec from the wrong one with "openstack '
-            'volume type unset"'
+            '; '.join(one.problem for one in found if one.problem)
         )
     names = sorted(one.name for one in listed)
     expected = f'expected one of {", ".join(names)}' if names else 'nor any'
@@ -173,16 +179,16 @@ def _read(
     is_public: bool,
     extra_specs: collections.abc.Mapping[str, str],
     projects: collections.abc.Iterable[str] = (),
+    problem: str = '',
 ) -> ListedTier:
-    problem = ''
     priority: int | None = None
     try:
-        tier = specs_of_tiers.read_tier(extra_specs, projects=None)
+        tier = tier_specs.read_tier(extra_specs, projects=None)
         priority = tier.priority
     except ValueError as error:
         problem = str(error)
-        tier = specs_of_tiers.read_tier(
-            {**extra_specs, state.PRIORITY: '0'}, projects=None
+        tier = tier_specs.read_tier(
+            {**extra_specs, cinder_state.PRIORITY: '0'}, projects=None
         )
     return ListedTier(
         name=tier.name,

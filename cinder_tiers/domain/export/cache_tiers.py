@@ -8,16 +8,15 @@ plan would want to be rid of the cache: the reason is a ValueError.
 
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
 #: What nobody set, and what a catalog need not say.
 _NOTHING = '0'
 
 
-def check_alone(ceph: state.CephState, pool: str) -> None:
+def check_alone(ceph: ceph_state.CephState, pool: str) -> None:
     """Refuses a pool that is a cache of another one, or has several.
 
     :raises ValueError: with the reason.
@@ -27,7 +26,7 @@ def check_alone(ceph: state.CephState, pool: str) -> None:
             raise ValueError(f'pool {pool} is a cache of pool {other.name}')
 
 
-def settings_and_mode(tier: state.CacheTier) -> dict[str, object]:
+def settings_and_mode(tier: ceph_state.CacheTier) -> dict[str, object]:
     """The fields of a cache that are not about its pool.
 
     :param tier: as it exists.
@@ -36,53 +35,53 @@ def settings_and_mode(tier: state.CacheTier) -> dict[str, object]:
     what = f'pool {tier.name} has the cache {tier.cache_pool}'
     if len(tier.cache_pools) > 1:
         raise ValueError(f'{what}, and a catalog has one')
-    if tier.mode not in cache_settings.SAFE_MODES_BEFORE:
+    if tier.mode not in cache_tier.SAFE_MODES_BEFORE:
         raise ValueError(
             f'{what} in mode {tier.mode}, and a catalog has only '
-            f'{" and ".join(cache_settings.SAFE_MODES_BEFORE)}'
+            f'{" and ".join(cache_tier.SAFE_MODES_BEFORE)}'
         )
     if not tier.overlay:
         raise ValueError(f'{what}, which clients do not use')
     return {
         'mode': tier.mode,
-        'stale_reads': tier.mode == cache_settings.READONLY,
+        'stale_reads': tier.mode == cache_tier.READONLY,
         'settings': {
             name: _setting(name, text)
             for name, text in sorted(tier.settings.items())
-            if name in cache_settings.KNOWN
-            and text != str(cache_settings.DEFAULTS.get(name, _NOTHING))
+            if name in cache_tier.KNOWN
+            and text != str(cache_tier.DEFAULTS.get(name, _NOTHING))
         },
     }
 
 
-def _setting(name: str, text: str) -> cache_settings.Value:
+def _setting(name: str, text: str) -> catalogs.Value:
     what = f'{name} of the cache is {text}'
-    if name in cache_settings.RATIOS:
+    if name in cache_tier.RATIOS:
         return float(text)
-    if name in cache_settings.COUNTS:
+    if name in cache_tier.COUNTS:
         bounds = limits.cache_count(name)
         if int(text) > bounds.most:
             raise ValueError(
                 f'{what}, and at most {bounds.most} can be declared'
             )
         return int(text)
-    if text not in cache_settings.HIT_SET_TYPES:
+    if text not in cache_tier.HIT_SET_TYPES:
         raise ValueError(
             f'{what}, and one of '
-            f'{", ".join(cache_settings.HIT_SET_TYPES)} can be '
+            f'{", ".join(cache_tier.HIT_SET_TYPES)} can be '
             'declared'
         )
     return text
 
 
-def check_same(rbd: catalogs.RbdPool, tier: state.CacheTier) -> None:
+def check_same(rbd: catalogs.RbdPool, tier: ceph_state.CacheTier) -> None:
     """Refuses a cache that a plan would change.
 
     :param rbd: the pool, with its cache.
     :param tier: the cache as it exists.
     :raises ValueError: with what it is.
     """
-    for one in actions.differences(tier, desired.cache_tier_of(rbd)):
+    for one in difference.differences(tier, cache_tier.cache_tier_of(rbd)):
         raise ValueError(
             f'{one.field} of the cache {tier.cache_pool} is '
             f'{one.before}, and would be {one.after}'

@@ -19,10 +19,11 @@ from cinder_tiers.domain.export import pools as export_pools
 from cinder_tiers.domain.export import volume_types as export_types
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.plan import plan as plans
-from cinder_tiers.domain.resources import cephx_user as caps
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import fallback as fallback_rules
 
@@ -124,11 +125,11 @@ def _find_types(draft: _Draft) -> None:
         name = found.name
         try:
             _check_not_superseded(name)
-            is_ours = state.NAME in found.extra_specs
+            is_ours = cinder_state.NAME in found.extra_specs
             other = taken.get(name.casefold())
             if other is not None:
                 raise ValueError(f'but for case its name is that of {other}')
-            if not is_ours and state.FOLLOW_IMAGE in found.extra_specs:
+            if not is_ours and cinder_state.FOLLOW_IMAGE in found.extra_specs:
                 _follow(draft, found)
             elif name == _DEFAULT:
                 raise ValueError(
@@ -149,8 +150,8 @@ def _find_types(draft: _Draft) -> None:
 
 
 def _check_not_superseded(name: str) -> None:
-    owner = superseded_types.owner_of(name)
-    if superseded_types.successor_of(name) is not None:
+    owner = type_succession.owner_of(name)
+    if type_succession.successor_of(name) is not None:
         raise ValueError(
             f'it is retired: type {owner} took its place, and the volumes '
             'that it had keep it until they are given another type'
@@ -162,12 +163,13 @@ def _check_not_superseded(name: str) -> None:
         )
 
 
-def _follow(draft: _Draft, found: state.VolumeType) -> None:
+def _follow(draft: _Draft, found: cinder_state.VolumeType) -> None:
     if not extra_specs.follows_image(found.extra_specs):
         raise ValueError(
-            f'its extra spec {state.FOLLOW_IMAGE} is '
-            f'{found.extra_specs[state.FOLLOW_IMAGE]}, which neither follows '
-            'the image nor is a tier; remove that extra spec'
+            f'its extra spec {cinder_state.FOLLOW_IMAGE} is '
+            f'{found.extra_specs[cinder_state.FOLLOW_IMAGE]}, '
+            'which neither follows the image nor is a tier; remove that extra '
+            'spec'
         )
     export_types.check_follow_name(found.name)
     draft.follow.append(found.name)
@@ -297,7 +299,7 @@ def _location(
     serving = [
         one
         for one in known.backends
-        if one.capabilities.get(state.BACKEND) == backend
+        if one.capabilities.get(cinder_state.BACKEND) == backend
     ]
     if not serving:
         raise ValueError(f"no backend {backend} reports to Cinder's scheduler")
@@ -329,7 +331,7 @@ def _completed(
     for text in remarks:
         draft.remark(f'cluster {cluster.name}: {text}')
     user = known.ceph.users.get(f'client.{cluster.cinder_user}')
-    grants = caps.parse(user.caps.get('osd', '')) if user else ()
+    grants = cephx_user.parse(user.caps.get('osd', '')) if user else ()
     pools = sorted(
         {
             pool
@@ -447,7 +449,7 @@ def _leftover(
     try:
         made = plans.make(
             catalog=catalog,
-            actual=state.ActualState(
+            actual=actual_state.ActualState(
                 cinder=known.cinder,
                 ceph={one.cluster.name: one.ceph for one in known.clusters},
                 projects={
@@ -465,7 +467,7 @@ def _leftover(
         if action.before and action.after:
             changes = ': ' + ', '.join(
                 f'{one.field} {one.before} -> {one.after}'
-                for one in actions.differences(action.before, action.after)
+                for one in difference.differences(action.before, action.after)
             )
         verb = f'refused: {action.verb}' if action.refusal else action.verb
         yield f'{verb} {action.key}{changes}'

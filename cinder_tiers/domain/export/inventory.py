@@ -10,7 +10,8 @@ import re
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.placement import backends
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 
 _UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 
@@ -33,7 +34,7 @@ class KnownCluster:
     cluster: catalogs.Cluster
     fsid: str
     #: With the options of all that `told` has, and `told_hosts`.
-    ceph: state.CephState
+    ceph: ceph_state.CephState
     #: {device class: {option: value}} that the monitors have for its OSDs.
     told: collections.abc.Mapping[str, collections.abc.Mapping[str, str]] = (
         dataclasses.field(default_factory=dict)
@@ -49,7 +50,7 @@ class Inventory:
     """All that an export is made from."""
 
     #: With the projects of all private types, whoever's they are.
-    cinder: state.CinderState
+    cinder: cinder_state.CinderState
     backends: tuple[backends.Backend, ...]
     clusters: tuple[KnownCluster, ...] = ()
     #: {name of a cluster: why it could not be asked}

@@ -10,15 +10,15 @@ known: nothing says it.
 import collections.abc
 
 from cinder_tiers.domain.catalog import limits
+from cinder_tiers.domain.catalog import model
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity as affinities
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 Remarks = list[str]
-Options = dict[str, pool_options.Value]
+Options = dict[str, model.Value]
 
 
 def class_options(
@@ -82,7 +82,7 @@ def primary_affinity(
 
 def _options(
     told: collections.abc.Mapping[str, str],
-    used: state.OsdOptions,
+    used: ceph_state.OsdOptions,
     known: inventory.KnownCluster,
     whose: str,
     remarks: Remarks,
@@ -110,9 +110,7 @@ def _options(
     return found
 
 
-def _normal(
-    schema: osd_options.Schema, value: pool_options.Value
-) -> str | None:
+def _normal(schema: ceph_state.OptionSchema, value: model.Value) -> str | None:
     try:
         return osd_options.normal(schema, value)
     except ValueError:

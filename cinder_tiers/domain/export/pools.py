@@ -14,13 +14,13 @@ from cinder_tiers.domain.export import cache_tiers as export_cache
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import osds as export_osds
 from cinder_tiers.domain.export import values as export_texts
-from cinder_tiers.domain.resources import cephx_user as caps
-from cinder_tiers.domain.resources import crush as pool_placement
-from cinder_tiers.domain.resources import pool as pool_rules
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import crush
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import clusters as cluster_rules
 
@@ -82,8 +82,8 @@ def rbd_of(
 
 def _placed(
     known: inventory.KnownCluster,
-    pool: state.Pool,
-    holder: state.Pool,
+    pool: ceph_state.Pool,
+    holder: ceph_state.Pool,
     remarks: Remarks,
 ) -> catalogs.RbdPool:
     """A pool with the fields that say where its data lies.
@@ -103,7 +103,7 @@ def _placed(
 
 
 def _cache(
-    known: inventory.KnownCluster, tier: state.CacheTier, remarks: Remarks
+    known: inventory.KnownCluster, tier: ceph_state.CacheTier, remarks: Remarks
 ) -> catalogs.Cache:
     fields = export_cache.settings_and_mode(tier)
     pool = _pool(known, tier.cache_pool)
@@ -113,7 +113,9 @@ def _cache(
 
 
 def lacking_caps(
-    rbd: catalogs.RbdPool, cluster: catalogs.Cluster, ceph: state.CephState
+    rbd: catalogs.RbdPool,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
 ) -> tuple[str, ...]:
     """Daemons at which cinder-volume's user lacks what apply would grant.
 
@@ -124,7 +126,7 @@ def lacking_caps(
     alone = _catalog(rbd, cluster)
     user = ceph.users.get(f'client.{cluster.cinder_user}')
     held = user.caps if user else {}
-    wanted = caps.union(held, desired.grants_of(alone, cluster))
+    wanted = cephx_user.union(held, cephx_user.grants_of(alone, cluster))
     return tuple(
         sorted(name for name in wanted if wanted[name] != held.get(name))
     )
@@ -141,7 +143,7 @@ def _catalog(
     )
 
 
-def _pool(known: inventory.KnownCluster, name: str) -> state.Pool:
+def _pool(known: inventory.KnownCluster, name: str) -> ceph_state.Pool:
     pool = known.ceph.pools.get(name)
     if pool is None:
         raise ValueError(f'cluster {known.cluster.name} has no pool {name}')
@@ -153,17 +155,19 @@ def _pool(known: inventory.KnownCluster, name: str) -> state.Pool:
     return pool
 
 
-def _rule(ceph: state.CephState, pool: state.Pool) -> state.CrushRule:
+def _rule(
+    ceph: ceph_state.CephState, pool: ceph_state.Pool
+) -> ceph_state.CrushRule:
     rule = ceph.crush_rules.get(pool.crush_rule)
     if rule is None or rule.root is None or rule.failure_domain is None:
         raise ValueError(
             f'CRUSH rule {pool.crush_rule} is not of the kind '
             'that takes a root, chooses and emits'
         )
-    if rule.root != desired.ROOT:
+    if rule.root != tier_pools.ROOT:
         raise ValueError(
             f'CRUSH rule {rule.name} takes the root {rule.root}, '
-            f'and only {desired.ROOT} can be declared'
+            f'and only {tier_pools.ROOT} can be declared'
         )
     if not limits.FAILURE_DOMAIN.fits(rule.failure_domain) or (
         rule.device_class and not limits.DEVICE_CLASS.fits(rule.device_class)
@@ -176,8 +180,8 @@ def _rule(ceph: state.CephState, pool: state.Pool) -> state.CrushRule:
 
 
 def _protection(
-    ceph: state.CephState,
-    pool: state.Pool,
+    ceph: ceph_state.CephState,
+    pool: ceph_state.Pool,
 ) -> catalogs.Replicated | catalogs.ErasureCoded:
     if pool.kind == 'replicated':
         if pool.size not in limits.COPIES:
@@ -199,7 +203,7 @@ def _protection(
 
 
 def _pg_num(
-    pool: state.Pool, holder: state.Pool, remarks: Remarks
+    pool: ceph_state.Pool, holder: ceph_state.Pool, remarks: Remarks
 ) -> int | None:
     """The number of placement groups, where Ceph does not choose it."""
     if holder.pg_autoscale_mode != 'off':
@@ -212,7 +216,7 @@ def _pg_num(
         or (
             holder is not pool
             and (pool.pg_num, pool.pg_autoscale_mode)
-            != (desired.head_pg_num(number), 'off')
+            != (tier_pools.head_pg_num(number), 'off')
         )
     ):
         remarks.append(
@@ -224,8 +228,8 @@ def _pg_num(
 
 
 def _options(
-    rbd: catalogs.RbdPool, pool: state.Pool, remarks: Remarks
-) -> dict[str, pool_options.Value]:
+    rbd: catalogs.RbdPool, pool: ceph_state.Pool, remarks: Remarks
+) -> dict[str, catalogs.Value]:
     """What is set of a pool, as far as it can be declared together."""
     found = {}
     for name, text in sorted(pool.options.items()):
@@ -240,7 +244,7 @@ def _options(
             is_same = False
         trial = dataclasses.replace(rbd, options={**found, name: value})
         if not is_same or tuple(
-            pool_rules.check(
+            pool_kind.check(
                 _catalog(trial, catalogs.Cluster(name=rbd.cluster))
             )
         ):
@@ -255,8 +259,8 @@ def _options(
 
 
 def _rbd_options(
-    pool: state.Pool, remarks: Remarks
-) -> dict[str, pool_options.Value]:
+    pool: ceph_state.Pool, remarks: Remarks
+) -> dict[str, catalogs.Value]:
     found = {}
     for name, text in sorted(pool.rbd_options.items()):
         if (
@@ -286,7 +290,7 @@ def _check(rbd: catalogs.RbdPool, known: inventory.KnownCluster) -> None:
         raise ValueError(
             f'{problem.found}, and {problem.expected} would be needed'
         )
-    for pool in pool_placement.pools_in(rbd, known.ceph).pools:
+    for pool in crush.pools_in(rbd, known.ceph).pools:
         before = known.ceph.pools[pool.name]
         foreign = before.applications - pool.applications
         if foreign:
@@ -294,7 +298,7 @@ def _check(rbd: catalogs.RbdPool, known: inventory.KnownCluster) -> None:
                 f'pool {pool.name} is used by '
                 f'{", ".join(sorted(foreign))}, too'
             )
-        for one in actions.differences(before, pool):
+        for one in difference.differences(before, pool):
             raise ValueError(
                 f'{one.field} of pool {pool.name} is '
                 f'{_shown(one.before)}, and would be '

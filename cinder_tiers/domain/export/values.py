@@ -5,7 +5,7 @@
 import re
 
 from cinder_tiers.domain.catalog import limits
-from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.catalog import model
 
 _INTEGER = re.compile('-?[0-9]{1,20}')
 _FLOAT = re.compile(r'-?[0-9]{1,15}\.[0-9]{1,15}')
@@ -21,7 +21,7 @@ def is_option(text: str) -> bool:
     return is_writable(text) and limits.OPTION.fits(text)
 
 
-def plain_value(text: str) -> pool_options.Value:
+def plain_value(text: str) -> model.Value:
     """A value that means the same text, and needs no quotes where possible.
 
     >>> plain_value('true'), plain_value('7'), plain_value('07')

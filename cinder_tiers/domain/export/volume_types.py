@@ -9,13 +9,13 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import tiers as volume_type_rules
 
 #: What CapabilitiesFilter compares with backends, too.
-_SCOPED_BACKEND = f'capabilities:{state.BACKEND}'
+_SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
 
 Remarks = list[str]
 
@@ -46,7 +46,10 @@ def check_follow_name(name: str) -> None:
 
 
 def tier_of(
-    found: state.VolumeType, known: inventory.Inventory, *, is_ours: bool
+    found: cinder_state.VolumeType,
+    known: inventory.Inventory,
+    *,
+    is_ours: bool,
 ) -> tuple[catalogs.Tier, Remarks]:
     """A volume type as a tier without `rbd`.
 
@@ -74,49 +77,52 @@ def tier_of(
         access=_access(found, known, remarks),
         qos=_qos(found.name, known.cinder, remarks),
         quotas=_quotas(found.name, known.cinder, remarks),
+        encryption=_encryption(found.name, known.cinder, remarks),
         **(_marks(found, remarks) if is_ours else {}),
     ), remarks
 
 
-def _backend(found: state.VolumeType) -> str | None:
+def _backend(found: cinder_state.VolumeType) -> str | None:
     """The backend of its own that a type names.
 
     :raises ValueError: it names backends in a way that no tier has.
     """
     text = found.extra_specs.get(
-        state.BACKEND, found.extra_specs.get(_SCOPED_BACKEND)
+        cinder_state.BACKEND, found.extra_specs.get(_SCOPED_BACKEND)
     )
     if text is None:
         return None
     words = text.split()
     if (
-        state.OVERFLOW in found.extra_specs
+        cinder_state.OVERFLOW in found.extra_specs
         and len(words) == 4
-        and (words[0::2] == [state.OR, state.OR])
+        and (words[0::2] == [cinder_state.OR, cinder_state.OR])
     ):
         text = words[1]
     if not limits.BACKEND.fits(text):
         raise ValueError(
-            f'its {state.BACKEND} is {text!r}, and a tier names '
+            f'its {cinder_state.BACKEND} is {text!r}, and a tier names '
             'one backend by its name'
         )
     return text
 
 
-def _extra_specs(found: state.VolumeType, remarks: Remarks) -> dict[str, str]:
+def _extra_specs(
+    found: cinder_state.VolumeType, remarks: Remarks
+) -> dict[str, str]:
     """Those that are neither ours nor name a backend."""
     specs = {}
     for key, value in sorted(found.extra_specs.items()):
         folded = key.casefold()
-        if key.startswith(state.SCOPE) or key in (
-            state.BACKEND,
+        if key.startswith(cinder_state.SCOPE) or key in (
+            cinder_state.BACKEND,
             _SCOPED_BACKEND,
         ):
             continue
         if (
-            folded.startswith(state.SCOPE)
+            folded.startswith(cinder_state.SCOPE)
             or not limits.EXTRA_SPEC_KEY.fits(key)
-            or folded.removeprefix('capabilities:') == state.BACKEND
+            or folded.removeprefix('capabilities:') == cinder_state.BACKEND
             or not isinstance(value, str)
             or not limits.EXTRA_SPEC.fits(value)
             or not export_texts.is_writable(value)
@@ -130,7 +136,9 @@ def _extra_specs(found: state.VolumeType, remarks: Remarks) -> dict[str, str]:
     return specs
 
 
-def _description(found: state.VolumeType, remarks: Remarks) -> str | None:
+def _description(
+    found: cinder_state.VolumeType, remarks: Remarks
+) -> str | None:
     text = found.description
     if not text:
         return None
@@ -145,7 +153,9 @@ def _description(found: state.VolumeType, remarks: Remarks) -> str | None:
 
 
 def _access(
-    found: state.VolumeType, known: inventory.Inventory, remarks: Remarks
+    found: cinder_state.VolumeType,
+    known: inventory.Inventory,
+    remarks: Remarks,
 ) -> tuple[str, ...] | None:
     if found.is_public:
         return None
@@ -167,14 +177,14 @@ def _access(
 
 
 def _qos(
-    name: str, cinder: state.CinderState, remarks: Remarks
+    name: str, cinder: cinder_state.CinderState, remarks: Remarks
 ) -> catalogs.Qos | None:
     """The limits of a type, when its QoS spec is as one of ours."""
     for spec in sorted(cinder.qos_specs.values(), key=lambda one: one.name):
         if name not in spec.volume_types:
             continue
-        limits = dict(sorted(spec.specs.items()))
-        text = ', '.join(f'{key}={value}' for key, value in limits.items())
+        specs = dict(sorted(spec.specs.items()))
+        text = ', '.join(f'{key}={value}' for key, value in specs.items())
         what = f'its QoS spec {spec.name} ({spec.consumer}: {text})'
         if spec.name != f'tier-{name}' or spec.volume_types != {name}:
             remarks.append(
@@ -183,8 +193,8 @@ def _qos(
             )
             return None
         qos = catalogs.Qos(
-            front_end=limits if spec.consumer != 'back-end' else None,
-            back_end=limits if spec.consumer != 'front-end' else None,
+            front_end=specs if spec.consumer != 'back-end' else None,
+            back_end=specs if spec.consumer != 'front-end' else None,
         )
         alone = catalogs.Catalog(
             clusters={},
@@ -192,8 +202,8 @@ def _qos(
             without_fallback=True,
         )
         if (
-            not limits
-            or not all(map(_is_limit, limits.items()))
+            not specs
+            or not all(map(_is_limit, specs.items()))
             or catalog_rules.check(alone)
         ):
             remarks.append(
@@ -216,10 +226,10 @@ def _is_limit(item: tuple[str, str]) -> bool:
 
 
 def _quotas(
-    name: str, cinder: state.CinderState, remarks: Remarks
+    name: str, cinder: cinder_state.CinderState, remarks: Remarks
 ) -> catalogs.Quotas | None:
     quota = cinder.quotas.get(name)
-    if quota is None or quota == state.TypeQuota(name=name):
+    if quota is None or quota == cinder_state.TypeQuota(name=name):
         return None
     found = (quota.volumes, quota.size_gib, quota.snapshots)
     if not all(one in limits.QUOTA for one in found):
@@ -235,19 +245,49 @@ def _quotas(
     )
 
 
-def _marks(found: state.VolumeType, remarks: Remarks) -> dict[str, object]:
+def _encryption(
+    name: str, cinder: cinder_state.CinderState, remarks: Remarks
+) -> catalogs.Encryption | None:
+    found = cinder.encryptions.get(name)
+    if found is None:
+        return None
+    if (
+        not limits.ENCRYPTION_PROVIDER.fits(found.provider)
+        or (found.cipher and not limits.CIPHER.fits(found.cipher))
+        or not (
+            found.key_size_bits is None
+            or found.key_size_bits in limits.KEY_SIZE_BITS
+        )
+        or found.control_location not in limits.CONTROL_LOCATIONS
+    ):
+        remarks.append(
+            'its encryption is left out: a catalog cannot hold its provider, '
+            'cipher or key size; it stays as it is'
+        )
+        return None
+    return catalogs.Encryption(
+        provider=found.provider,
+        cipher=found.cipher or None,
+        key_size_bits=found.key_size_bits,
+        control_location=found.control_location,
+    )
+
+
+def _marks(
+    found: cinder_state.VolumeType, remarks: Remarks
+) -> dict[str, object]:
     """The fields of a tier that are in extra specs of ours."""
     specs = {
         key: value if isinstance(value, str) else ''
         for key, value in found.extra_specs.items()
     }
-    specs[state.NAME] = specs[state.NAME] or found.name
+    specs[cinder_state.NAME] = specs[cinder_state.NAME] or found.name
     try:
         marked = extra_specs.read_tier(specs, projects=None)
     except ValueError as error:
         remarks.append(f'{error}; here it is 0')
         marked = extra_specs.read_tier(
-            {**specs, state.PRIORITY: '0'}, projects=None
+            {**specs, cinder_state.PRIORITY: '0'}, projects=None
         )
     usable = tuple(
         tag

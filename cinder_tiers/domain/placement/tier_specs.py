@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tiers as the extra specs of volume types say them.
+"""Tiers as the extra specs of volume types say them, and who names a type.
 
 The applied state lives in the volume types and nowhere else: this module is
-how a door reads it. Must not know how the types were fetched (Cinder's
-database or its API).
+how the doors, `tier explain` and `tier list` read it. Must not know how the
+types were fetched (Cinder's database or its API).
 """
 
 import collections.abc
+import dataclasses
 import functools
+import typing
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 
 #: What Cinder takes for true after `<is>` (oslo_utils.strutils).
@@ -33,7 +36,7 @@ def follows_image(extra_specs: collections.abc.Mapping[str, str]) -> bool:
     >>> follows_image({'tiers:follow_image': '<is> True'})
     True
     """
-    return _is_true(extra_specs.get(state.FOLLOW_IMAGE))
+    return _is_true(extra_specs.get(cinder_state.FOLLOW_IMAGE))
 
 
 def features(
@@ -53,7 +56,7 @@ def features(
     """
     found = {decision.Feature.ENCRYPTION} if is_encrypted else set()
     # Nothing but this text (cinder/volume/flows/api/create_volume.py).
-    if extra_specs.get(_MULTIATTACH) == state.TRUE:
+    if extra_specs.get(_MULTIATTACH) == cinder_state.TRUE:
         found.add(decision.Feature.MULTIATTACH)
     # As is_boolean_str of cinder/volume/volume_utils.py.
     words = (extra_specs.get(_REPLICATION) or '').split()
@@ -96,27 +99,149 @@ def read_tier(
     :param is_encrypted: whether the type has an encryption.
     :raises ValueError: a value cannot be read; the text says what to do.
     """
-    name = extra_specs.get(state.NAME)
+    name = extra_specs.get(cinder_state.NAME)
     if not name:
         return None
-    text = extra_specs.get(state.PRIORITY, '0')
+    text = extra_specs.get(cinder_state.PRIORITY, '0')
     try:
         priority = int(text)
     except (TypeError, ValueError):
         raise ValueError(
-            f'volume type of tier {name!r}: {state.PRIORITY} is {text!r}, '
-            'expected an integer; run "openstack tier apply" to set it again'
+            f'volume type of tier {name!r}: {cinder_state.PRIORITY} is '
+            f'{text!r}, expected an integer; run "openstack tier apply" to '
+            'set it again'
         ) from None
     return decision.AppliedTier(
         name=name,
-        tags=tags.parse_tags(extra_specs.get(state.TAGS) or ''),
+        tags=tags.parse_tags(extra_specs.get(cinder_state.TAGS) or ''),
         priority=priority,
-        fallback=_is_true(extra_specs.get(state.FALLBACK)),
-        overflow=extra_specs.get(state.OVERFLOW) or None,
+        fallback=_is_true(extra_specs.get(cinder_state.FALLBACK)),
+        overflow=extra_specs.get(cinder_state.OVERFLOW) or None,
         projects=projects,
         offers=features(extra_specs, is_encrypted=is_encrypted),
         type_zones=zones(extra_specs),
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TypeReading:
+    """What a volume type says of the tier that it is."""
+
+    type_id: str
+    #: Of the volume type.
+    name: str
+    #: Name of the tier that it says it is; None for any other type.
+    mark: str | None
+    #: Set for a type with a mark that can be read.
+    tier: decision.AppliedTier | None = None
+    #: Why it is not the type of its tier; None when it is.
+    problem: str | None = None
+
+
+def read_type(
+    extra_specs: collections.abc.Mapping[str, str],
+    *,
+    type_id: str,
+    name: str,
+    projects: frozenset[str] | None,
+    is_encrypted: bool = False,
+) -> TypeReading:
+    """What one volume type says, whatever the others say.
+
+    :param extra_specs: {key: value} of the type.
+    :param type_id: its id.
+    :param name: its name.
+    :param projects: ids of the projects that have access to a private type;
+        None for a public type.
+    :param is_encrypted: whether the type has an encryption.
+    """
+    tier = problem = None
+    try:
+        tier = read_tier(
+            extra_specs, projects=projects, is_encrypted=is_encrypted
+        )
+    except ValueError as error:
+        problem = str(error)
+    return TypeReading(
+        type_id=type_id,
+        name=name,
+        mark=extra_specs.get(cinder_state.NAME) or None,
+        tier=tier,
+        problem=problem,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReadTiers:
+    """The tiers among the volume types."""
+
+    #: {name of a tier: its volume type}, in the order of the types' names.
+    types: collections.abc.Mapping[str, TypeReading]
+    #: Types with a mark that are no tier, because of their `problem`.
+    left_out: tuple[TypeReading, ...]
+
+    @property
+    def tiers(self) -> tuple[decision.AppliedTier, ...]:
+        """The tiers, in the order of the names of their types."""
+        return tuple(one.tier for one in self.types.values())
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each type that is left out."""
+        return tuple(one.problem for one in self.left_out)
+
+
+def read_tiers(
+    readings: collections.abc.Iterable[TypeReading],
+) -> ReadTiers:
+    """The tiers that volume types are.
+
+    Types that were retired, or wait to take the name of another, are none,
+    and are not left out either.
+
+    :param readings: of all types, in any order; of two that say to be the
+        same tier the one whose name sorts first is it.
+    """
+    types: dict[str, TypeReading] = {}
+    left_out = []
+    for one in sorted(readings, key=lambda one: (one.name, one.type_id)):
+        if one.mark is None or type_succession.is_of_no_tier(
+            one.name, one.mark, has_tier=one.mark in types
+        ):
+            continue
+        if one.problem is None and one.mark in types:
+            one = dataclasses.replace(
+                one,
+                problem=f'volume type {one.name!r} says that it is tier '
+                f'{one.mark!r}, as {types[one.mark].name!r} does; remove '
+                f'{cinder_state.NAME} from the wrong one with "openstack '
+                'volume type unset"',
+            )
+        if one.problem is None:
+            types[one.mark] = one
+        else:
+            left_out.append(one)
+    return ReadTiers(types=types, left_out=tuple(left_out))
+
+
+_Named = typing.TypeVar('_Named')
+
+
+def first_named(
+    asked: collections.abc.Mapping[
+        decision.TypeSource, collections.abc.Callable[[], _Named | None]
+    ],
+) -> tuple[decision.TypeSource, _Named] | None:
+    """Who names the volume type of a request, and what: the strongest one.
+
+    :param asked: {who may name it: what they name, if anything}; those that
+        are weaker than the one who names a type are not asked.
+    :returns: None when nobody names one.
+    """
+    for source in decision.TypeSource:
+        if source in asked and (named := asked[source]()):
+            return source, named
+    return None
 
 
 @functools.lru_cache

@@ -9,7 +9,7 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.plan import data_movement
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import usage as usages
 
 #: {OSD id: bytes that are added; fewer when negative}
@@ -31,7 +31,7 @@ class Level:
 class Change:
     """What a change does to the OSDs that a CRUSH rule takes."""
 
-    rule: state.CrushRule
+    rule: ceph_state.CrushRule
     before: Level
     after: Level
     #: nearfull, backfillfull or full: the highest of these ratios that the
@@ -63,7 +63,7 @@ def _percent(level: Level) -> str:
 
 
 def change(
-    rule: state.CrushRule,
+    rule: ceph_state.CrushRule,
     *,
     shares: data_movement.Shares,
     usage: usages.Usage,

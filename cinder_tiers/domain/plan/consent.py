@@ -14,6 +14,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 
 _Actions = collections.abc.Mapping[actions.Key, actions.Action]
 
@@ -104,7 +105,7 @@ def not_needed(
 def astray(
     action: actions.Action,
     current: actions.Resource | None,
-) -> tuple[actions.Difference, ...]:
+) -> tuple[difference.Difference, ...]:
     """What is neither as the plan saw it, nor as it should be.
 
     A consent is given to what a plan shows, so what came up since has none.
@@ -116,15 +117,15 @@ def astray(
     """
     if current is None or action.before is None:
         return ()
-    old, now = (actions.fields_of(one) for one in (action.before, current))
-    new = {} if action.after is None else actions.fields_of(action.after)
+    old, now = (difference.fields_of(one) for one in (action.before, current))
+    new = {} if action.after is None else difference.fields_of(action.after)
     changed = (
-        {one.field for one in actions.differences(current, action.after)}
+        {one.field for one in difference.differences(current, action.after)}
         if action.after
         else now.keys()
     )
     return tuple(
-        actions.Difference(
+        difference.Difference(
             field=name, before=now.get(name), after=old.get(name)
         )
         for name in sorted(changed)

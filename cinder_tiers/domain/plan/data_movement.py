@@ -10,7 +10,7 @@ Pure. Must not know what a pool was before, nor how it is shown.
 
 import collections.abc
 
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import usage as usages
 
 #: {OSD id: share of the data of a pool, of all that sum up to 1}
@@ -18,9 +18,9 @@ Shares = collections.abc.Mapping[int, float]
 
 
 def shares_of(
-    rule: state.CrushRule | None,
+    rule: ceph_state.CrushRule | None,
     *,
-    osds: tuple[state.Osd, ...],
+    osds: tuple[ceph_state.Osd, ...],
     usage: usages.Usage,
 ) -> Shares:
     """How the data of pools with a CRUSH rule is spread over OSDs.
@@ -113,7 +113,7 @@ def copies_kept_by_chance(
 def copies_kept_by_tree(
     shares: Shares,
     *,
-    osds: tuple[state.Osd, ...],
+    osds: tuple[ceph_state.Osd, ...],
     domains: tuple[str, str],
     size: int,
 ) -> float:
@@ -137,7 +137,7 @@ def copies_kept_by_tree(
 
 
 def _together(
-    shares: Shares, osds: tuple[state.Osd, ...], domain: str
+    shares: Shares, osds: tuple[ceph_state.Osd, ...], domain: str
 ) -> float:
     """The probability that two OSDs that are drawn share a bucket."""
     buckets: dict[object, float] = {}

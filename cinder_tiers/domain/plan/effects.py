@@ -14,16 +14,14 @@ import dataclasses
 
 from cinder_tiers.domain.plan import capacity
 from cinder_tiers.domain.plan import data_movement
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import usage as usages
 from cinder_tiers.domain import units
 
-_MOVING = ('size', 'pg_num', 'crush_rule')
-_STEERS_AUTOSCALER = frozenset(
-    f'options.{name}' for name in pool_options.STEERS_AUTOSCALER
-)
 _PROBLEMS = {
     'backfillfull': 'Ceph would stop the move before its end',
     'full': 'Ceph would stop the writes of every pool on these OSDs',
@@ -63,7 +61,7 @@ NONE = Effect()
 
 def of_plan(
     planned: collections.abc.Iterable[actions.Action],
-    ceph: collections.abc.Mapping[str, state.CephState],
+    ceph: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> dict[actions.Key, Effect]:
     """The effects of the actions of a plan.
 
@@ -80,8 +78,8 @@ def of_plan(
     for action in planned:
         found[action.key] = NONE
         if not (
-            isinstance(action.before, state.Pool)
-            and isinstance(action.after, state.Pool)
+            isinstance(action.before, ceph_state.Pool)
+            and isinstance(action.after, ceph_state.Pool)
         ):
             continue
         cluster = action.key.cluster
@@ -109,10 +107,10 @@ def of_plan(
 
 
 def of_pool(
-    before: state.Pool,
-    after: state.Pool,
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
     *,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
     earlier: capacity.Added,
 ) -> tuple[Effect, capacity.Added]:
     """The effect of changing a pool that exists.
@@ -123,7 +121,7 @@ def of_pool(
     :param earlier: what changes before this one add to OSDs.
     :returns: the effect, and what it adds to OSDs.
     """
-    changed = {one.field: one for one in actions.differences(before, after)}
+    changed = {one.field: one for one in difference.differences(before, after)}
     impossible = _impossible(before, after, changed)
     if impossible:
         return Effect(
@@ -135,12 +133,12 @@ def of_pool(
         ), {}
     moving = [
         f'{name} {changed[name].before} -> {changed[name].after}'
-        for name in _MOVING
+        for name in pool_kind.MOVING_FIELDS
         if name in changed
     ]
     steered = (
         before.pg_autoscale_mode == 'on'
-        and not changed.keys().isdisjoint(_STEERS_AUTOSCALER)
+        and not changed.keys().isdisjoint(pool_kind.STEERS_AUTOSCALER)
     )
     if steered:
         moving.append('the autoscaler may choose another pg_num')
@@ -184,18 +182,22 @@ def of_pool(
 
 
 def _impossible(
-    before: state.Pool,
-    after: state.Pool,
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
     changed: collections.abc.Container[str],
 ) -> list[str]:
-    names = ['kind', 'erasure_code_profile']
-    if 'erasure' in (before.kind, after.kind):
-        names.append('size')
-    return [name for name in names if name in changed]
+    return [
+        name
+        for name in (*pool_kind.FIXED_FIELDS, *pool_kind.MOVING_FIELDS)
+        if name in changed
+        and not all(
+            pool_kind.is_settable(one, name) for one in (before, after)
+        )
+    ]
 
 
 def _quotas(
-    after: state.Pool, used: usages.PoolUsage, names: list[str]
+    after: ceph_state.Pool, used: usages.PoolUsage, names: list[str]
 ) -> collections.abc.Iterator[str]:
     """Ceph calls a pool full that reached its quota (OSDMonitor.cc)."""
     for name in names:
@@ -217,10 +219,10 @@ def _quotas(
 
 
 def _moved(
-    before: state.Pool,
-    after: state.Pool,
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
     *,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
     usage: usages.Usage,
     earlier: capacity.Added,
     why: str,
@@ -293,12 +295,12 @@ def _moved(
 
 
 def _copies_kept(
-    before: state.Pool,
-    after: state.Pool,
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
     *,
-    rules: list[state.CrushRule | None],
+    rules: list[ceph_state.CrushRule | None],
     shares: tuple[data_movement.Shares, data_movement.Shares],
-    osds: tuple[state.Osd, ...],
+    osds: tuple[ceph_state.Osd, ...],
 ) -> float:
     """How many of the copies stay where they are.
 
@@ -329,7 +331,7 @@ def _copies_kept(
 
 
 def _of_one_tree(
-    old: state.CrushRule | None, new: state.CrushRule | None
+    old: ceph_state.CrushRule | None, new: ceph_state.CrushRule | None
 ) -> bool:
     return (
         old is not None
@@ -340,7 +342,9 @@ def _of_one_tree(
     )
 
 
-def _alike(old: state.CrushRule | None, new: state.CrushRule | None) -> bool:
+def _alike(
+    old: ceph_state.CrushRule | None, new: ceph_state.CrushRule | None
+) -> bool:
     """Whether two rules differ in nothing but their names.
 
     Placement follows from the steps of a rule, not from its name.

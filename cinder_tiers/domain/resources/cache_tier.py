@@ -1,28 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The part of a plan that is about cache tiers.
+"""Cache tiers: their settings, the rules between these, and their plan.
 
 A cache is put in front of a pool when neither side can hold data that the
 other does not know. All else - another mode, another cache, none - needs the
 cache to be flushed while no client writes, which is left to an operator. Pure.
+
+Settings are text on both sides, in one form for each meaning. Names are those
+of `ceph osd pool set`, which takes them only for a pool that is a tier
+(OSDMonitor.cc, prepare_command_pool_set, v16.2.15).
 """
 
 import collections.abc
+import itertools
 import shlex
+import types
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.resources import cephx_user as caps
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
+
+#: Clients read and write the cache; Ceph's agent moves what is not used.
+WRITEBACK = 'writeback'
+#: Clients read the cache and write to the pool behind it; an object that is
+#: in the cache is not refreshed.
+READONLY = 'readonly'
+#: What a pool has that was just made a tier.
+NO_MODE = 'none'
+
+#: {mode that is wanted: modes from which data stays right}. A cache that was
+#: `NO_MODE` or `READONLY` may hold stale objects.
+SAFE_MODES_BEFORE: collections.abc.Mapping[str, frozenset[str]] = (
+    types.MappingProxyType(
+        {
+            WRITEBACK: frozenset({WRITEBACK, 'proxy', 'readproxy'}),
+            READONLY: frozenset({READONLY}),
+        }
+    )
+)
+
+HIT_SET_TYPES = ('bloom', 'explicit_hash', 'explicit_object')
+RATIOS = (
+    'cache_target_dirty_ratio',
+    'cache_target_dirty_high_ratio',
+    'cache_target_full_ratio',
+)
+COUNTS = (
+    'hit_set_count',
+    'hit_set_period',
+    'target_max_bytes',
+    'target_max_objects',
+    'cache_min_flush_age',
+    'cache_min_evict_age',
+    'min_read_recency_for_promote',
+    'min_write_recency_for_promote',
+)
+KNOWN = frozenset({'hit_set_type', *RATIOS, *COUNTS})
+#: What `ceph osd tier add-cache` chooses (osd_tier_default_cache_hit_set_*);
+#: without hit sets Ceph neither promotes by use nor stops warning.
+DEFAULTS: collections.abc.Mapping[str, catalogs.Value] = (
+    types.MappingProxyType(
+        {'hit_set_type': 'bloom', 'hit_set_count': 4, 'hit_set_period': 1200}
+    )
+)
+
+# Ceph keeps ratios in millionths.
+_RATIO_DECIMALS = 6
+
 
 #: Objects of a pool for RBD without an image: its options (rbd_info).
 _OBJECTS_WITHOUT_IMAGES = 1
 
 
-def make(
-    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+def plan(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     """What separates the cache tiers of a cluster from the catalog.
 
@@ -59,7 +117,9 @@ def _key(
     return actions.Key(kind=kind, cluster=cluster.name, name=name)
 
 
-def _fronted_by(pool: str, ceph: state.CephState) -> list[state.CacheTier]:
+def _fronted_by(
+    pool: str, ceph: ceph_state.CephState
+) -> list[ceph_state.CacheTier]:
     """The cache tiers of other pools that a pool is a cache of."""
     return [
         one for one in ceph.cache_tiers.values() if pool in one.cache_pools
@@ -71,12 +131,10 @@ def _in_front_of(
     tier: catalogs.Tier,
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     before = ceph.cache_tiers.get(pool)
-    after = (
-        desired.cache_tier_of(tier.rbd) if pool == tier.rbd.data_pool else None
-    )
+    after = cache_tier_of(tier.rbd) if pool == tier.rbd.data_pool else None
     if after is None:
         if before is not None:
             yield actions.Action(
@@ -91,7 +149,7 @@ def _in_front_of(
                 ),
             )
         return
-    if before is not None and not actions.differences(before, after):
+    if before is not None and not difference.differences(before, after):
         return
     why = f'tier {tier.name}'
     if before is None:
@@ -122,7 +180,7 @@ def _in_front_of(
 
 
 def _no_addition(
-    after: state.CacheTier, ceph: state.CephState
+    after: ceph_state.CacheTier, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
     """Why a pool cannot become a cache."""
     cache = after.cache_pool
@@ -153,7 +211,7 @@ def _locked_out(
     tier: catalogs.Tier,
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> actions.Refusal | None:
     """Whether clients that run would be refused by the OSDs of the cache.
 
@@ -164,10 +222,12 @@ def _locked_out(
     objects = ceph.objects_in.get(tier.rbd.pool, 0)
     if user is None or objects <= _OBJECTS_WITHOUT_IMAGES:
         return None
-    grant = desired.grant_of(tier.rbd.cache.rbd.pool)
-    if caps.union(user.caps, {'osd': (grant,)}) == user.caps:
+    grant = cephx_user.grant_of(tier.rbd.cache.rbd.pool)
+    if cephx_user.union(user.caps, {'osd': (grant,)}) == user.caps:
         return None
-    wanted = caps.union(user.caps, desired.grants_of(catalog, cluster))
+    wanted = cephx_user.union(
+        user.caps, cephx_user.grants_of(catalog, cluster)
+    )
     command = ' '.join(
         (
             'ceph auth caps',
@@ -188,7 +248,9 @@ def _locked_out(
 
 
 def _no_change(
-    before: state.CacheTier, after: state.CacheTier, ceph: state.CephState
+    before: ceph_state.CacheTier,
+    after: ceph_state.CacheTier,
+    ceph: ceph_state.CephState,
 ) -> actions.Refusal | None:
     """Why a cache that is there cannot become what is declared."""
     if before.cache_pool != after.cache_pool:
@@ -198,8 +260,8 @@ def _no_change(
             remedy=f'declare what exists, or {_removal(before)}',
         )
     if before.mode not in (
-        *cache_settings.SAFE_MODES_BEFORE[after.mode],
-        cache_settings.NO_MODE,
+        *SAFE_MODES_BEFORE[after.mode],
+        NO_MODE,
     ):
         return actions.Refusal(
             reason=f'a cache cannot go from mode {before.mode} to '
@@ -207,7 +269,7 @@ def _no_change(
             remedy=f'declare what exists, or {_removal(before)}',
         )
     objects = ceph.objects_in.get(after.cache_pool, 0)
-    is_used = before.overlay and before.mode != cache_settings.NO_MODE
+    is_used = before.overlay and before.mode != NO_MODE
     if objects and not is_used:
         return actions.Refusal(
             reason=f'clients did not use the cache, and pool '
@@ -219,7 +281,7 @@ def _no_change(
     return None
 
 
-def _removal(tier: state.CacheTier, *, flush: bool = True) -> str:
+def _removal(tier: ceph_state.CacheTier, *, flush: bool = True) -> str:
     """What to do by hand to be rid of a cache.
 
     :param flush: whether what clients wrote may be in the cache only.
@@ -227,8 +289,8 @@ def _removal(tier: state.CacheTier, *, flush: bool = True) -> str:
     commands = []
     for pool in tier.cache_pools:
         if flush and tier.mode not in (
-            cache_settings.READONLY,
-            cache_settings.NO_MODE,
+            READONLY,
+            NO_MODE,
         ):
             commands += [
                 f'ceph osd tier cache-mode {pool} proxy',
@@ -245,3 +307,151 @@ def _removal(tier: state.CacheTier, *, flush: bool = True) -> str:
     return 'with all clients stopped, run ' + ', '.join(
         f'"{one}"' for one in commands
     )
+
+
+def check(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
+    """All problems between the settings of caches."""
+    for tier in catalog.tiers:
+        if tier.rbd is None or tier.rbd.cache is None:
+            continue
+        for name, found, expected, remedy in _faults(tier.rbd.cache):
+            yield errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'rbd', 'cache', name)
+                ),
+                found=f'cache of tier {tier.name!r}: {found}',
+                expected=expected,
+                remedy=remedy,
+            )
+
+
+def _faults(
+    cache: catalogs.Cache,
+) -> collections.abc.Iterator[tuple[str, str, str, str]]:
+    """(key, what was found, what is right, what to do) of each problem."""
+    if (cache.mode == READONLY) != cache.stale_reads:
+        yield (
+            'mode',
+            f'mode {cache.mode}'
+            f'{" with" if cache.stale_reads else " without"} '
+            f'stale_reads: true',
+            'both readonly and stale_reads, or neither: what is in such a '
+            'cache is not refreshed by writes, so it must be asked for in '
+            'words',
+            'remove stale_reads'
+            if cache.stale_reads
+            else 'use writeback, or add stale_reads: true for images that are '
+            'never written to',
+        )
+    if cache.mode == WRITEBACK and not cache.settings.get('target_max_bytes'):
+        yield (
+            'target_max_bytes',
+            'no target_max_bytes',
+            'a number of bytes above 0; without it nothing is flushed or '
+            'evicted until the OSDs are full',
+            'set it to what the OSDs of the cache can hold, copies not '
+            'counted',
+        )
+    ratios = [
+        (name, cache.settings[name])
+        for name in RATIOS
+        if name in cache.settings
+    ]
+    for (lower, low), (higher, high) in itertools.pairwise(ratios):
+        if low > high:
+            yield (
+                higher,
+                f'{higher} {high} is below {lower} {low}',
+                f'{low} or more',
+                'raise it',
+            )
+
+
+def check_cluster(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Problems:
+    """Whether a cluster can put a cache in front of its tiers."""
+    if ceph.has_cache_tiering:
+        return
+    for tier in catalog.tiers_of(cluster.name):
+        if tier.rbd.cache is None:
+            continue
+        yield errors.Problem(
+            where=catalog.source.where(('tiers', tier.name, 'rbd', 'cache')),
+            found=f'the monitors of cluster {cluster.name!r} have no command '
+            f'"osd tier add"',
+            expected='a release of Ceph with cache tiers',
+            remedy='remove cache, and choose a faster device_class for the '
+            'tier or put the DB and WAL of its OSDs on flash',
+        )
+
+
+def normal(name: str, value: catalogs.Value) -> str:
+    """A value as it is compared.
+
+    >>> normal('cache_target_full_ratio', 0.80), normal('hit_set_count', 4)
+    ('0.8', '4')
+
+    :param name: one of `KNOWN`.
+    :param value: as it was declared.
+    """
+    if name in RATIOS:
+        return format(round(value, _RATIO_DECIMALS), '.15g')
+    return str(value)
+
+
+def observed(dumped: dict) -> dict[str, str]:
+    """All settings of a pool of `osd pool ls detail`, as {name: value}."""
+    return {
+        'hit_set_type': dumped['hit_set_params']['type'],
+        **{name: str(dumped[name]) for name in COUNTS},
+        **{
+            name: normal(name, dumped[f'{name}_micro'] / 1e6)
+            for name in RATIOS
+        },
+    }
+
+
+def cache_tier_of(rbd: catalogs.RbdPool) -> ceph_state.CacheTier | None:
+    """What stands in front of the data of an RBD tier; None: nothing."""
+    cache = rbd.cache
+    if cache is None:
+        return None
+    return ceph_state.CacheTier(
+        name=rbd.data_pool,
+        cache_pool=cache.rbd.pool,
+        mode=cache.mode,
+        overlay=True,
+        settings={
+            name: normal(name, value)
+            for name, value in {
+                **DEFAULTS,
+                **cache.settings,
+            }.items()
+        },
+    )
+
+
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    held = action.before.cache_pools if action.before else ()
+    return tier_pools.tiers_with_pool(
+        catalog, action.key.cluster, frozenset({action.key.name, *held})
+    )
+
+
+CACHE_TIER = kinds.ResourceKind(
+    kind=actions.Kind.CACHE_TIER,
+    resource=ceph_state.CacheTier,
+    state_field='cache_tiers',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan),
+    tiers_affected=_tiers_affected,
+    check=check,
+    check_cluster=check_cluster,
+)

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Capabilities of a cephx user as Ceph writes them.
+"""The cephx user of cinder-volume, and its capabilities as Ceph writes them.
 
 Grammar: ceph doc/rados/operations/user-management.rst, "Authorization
 (Capabilities)". Grants are only ever added, since others may rely on those
-that are there. Must not know whom they are for.
+that are there. Pure.
 """
 
 import collections.abc
+import dataclasses
 import re
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
 # A grant ends at a comma or semicolon that is not inside quotes.
 _GRANT = re.compile(r"""(?:"[^"]*"|'[^']*'|[^,;"'])+""")
@@ -86,3 +95,112 @@ def beyond(
         for grant in parse(text)
         if not any(covers(one, grant) for one in parse(others.get(daemon, '')))
     )
+
+
+def plan(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Actions:
+    """The action on the user of cinder-volume, if it lacks something."""
+    name = f'client.{cluster.cinder_user}'
+    before = ceph.users.get(name)
+    after = ceph_state.CephxUser(
+        name=name,
+        caps=union(
+            before.caps if before else {},
+            grants_of(catalog, cluster),
+        ),
+    )
+    if before is None or difference.differences(before, after):
+        yield actions.Action(
+            key=actions.Key(
+                kind=actions.Kind.CEPHX_USER, cluster=cluster.name, name=name
+            ),
+            before=before,
+            after=after,
+            why='cinder-volume reaches the pools of the tiers',
+        )
+
+
+def _lacks(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    held: collections.abc.Mapping[str, str],
+) -> bool:
+    """Whether the user of cinder-volume lacks what a tier needs."""
+    alone = dataclasses.replace(catalog, tiers=(tier,))
+    return held != union(
+        held, grants_of(alone, catalog.clusters[tier.rbd.cluster])
+    )
+
+
+def grant_of(pool: str) -> str:
+    """What allows a cephx user the images of a pool."""
+    return f'profile rbd pool={pool}'
+
+
+def grants_of(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> dict[str, tuple[str, ...]]:
+    """Grants that the cephx user of Cinder needs (ceph doc/rbd/
+    rbd-openstack.rst, "Setup Ceph client authentication").
+
+    :returns: {daemon type: grants}.
+    """
+    pools = [
+        grant_of(pool)
+        for tier in catalog.tiers_of(cluster.name)
+        if tier.rbd
+        for pool in tier.rbd.pools
+    ]
+    read = (
+        [f'profile rbd-read-only pool={cluster.images_pool}']
+        if cluster.images_pool
+        else []
+    )
+    return {
+        'mon': ('profile rbd',),
+        'osd': (*pools, *read),
+        'mgr': tuple(pools),
+    }
+
+
+def check_cluster(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Problems:
+    """Whether the pool that the user of cinder-volume may read exists."""
+    if not cluster.images_pool or cluster.images_pool in ceph.pools:
+        return
+    near = spelling.did_you_mean(cluster.images_pool, ceph.pools)
+    yield errors.Problem(
+        where=catalog.source.where(('clusters', cluster.name, 'images_pool')),
+        found=f'cluster {cluster.name!r} has no pool {cluster.images_pool!r}',
+        expected='the pool in which Glance keeps images',
+        remedy=f'{near}correct it, create the pool for Glance first, or '
+        f'leave images_pool out when Glance does not use the cluster',
+    )
+
+
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    held = action.before.caps if action.before else None
+    return tuple(
+        tier.name
+        for tier in catalog.tiers_of(action.key.cluster)
+        if held is None or _lacks(catalog, tier, held)
+    )
+
+
+CEPHX_USER = kinds.ResourceKind(
+    kind=actions.Kind.CEPHX_USER,
+    resource=ceph_state.CephxUser,
+    state_field='users',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan),
+    tiers_affected=_tiers_affected,
+    check_cluster=check_cluster,
+)

@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """The CRUSH rules and erasure code profiles that the pools of a tier use.
 
-`desired` says what they should hold, and their names where nothing exists.
+`tier_pools` says what they should hold, and their names where nothing exists.
 Here that meets a cluster. What a pool uses already is right whatever its name,
 as long as it holds what is wanted. A name that is taken by something else is
 left to it, and another one is used. So no rule and no profile is ever changed.
 Pure.
 """
 
+import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
-Named = state.CrushRule | state.ErasureCodeProfile
+Named = ceph_state.CrushRule | ceph_state.ErasureCodeProfile
 
 
 def pools_in(
-    rbd: catalogs.RbdPool, ceph: state.CephState
-) -> desired.TierPools:
+    rbd: catalogs.RbdPool, ceph: ceph_state.CephState
+) -> tier_pools.TierPools:
     """Profiles, CRUSH rules and pools of a tier, as this cluster needs them.
 
     :param rbd: the pool of the tier.
@@ -27,11 +34,11 @@ def pools_in(
     :returns: rules and profiles that the pools use already are left out, and
         the pools name them.
     """
-    wanted = desired.pools_of(rbd)
+    wanted = tier_pools.pools_of(rbd)
     profiles = {one.name: one for one in wanted.erasure_code_profiles}
     rules = {one.name: one for one in wanted.crush_rules}
-    made_profiles: list[state.ErasureCodeProfile] = []
-    made_rules: list[state.CrushRule] = []
+    made_profiles: list[ceph_state.ErasureCodeProfile] = []
+    made_rules: list[ceph_state.CrushRule] = []
     pools = []
     for pool in wanted.pools:
         rule, profile = rules[pool.name], profiles.get(pool.name)
@@ -64,7 +71,7 @@ def pools_in(
                 ),
             )
         )
-    return desired.TierPools(
+    return tier_pools.TierPools(
         erasure_code_profiles=tuple(made_profiles),
         crush_rules=tuple(made_rules),
         pools=tuple(pools),
@@ -72,7 +79,7 @@ def pools_in(
 
 
 def profiles_to_read(
-    rbd: catalogs.RbdPool, ceph: state.CephState
+    rbd: catalogs.RbdPool, ceph: ceph_state.CephState
 ) -> frozenset[str]:
     """Names of the erasure code profiles that `pools_in` wants to know.
 
@@ -86,7 +93,7 @@ def profiles_to_read(
         if name in ceph.pools
     )
     wanted = (
-        *desired.pools_of(rbd).erasure_code_profiles,
+        *tier_pools.pools_of(rbd).erasure_code_profiles,
         *pools_in(rbd, ceph).erasure_code_profiles,
     )
     return frozenset({*filter(None, used), *(one.name for one in wanted)})
@@ -94,12 +101,12 @@ def profiles_to_read(
 
 def _free_name(
     rbd: catalogs.RbdPool,
-    rule: state.CrushRule,
-    profile: state.ErasureCodeProfile | None,
-    ceph: state.CephState,
+    rule: ceph_state.CrushRule,
+    profile: ceph_state.ErasureCodeProfile | None,
+    ceph: ceph_state.CephState,
 ) -> str:
     """The first name that nothing else has; else the last."""
-    names = desired.rule_names(rbd, rule.name)
+    names = tier_pools.rule_names(rbd, rule.name)
     for name in names:
         others = [ceph.crush_rules.get(name)]
         wanted: list[Named] = [rule]
@@ -117,3 +124,161 @@ def _free_name(
 def _is_alike(one: Named, other: Named) -> bool:
     """Whether they hold the same, whatever their names."""
     return dataclasses.replace(one, name=other.name) == other
+
+
+def plan_profiles(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Actions:
+    """Actions on the erasure code profiles of a cluster, tier by tier."""
+    for tier in catalog.tiers_of(cluster.name):
+        for profile in pools_in(tier.rbd, ceph).erasure_code_profiles:
+            yield from _unchangeable(
+                _profile_key(cluster, profile.name),
+                ceph.erasure_code_profiles.get(profile.name),
+                profile,
+                f'tier {tier.name}',
+            )
+
+
+def plan_rules(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Actions:
+    """Actions on the CRUSH rules of a cluster, tier by tier."""
+    for tier in catalog.tiers_of(cluster.name):
+        wanted = pools_in(tier.rbd, ceph)
+        for rule in wanted.crush_rules:
+            yield from _unchangeable(
+                actions.Key(
+                    kind=actions.Kind.CRUSH_RULE,
+                    cluster=cluster.name,
+                    name=rule.name,
+                ),
+                ceph.crush_rules.get(rule.name),
+                rule,
+                f'tier {tier.name}',
+                frozenset(
+                    _profile_key(cluster, profile.name)
+                    for profile in wanted.erasure_code_profiles
+                    if profile.name == rule.name
+                ),
+            )
+
+
+def _profile_key(cluster: catalogs.Cluster, name: str) -> actions.Key:
+    return actions.Key(
+        kind=actions.Kind.ERASURE_CODE_PROFILE, cluster=cluster.name, name=name
+    )
+
+
+def _unchangeable(
+    key: actions.Key,
+    before: ceph_state.CrushRule | ceph_state.ErasureCodeProfile | None,
+    after: ceph_state.CrushRule | ceph_state.ErasureCodeProfile,
+    why: str,
+    needs: frozenset[actions.Key] = frozenset(),
+) -> collections.abc.Iterator[actions.Action]:
+    """An object that is created, and never changed once pools use it."""
+    refusal = None
+    if before is not None:
+        if not difference.differences(before, after):
+            return
+        refusal = actions.Refusal(
+            reason=f'the {key.kind.value} exists with other values, and '
+            f'changing it moves or endangers the data of pools that '
+            f'use it',
+            remedy='name another pool in the catalog, or remove the '
+            f'{key.kind.value} by hand when no pool uses it',
+        )
+    yield actions.Action(
+        key=key,
+        before=before,
+        after=after,
+        why=why,
+        needs=needs,
+        refusal=refusal,
+    )
+
+
+def check_cluster(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Problems:
+    """Whether a cluster has the failure domains that its tiers need."""
+    for tier in catalog.tiers_of(cluster.name):
+        for path, rbd in tier.storages:
+            yield from _placement(catalog, tier, path, rbd, ceph)
+
+
+def _placement(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    path: catalogs.Path,
+    rbd: catalogs.RbdPool,
+    ceph: ceph_state.CephState,
+) -> list[errors.Problem]:
+    classes = ceph.device_classes
+    if rbd.device_class is not None and rbd.device_class not in classes:
+        exist = (
+            ', '.join(
+                f'{name} ({count} OSDs)' for name, count in classes.items()
+            )
+            or 'none'
+        )
+        near = spelling.did_you_mean(rbd.device_class, classes)
+        return [
+            errors.Problem(
+                where=catalog.source.where((*path, 'device_class')),
+                found=f'no OSD of cluster {rbd.cluster!r} has device class '
+                f'{rbd.device_class!r}',
+                expected=f'one that exists: {exist}',
+                remedy=f'{near}correct it, or give OSDs the class with '
+                f'"ceph osd crush set-device-class"',
+            )
+        ]
+    buckets = ceph.buckets(
+        kind=rbd.failure_domain,
+        root=tier_pools.ROOT,
+        device_class=rbd.device_class,
+    )
+    needed = rbd.protection.failure_domains
+    if len(buckets) >= needed:
+        return []
+    kinds = sorted({kind for osd in ceph.osds for kind in osd.location})
+    return [
+        errors.Problem(
+            where=catalog.source.where((*path, 'failure_domain')),
+            found=f'{len(buckets)} failure domains of type '
+            f'{rbd.failure_domain!r} with {rbd.device_class or "any"} '
+            f'OSDs under '
+            f'CRUSH root {tier_pools.ROOT!r}'
+            + (f' ({", ".join(sorted(buckets))})' if buckets else ''),
+            expected=f'at least {needed}, one for each copy or chunk of tier '
+            f'{tier.name!r}; bucket types in use: {", ".join(kinds)}',
+            remedy='lower size (or k, m), choose a smaller failure_domain, or '
+            'add OSDs',
+        )
+    ]
+
+
+ERASURE_CODE_PROFILE = kinds.ResourceKind(
+    kind=actions.Kind.ERASURE_CODE_PROFILE,
+    resource=ceph_state.ErasureCodeProfile,
+    state_field='erasure_code_profiles',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan_profiles),
+    tiers_affected=tier_pools.tiers_affected,
+)
+CRUSH_RULE = kinds.ResourceKind(
+    kind=actions.Kind.CRUSH_RULE,
+    resource=ceph_state.CrushRule,
+    state_field='crush_rules',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan_rules),
+    tiers_affected=tier_pools.tiers_affected,
+    check_cluster=check_cluster,
+)

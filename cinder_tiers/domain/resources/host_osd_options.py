@@ -13,9 +13,11 @@ import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain import spelling
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
 
 _KEY = 'host_osd_options'
 
@@ -23,7 +25,7 @@ _KEY = 'host_osd_options'
 def check(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Problems between the parts of a catalog; one of `catalog_rules`."""
+    """Problems between the parts of a catalog; one of `validation.catalog`."""
     # Of a tier whose pool was complained of, the cluster is not known.
     if any(
         tier.rbd is None
@@ -46,7 +48,9 @@ def check(
 
 
 def check_cluster(
-    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
 ) -> list[errors.Problem]:
     """What a cluster lacks for its `host_osd_options`.
 
@@ -101,7 +105,7 @@ def _conflicts(
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
     host: str,
-    ceph: state.CephState,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[errors.Problem]:
     """Options that the tiers want otherwise of OSDs of the host."""
     for name, value in cluster.host_osd_options[host].items():
@@ -134,9 +138,9 @@ def _conflicts(
 
 
 def _same(
-    schema: osd_options.Schema | None,
-    one: osd_options.Value,
-    other: osd_options.Value,
+    schema: ceph_state.OptionSchema | None,
+    one: catalogs.Value,
+    other: catalogs.Value,
 ) -> bool:
     """Whether two values mean the same; what is no value was told before."""
     if schema is None:
@@ -147,3 +151,63 @@ def _same(
         )
     except ValueError:
         return True
+
+
+def plan(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Actions:
+    """Actions on the options of the OSDs of each host that is named."""
+    for after in host_osd_options_of(cluster, ceph.option_schemas):
+        yield from osd_options.options_action(
+            actions.Key(
+                kind=actions.Kind.HOST_OSD_OPTIONS,
+                cluster=cluster.name,
+                name=after.name,
+            ),
+            ceph.host_options[after.name],
+            after,
+            ceph,
+            f'host_osd_options of cluster {cluster.name}',
+        )
+
+
+def host_osd_options_of(
+    cluster: catalogs.Cluster,
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
+) -> tuple[ceph_state.OsdOptions, ...]:
+    """What a cluster is told of the OSDs of some of its hosts.
+
+    :param schemas: {option: schema} of each that is declared.
+    :returns: one for each host with a declared option, by name.
+    """
+    return tuple(
+        ceph_state.OsdOptions(
+            name=host,
+            values={
+                name: osd_options.normal(schemas[name], value)
+                for name, value in options.items()
+            },
+        )
+        for host, options in sorted(cluster.host_osd_options.items())
+    )
+
+
+def _no_tiers(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    """The options are for a host, whatever tiers use it."""
+    return ()
+
+
+HOST_OSD_OPTIONS = kinds.ResourceKind(
+    kind=actions.Kind.HOST_OSD_OPTIONS,
+    resource=ceph_state.OsdOptions,
+    state_field='host_options',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan),
+    tiers_affected=_no_tiers,
+    check=check,
+    check_cluster=check_cluster,
+)

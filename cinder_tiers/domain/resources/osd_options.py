@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Options of OSDs: what a value means, and why another one is in effect.
 
 An option of an OSD belongs to the OSD and so to all tiers on it, never to a
@@ -8,17 +9,24 @@ themselves. Pure. Must not know how they are asked.
 """
 
 import collections.abc
-import dataclasses
 import math
 import re
 import types
 
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
 #: Masks of a section of Ceph's configuration: which OSDs it is for.
 CLASS, HOST = 'class', 'host'
-
-Value = str | int | float | bool
+#: {kind of object: the mask of its sections in the monitors}.
+_MASKS = {
+    actions.Kind.OSD_OPTIONS: CLASS,
+    actions.Kind.HOST_OSD_OPTIONS: HOST,
+}
 
 _SIZE = re.compile(r'(\d+)\s*([KMGTPE]?)(?:I?B)?', re.IGNORECASE)
 _POWERS = {letter: 1024**power for power, letter in enumerate(('', *'KMGTPE'))}
@@ -49,28 +57,15 @@ SUCCESSORS: collections.abc.Mapping[str, str] = types.MappingProxyType(
 )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Schema:
-    """What a cluster says of an option (`ceph config help`)."""
-
-    name: str
-    #: Ceph's type: str, uint, int, size, secs, millisecs, float, bool, ...
-    kind: str
-    #: The only values of a text that is one of some words; else empty.
-    words: tuple[str, ...] = ()
-    #: Of the daemons, as Ceph writes it.
-    default: str = ''
-    #: Whether a running OSD heeds a new value.
-    at_runtime: bool = True
-
-
-def normal(schema: Schema, value: Value) -> str:
+def normal(schema: ceph_state.OptionSchema, value: catalogs.Value) -> str:
     """A value as it is compared.
 
-    >>> size = Schema(name='bluestore_cache_size', kind='size')
+    >>> from cinder_tiers.domain.state import ceph
+    >>> size = ceph.OptionSchema(name='bluestore_cache_size', kind='size')
     >>> normal(size, '64M'), normal(size, 67108864)
     ('67108864', '67108864')
-    >>> normal(Schema(name='osd_recovery_sleep', kind='float'), 0.10)
+    >>> sleep = ceph.OptionSchema(name='osd_recovery_sleep', kind='float')
+    >>> normal(sleep, 0.10)
     '0.1'
 
     :param schema: of the option.
@@ -101,17 +96,19 @@ def normal(schema: Schema, value: Value) -> str:
             number = float(text)
         except ValueError:
             raise ValueError('a number') from None
-        if not math.isfinite(number):
+        form = format(number, '.15g')
+        # The form of the largest numbers is above all of them.
+        if not math.isfinite(float(form)):
             raise ValueError('a number')
-        return format(number, '.15g')
+        return form
     if schema.words and text not in schema.words:
         raise ValueError(f'one of {", ".join(schema.words)}')
     return text
 
 
 def problems(
-    declared: collections.abc.Mapping[str, Value],
-    schemas: collections.abc.Mapping[str, Schema],
+    declared: collections.abc.Mapping[str, catalogs.Value],
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
     *,
     where: collections.abc.Callable[[str], str],
 ) -> list[errors.Problem]:
@@ -243,7 +240,7 @@ def not_heeded(
     wanted: collections.abc.Mapping[str, str],
     told: collections.abc.Mapping[str, str],
     reasons: collections.abc.Mapping[str, str],
-    schemas: collections.abc.Mapping[str, Schema],
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> collections.abc.Iterator[str]:
     """Of options that are set as they should be, why OSDs do not use them.
 
@@ -265,8 +262,171 @@ def not_heeded(
             yield f'; {name} is set so already, but {reasons[name]}'
 
 
-def _is(schema: Schema, text: str, form: str) -> bool:
+def _is(schema: ceph_state.OptionSchema, text: str, form: str) -> bool:
     try:
         return normal(schema, text) == form
     except ValueError:  # whatever it is, it is not that
         return False
+
+
+def plan(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Actions:
+    """Actions on the options of the OSDs of each device class."""
+    for after in osd_options_of(catalog, cluster, ceph.option_schemas):
+        tiers = ', '.join(
+            tier.name
+            for tier in catalog.tiers_of(cluster.name)
+            if tier.rbd
+            and tier.rbd.osd_options
+            and tier.rbd.device_class == after.name
+        )
+        yield from options_action(
+            actions.Key(
+                kind=actions.Kind.OSD_OPTIONS,
+                cluster=cluster.name,
+                name=after.name,
+            ),
+            ceph.class_options[after.name],
+            after,
+            ceph,
+            f'tier {tiers}',
+        )
+
+
+def options_action(
+    key: actions.Key,
+    before: ceph_state.OsdOptions,
+    after: ceph_state.OsdOptions,
+    ceph: ceph_state.CephState,
+    why: str,
+) -> kinds.Actions:
+    """The action on the options of a class or host, if one is needed.
+
+    :param key: names the class or host.
+    :param before: the options as OSDs use them.
+    :param after: as they should.
+    :param ceph: the cluster.
+    :param why: what asks for it.
+    """
+    changed = [
+        one.field.removeprefix('values.')
+        for one in difference.differences(before, after)
+    ]
+    if not changed:
+        return
+    later = [
+        name for name in changed if not ceph.option_schemas[name].at_runtime
+    ]
+    yield actions.Action(
+        key=key,
+        before=before,
+        after=after,
+        why=why
+        + (
+            f'; {", ".join(later)} counts from the start of an OSD, '
+            f'when Ceph does not look at device class and host'
+            if later
+            else ''
+        )
+        + ''.join(
+            not_heeded(
+                changed,
+                wanted=after.values,
+                reasons=before.reasons,
+                told=ceph.told_options.get(
+                    f'{_MASKS[key.kind]}:{key.name}', {}
+                ),
+                schemas=ceph.option_schemas,
+            )
+        ),
+    )
+
+
+def check(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Tiers on the same OSDs cannot want different options of them."""
+    seen: dict[tuple[str, str, str], tuple[str, object]] = {}
+    for tier in catalog.tiers:
+        rbd = tier.rbd
+        if rbd is None or rbd.device_class is None:
+            continue
+        for name, value in rbd.osd_options.items():
+            other, wanted = seen.setdefault(
+                (rbd.cluster, rbd.device_class, name), (tier.name, value)
+            )
+            if wanted != value or isinstance(wanted, bool) != isinstance(
+                value, bool
+            ):
+                yield errors.Problem(
+                    where=catalog.source.where(
+                        ('tiers', tier.name, 'rbd', 'osd_options', name)
+                    ),
+                    found=f'tier {tier.name!r} wants {name} {value!r}, tier '
+                    f'{other!r} {wanted!r}',
+                    expected=f'one value for the {rbd.device_class} OSDs of '
+                    f'cluster {rbd.cluster!r}, which serve both',
+                    remedy='agree on one, or give some of the OSDs a device '
+                    'class of their own',
+                )
+
+
+def osd_options_of(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
+) -> tuple[ceph_state.OsdOptions, ...]:
+    """What the tiers of a cluster want of its OSDs.
+
+    :param schemas: {option: schema} of each that is declared.
+    :returns: one for each device class with a declared option, by name.
+    """
+    classes: dict[str, dict[str, str]] = {}
+    for tier in catalog.tiers_of(cluster.name):
+        for name, value in tier.rbd.osd_options.items() if tier.rbd else ():
+            if tier.rbd.device_class is not None:
+                classes.setdefault(tier.rbd.device_class, {})[name] = normal(
+                    schemas[name], value
+                )
+    return tuple(
+        ceph_state.OsdOptions(name=name, values=values)
+        for name, values in sorted(classes.items())
+    )
+
+
+def check_cluster(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Problems:
+    """What a cluster cannot do with the options that its tiers declare."""
+    for tier in catalog.tiers_of(cluster.name):
+        path = ('tiers', tier.name, 'rbd', 'osd_options')
+        yield from problems(
+            tier.rbd.osd_options,
+            ceph.option_schemas,
+            where=lambda name, path=path: catalog.source.where((*path, name)),
+        )
+
+
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    return tuple(
+        tier.name
+        for tier in catalog.tiers_of(action.key.cluster)
+        if tier.rbd.osd_options and tier.rbd.device_class == action.key.name
+    )
+
+
+OSD_OPTIONS = kinds.ResourceKind(
+    kind=actions.Kind.OSD_OPTIONS,
+    resource=ceph_state.OsdOptions,
+    state_field='class_options',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan),
+    tiers_affected=_tiers_affected,
+    check=check,
+    check_cluster=check_cluster,
+)

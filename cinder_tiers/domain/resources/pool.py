@@ -1,29 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules between the settings of a tier's pool.
+"""Pools: the rules between their settings, their plan and its refusals.
 
-Pure, and total like `catalog_rules`, of which these are a part. Must not know
-what exists in a cluster.
+What moves data is said here and nowhere else. Pure.
 """
 
 import collections.abc
+import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import crush
+from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
-Problems = collections.abc.Iterator[errors.Problem]
+#: Fields that Ceph changes in a pool that exists, and moves its data then.
+MOVING_FIELDS = ('size', 'pg_num', 'crush_rule')
+#: Fields that Ceph never changes.
+FIXED_FIELDS = ('kind', 'erasure_code_profile')
+#: Fields from which the autoscaler chooses pg_num.
+STEERS_AUTOSCALER = frozenset(
+    f'options.{name}' for name in pool_options.STEERS_AUTOSCALER
+)
+
+Problems = kinds.Problems
 _DATA_POOL = 'rbd_default_data_pool'
 
 
 def check(catalog: catalogs.Catalog) -> Problems:
-    """All problems between the settings of pools and of their OSDs."""
-    yield from _osd_options(catalog)
+    """All problems between the settings of pools."""
     for tier in catalog.tiers:
         if tier.rbd is None:
             continue
         path = ('tiers', tier.name, 'rbd', 'device_class')
-        for name, found, expected, remedy in _found(
+        for name, found, expected, remedy in _faults(
             tier.rbd, is_class_written=path in catalog.source.lines
         ):
             yield errors.Problem(
@@ -34,7 +48,7 @@ def check(catalog: catalogs.Catalog) -> Problems:
             )
 
 
-def _found(
+def _faults(
     rbd: catalogs.RbdPool,
     *,
     is_class_written: bool,
@@ -126,32 +140,129 @@ def _without_class(
             )
 
 
-def _osd_options(catalog: catalogs.Catalog) -> Problems:
-    """Tiers on the same OSDs cannot want different options of them."""
-    seen: dict[tuple[str, str, str], tuple[str, object]] = {}
-    for tier in catalog.tiers:
-        rbd = tier.rbd
-        if rbd is None or rbd.device_class is None:
-            continue
-        for name, value in rbd.osd_options.items():
-            other, wanted = seen.setdefault(
-                (rbd.cluster, rbd.device_class, name), (tier.name, value)
-            )
-            if wanted != value or isinstance(wanted, bool) != isinstance(
-                value, bool
-            ):
-                yield errors.Problem(
-                    where=catalog.source.where(
-                        ('tiers', tier.name, 'rbd', 'osd_options', name)
-                    ),
-                    found=f'tier {tier.name!r} wants {name} {value!r}, tier '
-                    f'{other!r} {wanted!r}',
-                    expected=f'one value for the {rbd.device_class} OSDs of '
-                    f'cluster {rbd.cluster!r}, which serve both',
-                    remedy='agree on one, or give some of the OSDs a device '
-                    'class of their own',
-                )
-
-
-def _is_number(value: pool_options.Value | None) -> bool:
+def _is_number(value: catalogs.Value | None) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def plan(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> kinds.Actions:
+    """Actions on the pools of a cluster, tier by tier."""
+    for tier in catalog.tiers_of(cluster.name):
+        for pool in crush.pools_in(tier.rbd, ceph).pools:
+            yield from _action(
+                cluster.name,
+                pool,
+                ceph.pools.get(pool.name),
+                f'tier {tier.name}',
+            )
+
+
+def _action(
+    cluster: str,
+    wanted: ceph_state.Pool,
+    before: ceph_state.Pool | None,
+    why: str,
+) -> collections.abc.Iterator[actions.Action]:
+    def key(kind: actions.Kind, name: str) -> actions.Key:
+        return actions.Key(kind=kind, cluster=cluster, name=name)
+
+    needs = {key(actions.Kind.CRUSH_RULE, wanted.crush_rule)}
+    if wanted.erasure_code_profile:
+        needs.add(
+            key(actions.Kind.ERASURE_CODE_PROFILE, wanted.erasure_code_profile)
+        )
+    if wanted.rbd_default_data_pool:
+        needs.add(key(actions.Kind.POOL, wanted.rbd_default_data_pool))
+    after = wanted
+    if before is not None:
+        after = dataclasses.replace(
+            wanted, applications=before.applications | wanted.applications
+        )
+        if not difference.differences(before, after):
+            return
+    yield actions.Action(
+        key=key(actions.Kind.POOL, wanted.name),
+        before=before,
+        after=after,
+        why=why,
+        needs=frozenset(needs),
+        refusal=before and _refusal(before, after),
+    )
+
+
+def moves_data(before: ceph_state.Pool, field: str) -> bool:
+    """Whether a change of a field moves or rewrites the data of a pool.
+
+    :param before: the pool as it is.
+    :param field: of a `Difference`.
+    """
+    return (
+        field in MOVING_FIELDS
+        or field in FIXED_FIELDS
+        or (field in STEERS_AUTOSCALER and before.pg_autoscale_mode == 'on')
+    )
+
+
+def is_settable(before: ceph_state.Pool, field: str) -> bool:
+    """Whether Ceph changes a field that moves data in a pool that exists.
+
+    :param before: the pool as it is.
+    :param field: of a `Difference`.
+    """
+    if field in STEERS_AUTOSCALER:
+        return before.kind in ('replicated', 'erasure')
+    if field == 'size':
+        return before.kind == 'replicated'
+    return field in MOVING_FIELDS and before.kind in ('replicated', 'erasure')
+
+
+def _refusal(
+    before: ceph_state.Pool, after: ceph_state.Pool
+) -> actions.Refusal | None:
+    refusals = []
+    foreign = before.applications - {'rbd'}
+    if foreign:
+        refusals.append(
+            actions.Refusal(
+                reason=f'the pool is used by {", ".join(sorted(foreign))}',
+                remedy='name another pool in the catalog',
+            )
+        )
+    moving = [
+        one
+        for one in difference.differences(before, after)
+        if moves_data(before, one.field)
+    ]
+    if moving:
+        changes = ', '.join(
+            f'{one.field} {one.before} -> {one.after}' for one in moving
+        )
+        can_be_set = all(is_settable(before, one.field) for one in moving)
+        refusals.append(
+            actions.Refusal(
+                reason=f'it would move or rewrite data of a pool that exists: '
+                f'{changes}',
+                remedy='declare what exists'
+                + (
+                    ''
+                    if can_be_set
+                    else ', or name another pool and retype the volumes'
+                ),
+                yields_to_consent=can_be_set,
+            )
+        )
+    return actions.joined(refusals)
+
+
+POOL = kinds.ResourceKind(
+    kind=actions.Kind.POOL,
+    resource=ceph_state.Pool,
+    state_field='pools',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan),
+    tiers_affected=tier_pools.tiers_affected,
+    check=check,
+)

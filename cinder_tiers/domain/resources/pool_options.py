@@ -13,12 +13,13 @@ import collections.abc
 import math
 import types
 
+from cinder_tiers.domain.catalog import model as catalogs
+
 #: What a setting is that was never set: the OSDs' configuration decides.
 UNSET = 'unset'
 #: What a quota is that was never set.
 NO_QUOTA = '0'
 
-Value = str | int | float | bool
 
 FLAGS = frozenset(
     {
@@ -95,7 +96,7 @@ _CSUM_TYPES = types.MappingProxyType(
 )
 
 
-def normal(name: str, value: Value) -> str:
+def normal(name: str, value: catalogs.Value) -> str:
     """A value as it is compared.
 
     >>> normal('target_size_ratio', 0.10), normal('bulk', True)

@@ -11,9 +11,11 @@ import collections.abc
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
 #: Ceph keeps it as a 16.16 fixed-point number, rounded down
 #: (CEPH_OSD_MAX_PRIMARY_AFFINITY, src/osd/osd_types.h and OSDMonitor.cc,
@@ -33,8 +35,8 @@ def normal(value: float) -> str:
 
 
 def observed(
-    osds: collections.abc.Iterable[state.Osd], device_class: str
-) -> state.PrimaryAffinity | None:
+    osds: collections.abc.Iterable[ceph_state.Osd], device_class: str
+) -> ceph_state.PrimaryAffinity | None:
     """What the OSDs of a device class have; None when there is no OSD."""
     by_osd = {
         osd.osd_id: normal(osd.primary_affinity)
@@ -43,7 +45,7 @@ def observed(
     }
     if not by_osd:
         return None
-    return state.PrimaryAffinity(
+    return ceph_state.PrimaryAffinity(
         name=device_class, value=osd_options.shown(by_osd), by_osd=by_osd
     )
 
@@ -87,7 +89,9 @@ def check(
 
 
 def plan(
-    catalog: catalogs.Catalog, cluster: catalogs.Cluster, ceph: state.CephState
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     """An action for each device class with an OSD that differs."""
     wanted: dict[str, tuple[str, list[str]]] = {}
@@ -99,8 +103,8 @@ def plan(
             names.append(tier.name)
     for name, (value, tiers) in sorted(wanted.items()):
         before = observed(ceph.osds, name)
-        after = state.PrimaryAffinity(name=name, value=value)
-        if before is None or actions.differences(before, after):
+        after = ceph_state.PrimaryAffinity(name=name, value=value)
+        if before is None or difference.differences(before, after):
             yield actions.Action(
                 key=actions.Key(
                     kind=actions.Kind.PRIMARY_AFFINITY,
@@ -112,3 +116,25 @@ def plan(
                 why=f'tier {", ".join(tiers)}; other OSDs become primaries, '
                 f'no data moves',
             )
+
+
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    return tuple(
+        tier.name
+        for tier in catalog.tiers_of(action.key.cluster)
+        if tier.rbd.primary_affinity is not None
+        and tier.rbd.device_class == action.key.name
+    )
+
+
+PRIMARY_AFFINITY = kinds.ResourceKind(
+    kind=actions.Kind.PRIMARY_AFFINITY,
+    resource=ceph_state.PrimaryAffinity,
+    state_field='osds',
+    is_in_ceph=True,
+    plan=kinds.for_each_cluster(plan),
+    tiers_affected=_tiers_affected,
+    check=check,
+)

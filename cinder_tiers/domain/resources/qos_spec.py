@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-"""The part of a plan that is about QoS specs.
+"""QoS specs: the rules between limits, what is wanted, and the plan.
 
 Pure. A QoS spec has no place for a mark: each key of it goes to the hypervisor
 or to the driver of the storage, and some drivers refuse a key that they do not
@@ -13,10 +12,13 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import type_succession
 
 #: {consumer: what a change does not reach}.
 _KEEPS = {
@@ -28,19 +30,17 @@ _KEEPS = {
 }
 
 
-def make(
-    *,
-    catalog: catalogs.Catalog,
-    cinder: state.CinderState,
-) -> collections.abc.Iterator[actions.Action]:
+def plan(
+    catalog: catalogs.Catalog, actual: actual_state.ActualState
+) -> kinds.Actions:
     """Actions that make the QoS specs those of the catalog.
 
-    :param cinder: what exists.
     :returns: tiers in the order of the file, then QoS specs of ours that the
         catalog does not have.
     """
+    cinder = actual.cinder
     for tier in catalog.ours:
-        wanted = desired.qos_spec_of(tier)
+        wanted = qos_spec_of(tier)
         if wanted is not None:
             yield from _action(tier, cinder, wanted)
     declared = {
@@ -48,18 +48,18 @@ def make(
     }
     named = {tier.name for tier in catalog.tiers}
     for name, volume_type in cinder.volume_types.items():
-        spec = cinder.qos_specs.get(desired.qos_spec_name(name))
+        spec = cinder.qos_specs.get(qos_spec_name(name))
         if (
             spec is not None
             and name not in declared
             # Or it would be ours as soon as its type is taken over.
-            and (state.NAME in volume_type.extra_specs or name in named)
+            and (cinder_state.NAME in volume_type.extra_specs or name in named)
             and spec.volume_types == {name}
         ):
             yield _undeclared(name, spec, _retired(name, cinder))
 
 
-def _retired(tier: str, cinder: state.CinderState) -> str:
+def _retired(tier: str, cinder: cinder_state.CinderState) -> str:
     """The retired types of a tier, which may have its QoS spec.
 
     :returns: '' for none.
@@ -68,15 +68,15 @@ def _retired(tier: str, cinder: state.CinderState) -> str:
         sorted(
             name
             for name in cinder.volume_types
-            if superseded_types.successor_of(name) == tier
+            if type_succession.successor_of(name) == tier
         )
     )
 
 
 def _action(
     tier: catalogs.Tier,
-    cinder: state.CinderState,
-    wanted: state.QosSpec,
+    cinder: cinder_state.CinderState,
+    wanted: cinder_state.QosSpec,
 ) -> collections.abc.Iterator[actions.Action]:
     before = cinder.qos_specs.get(wanted.name)
     why = f'tier {tier.name}'
@@ -85,7 +85,7 @@ def _action(
         after = dataclasses.replace(
             wanted, volume_types=before.volume_types | wanted.volume_types
         )
-        if not actions.differences(before, after):
+        if not difference.differences(before, after):
             return
         why = f'{why}; {_KEEPS[wanted.consumer]}'
         retired = _retired(tier.name, cinder)
@@ -93,14 +93,13 @@ def _action(
             why += (
                 f'; it holds for volumes of {retired} as well, if that has it'
             )
-    after = dataclasses.replace(
-        after,
-        replaces=frozenset(
-            other.name
-            for other in cinder.qos_specs.values()
-            if other.name != wanted.name and tier.name in other.volume_types
-        ),
+    replaced = frozenset(
+        other.name
+        for other in cinder.qos_specs.values()
+        if other.name != wanted.name and tier.name in other.volume_types
     )
+    if replaced:
+        after = cinder_state.ReplacingQosSpec(**vars(after), replaces=replaced)
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=wanted.name),
         before=before,
@@ -122,12 +121,12 @@ def _action(
 
 def _refusals(
     tier: str,
-    before: state.QosSpec | None,
-    after: state.QosSpec,
+    before: cinder_state.QosSpec | None,
+    after: cinder_state.QosSpec,
     *,
-    volume_type: state.VolumeType | None,
+    volume_type: cinder_state.VolumeType | None,
 ) -> collections.abc.Iterator[actions.Refusal]:
-    for other in sorted(after.replaces):
+    for other in sorted(cinder_state.ReplacingQosSpec.names_in(after)):
         yield actions.Refusal(
             reason=f'volume type {tier} has the QoS spec {other}, which is '
             f'not ours, and can have one only',
@@ -151,7 +150,7 @@ def _refusals(
             remedy='choose another name for the tier',
             yields_to_consent=True,
         )
-    changed = {one.field for one in actions.differences(before, after)}
+    changed = {one.field for one in difference.differences(before, after)}
     # What a killed apply leaves has all values, and waits for its type.
     if not before.volume_types and changed != {'volume_types'}:
         yield actions.Refusal(
@@ -165,7 +164,7 @@ def _refusals(
 
 
 def _undeclared(
-    tier: str, spec: state.QosSpec, retired: str
+    tier: str, spec: cinder_state.QosSpec, retired: str
 ) -> actions.Action:
     return actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=spec.name),
@@ -183,3 +182,85 @@ def _undeclared(
             yields_to_consent=True,
         ),
     )
+
+
+def qos_spec_of(tier: catalogs.Tier) -> cinder_state.QosSpec | None:
+    """The QoS spec of a tier; None when it declares no limits."""
+    if tier.qos is None:
+        return None
+    return cinder_state.QosSpec(
+        name=qos_spec_name(tier.name),
+        consumer=tier.qos.consumer,
+        specs=tier.qos.specs,
+        volume_types=frozenset({tier.name}),
+    )
+
+
+def qos_spec_name(tier: str) -> str:
+    """Name of the QoS spec of a tier.
+
+    >>> qos_spec_name('database')
+    'tier-database'
+    """
+    return f'tier-{tier}'
+
+
+def check(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Limits that Cinder or libvirt would refuse."""
+    for tier in catalog.tiers:
+        qos = tier.qos
+        if qos is None:
+            continue
+        path = ('tiers', tier.name, 'qos')
+        if qos.front_end and qos.back_end and qos.front_end != qos.back_end:
+            yield errors.Problem(
+                where=catalog.source.where((*path, 'back_end')),
+                found=f'tier {tier.name!r} has one front_end and another '
+                f'back_end',
+                expected='one of them, or the same keys and values in both: '
+                'Cinder has one QoS spec for a volume type and '
+                'hands all of it to both',
+                remedy='remove one of them, or make them equal',
+            )
+        yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})
+
+
+def _totals(
+    catalog: catalogs.Catalog,
+    path: catalogs.Path,
+    specs: collections.abc.Mapping[str, str],
+) -> kinds.Problems:
+    for total in specs:
+        if not total.startswith('total_'):
+            continue
+        rest = total.removeprefix('total_')
+        parts = sorted({f'read_{rest}', f'write_{rest}'} & specs.keys())
+        if parts:
+            yield errors.Problem(
+                where=catalog.source.where((*path, total)),
+                found=f'{total} beside {" and ".join(parts)}',
+                expected='a limit for the total, or for reads and writes '
+                '(libvirt refuses both together)',
+                remedy=f'remove {total}, or {" and ".join(parts)}',
+            )
+
+
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    return tuple(
+        tier.name
+        for tier in catalog.tiers
+        if qos_spec_name(tier.name) == action.key.name
+    )
+
+
+QOS_SPEC = kinds.ResourceKind(
+    kind=actions.Kind.QOS_SPEC,
+    resource=cinder_state.QosSpec,
+    state_field='qos_specs',
+    is_in_ceph=False,
+    plan=plan,
+    tiers_affected=_tiers_affected,
+    check=check,
+)

@@ -1,81 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which tiers an action is for.
+"""The table of resource kinds: all that plan and apply take care of.
 
-Ceph's objects do not say so: an option of OSDs or a grant may be for several
-tiers. Pure.
+Whoever needs every kind loops over it, so that a new kind is a new file and a
+row here. What needs a client of Cinder or Ceph has a table of its own, by the
+same keys: `observe/registry.py` and `execute/registry.py`. Pure.
 """
 
 import collections.abc
-import dataclasses
+import types
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cephx_user as caps
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import crush
+from cinder_tiers.domain.resources import host_osd_options
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.resources import pool as pool_kind
+from cinder_tiers.domain.resources import primary_affinity
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import type_encryption
+from cinder_tiers.domain.resources import type_quota
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+
+#: In the order in which objects are created; they are deleted in reverse.
+RESOURCES: tuple[kinds.ResourceKind, ...] = (
+    crush.ERASURE_CODE_PROFILE,
+    crush.CRUSH_RULE,
+    pool_kind.POOL,
+    osd_options.OSD_OPTIONS,
+    host_osd_options.HOST_OSD_OPTIONS,
+    primary_affinity.PRIMARY_AFFINITY,
+    cephx_user.CEPHX_USER,
+    # After the user: clients reach the cache pool as soon as it is in front.
+    cache_tier.CACHE_TIER,
+    volume_type_kind.VOLUME_TYPE,
+    qos_spec_kind.QOS_SPEC,
+    type_quota.TYPE_QUOTA,
+    type_encryption.TYPE_ENCRYPTION,
+)
+
+#: The same by kind, in the same order.
+BY_KIND: collections.abc.Mapping[actions.Kind, kinds.ResourceKind] = (
+    types.MappingProxyType({one.kind: one for one in RESOURCES})
+)
 
 
-def of(catalog: catalogs.Catalog, action: actions.Action) -> tuple[str, ...]:
+def tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
     """Names of the tiers that an action is for, in the order of the file.
+
+    Ceph's objects do not say so: an option of OSDs or a grant may be for
+    several tiers.
 
     :returns: empty when it is for none, or for a whole cluster.
     """
-    key = action.key
-    if key.kind is actions.Kind.QOS_SPEC:
-        return tuple(
-            tier.name
-            for tier in catalog.tiers
-            if desired.qos_spec_name(tier.name) == key.name
-        )
-    if key.cluster is None:
-        return tuple(
-            tier.name for tier in catalog.tiers if tier.name == key.name
-        )
-    tiers = catalog.tiers_of(key.cluster)
-    if key.kind is actions.Kind.OSD_OPTIONS:
-        return tuple(
-            tier.name
-            for tier in tiers
-            if tier.rbd.osd_options and tier.rbd.device_class == key.name
-        )
-    if key.kind is actions.Kind.PRIMARY_AFFINITY:
-        return tuple(
-            tier.name
-            for tier in tiers
-            if tier.rbd.primary_affinity is not None
-            and tier.rbd.device_class == key.name
-        )
-    if key.kind is actions.Kind.HOST_OSD_OPTIONS:
-        return ()
-    if key.kind is actions.Kind.CEPHX_USER:
-        held = action.before.caps if action.before else None
-        return tuple(
-            tier.name
-            for tier in tiers
-            if held is None or _lacks(catalog, tier, held)
-        )
-    pools = {key.name}
-    if isinstance(action.before, state.CacheTier):
-        pools.update(action.before.cache_pools)
-    return tuple(
-        tier.name
-        for tier in tiers
-        if not pools.isdisjoint(
-            name
-            for pool in tier.rbd.pools
-            for name in desired.rule_names(tier.rbd, pool)
-        )
-    )
-
-
-def _lacks(
-    catalog: catalogs.Catalog,
-    tier: catalogs.Tier,
-    held: collections.abc.Mapping[str, str],
-) -> bool:
-    """Whether the user of cinder-volume lacks what a tier needs."""
-    alone = dataclasses.replace(catalog, tiers=(tier,))
-    return held != caps.union(
-        held, desired.grants_of(alone, catalog.clusters[tier.rbd.cluster])
-    )
+    return BY_KIND[action.key.kind].tiers_affected(catalog, action)

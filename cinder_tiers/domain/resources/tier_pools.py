@@ -5,7 +5,7 @@
 Every naming and sizing rule is here and nowhere else. Pure. Must not know
 what exists.
 
-Names: an RBD tier with pool P has the CRUSH rule P, unless `pool_placement`
+Names: an RBD tier with pool P has the CRUSH rule P, unless `crush`
 finds another one. An erasure coded one has
 a replicated pool P with the headers of the images, and for their data the
 pool, the CRUSH rule and the erasure code profile `P-data`: librbd keeps
@@ -14,15 +14,12 @@ erasure-code.rst, "Erasure coding with overwrites"). A cache tier in pool C
 has the CRUSH rule C, and stands in front of the pool with the data.
 """
 
-import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cache_settings
-from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain import tags
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
 
 #: CRUSH root below which tiers place data.
 ROOT = 'default'
@@ -34,9 +31,9 @@ ANY = 'any'
 class TierPools:
     """The Ceph objects of one RBD tier, each tuple in order of creation."""
 
-    erasure_code_profiles: tuple[state.ErasureCodeProfile, ...]
-    crush_rules: tuple[state.CrushRule, ...]
-    pools: tuple[state.Pool, ...]
+    erasure_code_profiles: tuple[ceph_state.ErasureCodeProfile, ...]
+    crush_rules: tuple[ceph_state.CrushRule, ...]
+    pools: tuple[ceph_state.Pool, ...]
 
 
 def pools_of(rbd: catalogs.RbdPool) -> TierPools:
@@ -49,26 +46,6 @@ def pools_of(rbd: catalogs.RbdPool) -> TierPools:
         erasure_code_profiles=own.erasure_code_profiles,
         crush_rules=own.crush_rules + cache.crush_rules,
         pools=own.pools + cache.pools,
-    )
-
-
-def cache_tier_of(rbd: catalogs.RbdPool) -> state.CacheTier | None:
-    """What stands in front of the data of an RBD tier; None: nothing."""
-    cache = rbd.cache
-    if cache is None:
-        return None
-    return state.CacheTier(
-        name=rbd.data_pool,
-        cache_pool=cache.rbd.pool,
-        mode=cache.mode,
-        overlay=True,
-        settings={
-            name: cache_settings.normal(name, value)
-            for name, value in {
-                **cache_settings.DEFAULTS,
-                **cache.settings,
-            }.items()
-        },
     )
 
 
@@ -85,7 +62,7 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
     head, data = rbd.pool, rbd.data_pool
     return TierPools(
         erasure_code_profiles=(
-            state.ErasureCodeProfile(
+            ceph_state.ErasureCodeProfile(
                 name=data,
                 k=rbd.protection.k,
                 m=rbd.protection.m,
@@ -121,6 +98,35 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
     return pool, f'{pool}-{rbd.device_class or ANY}-{rbd.failure_domain}'
 
 
+def tiers_with_pool(
+    catalog: catalogs.Catalog, cluster: str, names: frozenset[str]
+) -> tuple[str, ...]:
+    """Names of the tiers that have a pool, CRUSH rule or profile.
+
+    :param cluster: name of the cluster.
+    :param names: of the pools, rules or profiles; one is enough.
+    :returns: in the order of the file.
+    """
+    return tuple(
+        tier.name
+        for tier in catalog.tiers_of(cluster)
+        if not names.isdisjoint(
+            name
+            for pool in tier.rbd.pools
+            for name in rule_names(tier.rbd, pool)
+        )
+    )
+
+
+def tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    """Names of the tiers with the pool, CRUSH rule or profile of an action."""
+    return tiers_with_pool(
+        catalog, action.key.cluster, frozenset({action.key.name})
+    )
+
+
 def head_protection(protection: catalogs.ErasureCoded) -> catalogs.Replicated:
     """Copies of the image headers of an erasure coded tier.
 
@@ -154,8 +160,10 @@ def head_pg_num(pg_num: int | None) -> int | None:
     return pg_num and min(pg_num, max(8, pg_num // 4))
 
 
-def _rule(rbd: catalogs.RbdPool, *, name: str, kind: str) -> state.CrushRule:
-    return state.CrushRule(
+def _rule(
+    rbd: catalogs.RbdPool, *, name: str, kind: str
+) -> ceph_state.CrushRule:
+    return ceph_state.CrushRule(
         name=name,
         kind=kind,
         root=ROOT,
@@ -170,8 +178,8 @@ def _replicated(
     protection: catalogs.Replicated,
     pg_num: int | None,
     data_pool: str | None = None,
-) -> state.Pool:
-    return state.Pool(
+) -> ceph_state.Pool:
+    return ceph_state.Pool(
         name=rbd.pool,
         kind='replicated',
         size=protection.size,
@@ -190,9 +198,9 @@ def _replicated(
 
 def _erasure_coded(
     rbd: catalogs.RbdPool, *, name: str, protection: catalogs.ErasureCoded
-) -> state.Pool:
+) -> ceph_state.Pool:
     # min_size as OSDMonitor::prepare_pool_size chooses it (v16.2.15).
-    return state.Pool(
+    return ceph_state.Pool(
         name=name,
         kind='erasure',
         size=protection.k + protection.m,
@@ -213,7 +221,7 @@ def _options(rbd: catalogs.RbdPool) -> dict[str, str]:
     }
 
 
-def rbd_option_text(value: pool_options.Value) -> str:
+def rbd_option_text(value: catalogs.Value) -> str:
     """A librbd option as `rbd config pool set` takes it.
 
     >>> rbd_option_text(True), rbd_option_text(33554432)
@@ -225,156 +233,3 @@ def rbd_option_text(value: pool_options.Value) -> str:
 def _autoscale_mode(pg_num: int | None) -> str | None:
     # Else the autoscaler would change what the operator declared.
     return None if pg_num is None else 'off'
-
-
-def osd_options_of(
-    catalog: catalogs.Catalog,
-    cluster: catalogs.Cluster,
-    schemas: collections.abc.Mapping[str, osd_options.Schema],
-) -> tuple[state.OsdOptions, ...]:
-    """What the tiers of a cluster want of its OSDs.
-
-    :param schemas: {option: schema} of each that is declared.
-    :returns: one for each device class with a declared option, by name.
-    """
-    classes: dict[str, dict[str, str]] = {}
-    for tier in catalog.tiers_of(cluster.name):
-        for name, value in tier.rbd.osd_options.items() if tier.rbd else ():
-            if tier.rbd.device_class is not None:
-                classes.setdefault(tier.rbd.device_class, {})[name] = (
-                    osd_options.normal(schemas[name], value)
-                )
-    return tuple(
-        state.OsdOptions(name=name, values=values)
-        for name, values in sorted(classes.items())
-    )
-
-
-def host_osd_options_of(
-    cluster: catalogs.Cluster,
-    schemas: collections.abc.Mapping[str, osd_options.Schema],
-) -> tuple[state.OsdOptions, ...]:
-    """What a cluster is told of the OSDs of some of its hosts.
-
-    :param schemas: {option: schema} of each that is declared.
-    :returns: one for each host with a declared option, by name.
-    """
-    return tuple(
-        state.OsdOptions(
-            name=host,
-            values={
-                name: osd_options.normal(schemas[name], value)
-                for name, value in options.items()
-            },
-        )
-        for host, options in sorted(cluster.host_osd_options.items())
-    )
-
-
-def grant_of(pool: str) -> str:
-    """What allows a cephx user the images of a pool."""
-    return f'profile rbd pool={pool}'
-
-
-def grants_of(
-    catalog: catalogs.Catalog, cluster: catalogs.Cluster
-) -> dict[str, tuple[str, ...]]:
-    """Grants that the cephx user of Cinder needs (ceph doc/rbd/
-    rbd-openstack.rst, "Setup Ceph client authentication").
-
-    :returns: {daemon type: grants}.
-    """
-    pools = [
-        grant_of(pool)
-        for tier in catalog.tiers_of(cluster.name)
-        if tier.rbd
-        for pool in tier.rbd.pools
-    ]
-    read = (
-        [f'profile rbd-read-only pool={cluster.images_pool}']
-        if cluster.images_pool
-        else []
-    )
-    return {
-        'mon': ('profile rbd',),
-        'osd': (*pools, *read),
-        'mgr': tuple(pools),
-    }
-
-
-def volume_type_of(
-    tier: catalogs.Tier,
-    *,
-    overflow: catalogs.Tier | None = None,
-    projects: frozenset[str] = frozenset(),
-) -> state.VolumeType:
-    """The volume type of a tier; extra specs as in the design's table.
-
-    :param overflow: the tier that `tier.overflow` names. Only its own backend
-        is taken: where it overflows to is not followed.
-    :param projects: ids of the projects that `tier.access` names.
-    """
-    specs = {**tier.extra_specs, state.NAME: tier.name}
-    if tier.backend is not None:
-        specs[state.BACKEND] = tier.backend
-    if overflow is not None:
-        specs[state.OVERFLOW] = overflow.name
-        # Cinder's own words for alternatives, which its CapabilitiesFilter
-        # and our weigher read.
-        specs[state.BACKEND] = (
-            f'{state.OR} {tier.backend} {state.OR} {overflow.backend}'
-        )
-    if tier.tags:
-        specs[state.TAGS] = tags.format_tags(tier.normal_tags)
-        specs[state.PRIORITY] = str(tier.priority)
-    if tier.fallback:
-        specs[state.FALLBACK] = state.TRUE
-    return state.VolumeType(
-        name=tier.name,
-        extra_specs=specs,
-        is_public=tier.is_public,
-        projects=projects,
-        description=tier.description or '',
-    )
-
-
-def qos_spec_of(tier: catalogs.Tier) -> state.QosSpec | None:
-    """The QoS spec of a tier; None when it declares no limits."""
-    if tier.qos is None:
-        return None
-    return state.QosSpec(
-        name=qos_spec_name(tier.name),
-        consumer=tier.qos.consumer,
-        specs=tier.qos.specs,
-        volume_types=frozenset({tier.name}),
-    )
-
-
-def type_quota_of(tier: catalogs.Tier) -> state.TypeQuota | None:
-    """The default quota of a tier's type; None when it declares none."""
-    if tier.quotas is None:
-        return None
-    return state.TypeQuota(
-        name=tier.name,
-        volumes=tier.quotas.volumes,
-        size_gib=tier.quotas.size_gib,
-        snapshots=tier.quotas.snapshots,
-    )
-
-
-def qos_spec_name(tier: str) -> str:
-    """Name of the QoS spec of a tier.
-
-    >>> qos_spec_name('database')
-    'tier-database'
-    """
-    return f'tier-{tier}'
-
-
-def follow_image_type(name: str) -> state.VolumeType:
-    """A volume type that leaves the choice to the image."""
-    return state.VolumeType(
-        name=name,
-        extra_specs={state.FOLLOW_IMAGE: state.TRUE},
-        description='The tags of the image choose the storage tier',
-    )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The part of a plan that is about volume types and their quotas.
+"""Volume types: what is wanted, the plan and its refusals.
 
 Pure. A volume type without our mark belongs to somebody else.
 """
@@ -9,26 +9,26 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import type_succession
+from cinder_tiers.domain import tags
 
 
-def make(
-    *,
-    catalog: catalogs.Catalog,
-    volume_types: collections.abc.Mapping[str, state.VolumeType],
-    projects: collections.abc.Mapping[str, frozenset[str]],
-) -> collections.abc.Iterator[actions.Action]:
+def plan(
+    catalog: catalogs.Catalog, actual: actual_state.ActualState
+) -> kinds.Actions:
     """Actions that make the volume types those of the catalog.
 
-    :param volume_types: {name: volume type} of all that exist.
-    :param projects: {project as the catalog names it: its id, as a set}.
     :returns: tiers in the order of the file, but one that another overflows
         to before that; then types that follow the image, then types with our
         mark that the catalog does not have.
     """
+    volume_types, projects = actual.cinder.volume_types, actual.projects
     for tier in _targets_first(catalog):
         before = volume_types.get(tier.name)
         if not tier.take_over:
@@ -45,10 +45,10 @@ def make(
             before,
             after,
             why=f'tier {tier.name}',
-            mark=f'{state.NAME}={tier.name}',
+            mark=f'{cinder_state.NAME}={tier.name}',
             needs=_needs(catalog, tier),
             may_open=tier.access is not None,
-            standby=volume_types.get(superseded_types.standby_name(tier.name)),
+            standby=volume_types.get(type_succession.standby_name(tier.name)),
         )
     for name in catalog.follow_image_types:
         before = volume_types.get(name)
@@ -56,14 +56,14 @@ def make(
             before,
             _follow_image_type(name, before),
             why='leaves the choice to the image',
-            mark=f'{state.FOLLOW_IMAGE}={state.TRUE}',
-            standby=volume_types.get(superseded_types.standby_name(name)),
+            mark=f'{cinder_state.FOLLOW_IMAGE}={cinder_state.TRUE}',
+            standby=volume_types.get(type_succession.standby_name(name)),
         )
     declared = {tier.name for tier in catalog.tiers}
     declared.update(catalog.follow_image_types)
     # What an apply that was cut off left, and the next one goes on with.
     waiting = {
-        superseded_types.standby_name(name)
+        type_succession.standby_name(name)
         for name in (
             *changing_extra_specs(catalog=catalog, volume_types=volume_types),
             *(declared - volume_types.keys()),
@@ -73,34 +73,30 @@ def make(
         if (
             volume_type.is_ours
             and name not in declared | waiting
-            and superseded_types.successor_of(name) is None
+            and type_succession.successor_of(name) is None
         ):
             yield _undeclared(volume_type)
 
 
-def of_which_use_matters(
-    *,
-    catalog: catalogs.Catalog,
-    volume_types: collections.abc.Mapping[str, state.VolumeType],
+def types_whose_usage_matters(
+    catalog: catalogs.Catalog, cinder: cinder_state.CinderState
 ) -> frozenset[str]:
-    """Names of types that change, are given up or go, if nothing has them.
-
-    :param volume_types: {name: volume type} of all that exist.
-    """
+    """Names of types that change, are given up or go, if nothing has them."""
+    volume_types = cinder.volume_types
     kept = {*(tier.name for tier in catalog.ours), *catalog.follow_image_types}
     return changing_extra_specs(catalog=catalog, volume_types=volume_types) | {
         name
         for name, one in volume_types.items()
         if one.is_ours
         and name not in kept
-        and superseded_types.successor_of(name) is None
+        and type_succession.successor_of(name) is None
     }
 
 
 def changing_extra_specs(
     *,
     catalog: catalogs.Catalog,
-    volume_types: collections.abc.Mapping[str, state.VolumeType],
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
 ) -> frozenset[str]:
     """Names of types that exist with other extra specs than the catalog's.
 
@@ -143,37 +139,6 @@ def _targets_first(
     return tuple(ordered.values())
 
 
-def make_quotas(
-    *,
-    catalog: catalogs.Catalog,
-    quotas: collections.abc.Mapping[str, state.TypeQuota],
-) -> collections.abc.Iterator[actions.Action]:
-    """Actions that make the default quotas those of the catalog.
-
-    :param quotas: {name of a volume type: its quota}, of all that exist.
-        What a new type gets is not known: Cinder keeps the quotas of a
-        deleted type for the next one of its name.
-    :returns: in the order of the file.
-    """
-    for tier in catalog.ours:
-        after = desired.type_quota_of(tier)
-        before = quotas.get(tier.name)
-        if after is None or (
-            before is not None and not actions.differences(before, after)
-        ):
-            continue
-        yield actions.Action(
-            key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.name),
-            before=before,
-            after=after,
-            why=f'tier {tier.name}; projects with a quota of their own keep '
-            f'it',
-            needs=frozenset(
-                {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.name)}
-            ),
-        )
-
-
 def _needs(
     catalog: catalogs.Catalog, tier: catalogs.Tier
 ) -> frozenset[actions.Key]:
@@ -210,17 +175,17 @@ def _needs(
 def _tier_type(
     catalog: catalogs.Catalog,
     tier: catalogs.Tier,
-    before: state.VolumeType | None,
+    before: cinder_state.VolumeType | None,
     projects: frozenset[str],
-) -> state.VolumeType:
-    wanted = desired.volume_type_of(
+) -> cinder_state.VolumeType:
+    wanted = volume_type_of(
         tier, overflow=catalog.tier(tier.overflow), projects=projects
     )
     if before is None:
         return wanted
     foreign = _foreign_specs(before)
     # It belongs to the catalog: a tier of extra specs names no backend.
-    foreign.pop(state.BACKEND, None)
+    foreign.pop(cinder_state.BACKEND, None)
     return dataclasses.replace(
         wanted,
         extra_specs={**foreign, **wanted.extra_specs},
@@ -234,49 +199,45 @@ def _tier_type(
 
 def _follow_image_type(
     name: str,
-    before: state.VolumeType | None,
-) -> state.VolumeType:
-    wanted = desired.follow_image_type(name)
+    before: cinder_state.VolumeType | None,
+) -> cinder_state.VolumeType:
+    wanted = follow_image_type(name)
     if before is None:
         return wanted
     foreign = _foreign_specs(before)
     # Cinder would hold a volume to this backend, whatever the image says.
-    foreign.pop(state.BACKEND, None)
-    return state.VolumeType(
+    foreign.pop(cinder_state.BACKEND, None)
+    return cinder_state.VolumeType(
         name=name,
         description=before.description,
         extra_specs={**foreign, **wanted.extra_specs},
     )
 
 
-def _foreign_specs(volume_type: state.VolumeType) -> dict[str, str]:
+def _foreign_specs(volume_type: cinder_state.VolumeType) -> dict[str, str]:
     """Extra specs that are not ours to judge, such as multiattach."""
     return {
         key: value
         for key, value in volume_type.extra_specs.items()
-        if not key.startswith(state.SCOPE)
+        if not key.startswith(cinder_state.SCOPE)
     }
 
 
 def _action(
-    before: state.VolumeType | None,
-    after: state.VolumeType,
+    before: cinder_state.VolumeType | None,
+    after: cinder_state.VolumeType,
     *,
     why: str,
     mark: str,
-    standby: state.VolumeType | None,
+    standby: cinder_state.VolumeType | None,
     may_open: bool = False,
     needs: frozenset[actions.Key] = frozenset(),
 ) -> collections.abc.Iterator[actions.Action]:
     if before is not None:
-        if not actions.differences(before, after):
+        if not difference.differences(before, after):
             return
-        after = dataclasses.replace(
-            after,
-            retires=bool(
-                before.has_volumes and before.extra_specs != after.extra_specs
-            ),
-        )
+        if before.has_volumes and before.extra_specs != after.extra_specs:
+            after = cinder_state.SuccessorType(**vars(after))
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name),
         before=before,
@@ -294,13 +255,13 @@ def _action(
 
 
 def _no_place(
-    after: state.VolumeType,
-    standby: state.VolumeType | None,
+    after: cinder_state.VolumeType,
+    standby: cinder_state.VolumeType | None,
 ) -> collections.abc.Iterator[actions.Refusal]:
     if (
-        after.retires
+        isinstance(after, cinder_state.SuccessorType)
         and standby
-        and not superseded_types.is_ready(standby, after)
+        and not type_succession.is_ready(standby, after)
     ):
         yield actions.Refusal(
             reason=f'the new type would be made as "{standby.name}", and a '
@@ -311,8 +272,8 @@ def _no_place(
 
 
 def _refusals(
-    before: state.VolumeType,
-    after: state.VolumeType,
+    before: cinder_state.VolumeType,
+    after: cinder_state.VolumeType,
     mark: str,
     may_open: bool,
 ) -> collections.abc.Iterator[actions.Refusal]:
@@ -337,7 +298,7 @@ def _refusals(
             remedy='declare "access: public"',
             yields_to_consent=True,
         )
-    if after.retires:
+    if isinstance(after, cinder_state.SuccessorType):
         yield actions.Refusal(
             reason='the volume type has volumes, and Cinder changes no extra '
             'spec of such a type; in its stead it is renamed to '
@@ -357,7 +318,7 @@ def _refusals(
 
 
 def _not_taken_over(
-    catalog: catalogs.Catalog, before: state.VolumeType
+    catalog: catalogs.Catalog, before: cinder_state.VolumeType
 ) -> actions.Action:
     """What would give a tier up that the catalog says is not ours."""
     name = before.name
@@ -388,7 +349,7 @@ def _not_taken_over(
     )
 
 
-def _undeclared(volume_type: state.VolumeType) -> actions.Action:
+def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
     name = volume_type.name
     return actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name),
@@ -400,7 +361,7 @@ def _undeclared(volume_type: state.VolumeType) -> actions.Action:
             {
                 actions.Key(
                     kind=actions.Kind.QOS_SPEC,
-                    name=desired.qos_spec_name(name),
+                    name=qos_spec_kind.qos_spec_name(name),
                 )
             }
         ),
@@ -417,3 +378,60 @@ def _undeclared(volume_type: state.VolumeType) -> actions.Action:
             yields_to_consent=True,
         ),
     )
+
+
+def volume_type_of(
+    tier: catalogs.Tier,
+    *,
+    overflow: catalogs.Tier | None = None,
+    projects: frozenset[str] = frozenset(),
+) -> cinder_state.VolumeType:
+    """The volume type of a tier; extra specs as in the design's table.
+
+    :param overflow: the tier that `tier.overflow` names. Only its own backend
+        is taken: where it overflows to is not followed.
+    :param projects: ids of the projects that `tier.access` names.
+    """
+    specs = {**tier.extra_specs, cinder_state.NAME: tier.name}
+    if tier.backend is not None:
+        specs[cinder_state.BACKEND] = tier.backend
+    if overflow is not None:
+        specs[cinder_state.OVERFLOW] = overflow.name
+        # Cinder's own words for alternatives, which its CapabilitiesFilter
+        # and our weigher read.
+        specs[cinder_state.BACKEND] = (
+            f'{cinder_state.OR} {tier.backend} '
+            f'{cinder_state.OR} {overflow.backend}'
+        )
+    if tier.tags:
+        specs[cinder_state.TAGS] = tags.format_tags(tier.normal_tags)
+        specs[cinder_state.PRIORITY] = str(tier.priority)
+    if tier.fallback:
+        specs[cinder_state.FALLBACK] = cinder_state.TRUE
+    return cinder_state.VolumeType(
+        name=tier.name,
+        extra_specs=specs,
+        is_public=tier.is_public,
+        projects=projects,
+        description=tier.description or '',
+    )
+
+
+def follow_image_type(name: str) -> cinder_state.VolumeType:
+    """A volume type that leaves the choice to the image."""
+    return cinder_state.VolumeType(
+        name=name,
+        extra_specs={cinder_state.FOLLOW_IMAGE: cinder_state.TRUE},
+        description='The tags of the image choose the storage tier',
+    )
+
+
+VOLUME_TYPE = kinds.ResourceKind(
+    kind=actions.Kind.VOLUME_TYPE,
+    resource=cinder_state.VolumeType,
+    state_field='volume_types',
+    is_in_ceph=False,
+    plan=plan,
+    tiers_affected=kinds.tiers_of_that_name,
+    types_whose_usage_matters=types_whose_usage_matters,
+)

@@ -12,20 +12,22 @@ import dataclasses
 import enum
 import shlex
 
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain import text as escaping
 
 Resource = (
-    state.CrushRule
-    | state.ErasureCodeProfile
-    | state.Pool
-    | state.CephxUser
-    | state.CacheTier
-    | state.OsdOptions
-    | state.PrimaryAffinity
-    | state.VolumeType
-    | state.QosSpec
-    | state.TypeQuota
+    ceph_state.CrushRule
+    | ceph_state.ErasureCodeProfile
+    | ceph_state.Pool
+    | ceph_state.CephxUser
+    | ceph_state.CacheTier
+    | ceph_state.OsdOptions
+    | ceph_state.PrimaryAffinity
+    | cinder_state.VolumeType
+    | cinder_state.QosSpec
+    | cinder_state.TypeQuota
+    | cinder_state.TypeEncryption
 )
 
 
@@ -44,6 +46,7 @@ class Kind(enum.Enum):
     VOLUME_TYPE = 'volume type'
     QOS_SPEC = 'qos spec'
     TYPE_QUOTA = 'default quota'
+    TYPE_ENCRYPTION = 'type encryption'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -160,71 +163,3 @@ class Result:
     outcome: Outcome
     #: Why it failed or was skipped; '' when done.
     reason: str = ''
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Difference:
-    """One field of an object that is not as it should be."""
-
-    #: Name of the field, with a dot and a key for a field that is a mapping.
-    field: str
-    #: Both None when absent.
-    before: object
-    after: object
-
-
-def fields_of(resource: Resource) -> dict[str, object]:
-    """The fields of a resource, its mappings spread out.
-
-    :returns: {field or field.key: value}, without the name of the resource
-        and without notes.
-
-    >>> fields_of(state.CephxUser(name='client.a', caps={'mon': 'allow r'}))
-    {'caps.mon': 'allow r'}
-    """
-    result: dict[str, object] = {}
-    for field in dataclasses.fields(resource):
-        value = getattr(resource, field.name)
-        if field.metadata.get('is_note'):
-            continue
-        if isinstance(value, collections.abc.Mapping):
-            result.update(
-                {f'{field.name}.{key}': value[key] for key in sorted(value)}
-            )
-        elif field.name != 'name':
-            result[field.name] = value
-    return result
-
-
-def differences(
-    before: Resource,
-    after: Resource,
-) -> tuple[Difference, ...]:
-    """What separates a resource from what it should be.
-
-    :param before: as it is.
-    :param after: as it should be; fields that may be left to the service
-        are not compared when they are None, nor keys of mappings that may be
-        left to it when they are absent.
-    :returns: in the order of the fields; empty when nothing is to be done.
-    """
-    free = {
-        field.name
-        for field in dataclasses.fields(after)
-        if field.metadata.get('none_is_any')
-        and getattr(after, field.name) is None
-    }
-    old, new = fields_of(before), fields_of(after)
-    loose = tuple(
-        f'{field.name}.'
-        for field in dataclasses.fields(after)
-        if field.metadata.get('absent_is_any')
-    )
-    free |= {
-        name for name in old if name.startswith(loose) and name not in new
-    }
-    return tuple(
-        Difference(field=name, before=old.get(name), after=new.get(name))
-        for name in dict.fromkeys((*old, *new))
-        if name not in free and old.get(name) != new.get(name)
-    )

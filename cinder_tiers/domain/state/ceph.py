@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What exists in Cinder and Ceph, and equally what should exist.
+"""What exists in a Ceph cluster, and equally what should exist.
 
 The same values describe both sides, so that a difference is a plain
 comparison. Whoever builds them normalises defaults first. Must not know how
@@ -12,109 +12,8 @@ import dataclasses
 import types
 import typing
 
-from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import usage as usages
-
-#: Extra specs with this scope are ours; unscoped keys would be matched
-#: against backends by Cinder's CapabilitiesFilter.
-SCOPE = 'tiers:'
-NAME = 'tiers:name'
-TAGS = 'tiers:tags'
-PRIORITY = 'tiers:priority'
-FALLBACK = 'tiers:fallback'
-OVERFLOW = 'tiers:overflow'
-FOLLOW_IMAGE = 'tiers:follow_image'
-#: One of them makes a volume type ours.
-MARKS = frozenset({NAME, FOLLOW_IMAGE})
-BACKEND = 'volume_backend_name'
-#: How Cinder writes a boolean in an extra spec.
-TRUE = '<is> True'
-#: How Cinder writes alternatives, before each of them.
-OR = '<or>'
-
-#: A quota without an end, in Cinder's way.
-UNLIMITED = -1
-
-#: Metadata of a field that is not compared when None is wanted.
-NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
-ABSENT_IS_ANY = types.MappingProxyType({'absent_is_any': True})
-IS_NOTE = types.MappingProxyType({'is_note': True})
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class VolumeType:
-    """A volume type of Cinder."""
-
-    name: str
-    description: str = ''
-    is_public: bool = True
-    #: Ids of the projects that may use a private type; none for a public
-    #: type, and for one that is neither ours nor named by the catalog unless
-    #: they were asked for.
-    projects: frozenset[str] = frozenset()
-    extra_specs: collections.abc.Mapping[str, str]
-    #: Whether volumes have it; None: that was not asked.
-    has_volumes: bool | None = dataclasses.field(
-        default=None, metadata=IS_NOTE
-    )
-    #: Wanted: whether the type that is there is retired, since it has volumes
-    #: and Cinder changes none of its extra specs; see `superseded_types`.
-    retires: bool = dataclasses.field(default=False, metadata=IS_NOTE)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether it carries the mark that lets us change it."""
-        return not MARKS.isdisjoint(self.extra_specs)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class QosSpec:
-    """A QoS spec of Cinder."""
-
-    name: str
-    #: front-end, back-end or both.
-    consumer: str
-    specs: collections.abc.Mapping[str, str]
-    #: Names of the volume types that have it; a type has one at most.
-    volume_types: frozenset[str]
-    #: Wanted: names of the QoS specs from which its types are taken first.
-    replaces: frozenset[str] = dataclasses.field(
-        default=frozenset(), metadata=IS_NOTE
-    )
-
-
-#: {field of a TypeQuota: Cinder's resource, before `_` and the type's name}.
-QUOTA_RESOURCES = types.MappingProxyType(
-    {'volumes': 'volumes', 'size_gib': 'gigabytes', 'snapshots': 'snapshots'}
-)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TypeQuota:
-    """What each project without a quota of its own may have of a type."""
-
-    #: Name of the volume type.
-    name: str
-    volumes: int = UNLIMITED
-    #: Of volumes and snapshots together.
-    size_gib: int = UNLIMITED
-    snapshots: int = UNLIMITED
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class CinderState:
-    """The part of Cinder that tiers are made of."""
-
-    #: {name: volume type}, private ones included.
-    volume_types: collections.abc.Mapping[str, VolumeType]
-    #: {name: QoS spec}, those of others included.
-    qos_specs: collections.abc.Mapping[str, QosSpec] = dataclasses.field(
-        default_factory=dict
-    )
-    #: {name of a volume type: its quota in the class default}.
-    quotas: collections.abc.Mapping[str, TypeQuota] = dataclasses.field(
-        default_factory=dict
-    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -160,9 +59,11 @@ class Pool:
     size: int
     min_size: int
     #: The target when it is on its way; wanted None: left to Ceph.
-    pg_num: int | None = dataclasses.field(metadata=NONE_IS_ANY)
+    pg_num: int | None = dataclasses.field(metadata=difference.NONE_IS_ANY)
     #: on, warn or off; wanted None: left to Ceph.
-    pg_autoscale_mode: str | None = dataclasses.field(metadata=NONE_IS_ANY)
+    pg_autoscale_mode: str | None = dataclasses.field(
+        metadata=difference.NONE_IS_ANY
+    )
     #: Name of the CRUSH rule.
     crush_rule: str
     #: None for a replicated pool.
@@ -175,12 +76,12 @@ class Pool:
     rbd_default_data_pool: str | None = None
     #: {name: value} as `pool_options` has them; wanted: only what is declared.
     options: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict, metadata=ABSENT_IS_ANY
+        default_factory=dict, metadata=difference.ABSENT_IS_ANY
     )
     #: {librbd option: value} of all clients of the pool, None for one that
     #: the pool does not set; wanted: only what is declared.
     rbd_options: collections.abc.Mapping[str, str | None] = dataclasses.field(
-        default_factory=dict, metadata=ABSENT_IS_ANY
+        default_factory=dict, metadata=difference.ABSENT_IS_ANY
     )
 
 
@@ -196,10 +97,10 @@ class CacheTier:
     mode: str
     #: Whether I/O of the clients of the pool goes through it.
     overlay: bool
-    #: {name: value} as `cache_settings` has them; wanted: only what is
+    #: {name: value} as `resources.cache_tier` has them; wanted: only what is
     #: declared.
     settings: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict, metadata=ABSENT_IS_ANY
+        default_factory=dict, metadata=difference.ABSENT_IS_ANY
     )
 
     SEVERAL: typing.ClassVar[str] = ', '
@@ -219,15 +120,15 @@ class OsdOptions:
     #: {option: value}; of OSDs that differ, all values with their OSDs.
     #: Wanted: only what is declared.
     values: collections.abc.Mapping[str, str] = dataclasses.field(
-        metadata=ABSENT_IS_ANY
+        metadata=difference.ABSENT_IS_ANY
     )
     #: {option: why a value for all of them is not in effect everywhere}.
     reasons: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict, metadata=IS_NOTE
+        default_factory=dict, metadata=difference.IS_NOTE
     )
     #: {option that running OSDs do not heed: its value after a restart}.
     after_restart: collections.abc.Mapping[str, str] = dataclasses.field(
-        default_factory=dict, metadata=IS_NOTE
+        default_factory=dict, metadata=difference.IS_NOTE
     )
 
 
@@ -242,7 +143,7 @@ class PrimaryAffinity:
     value: str
     #: {OSD id: its value}; empty when wanted.
     by_osd: collections.abc.Mapping[int, str] = dataclasses.field(
-        default_factory=dict, metadata=IS_NOTE
+        default_factory=dict, metadata=difference.IS_NOTE
     )
 
 
@@ -270,6 +171,21 @@ class Osd:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class OptionSchema:
+    """What a cluster says of an option (`ceph config help`)."""
+
+    name: str
+    #: Ceph's type: str, uint, int, size, secs, millisecs, float, bool, ...
+    kind: str
+    #: The only values of a text that is one of some words; else empty.
+    words: tuple[str, ...] = ()
+    #: Of the daemons, as Ceph writes it.
+    default: str = ''
+    #: Whether a running OSD heeds a new value.
+    at_runtime: bool = True
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CephState:
     """The part of one Ceph cluster that tiers are made of, keyed by name."""
 
@@ -288,7 +204,7 @@ class CephState:
     )
     #: {option that the catalog declares: its schema}; the cluster does not
     #: know what is absent.
-    option_schemas: collections.abc.Mapping[str, osd_options.Schema] = (
+    option_schemas: collections.abc.Mapping[str, OptionSchema] = (
         dataclasses.field(default_factory=dict)
     )
     #: Only the effects of a plan are estimated from it.
@@ -348,16 +264,3 @@ class CephState:
             and osd.location.get('root') == root
             and device_class in (None, osd.device_class)
         )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ActualState:
-    """All that a plan is compared with."""
-
-    cinder: CinderState
-    #: {name of the cluster in the catalog: its state}.
-    ceph: collections.abc.Mapping[str, CephState]
-    #: {project as the catalog names it: ids of all that are meant by it}.
-    projects: collections.abc.Mapping[str, frozenset[str]] = dataclasses.field(
-        default_factory=dict
-    )

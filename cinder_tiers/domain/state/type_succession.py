@@ -11,7 +11,7 @@ one, and with it their backend, limits and quota. Pure.
 
 import re
 
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 
 # No name of a tier has a space, so these are nobody's; quotas allow no more
 # than this in a name (cinder/api/v3/quota_classes.py).
@@ -87,7 +87,9 @@ def is_standby_of(name: str, other: str) -> bool:
     return name == standby_name(other)
 
 
-def is_ready(standby: state.VolumeType, wanted: state.VolumeType) -> bool:
+def is_ready(
+    standby: cinder_state.VolumeType, wanted: cinder_state.VolumeType
+) -> bool:
     """Whether a type that is called like a standby was made as that.
 
     Standby names are free for all: the type may be somebody else's.
@@ -97,7 +99,7 @@ def is_ready(standby: state.VolumeType, wanted: state.VolumeType) -> bool:
     """
     return all(
         standby.extra_specs.get(mark) == wanted.extra_specs.get(mark)
-        for mark in state.MARKS
+        for mark in cinder_state.MARKS
     )
 
 

@@ -4,7 +4,7 @@
 
 Pure, and total: every rule also answers for a catalog from which broken
 values were left out, so that all problems of a file are shown at once. Must
-not know what exists in a cluster; `cluster_rules` does.
+not know what exists in a cluster; `validation.clusters` does.
 """
 
 import collections.abc
@@ -13,10 +13,7 @@ import itertools
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cache_rules
-from cinder_tiers.domain.resources import host_osd_options as host_options
-from cinder_tiers.domain.resources import pool as pool_rules
-from cinder_tiers.domain.resources import primary_affinity
+from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import fallback as fallback_rules
@@ -44,11 +41,8 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
         _clusters,
         _protection,
         _pools,
-        pool_rules.check,
-        host_options.check,
+        *(one.check for one in registry.RESOURCES),
         osds.check,
-        primary_affinity.check,
-        cache_rules.check,
         _expectations,
     )
     return tuple(problem for rule in rules for problem in rule(catalog))

@@ -3,13 +3,12 @@
 """Rules between the OSD requirements of tiers: an OSD must be able to meet
 those of all tiers on it.
 
-Pure, and total like `catalog_rules`, of which these are a part. Must not know
-what exists in a cluster.
+Pure, and total like `validation.catalog`, of which these are a part. Must not
+know what exists in a cluster.
 """
 
 import collections.abc
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 
@@ -73,7 +72,7 @@ def _stores(catalog: catalogs.Catalog, tiers: list[catalogs.Tier]) -> Problems:
         return
     for tier in tiers:
         for name in tier.rbd.osd_requirements.declared:
-            store = osd_requirements.STORE_OF.get(name)
+            store = catalogs.STORE_OF.get(name)
             if store not in (None, owner.rbd.osd_requirements.object_store):
                 yield _problem(catalog, tier, name, owner, 'object_store')
 

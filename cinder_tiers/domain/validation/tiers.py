@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""Rules on what a tier asks of Cinder: storage and overflow.
 
-"""Rules on what a tier asks of Cinder: storage, overflow and limits.
-
-Part of `catalog_rules`: pure, and total.
+Part of `validation.catalog`: pure, and total.
 """
 
 import collections.abc
@@ -11,7 +10,7 @@ import collections.abc
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 
 #: Scope of extra specs that Cinder matches against backends, as it does those
 #: without a scope (cinder/scheduler/filters/capabilities_filter.py).
@@ -69,20 +68,24 @@ def _extra_specs(catalog: catalogs.Catalog) -> Problems:
             where = catalog.source.where(
                 ('tiers', tier.name, 'extra_specs', key)
             )
-            if folded.startswith(state.SCOPE):
+            if folded.startswith(cinder_state.SCOPE):
                 yield errors.Problem(
                     where=where,
                     found=f'extra spec {key!r}',
-                    expected=f'keys without the scope {state.SCOPE}, which '
+                    expected=f'keys without the scope {cinder_state.SCOPE}, '
+                    'which '
                     f'are made from the other keys of the tier',
                     remedy='remove it; use tags, priority, fallback or '
                     'overflow',
                 )
-            elif folded.removeprefix(f'{_CAPABILITIES}:') == state.BACKEND:
+            elif (
+                folded.removeprefix(f'{_CAPABILITIES}:')
+                == cinder_state.BACKEND
+            ):
                 yield errors.Problem(
                     where=where,
                     found=f'extra spec {key!r}',
-                    expected=f'{state.BACKEND} from rbd, backend and '
+                    expected=f'{cinder_state.BACKEND} from rbd, backend and '
                     f'overflow, not written by hand',
                     remedy='remove it; name the backend with backend',
                 )
@@ -132,7 +135,8 @@ def _overflow_backends(catalog: catalogs.Catalog) -> Problems:
                     found=f'overflow from {tier.name!r} to {other.name!r}, '
                     f'of which {one.name!r} has neither rbd nor '
                     f'backend',
-                    expected=f'rbd or backend in both: {state.BACKEND} of '
+                    expected=f'rbd or backend in both: {cinder_state.BACKEND} '
+                    'of '
                     f'the volume type names the backends of both',
                     remedy='give it a backend, or remove overflow',
                 )
@@ -176,44 +180,5 @@ def _circles(catalog: catalogs.Catalog) -> Problems:
         )
 
 
-def _qos(catalog: catalogs.Catalog) -> Problems:
-    for tier in catalog.tiers:
-        qos = tier.qos
-        if qos is None:
-            continue
-        path = ('tiers', tier.name, 'qos')
-        if qos.front_end and qos.back_end and qos.front_end != qos.back_end:
-            yield errors.Problem(
-                where=catalog.source.where((*path, 'back_end')),
-                found=f'tier {tier.name!r} has one front_end and another '
-                f'back_end',
-                expected='one of them, or the same keys and values in both: '
-                'Cinder has one QoS spec for a volume type and '
-                'hands all of it to both',
-                remedy='remove one of them, or make them equal',
-            )
-        yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})
-
-
-def _totals(
-    catalog: catalogs.Catalog,
-    path: catalogs.Path,
-    specs: collections.abc.Mapping[str, str],
-) -> Problems:
-    for total in specs:
-        if not total.startswith('total_'):
-            continue
-        rest = total.removeprefix('total_')
-        parts = sorted({f'read_{rest}', f'write_{rest}'} & specs.keys())
-        if parts:
-            yield errors.Problem(
-                where=catalog.source.where((*path, total)),
-                found=f'{total} beside {" and ".join(parts)}',
-                expected='a limit for the total, or for reads and writes '
-                '(libvirt refuses both together)',
-                remedy=f'remove {total}, or {" and ".join(parts)}',
-            )
-
-
 #: Each takes a catalog, and yields its problems.
-RULES = (_storage, _extra_specs, _overflow, _overflow_backends, _circles, _qos)
+RULES = (_storage, _extra_specs, _overflow, _overflow_backends, _circles)

@@ -2,11 +2,11 @@
 
 """Puts a cache tier in front of a pool of Ceph."""
 
+from cinder_tiers.clients import ceph
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.execute.ceph import pool as ceph
+from cinder_tiers.domain.state import ceph as ceph_state
 
 
 class CacheTiers:
@@ -17,10 +17,10 @@ class CacheTiers:
 
     def write(
         self,
-        wanted: state.CacheTier,
+        wanted: ceph_state.CacheTier,
         *,
         key: actions.Key,
-        current: state.CacheTier | None,
+        current: ceph_state.CacheTier | None,
     ) -> None:
         """Does what is lacking, what sends clients to the cache last.
 
@@ -33,17 +33,17 @@ class CacheTiers:
             session.command(
                 'osd tier add', pool=wanted.name, tierpool=wanted.cache_pool
             )
-            current = state.CacheTier(
+            current = ceph_state.CacheTier(
                 name=wanted.name,
                 cache_pool=wanted.cache_pool,
-                mode=cache_settings.NO_MODE,
+                mode=cache_tier.NO_MODE,
                 overlay=False,
             )
         if current.mode != wanted.mode:
             _check_mode(current, wanted)
             sure = (
                 {'yes_i_really_mean_it': True}
-                if wanted.mode == cache_settings.READONLY
+                if wanted.mode == cache_tier.READONLY
                 else {}
             )
             session.command(
@@ -60,10 +60,12 @@ class CacheTiers:
             )
 
 
-def _check_mode(current: state.CacheTier, wanted: state.CacheTier) -> None:
-    allowed = cache_settings.SAFE_MODES_BEFORE[wanted.mode]
+def _check_mode(
+    current: ceph_state.CacheTier, wanted: ceph_state.CacheTier
+) -> None:
+    allowed = cache_tier.SAFE_MODES_BEFORE[wanted.mode]
     if current.cache_pool != wanted.cache_pool or (
-        current.mode not in allowed | {cache_settings.NO_MODE}
+        current.mode not in allowed | {cache_tier.NO_MODE}
     ):
         raise errors.ActionFailed(
             f'pool {current.name} has the cache {current.cache_pool} in mode '

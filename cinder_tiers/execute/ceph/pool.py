@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes to Ceph what tiers are made of.
+"""Creates and changes pools of Ceph.
 
-One executor for each kind of object; each makes the object what is wanted,
-from whatever it is now, so that a repetition finishes what was cut off.
-Never deletes, and moves data only with an operator's consent.
+A pool becomes what is wanted from whatever it is now, so that a repetition
+finishes what was cut off. Never deletes, and moves data only with an
+operator's consent.
 """
 
-import collections.abc
 import dataclasses
-import typing
 
+from cinder_tiers.clients import ceph
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import cephx_user as caps
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 
 #: Fields of a pool that are set with `osd pool set`: {field: Ceph's name}.
 _POOL_VARIABLES = {
@@ -23,114 +23,22 @@ _POOL_VARIABLES = {
     'pg_autoscale_mode': 'pg_autoscale_mode',
     'ec_overwrites': 'allow_ec_overwrites',
 }
-#: The same, of those that move data; Ceph's names are ours.
-_MOVING_VARIABLES = frozenset({'size', 'pg_num', 'crush_rule'})
-#: Fields that Ceph never changes.
-_FIXED = frozenset({'kind', 'erasure_code_profile'})
 #: Flags without which Ceph changes neither size nor pg_num.
 _GUARDS = frozenset({'options.nosizechange', 'options.nopgchange'})
-
-
-class Session(typing.Protocol):
-    """The part of a session with a cluster that writing needs."""
-
-    def command(self, prefix: str, **arguments: object) -> object:
-        """Runs a monitor command (src/mon/MonCommands.h)."""
-
-    def set_rbd_option(
-        self, pool: str, option: str, value: str | None
-    ) -> None:
-        """Sets an RBD client option of a pool; None removes it."""
-
-
-#: {name of the cluster in the catalog: session}.
-Sessions = collections.abc.Mapping[str, Session]
-
-
-class ErasureCodeProfiles:
-    """Creates erasure code profiles."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def write(
-        self,
-        wanted: state.ErasureCodeProfile,
-        *,
-        key: actions.Key,
-        current: state.ErasureCodeProfile | None,
-    ) -> None:
-        """Creates the profile; Ceph refuses to change one."""
-        if current is None:
-            self._sessions[key.cluster].command(
-                'osd erasure-code-profile set',
-                name=wanted.name,
-                profile=[
-                    f'k={wanted.k}',
-                    f'm={wanted.m}',
-                    f'crush-root={wanted.root}',
-                    f'crush-failure-domain={wanted.failure_domain}',
-                    *(
-                        [f'crush-device-class={wanted.device_class}']
-                        if wanted.device_class
-                        else []
-                    ),
-                ],
-            )
-
-
-class CrushRules:
-    """Creates CRUSH rules."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def write(
-        self,
-        wanted: state.CrushRule,
-        *,
-        key: actions.Key,
-        current: state.CrushRule | None,
-    ) -> None:
-        """Creates the rule.
-
-        One for erasure code takes root, class and failure domain from the
-        profile of its name.
-        """
-        session = self._sessions[key.cluster]
-        if current is not None:
-            return
-        if wanted.kind == 'erasure':
-            session.command(
-                'osd crush rule create-erasure',
-                name=wanted.name,
-                profile=wanted.name,
-            )
-        else:
-            only = (
-                {'class_': wanted.device_class} if wanted.device_class else {}
-            )
-            session.command(
-                'osd crush rule create-replicated',
-                name=wanted.name,
-                root=wanted.root,
-                type=wanted.failure_domain,
-                **only,
-            )
 
 
 class Pools:
     """Creates pools, and changes them; with consent, what moves data."""
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: ceph.Sessions) -> None:
         self._sessions = sessions
 
     def write(
         self,
-        wanted: state.Pool,
+        wanted: ceph_state.Pool,
         *,
         key: actions.Key,
-        current: state.Pool | None,
+        current: ceph_state.Pool | None,
         consented: bool = False,
     ) -> None:
         """Creates the pool unless it exists, then sets what differs.
@@ -143,16 +51,16 @@ class Pools:
         if current is None:
             self._create(session, wanted)
             current = _as_created(wanted)
-        changed = actions.differences(current, wanted)
-        for difference in changed:
-            _check_allowed(current, difference, consented)
-        for difference in sorted(changed, key=_turn):
-            if difference.field in _MOVING_VARIABLES:
-                self._move(session, wanted, difference)
+        changed = difference.differences(current, wanted)
+        for change in changed:
+            _check_allowed(current, change, consented)
+        for change in sorted(changed, key=_turn):
+            if change.field in pool_kind.MOVING_FIELDS:
+                self._move(session, wanted, change)
             else:
-                self._set(session, current, wanted, difference)
+                self._set(session, current, wanted, change)
 
-    def _create(self, session: Session, pool: state.Pool) -> None:
+    def _create(self, session: ceph.Session, pool: ceph_state.Pool) -> None:
         arguments: dict[str, object] = {
             'pool': pool.name,
             'pool_type': pool.kind,
@@ -172,22 +80,22 @@ class Pools:
 
     def _move(
         self,
-        session: Session,
-        wanted: state.Pool,
-        difference: actions.Difference,
+        session: ceph.Session,
+        wanted: ceph_state.Pool,
+        change: difference.Difference,
     ) -> None:
         """Sets what moves data. Ceph moves pgp_num with pg_num by itself."""
         sure = (
             {'yes_i_really_mean_it': True}
-            if (difference.field, difference.after) == ('size', 1)
+            if (change.field, change.after) == ('size', 1)
             else {}
         )
         try:
             session.command(
                 'osd pool set',
                 pool=wanted.name,
-                var=difference.field,
-                val=str(difference.after),
+                var=change.field,
+                val=str(change.after),
                 **sure,
             )
         except errors.TiersError as error:
@@ -197,7 +105,7 @@ class Pools:
                 f'{error}; for one copy Ceph needs "ceph config set global '
                 f'mon_allow_pool_size_one true" as well'
             ) from error
-        if difference.field == 'size':
+        if change.field == 'size':
             # Ceph has just chosen another one (OSDMonitor, "pool set").
             session.command(
                 'osd pool set',
@@ -208,71 +116,70 @@ class Pools:
 
     def _set(
         self,
-        session: Session,
-        current: state.Pool,
-        wanted: state.Pool,
-        difference: actions.Difference,
+        session: ceph.Session,
+        current: ceph_state.Pool,
+        wanted: ceph_state.Pool,
+        change: difference.Difference,
     ) -> None:
-        if difference.field in _POOL_VARIABLES:
+        if change.field in _POOL_VARIABLES:
             session.command(
                 'osd pool set',
                 pool=wanted.name,
-                var=_POOL_VARIABLES[difference.field],
-                val=str(difference.after).lower(),
+                var=_POOL_VARIABLES[change.field],
+                val=str(change.after).lower(),
             )
-        elif difference.field.startswith('options.'):
-            name = difference.field.removeprefix('options.')
+        elif change.field.startswith('options.'):
+            name = change.field.removeprefix('options.')
             prefix, arguments = pool_options.command_of(
                 wanted.name, name, wanted.options[name]
             )
             session.command(prefix, **arguments)
-        elif difference.field.startswith('rbd_options.'):
-            name = difference.field.removeprefix('rbd_options.')
+        elif change.field.startswith('rbd_options.'):
+            name = change.field.removeprefix('rbd_options.')
             session.set_rbd_option(wanted.name, name, wanted.rbd_options[name])
-        elif difference.field == 'applications':
+        elif change.field == 'applications':
             for name in sorted(wanted.applications - current.applications):
                 session.command(
                     'osd pool application enable', pool=wanted.name, app=name
                 )
-        elif difference.field == 'rbd_default_data_pool':
+        elif change.field == 'rbd_default_data_pool':
             session.set_rbd_option(
-                wanted.name, difference.field, wanted.rbd_default_data_pool
+                wanted.name, change.field, wanted.rbd_default_data_pool
             )
         else:
-            raise ValueError(f'nothing sets {difference.field} of a pool')
+            raise ValueError(f'nothing sets {change.field} of a pool')
 
 
 def _check_allowed(
-    current: state.Pool, difference: actions.Difference, consented: bool
+    current: ceph_state.Pool,
+    change: difference.Difference,
+    consented: bool,
 ) -> None:
     """What moves data needs consent, and some of it Ceph cannot change.
 
     :raises errors.ActionFailed: it may not be set.
     """
-    field = difference.field
-    moves = field in _MOVING_VARIABLES or (
-        current.pg_autoscale_mode == 'on'
-        and field.removeprefix('options.') in pool_options.STEERS_AUTOSCALER
-    )
-    if field in _FIXED or moves and not consented:
+    field = change.field
+    is_fixed = field in pool_kind.FIXED_FIELDS
+    if is_fixed or pool_kind.moves_data(current, field) and not consented:
         raise errors.ActionFailed(
-            f'pool {current.name} has {field} {difference.before} instead of '
-            f'{difference.after}; it is not changed, since that '
-            + ('is not possible' if field in _FIXED else 'moves data')
+            f'pool {current.name} has {field} {change.before} instead of '
+            f'{change.after}; it is not changed, since that '
+            + ('is not possible' if is_fixed else 'moves data')
         )
 
 
-def _turn(difference: actions.Difference) -> int:
+def _turn(change: difference.Difference) -> int:
     """When a field is set: some guard others, or would change them back."""
-    field = difference.field
+    field = change.field
     if field in _GUARDS:
-        return 4 if difference.after == 'true' else 0
+        return 4 if change.after == 'true' else 0
     if field == 'pg_autoscale_mode':
         return 1
-    return 2 if field in _MOVING_VARIABLES else 3
+    return 2 if field in pool_kind.MOVING_FIELDS else 3
 
 
-def _as_created(wanted: state.Pool) -> state.Pool:
+def _as_created(wanted: ceph_state.Pool) -> ceph_state.Pool:
     """A new pool before anything was set; its min_size is Ceph's choice."""
     return dataclasses.replace(
         wanted,
@@ -283,88 +190,3 @@ def _as_created(wanted: state.Pool) -> state.Pool:
         options={},
         rbd_options={},
     )
-
-
-class OsdOptions:
-    """Sets options of the OSDs of a device class or host.
-
-    :param mask: class or host, of the sections of Ceph's configuration.
-    """
-
-    def __init__(self, sessions: Sessions, *, mask: str) -> None:
-        self._sessions = sessions
-        self._mask = mask
-
-    def write(
-        self,
-        wanted: state.OsdOptions,
-        *,
-        key: actions.Key,
-        current: state.OsdOptions | None,
-    ) -> None:
-        """Tells the monitors each value, for OSDs to come as well."""
-        for name, value in wanted.values.items():
-            self._sessions[key.cluster].command(
-                'config set',
-                who=f'osd/{self._mask}:{wanted.name}',
-                name=name,
-                value=value,
-            )
-
-
-class PrimaryAffinities:
-    """Sets the primary affinity of the OSDs of a device class."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def write(
-        self,
-        wanted: state.PrimaryAffinity,
-        *,
-        key: actions.Key,
-        current: state.PrimaryAffinity | None,
-    ) -> None:
-        """Sets it on each OSD that has another one."""
-        for osd_id, value in sorted(current.by_osd.items() if current else ()):
-            if value != wanted.value:
-                self._sessions[key.cluster].command(
-                    'osd primary-affinity',
-                    id=osd_id,
-                    weight=float(wanted.value),
-                )
-
-
-class CephxUsers:
-    """Creates cephx users and adds capabilities. Sees no key."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def write(
-        self,
-        wanted: state.CephxUser,
-        *,
-        key: actions.Key,
-        current: state.CephxUser | None,
-    ) -> None:
-        """Creates the user, or replaces its capabilities.
-
-        Those that are wanted hold those that the plan saw.
-
-        :raises errors.ActionFailed: when it has got others since, which Ceph
-            would take away.
-        """
-        lost = caps.beyond(current.caps, wanted.caps) if current else ()
-        if lost:
-            raise errors.ActionFailed(
-                f'{key} was granted {"; ".join(lost)} since the plan was '
-                f'made; nothing of it was changed, run tier plan again'
-            )
-        self._sessions[key.cluster].command(
-            'auth caps' if current else 'auth get-or-create',
-            entity=wanted.name,
-            caps=[
-                text for pair in sorted(wanted.caps.items()) for text in pair
-            ],
-        )

@@ -6,10 +6,12 @@
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.execute.cinder import volume_type as cinder
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+from cinder_tiers.execute.cinder import progress
 
 
 class QosSpecs:
@@ -26,10 +28,10 @@ class QosSpecs:
 
     def write(
         self,
-        wanted: state.QosSpec | None,
+        wanted: cinder_state.QosSpec | None,
         *,
         key: actions.Key,
-        current: state.QosSpec | None,
+        current: cinder_state.QosSpec | None,
         consented: bool = False,
     ) -> None:
         """Creates, updates or deletes the QoS spec, and associates it.
@@ -53,6 +55,7 @@ class QosSpecs:
                 f"{key} or that of its volume type may be somebody's since "
                 f'the plan was made; run tier plan again'
             )
+        replaced = cinder_state.ReplacingQosSpec.names_in(wanted)
         done: list[str] = []
         try:
             ident = (
@@ -65,16 +68,17 @@ class QosSpecs:
                     current.volume_types if current else frozenset()
                 ):
                     if consented:
-                        self._take(one, wanted.replaces, done)
+                        self._take(one, replaced, done)
                     self._call(
                         'get',
                         f'/{ident}/associate',
                         params={'vol_type_id': one.id},
                     )
                     done.append(f'association with {one.name}')
-        except cinder.API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; {cinder.said(done)}'
+                f'Cinder refused to change {key}: {error}; '
+                f'{progress.describe(done)}'
             ) from error
 
     def _take(
@@ -109,12 +113,12 @@ class QosSpecs:
                     self._call(
                         'delete', f'/{one.id}', params={'force': 'True'}
                     )
-        except cinder.API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
                 f'Cinder refused to delete {key}: {error}'
             ) from error
 
-    def _create(self, wanted: state.QosSpec, done: list[str]) -> str:
+    def _create(self, wanted: cinder_state.QosSpec, done: list[str]) -> str:
         # In one call, so that what a killed apply leaves is whole.
         answer = self._call(
             'post',
@@ -131,7 +135,10 @@ class QosSpecs:
         return answer.json()['qos_specs']['id']
 
     def _update(
-        self, current: state.QosSpec, wanted: state.QosSpec, done: list[str]
+        self,
+        current: cinder_state.QosSpec,
+        wanted: cinder_state.QosSpec,
+        done: list[str],
     ) -> str:
         ident = next(
             (
@@ -163,24 +170,25 @@ class QosSpecs:
         return ident
 
     def _call(self, method: str, path: str, **arguments: object) -> object:
-        answer = self._block_storage.request(
-            f'/qos-specs{path}', method.upper(), **arguments
+        return openstack_client.request(
+            self._block_storage,
+            method.upper(),
+            f'/qos-specs{path}',
+            **arguments,
         )
-        openstack.exceptions.raise_from_response(answer)
-        return answer
 
 
 def _is_of_others(
-    current: state.QosSpec | None, wanted: state.QosSpec
+    current: cinder_state.QosSpec | None, wanted: cinder_state.QosSpec
 ) -> bool:
     """Whether a write would touch what a plan takes for somebody else's."""
-    if wanted.replaces:
+    if cinder_state.ReplacingQosSpec.names_in(wanted):
         return True
     return (
         current is not None
         and not current.volume_types
         and any(
             one.field != 'volume_types'
-            for one in actions.differences(current, wanted)
+            for one in difference.differences(current, wanted)
         )
     )

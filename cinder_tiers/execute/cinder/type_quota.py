@@ -6,10 +6,12 @@
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.execute.cinder import volume_type as cinder
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+from cinder_tiers.execute.cinder import progress
 
 
 class TypeQuotas:
@@ -23,31 +25,33 @@ class TypeQuotas:
 
     def write(
         self,
-        wanted: state.TypeQuota,
+        wanted: cinder_state.TypeQuota,
         *,
         key: actions.Key,
-        current: state.TypeQuota | None,
+        current: cinder_state.TypeQuota | None,
     ) -> None:
         """Sets what differs, in one call.
 
         :raises errors.ActionFailed: when Cinder refuses.
         """
-        before = current or state.TypeQuota(name=wanted.name)
+        before = current or cinder_state.TypeQuota(name=wanted.name)
+        resources = cinder_state.QUOTA_RESOURCES
         changed = {
-            f'{state.QUOTA_RESOURCES[one.field]}_{wanted.name}': one.after
-            for one in actions.differences(before, wanted)
+            f'{resources[one.field]}_{wanted.name}': one.after
+            for one in difference.differences(before, wanted)
         }
         if not changed:
             return
         try:
             # openstacksdk knows only the resources that are of no type.
-            openstack.exceptions.raise_from_response(
-                self._block_storage.put(
-                    '/os-quota-class-sets/default',
-                    json={'quota_class_set': changed},
-                )
+            openstack_client.request(
+                self._block_storage,
+                'PUT',
+                '/os-quota-class-sets/default',
+                json={'quota_class_set': changed},
             )
-        except cinder.API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; {cinder.said([])}'
+                f'Cinder refused to change {key}: {error}; '
+                f'{progress.describe([])}'
             ) from error

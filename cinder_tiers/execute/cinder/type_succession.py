@@ -2,7 +2,7 @@
 
 """A new volume type takes the place of one that has volumes.
 
-See `superseded_types` for why. Each step may be repeated, so that what was
+See `type_succession` for why. Each step may be repeated, so that what was
 cut off is gone on with; until the last two, renames, nothing is different
 for users.
 """
@@ -11,8 +11,9 @@ import openstack.block_storage.v3._proxy
 import openstack.block_storage.v3.type
 import openstack.exceptions
 
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 
 BlockStorage = openstack.block_storage.v3._proxy.Proxy
 Type = openstack.block_storage.v3.type.Type
@@ -41,7 +42,7 @@ def hand_over(
     _copy_quotas(block_storage, old, standby, done)
     for one in block_storage.default_types():
         if one.volume_type_id == old.id:
-            _request(
+            openstack_client.request(
                 block_storage,
                 'PUT',
                 f'/default-types/{one.project_id}',
@@ -49,7 +50,7 @@ def hand_over(
                 microversion='3.62',
             )
             done.append(f'default type of project {one.project_id}')
-    retired = superseded_types.retired_name(old.name, old.id)
+    retired = type_succession.retired_name(old.name, old.id)
     name = old.name
     block_storage.update_type(old.id, name=retired)
     done.append(f'name of the old type, now {retired}')
@@ -61,7 +62,9 @@ def _copy_encryption(
     block_storage: BlockStorage, old: Type, standby: Type, done: list[str]
 ) -> None:
     had, has = (
-        _request(block_storage, 'GET', f'/types/{one.id}/encryption').json()
+        openstack_client.request(
+            block_storage, 'GET', f'/types/{one.id}/encryption'
+        ).json()
         for one in (old, standby)
     )
     if had.get('provider') and not has.get('provider'):
@@ -81,12 +84,12 @@ def _copy_qos(
 ) -> None:
     # openstacksdk's resource of a type does not have it.
     spec = (
-        _request(block_storage, 'GET', f'/types/{old.id}')
+        openstack_client.request(block_storage, 'GET', f'/types/{old.id}')
         .json()['volume_type']
         .get('qos_specs_id')
     )
     if spec:
-        _request(
+        openstack_client.request(
             block_storage,
             'GET',
             f'/qos-specs/{spec}/associate',
@@ -98,23 +101,17 @@ def _copy_qos(
 def _copy_quotas(
     block_storage: BlockStorage, old: Type, standby: Type, done: list[str]
 ) -> None:
-    found = _request(block_storage, 'GET', _QUOTAS).json()['quota_class_set']
+    found = openstack_client.request(block_storage, 'GET', _QUOTAS).json()[
+        'quota_class_set'
+    ]
     copied = {
         f'{resource}_{standby.name}': found[f'{resource}_{old.name}']
-        for resource in state.QUOTA_RESOURCES.values()
-        if found.get(f'{resource}_{old.name}', state.UNLIMITED)
-        != found.get(f'{resource}_{standby.name}', state.UNLIMITED)
+        for resource in cinder_state.QUOTA_RESOURCES.values()
+        if found.get(f'{resource}_{old.name}', cinder_state.UNLIMITED)
+        != found.get(f'{resource}_{standby.name}', cinder_state.UNLIMITED)
     }
     if copied:
-        _request(
+        openstack_client.request(
             block_storage, 'PUT', _QUOTAS, json={'quota_class_set': copied}
         )
         done.append('default quotas of the new type')
-
-
-def _request(
-    block_storage: BlockStorage, method: str, path: str, **arguments: object
-) -> object:
-    answer = block_storage.request(path, method, **arguments)
-    openstack.exceptions.raise_from_response(answer)
-    return answer

@@ -2,21 +2,17 @@
 
 """Writes volume types to Cinder."""
 
-import keystoneauth1.exceptions
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.domain.state import type_succession as superseded_types
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
+from cinder_tiers.execute.cinder import progress
 from cinder_tiers.execute.cinder import type_succession as cinder_succession
 
-#: What openstacksdk raises when a service is absent or refuses.
-API_ERRORS = (
-    openstack.exceptions.SDKException,
-    keystoneauth1.exceptions.ClientException,
-)
 #: Cinder's answers when a type has volumes (cinder/api/contrib/
 #: types_extra_specs.py and types_manage.py, 29.0.0; no option changes them).
 _IN_USE = 'Volume Type is currently in use'
@@ -31,10 +27,10 @@ class VolumeTypes:
 
     def write(
         self,
-        wanted: state.VolumeType | None,
+        wanted: cinder_state.VolumeType | None,
         *,
         key: actions.Key,
-        current: state.VolumeType | None,
+        current: cinder_state.VolumeType | None,
         consented: bool = False,
     ) -> None:
         """Creates, updates or deletes the type.
@@ -54,14 +50,16 @@ class VolumeTypes:
                 self._create(wanted, done)
             else:
                 self._update(current, wanted, done, consented)
-        except API_ERRORS as error:
+        except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
-                f'{_refused(key, error)}; {said(done)}'
+                f'{_refused(key, error)}; {progress.describe(done)}'
             ) from error
 
-    def _create(self, wanted: state.VolumeType, done: list[str]) -> None:
-        standby = self._find(superseded_types.standby_name(wanted.name))
-        if standby is None or not superseded_types.is_ready(
+    def _create(
+        self, wanted: cinder_state.VolumeType, done: list[str]
+    ) -> None:
+        standby = self._find(type_succession.standby_name(wanted.name))
+        if standby is None or not type_succession.is_ready(
             self._state_of(standby), wanted
         ):
             created = self._create_type(wanted, wanted.name, done)
@@ -73,7 +71,7 @@ class VolumeTypes:
         done.append('its name')
 
     def _create_type(
-        self, wanted: state.VolumeType, name: str, done: list[str]
+        self, wanted: cinder_state.VolumeType, name: str, done: list[str]
     ) -> object:
         # In one call, so that no type without our mark can be left.
         resource = self._block_storage.create_type(
@@ -87,8 +85,8 @@ class VolumeTypes:
 
     def _update(
         self,
-        current: state.VolumeType,
-        wanted: state.VolumeType,
+        current: cinder_state.VolumeType,
+        wanted: cinder_state.VolumeType,
         done: list[str],
         consented: bool,
     ) -> None:
@@ -100,16 +98,16 @@ class VolumeTypes:
             )
         if not (
             consented
-            and wanted.retires
+            and isinstance(wanted, cinder_state.SuccessorType)
             and current.extra_specs != wanted.extra_specs
         ):
             self._make_like(resource, current, wanted, done)
             return
-        name = superseded_types.standby_name(wanted.name)
+        name = type_succession.standby_name(wanted.name)
         standby = self._find(name)
         if standby is None:
             standby = self._create_type(wanted, name, done)
-        elif not superseded_types.is_ready(self._state_of(standby), wanted):
+        elif not type_succession.is_ready(self._state_of(standby), wanted):
             raise errors.ActionFailed(
                 f'volume type {wanted.name} cannot be retired: the name of '
                 f'its successor, {name}, is that of a volume type without '
@@ -120,7 +118,7 @@ class VolumeTypes:
             self._block_storage, old=resource, standby=standby, done=done
         )
 
-    def _state_of(self, resource: object) -> state.VolumeType:
+    def _state_of(self, resource: object) -> cinder_state.VolumeType:
         projects = (
             frozenset()
             if resource.is_public
@@ -129,7 +127,7 @@ class VolumeTypes:
                 for row in self._block_storage.get_type_access(resource)
             )
         )
-        return state.VolumeType(
+        return cinder_state.VolumeType(
             name=resource.name,
             description=resource.description or '',
             is_public=bool(resource.is_public),
@@ -140,8 +138,8 @@ class VolumeTypes:
     def _make_like(
         self,
         resource: object,
-        current: state.VolumeType,
-        wanted: state.VolumeType,
+        current: cinder_state.VolumeType,
+        wanted: cinder_state.VolumeType,
         done: list[str],
     ) -> None:
         """Makes all changes but that of the name, one by one.
@@ -161,7 +159,7 @@ class VolumeTypes:
         # The mark goes last, or what is left after a cut would be nobody's.
         for name in sorted(
             current.extra_specs.keys() - wanted.extra_specs.keys(),
-            key=lambda name: (name in state.MARKS, name),
+            key=lambda name: (name in cinder_state.MARKS, name),
         ):
             self._block_storage.delete_type_extra_specs(resource, [name])
             done.append(f'extra spec {name}')
@@ -173,11 +171,11 @@ class VolumeTypes:
         projects = current.projects
         if wanted.is_public != current.is_public:
             # openstacksdk 4.22 sends it under a name that Cinder refuses.
-            openstack.exceptions.raise_from_response(
-                self._block_storage.put(
-                    f'/types/{resource.id}',
-                    json={'volume_type': {'is_public': wanted.is_public}},
-                )
+            openstack_client.request(
+                self._block_storage,
+                'PUT',
+                f'/types/{resource.id}',
+                json={'volume_type': {'is_public': wanted.is_public}},
             )
             done.append('is_public')
             if not wanted.is_public:
@@ -193,7 +191,7 @@ class VolumeTypes:
         self,
         resource: object,
         projects: frozenset[str],
-        wanted: state.VolumeType,
+        wanted: cinder_state.VolumeType,
         done: list[str],
     ) -> None:
         """Gives and takes access to a private type.
@@ -226,8 +224,8 @@ class VolumeTypes:
 
 def _check_harmless(
     key: actions.Key,
-    current: state.VolumeType,
-    wanted: state.VolumeType | None,
+    current: cinder_state.VolumeType,
+    wanted: cinder_state.VolumeType | None,
 ) -> None:
     """What a plan without consent never does.
 
@@ -273,16 +271,3 @@ def _refused(key: actions.Key, error: Exception) -> str:
             f'them, and run tier apply again with the same --allow'
         )
     return f'Cinder refused to change {key}: {error}'
-
-
-def said(done: list[str]) -> str:
-    """What was changed before a failure.
-
-    :param done: names of the changes that were made.
-    """
-    if not done:
-        return 'nothing of it was changed'
-    return (
-        f'changed before that: {", ".join(done)}; tier plan shows what '
-        f'is left to do'
-    )

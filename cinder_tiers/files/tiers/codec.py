@@ -10,10 +10,9 @@ tiers.
 
 import dataclasses
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.files.tiers import shapes
@@ -72,11 +71,11 @@ def _pool_option(name: str) -> shapes.Shape:
 
 
 def _cache_setting(name: str) -> shapes.Shape:
-    if name in cache_settings.RATIOS:
+    if name in cache_tier.RATIOS:
         return _RATIO
-    if name in cache_settings.COUNTS:
+    if name in cache_tier.COUNTS:
         return shapes.number(limits.cache_count(name))
-    return shapes.word(cache_settings.HIT_SET_TYPES)
+    return shapes.word(cache_tier.HIT_SET_TYPES)
 
 
 # Settings of a cache that belong together stand together in messages.
@@ -84,11 +83,11 @@ _CACHE_GROUPS = ('hit_set_', 'target_', 'cache_target_', 'cache_min_', 'min_')
 
 
 def _in_groups(names: frozenset[str]) -> list[str]:
-    """Settings of a cache by group; within one, as `cache_settings` has them.
+    """Settings of a cache by group; within one, as `cache_tier` has them.
 
     What is in no group comes last.
     """
-    counted = (*cache_settings.COUNTS, *cache_settings.RATIOS)
+    counted = (*cache_tier.COUNTS, *cache_tier.RATIOS)
     in_order = (*sorted(names.difference(counted)), *counted)
 
     def group(name: str) -> int:
@@ -206,14 +205,12 @@ _CACHE = shapes.Record(
     stand_ins=_STAND_INS,
     fields=(
         *_POOL_FIELDS,
-        shapes.field(
-            'mode', shapes.word(tuple(cache_settings.SAFE_MODES_BEFORE))
-        ),
+        shapes.field('mode', shapes.word(tuple(cache_tier.SAFE_MODES_BEFORE))),
         shapes.field(
             'stale_reads',
             shapes.flag(
                 'true or false; true accepts mode '
-                f'{cache_settings.READONLY}, which may serve stale data'
+                f'{cache_tier.READONLY}, which may serve stale data'
             ),
         ),
         shapes.field(
@@ -222,7 +219,7 @@ _CACHE = shapes.Record(
                 expected='settings of a cache',
                 known={
                     name: _cache_setting(name)
-                    for name in _in_groups(cache_settings.KNOWN)
+                    for name in _in_groups(cache_tier.KNOWN)
                 },
             ),
             attribute='settings',
@@ -278,7 +275,7 @@ _RBD = shapes.Record(
         shapes.field(
             'osd_requirements',
             shapes.Record(
-                kind=osd_requirements.Requirements,
+                kind=catalogs.Requirements,
                 definition='osd_requirements',
                 expected='a mapping of what the OSDs of the device class '
                 'must be, at least one requirement',
@@ -361,6 +358,23 @@ _QUOTA = shapes.number(
     expected=f'an integer of 0 to {limits.QUOTA.most}, or '
     f'{limits.QUOTA.least} for unlimited',
 )
+_ENCRYPTION = shapes.Record(
+    kind=catalogs.Encryption,
+    expected='a mapping with provider, and cipher, key_size_bits, '
+    'control_location or some of them',
+    required=('provider',),
+    fields=(
+        shapes.field('provider', shapes.text(limits.ENCRYPTION_PROVIDER)),
+        shapes.field('cipher', shapes.text(limits.CIPHER)),
+        shapes.field(
+            'key_size_bits',
+            shapes.number(limits.KEY_SIZE_BITS, more=' bits'),
+        ),
+        shapes.field(
+            'control_location', shapes.word(limits.CONTROL_LOCATIONS)
+        ),
+    ),
+)
 _TIER = shapes.Record(
     kind=catalogs.Tier,
     definition='tier',
@@ -424,6 +438,7 @@ _TIER = shapes.Record(
                 ),
             ),
         ),
+        shapes.field('encryption', _ENCRYPTION),
         shapes.field(
             'expect',
             shapes.MapOf(

@@ -12,7 +12,6 @@ import textwrap
 import yaml
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.files.tiers import codec
 
@@ -154,7 +153,7 @@ def _flow(value: _Value) -> str:
     return scalar(value)
 
 
-def scalar(value: pool_options.Value) -> str:
+def scalar(value: catalogs.Value) -> str:
     r"""One value as YAML, in one line.
 
     >>> scalar('yes'), scalar('a\nb'), scalar(True)

@@ -11,7 +11,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 
 # A command to an OSD that is down.
 _DOWN = (errno.ENXIO, errno.ETIMEDOUT, errno.EAGAIN)
@@ -21,36 +21,63 @@ _LOCAL = {'cmdline', 'env', 'file'}
 _NO_OPTION = (errno.ENOENT, errno.EINVAL)
 
 
-def observe(
+def observe_classes(
     session: ceph_session.Session,
     catalog: catalogs.Catalog,
-) -> dict[str, dict]:
-    """Options of OSDs, as far as the catalog declares any.
-
-    :returns: `class_options`, `host_options`, `told_options` and
-        `option_schemas` of `state.CephState`.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
-    """
-    cluster = catalog.clusters[session.cluster.name]
-    of_classes: dict[str, set[str]] = {}
-    for tier in catalog.tiers_of(cluster.name):
-        if tier.rbd and tier.rbd.osd_options:
-            of_classes.setdefault(tier.rbd.device_class, set()).update(
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """Options of the OSDs of device classes, as the catalog declares them."""
+    declared: dict[str, set[str]] = {}
+    for tier in catalog.tiers_of(session.cluster.name):
+        if tier.rbd.osd_options:
+            declared.setdefault(tier.rbd.device_class, set()).update(
                 tier.rbd.osd_options
             )
-    of_hosts = {
+    return _observe(
+        session, osd_options.CLASS, declared, 'class_options', found
+    )
+
+
+def observe_hosts(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """Options of the OSDs of hosts, as the catalog declares them."""
+    cluster = catalog.clusters[session.cluster.name]
+    declared = {
         host: set(options)
         for host, options in cluster.host_osd_options.items()
     }
-    schemas = schemas_of(
-        session, set().union(*of_classes.values(), *of_hosts.values())
-    )
+    return _observe(session, osd_options.HOST, declared, 'host_options', found)
 
-    def seen(
-        mask: str,
-        declared: dict[str, set[str]],
-    ) -> dict[str, state.OsdOptions]:
-        return {
+
+def _observe(
+    session: ceph_session.Session,
+    mask: str,
+    declared: dict[str, set[str]],
+    field: str,
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """Options in effect, and what is needed to judge them.
+
+    :param mask: class or host.
+    :param declared: {name of the device class or host: options}.
+    :param field: of `CephState`, for the options.
+    :param found: may have options of the other mask.
+    """
+    known = dict(found.option_schemas)
+    schemas = known | schemas_of(
+        session, set().union(*declared.values()) - known.keys()
+    )
+    return {
+        'option_schemas': schemas,
+        'told_options': (
+            told_options(session)
+            if schemas and not found.told_options
+            else found.told_options
+        ),
+        field: {
             name: in_effect(
                 session,
                 mask,
@@ -61,23 +88,17 @@ def observe(
                 },
             )
             for name, options in declared.items()
-        }
-
-    return {
-        'option_schemas': schemas,
-        'told_options': told_options(session) if schemas else {},
-        'class_options': seen(osd_options.CLASS, of_classes),
-        'host_options': seen(osd_options.HOST, of_hosts),
+        },
     }
 
 
 def told(
-    session: ceph_session.Session, mask: str, name: str
-) -> state.OsdOptions:
+    session: ceph_session.Session, name: str, *, mask: str
+) -> ceph_state.OsdOptions:
     """The options that the monitors have for a device class or host.
 
-    :param mask: class or host.
     :param name: of the device class or host.
+    :param mask: class or host.
     :returns: their values in effect, not those of the monitors.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
@@ -104,7 +125,7 @@ def told_options(session: ceph_session.Session) -> dict[str, dict[str, str]]:
 
 def schemas_of(
     session: ceph_session.Session, names: set[str]
-) -> dict[str, osd_options.Schema]:
+) -> dict[str, ceph_state.OptionSchema]:
     """{option: schema} of the options that the cluster knows.
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
@@ -121,12 +142,12 @@ def schemas_of(
     return found
 
 
-def parse_schema(told: dict) -> osd_options.Schema:
+def parse_schema(told: dict) -> ceph_state.OptionSchema:
     """An option of `config help`."""
     default = told.get('daemon_default', '')
     if default in ('', None):
         default = told['default']
-    return osd_options.Schema(
+    return ceph_state.OptionSchema(
         name=told['name'],
         kind=told['type'],
         words=tuple(told.get('enum_values', ())),
@@ -142,8 +163,8 @@ def in_effect(
     session: ceph_session.Session,
     mask: str,
     name: str,
-    schemas: dict[str, osd_options.Schema],
-) -> state.OsdOptions:
+    schemas: dict[str, ceph_state.OptionSchema],
+) -> ceph_state.OsdOptions:
     """Options as the running OSDs of a device class or host use them.
 
     :param mask: class or host.
@@ -155,7 +176,7 @@ def in_effect(
     """
     osd_ids = _osds(session, mask, name) if schemas else []
     if not osd_ids:
-        return state.OsdOptions(name=name, values={})
+        return ceph_state.OsdOptions(name=name, values={})
     diffs = {}
     for osd_id in osd_ids:
         try:
@@ -203,7 +224,7 @@ def in_effect(
                 or reasons[option]
             )
         values[option] = osd_options.shown(now)
-    return state.OsdOptions(
+    return ceph_state.OsdOptions(
         name=name, values=values, reasons=reasons, after_restart=after_restart
     )
 
@@ -220,7 +241,7 @@ def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
         raise
 
 
-def _value(schema: osd_options.Schema, diff: dict) -> str:
+def _value(schema: ceph_state.OptionSchema, diff: dict) -> str:
     layers = diff.get(schema.name)
     return _normal(
         schema, schema.default if layers is None else layers['final']
@@ -228,7 +249,10 @@ def _value(schema: osd_options.Schema, diff: dict) -> str:
 
 
 def _at_start(
-    schema: osd_options.Schema, diff: dict, dumped: list[dict], osd_id: int
+    schema: ceph_state.OptionSchema,
+    diff: dict,
+    dumped: list[dict],
+    osd_id: int,
 ) -> str:
     """The value that an OSD will have when it is started again.
 
@@ -254,7 +278,7 @@ def _at_start(
 
 
 def _reason_at_start(
-    schema: osd_options.Schema,
+    schema: ceph_state.OptionSchema,
     now: dict[int, str],
     later: dict[int, str],
     mask: str,
@@ -283,7 +307,7 @@ def _reason_at_start(
     )
 
 
-def _normal(schema: osd_options.Schema, value: object) -> str:
+def _normal(schema: ceph_state.OptionSchema, value: object) -> str:
     text = _text(value)
     try:
         return osd_options.normal(schema, text)

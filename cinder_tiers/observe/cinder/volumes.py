@@ -12,6 +12,7 @@ import collections.abc
 import openstack.connection
 
 from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
@@ -41,7 +42,7 @@ def volumes(
     :raises errors.Unreachable: Cinder does not answer, or the last volume of
         a page was deleted before the next was asked for.
     """
-    with placement.asking(
+    with openstack_client.asking(
         'Cinder did not list all volumes; run the audit '
         'again if one was deleted meanwhile'
     ):
@@ -79,7 +80,7 @@ class Images:
         return self._found.get(image_id)
 
     def _list(self) -> dict[str, facts.KnownImage]:
-        with placement.asking('Glance did not list images'):
+        with openstack_client.asking('Glance did not list images'):
             # A list is of hidden images, or of the others.
             return {
                 one.id: placement.parse_image(one)

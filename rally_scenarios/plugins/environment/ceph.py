@@ -16,9 +16,11 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalog
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.state import ceph as state
-from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import crush as observed_crush
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
+from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph import pool as observed_pool
 from rally_scenarios.bench.result import ceph as ceph_result
 
 _VERSION = re.compile(r'ceph version (\S+) \(\w+\) (\w+)')
@@ -122,7 +124,7 @@ def _client_options(session: ceph_session.Session) -> dict[str, str]:
     return found
 
 
-def _is_below(osd: state.Osd, rule: state.CrushRule | None) -> bool:
+def _is_below(osd: ceph_state.Osd, rule: ceph_state.CrushRule | None) -> bool:
     """Whether a rule may choose an OSD; of a rule of several parts, yes."""
     if rule is None or rule.root is None:
         return True
@@ -134,10 +136,12 @@ def _is_below(osd: state.Osd, rule: state.CrushRule | None) -> bool:
 def _pools(
     session: ceph_session.Session, names: Collection[str], up: Collection[int]
 ) -> dict[str, ceph_result.CephPool]:
-    rules = ceph.crush_rules(session)
-    osds = ceph.parse_osds(session.command('osd tree'))
+    rules = observed_crush.read_rules(session)
+    osds = observed_osds.read_osds(session)
     of_pools = {}
-    for name, pool in ceph.pools(session, with_rbd_options=names).items():
+    for name, pool in observed_pool.read_pools(
+        session, with_rbd_options=names
+    ).items():
         if name in names:
             rule = rules.get(pool.crush_rule)
             of_pools[name] = (

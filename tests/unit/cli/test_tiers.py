@@ -191,7 +191,8 @@ class AppliedTestCase(testtools.TestCase):
         ran = self.openstack('show', 'general')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn(
-            'volume types copy and general both have tiers:name=general',
+            "volume type 'general' says that it is tier 'general', as 'copy' "
+            'does; remove tiers:name from the wrong one',
             ran.stderr,
         )
 

@@ -5,7 +5,9 @@
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalog
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 
 
 def rbd(**changes):
@@ -95,6 +97,9 @@ def tiers_of_all_kinds():
         other_tier(
             'lvm',
             quotas=catalog.Quotas(volumes=10, size_gib=200),
+            encryption=catalog.Encryption(
+                provider='luks', cipher='aes-xts-plain64', key_size_bits=256
+            ),
             extra_specs={'multiattach': '<is> True', 'hp3par:persona': '1'},
         ),
         other_tier(
@@ -124,7 +129,7 @@ def of(
 def osds(hosts=('a', 'b', 'c'), classes=('ssd', 'hdd')):
     """One OSD of each class on each host, under the root default."""
     return tuple(
-        state.Osd(
+        ceph_state.Osd(
             osd_id=number,
             device_class=name,
             location={'osd': f'osd.{number}', 'host': host, 'root': 'default'},
@@ -137,7 +142,7 @@ def osds(hosts=('a', 'b', 'c'), classes=('ssd', 'hdd')):
 
 def empty_cluster(**changes):
     """A cluster with OSDs and an images pool, and nothing of ours."""
-    images = state.Pool(
+    images = ceph_state.Pool(
         name='images',
         kind='replicated',
         size=3,
@@ -146,7 +151,7 @@ def empty_cluster(**changes):
         pg_autoscale_mode='on',
         crush_rule='replicated_rule',
     )
-    plain = state.CephState(
+    plain = ceph_state.CephState(
         crush_rules={},
         erasure_code_profiles={},
         pools={'images': images},
@@ -158,8 +163,8 @@ def empty_cluster(**changes):
 
 def nothing(ceph=None, volume_types=(), projects=()):
     """A cloud without tiers; projects are {name: id}."""
-    return state.ActualState(
-        cinder=state.CinderState(
+    return actual_state.ActualState(
+        cinder=cinder_state.CinderState(
             volume_types={one.name: one for one in volume_types}
         ),
         ceph={'ceph': ceph or empty_cluster()},

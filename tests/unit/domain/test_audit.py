@@ -9,12 +9,14 @@ import hypothesis
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import plan
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import type_quota
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
@@ -59,9 +61,11 @@ def applied(catalog=CATALOG):
     """The cloud in which a catalog is applied, with mappings to change."""
     actual = test_plan.applied(catalog)
     actual.ceph['ceph'].pools.update(given.empty_cluster().pools)
-    specs = [desired.qos_spec_of(tier) for tier in catalog.tiers if tier.qos]
+    specs = [
+        qos_spec_kind.qos_spec_of(tier) for tier in catalog.tiers if tier.qos
+    ]
     quotas = [
-        desired.type_quota_of(tier) for tier in catalog.tiers if tier.quotas
+        type_quota.type_quota_of(tier) for tier in catalog.tiers if tier.quotas
     ]
     return dataclasses.replace(
         actual,
@@ -95,7 +99,9 @@ def put_spec(actual, name, **specs):
 #: {what happens behind our back: (change, tier, aspects that it touches)}
 DRIFT = {
     'extra spec': (
-        lambda actual: put_spec(actual, 'database', **{state.PRIORITY: '1'}),
+        lambda actual: put_spec(
+            actual, 'database', **{cinder_state.PRIORITY: '1'}
+        ),
         'database',
         ['extra specs'],
     ),
@@ -120,7 +126,9 @@ DRIFT = {
     ),
     'type of nobody': (
         lambda actual: actual.cinder.volume_types.update(
-            old=state.VolumeType(name='old', extra_specs={state.NAME: 'old'})
+            old=cinder_state.VolumeType(
+                name='old', extra_specs={cinder_state.NAME: 'old'}
+            )
         ),
         None,
         ['volume type'],
@@ -167,7 +175,7 @@ DRIFT = {
     'cache tier of others': (
         lambda actual: actual.ceph['ceph'].cache_tiers.update(
             {
-                'tier-general': state.CacheTier(
+                'tier-general': ceph_state.CacheTier(
                     name='tier-general',
                     cache_pool='theirs',
                     mode='writeback',
@@ -211,7 +219,7 @@ DRIFT = {
 #: What changes, and is nobody's business.
 HARMLESS = {
     'foreign type': lambda actual: actual.cinder.volume_types.update(
-        foreign=state.VolumeType(name='foreign', extra_specs={})
+        foreign=cinder_state.VolumeType(name='foreign', extra_specs={})
     ),
     'foreign spec': lambda actual: put_spec(
         actual, 'database', multiattach='<is> True'
@@ -282,7 +290,7 @@ class AuditTestCase(testtools.TestCase):
             daemon: text.replace('profile rbd pool=tier-general,', '')
             for daemon, text in users['client.cinder'].caps.items()
         }
-        users['client.cinder'] = state.CephxUser(
+        users['client.cinder'] = ceph_state.CephxUser(
             name='client.cinder', caps=less
         )
         self.assertEqual(
@@ -361,7 +369,7 @@ class NotAllKnownTestCase(testtools.TestCase):
             ],
             self.states(catalog, observed),
         )
-        put_spec(actual, 'far', **{state.TAGS: 'x'})
+        put_spec(actual, 'far', **{cinder_state.TAGS: 'x'})
         put(actual.ceph['ceph'].pools, 'tier-near', min_size=1)
         self.assertEqual(
             [
@@ -395,7 +403,7 @@ class NotAllKnownTestCase(testtools.TestCase):
             follow_image_types=(),
         )
         types = [
-            desired.volume_type_of(tier, projects=frozenset(projects))
+            volume_type_kind.volume_type_of(tier, projects=frozenset(projects))
             for tier, projects in zip(catalog.tiers, ('1', ''), strict=True)
         ]
         actual = given.nothing(volume_types=types)
@@ -424,7 +432,9 @@ class NotAllKnownTestCase(testtools.TestCase):
             given.tier('c'),
             follow_image_types=(),
         )
-        types = [desired.volume_type_of(tier) for tier in catalog.tiers]
+        types = [
+            volume_type_kind.volume_type_of(tier) for tier in catalog.tiers
+        ]
         actual = test_plan.applied(given.of(catalog.tiers[2]))
         actual.cinder.volume_types.clear()
         actual.cinder.volume_types.update({one.name: one for one in types})
@@ -458,7 +468,7 @@ class NotAllKnownTestCase(testtools.TestCase):
         tier = given.tier('gold', access=('nobody',), take_over=False)
         catalog = given.of(tier, given.other_tier('lvm', fallback=True))
         actual = test_plan.applied(given.of())
-        lvm = desired.volume_type_of(catalog.tiers[1])
+        lvm = volume_type_kind.volume_type_of(catalog.tiers[1])
         actual.cinder.volume_types['lvm'] = lvm
         observed = audit.Observed(cinder=actual.cinder, projects={}, ceph={})
         gold, other = audit.audit(catalog=catalog, observed=observed)
@@ -468,7 +478,9 @@ class NotAllKnownTestCase(testtools.TestCase):
         )
         self.assertIn('take_over: false', gold.reason)
         self.assertIn('there is no volume type', gold.reason)
-        actual.cinder.volume_types['gold'] = desired.volume_type_of(tier)
+        actual.cinder.volume_types['gold'] = volume_type_kind.volume_type_of(
+            tier
+        )
         gold = audit.audit(catalog=catalog, observed=observed)[0]
         self.assertEqual(
             (State.NON_COMPLIANT, 'extra specs'), (gold.state, gold.aspect)
@@ -484,9 +496,7 @@ class NotAllKnownTestCase(testtools.TestCase):
                 cache=given.cache(),
                 primary_affinity=0.5,
                 osd_options={'osd_max_backfills': 1},
-                osd_requirements=osd_requirements.Requirements(
-                    rotational=True
-                ),
+                osd_requirements=catalogs.Requirements(rotational=True),
             ),
         )
         catalog = given.of(
@@ -496,7 +506,7 @@ class NotAllKnownTestCase(testtools.TestCase):
         )
         self.assertEqual((), catalog_rules.check(catalog))
         actual = test_plan.applied(given.of())
-        actual.cinder.volume_types['lvm'] = desired.volume_type_of(
+        actual.cinder.volume_types['lvm'] = volume_type_kind.volume_type_of(
             catalog.tiers[1]
         )
         self.assertEqual((), plan.make(catalog=catalog, actual=actual).actions)

@@ -8,15 +8,17 @@ import testtools
 
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.catalog import model
 from cinder_tiers.domain.plan import plan
-from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 
 State = audit.State
-BACKFILLS = osd_options.Schema(name='osd_max_backfills', kind='uint')
-QUEUE = osd_options.Schema(name='osd_op_queue', kind='str', at_runtime=False)
+BACKFILLS = ceph_state.OptionSchema(name='osd_max_backfills', kind='uint')
+QUEUE = ceph_state.OptionSchema(
+    name='osd_op_queue', kind='str', at_runtime=False
+)
 
 
 class OsdOptionsTestCase(testtools.TestCase):
@@ -53,7 +55,7 @@ class OsdOptionsTestCase(testtools.TestCase):
         other, late = self.audited(
             catalog,
             class_options={
-                'ssd': state.OsdOptions(
+                'ssd': ceph_state.OsdOptions(
                     name='ssd',
                     values={'osd_max_backfills': '1', 'osd_op_queue': 'wpq'},
                     reasons={'osd_op_queue': 'osd.0 run with an old value'},
@@ -89,7 +91,7 @@ class OsdOptionsTestCase(testtools.TestCase):
         (found,) = self.audited(
             catalog,
             class_options={
-                'ssd': state.OsdOptions(
+                'ssd': ceph_state.OsdOptions(
                     name='ssd',
                     values={'osd_op_queue': 'wpq'},
                     after_restart={
@@ -109,7 +111,7 @@ class OsdOptionsTestCase(testtools.TestCase):
             self.audited(
                 catalog,
                 host_options={
-                    'a': state.OsdOptions(
+                    'a': ceph_state.OsdOptions(
                         name='a', values={'osd_max_backfills': '3'}
                     )
                 },
@@ -118,7 +120,7 @@ class OsdOptionsTestCase(testtools.TestCase):
         (found,) = self.audited(
             catalog,
             host_options={
-                'a': state.OsdOptions(
+                'a': ceph_state.OsdOptions(
                     name='a', values={'osd_max_backfills': '1'}
                 )
             },
@@ -155,7 +157,7 @@ class OsdOptionsTestCase(testtools.TestCase):
         tier, cluster = self.audited(
             catalog,
             class_options={
-                'ssd': state.OsdOptions(
+                'ssd': ceph_state.OsdOptions(
                     name='ssd', values={'osd_max_backfills': '1'}
                 )
             },
@@ -177,12 +179,12 @@ class OsdOptionsTestCase(testtools.TestCase):
             given.tier('other'),
         )
         actual = test_plan.applied(catalog)
-        schema = osd_options.Schema(name='osd_max_backfills', kind='uint')
+        schema = ceph_state.OptionSchema(name='osd_max_backfills', kind='uint')
         ceph = dataclasses.replace(
             actual.ceph['ceph'],
             option_schemas={schema.name: schema},
             class_options={
-                'ssd': state.OsdOptions(
+                'ssd': ceph_state.OsdOptions(
                     name='ssd',
                     values={schema.name: '1'},
                     reasons={schema.name: 'ceph.conf wins'},
@@ -220,7 +222,7 @@ class OsdRequirementsTestCase(testtools.TestCase):
             given.tier(
                 rbd=given.rbd(
                     pool='tier-database',
-                    osd_requirements=osd_requirements.Requirements(**required),
+                    osd_requirements=model.Requirements(**required),
                 )
             )
         )
@@ -287,9 +289,7 @@ class OsdRequirementsTestCase(testtools.TestCase):
             given.tier(
                 rbd=given.rbd(
                     pool='tier-database',
-                    osd_requirements=osd_requirements.Requirements(
-                        rotational=True
-                    ),
+                    osd_requirements=model.Requirements(rotational=True),
                 )
             )
         )

@@ -10,9 +10,10 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 
-POOL = state.Pool(
+POOL = ceph_state.Pool(
     name='fast',
     kind='replicated',
     size=3,
@@ -21,7 +22,7 @@ POOL = state.Pool(
     pg_autoscale_mode='off',
     crush_rule='fast',
 )
-TYPE = state.VolumeType(
+TYPE = cinder_state.VolumeType(
     name='fast',
     projects=frozenset('ab'),
     is_public=False,
@@ -41,7 +42,7 @@ def action(
     """An action on a resource."""
     kind = (
         actions.Kind.POOL
-        if isinstance(resource, state.Pool)
+        if isinstance(resource, ceph_state.Pool)
         else actions.Kind.VOLUME_TYPE
     )
     return actions.Action(

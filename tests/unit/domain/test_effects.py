@@ -12,7 +12,8 @@ import testtools
 
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import usage
 from tests.unit.domain import catalogs as plain
 
@@ -21,7 +22,7 @@ KEY = actions.Key(kind=actions.Kind.POOL, cluster='ceph', name='tier-a')
 
 
 def rule(name, device_class, failure_domain='host', root='default'):
-    return state.CrushRule(
+    return ceph_state.CrushRule(
         name=name,
         kind='replicated',
         root=root,
@@ -45,7 +46,7 @@ RULES = {
 
 def pool(**changes):
     return dataclasses.replace(
-        state.Pool(
+        ceph_state.Pool(
             name='tier-a',
             kind='replicated',
             size=2,
@@ -64,7 +65,7 @@ def cluster(
     """Six OSDs of each class; the pool holds 100 GiB in two copies."""
     osds = plain.osds(hosts=[f'host{number}' for number in range(hosts)])
     return dataclasses.replace(
-        state.CephState(
+        ceph_state.CephState(
             crush_rules=RULES,
             erasure_code_profiles={},
             users={},
@@ -418,7 +419,7 @@ class AlwaysTestCase(testtools.TestCase):
         self.assertLessEqual(found.bytes_to_move, round(most))
         self.assertGreaterEqual(found.bytes_added, -used)
         if not {'size', 'pg_num', 'crush_rule', 'options.bulk'} & {
-            one.field for one in actions.differences(before, after)
+            one.field for one in difference.differences(before, after)
         }:
             self.assertEqual(0, found.bytes_to_move)
         self.assertEqual(effects.NONE, effect(before, before, ceph))

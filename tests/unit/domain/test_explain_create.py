@@ -328,7 +328,9 @@ class CinderAloneTestCase(testtools.TestCase):
         self.assertEqual('general', explained.tier)
         self.assertEqual(2, len(explained.notes))
         self.assertIn("tiers:priority is 'high'", explained.notes[0])
-        self.assertIn('zz says that it is tier archive', explained.notes[1])
+        self.assertIn(
+            "'zz' says that it is tier 'archive'", explained.notes[1]
+        )
 
 
 @ddt.ddt

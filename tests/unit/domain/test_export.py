@@ -8,11 +8,12 @@ import testtools
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.export import inventory
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import inventories
 
-POOL = state.Pool(
+POOL = ceph_state.Pool(
     name='volumes',
     kind='replicated',
     size=3,
@@ -22,35 +23,35 @@ POOL = state.Pool(
     crush_rule='replicated_rule',
 )
 RULES = {
-    'replicated_rule': state.CrushRule(
+    'replicated_rule': ceph_state.CrushRule(
         name='replicated_rule',
         kind='replicated',
         root='default',
         device_class=None,
         failure_domain='host',
     ),
-    'by-hand': state.CrushRule(
+    'by-hand': ceph_state.CrushRule(
         name='by-hand',
         kind='replicated',
         root='default',
         device_class='hdd',
         failure_domain='osd',
     ),
-    'coded': state.CrushRule(
+    'coded': ceph_state.CrushRule(
         name='coded',
         kind='erasure',
         root='default',
         device_class='hdd',
         failure_domain='osd',
     ),
-    'tree': state.CrushRule(
+    'tree': ceph_state.CrushRule(
         name='tree',
         kind='replicated',
         root=None,
         device_class=None,
         failure_domain=None,
     ),
-    'racks': state.CrushRule(
+    'racks': ceph_state.CrushRule(
         name='racks',
         kind='replicated',
         root='room',
@@ -68,7 +69,7 @@ CAPS = {
 def volume_type(name='gold', backend='rbd-1', **changes):
     specs = {'volume_backend_name': backend} if backend else {}
     specs.update(changes.pop('specs', {}))
-    return state.VolumeType(name=name, extra_specs=specs, **changes)
+    return cinder_state.VolumeType(name=name, extra_specs=specs, **changes)
 
 
 def cloud(
@@ -78,6 +79,7 @@ def cloud(
     qos_specs=(),
     caps=CAPS,
     quotas=(),
+    encryptions=(),
     projects=None,
     user='admin',
     **ceph,
@@ -90,10 +92,11 @@ def cloud(
         )
     empty = given.empty_cluster()
     return inventory.Inventory(
-        cinder=state.CinderState(
+        cinder=cinder_state.CinderState(
             volume_types={one.name: one for one in types},
             qos_specs={one.name: one for one in qos_specs},
             quotas={one.name: one for one in quotas},
+            encryptions={one.name: one for one in encryptions},
         ),
         backends=tuple(backends),
         projects=projects or {},
@@ -108,7 +111,7 @@ def cloud(
                     crush_rules=RULES,
                     pools={**empty.pools, **{one.name: one for one in pools}},
                     users={
-                        'client.cinder': state.CephxUser(
+                        'client.cinder': ceph_state.CephxUser(
                             name='client.cinder', caps=caps
                         )
                     },
@@ -228,7 +231,7 @@ class ExportTestCase(testtools.TestCase):
                     pg_num=16,
                     rbd_default_data_pool='volumes-data',
                 ),
-                state.Pool(
+                ceph_state.Pool(
                     **{
                         'name': 'volumes-data',
                         'kind': 'erasure',
@@ -244,7 +247,7 @@ class ExportTestCase(testtools.TestCase):
                 ),
             ],
             erasure_code_profiles={
-                'ec21': state.ErasureCodeProfile(
+                'ec21': ceph_state.ErasureCodeProfile(
                     name='ec21',
                     k=2,
                     m=1,
@@ -446,7 +449,7 @@ class ExportTestCase(testtools.TestCase):
         self.assertIn('<or> a <or> b', told['both'])
 
     def test_limits_quotas_and_access(self):
-        spec = state.QosSpec(
+        spec = cinder_state.QosSpec(
             name='tier-gold',
             consumer='both',
             specs={'total_iops_sec': '5'},
@@ -460,7 +463,7 @@ class ExportTestCase(testtools.TestCase):
             ),
             qos_specs=[spec],
             projects={'1': 'one', '2': None},
-            quotas=[state.TypeQuota(name='gold', volumes=7)],
+            quotas=[cinder_state.TypeQuota(name='gold', volumes=7)],
         )
         tier, remarks = self.tier(known)
         limits = {'total_iops_sec': '5'}
@@ -477,8 +480,48 @@ class ExportTestCase(testtools.TestCase):
             ['project 2 has access, but Keystone has no such project'], remarks
         )
 
+    def test_an_encryption_is_taken_over(self):
+        found = cinder_state.TypeEncryption(
+            name='gold',
+            provider='luks',
+            cipher='aes-xts-plain64',
+            key_size_bits=None,
+            control_location='back-end',
+        )
+        tier, remarks = self.tier(cloud(volume_type(), encryptions=[found]))
+        self.assertEqual(
+            catalogs.Encryption(
+                provider='luks',
+                cipher='aes-xts-plain64',
+                control_location='back-end',
+            ),
+            tier.encryption,
+        )
+        self.assertEqual([], remarks)
+
+    @ddt.data(
+        {'provider': 'a b'},
+        {'cipher': 'x' * 256},
+        {'key_size_bits': 0},
+        {'key_size_bits': 2**31},
+    )
+    def test_an_encryption_that_no_catalog_holds_is_a_remark(self, wrong):
+        found = cinder_state.TypeEncryption(
+            name='gold',
+            control_location='front-end',
+            **{
+                'provider': 'luks',
+                'cipher': None,
+                'key_size_bits': None,
+                **wrong,
+            },
+        )
+        tier, remarks = self.tier(cloud(volume_type(), encryptions=[found]))
+        self.assertIsNone(tier.encryption)
+        self.assertIn('its encryption is left out', remarks[0])
+
     def test_limits_of_somebody_else_are_a_remark(self):
-        spec = state.QosSpec(
+        spec = cinder_state.QosSpec(
             name='gold',
             consumer='back-end',
             specs={'total_iops_sec': '5'},

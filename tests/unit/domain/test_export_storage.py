@@ -9,12 +9,11 @@ import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import catalog as export
-from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_export
 
-BACKFILLS = osd_options.Schema(name='osd_max_backfills', kind='uint')
+BACKFILLS = ceph_state.OptionSchema(name='osd_max_backfills', kind='uint')
 GOLD = test_export.volume_type()
 ON_HDD = test_export.pool(crush_rule='by-hand')
 
@@ -37,7 +36,7 @@ class ExportStorageTestCase(testtools.TestCase):
             told=told,
             option_schemas={'osd_max_backfills': BACKFILLS},
             class_options={
-                'hdd': state.OsdOptions(
+                'hdd': ceph_state.OsdOptions(
                     name='hdd', values={'osd_max_backfills': '3'}
                 )
             },
@@ -45,7 +44,7 @@ class ExportStorageTestCase(testtools.TestCase):
         tier, remarks = self.tier(known)
         self.assertEqual({'osd_max_backfills': 3}, tier.rbd.osd_options)
         self.assertIn('osd_odd=x', remarks[0])
-        known.clusters[0].ceph.class_options['hdd'] = state.OsdOptions(
+        known.clusters[0].ceph.class_options['hdd'] = ceph_state.OsdOptions(
             name='hdd', values={'osd_max_backfills': '3 (osd.1), 1 (osd.3)'}
         )
         tier, remarks = self.tier(known)
@@ -79,10 +78,10 @@ class ExportStorageTestCase(testtools.TestCase):
             option_schemas={'osd_max_backfills': BACKFILLS},
             told_hosts={host: {'osd_max_backfills': '3'} for host in 'abz'},
             host_options={
-                'a': state.OsdOptions(
+                'a': ceph_state.OsdOptions(
                     name='a', values={'osd_max_backfills': '3'}
                 ),
-                'b': state.OsdOptions(name='b', values={}),
+                'b': ceph_state.OsdOptions(name='b', values={}),
             },
         )
         exported = export.export(known)
@@ -115,7 +114,7 @@ class ExportStorageTestCase(testtools.TestCase):
             'cache_target_full_ratio': '0.8',
             **changes.pop('settings', {}),
         }
-        found = state.CacheTier(
+        found = ceph_state.CacheTier(
             **{
                 'name': 'volumes',
                 'cache_pool': 'cache',

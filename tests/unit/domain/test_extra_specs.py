@@ -6,7 +6,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain.placement import tier_specs
 
 
 @ddt.ddt
@@ -21,7 +21,7 @@ class ExtraSpecsTestCase(testtools.TestCase):
                 overflow='general',
                 projects=frozenset({'us'}),
             ),
-            extra_specs.read_tier(
+            tier_specs.read_tier(
                 {
                     'volume_backend_name': '<or> tier-database <or> tier-x',
                     'tiers:name': 'database',
@@ -37,18 +37,18 @@ class ExtraSpecsTestCase(testtools.TestCase):
     def test_what_is_not_said_has_a_default(self):
         self.assertEqual(
             decision.AppliedTier(name='general'),
-            extra_specs.read_tier({'tiers:name': 'general'}, projects=None),
+            tier_specs.read_tier({'tiers:name': 'general'}, projects=None),
         )
 
     def test_an_empty_overflow_is_none(self):
-        tier = extra_specs.read_tier(
+        tier = tier_specs.read_tier(
             {'tiers:name': 'general', 'tiers:overflow': ''}, projects=None
         )
         self.assertIsNone(tier.overflow)
 
     def test_a_type_without_our_mark_is_no_tier(self):
         self.assertIsNone(
-            extra_specs.read_tier(
+            tier_specs.read_tier(
                 {'volume_backend_name': 'lvm', 'tiers:tags': 'database'},
                 projects=None,
             )
@@ -57,7 +57,7 @@ class ExtraSpecsTestCase(testtools.TestCase):
     def test_a_priority_that_is_no_number_is_named(self):
         error = self.assertRaises(
             ValueError,
-            extra_specs.read_tier,
+            tier_specs.read_tier,
             {'tiers:name': 'database', 'tiers:priority': 'high'},
             projects=None,
         )
@@ -84,11 +84,11 @@ class ExtraSpecsTestCase(testtools.TestCase):
     @ddt.unpack
     def test_a_type_follows_the_image_when_it_says_so(self, value, follows):
         self.assertIs(
-            follows, extra_specs.follows_image({'tiers:follow_image': value})
+            follows, tier_specs.follows_image({'tiers:follow_image': value})
         )
 
     def test_a_type_that_says_nothing_does_not_follow_the_image(self):
-        self.assertFalse(extra_specs.follows_image({}))
+        self.assertFalse(tier_specs.follows_image({}))
 
     @ddt.data(
         ({}, False, set()),
@@ -116,11 +116,11 @@ class ExtraSpecsTestCase(testtools.TestCase):
         self, specs, encrypted, offers
     ):
         self.assertEqual(
-            offers, extra_specs.features(specs, is_encrypted=encrypted)
+            offers, tier_specs.features(specs, is_encrypted=encrypted)
         )
         self.assertEqual(
             offers,
-            extra_specs.read_tier(
+            tier_specs.read_tier(
                 {'tiers:name': 'general', **specs},
                 projects=None,
                 is_encrypted=encrypted,
@@ -139,10 +139,90 @@ class ExtraSpecsTestCase(testtools.TestCase):
     @ddt.unpack
     def test_a_type_may_be_restricted_to_zones(self, value, zones):
         specs = {'tiers:name': 'general', 'RESKEY:availability_zones': value}
-        self.assertEqual(zones, extra_specs.zones(specs))
+        self.assertEqual(zones, tier_specs.zones(specs))
         self.assertEqual(
-            zones, extra_specs.read_tier(specs, projects=None).type_zones
+            zones, tier_specs.read_tier(specs, projects=None).type_zones
         )
 
     def test_a_type_that_names_no_zone_is_for_all(self):
-        self.assertIsNone(extra_specs.zones({}))
+        self.assertIsNone(tier_specs.zones({}))
+
+
+def reading(name, **specs):
+    return tier_specs.read_type(
+        {key.replace('__', ':'): value for key, value in specs.items()},
+        type_id=f'id of {name}',
+        name=name,
+        projects=None,
+    )
+
+
+class ReadTiersTestCase(testtools.TestCase):
+    def test_of_two_types_the_one_that_sorts_first_is_the_tier(self):
+        found = tier_specs.read_tiers(
+            [
+                reading('b', tiers__name='gold'),
+                reading('a', tiers__name='gold', tiers__priority='3'),
+                reading('plain'),
+            ]
+        )
+        self.assertEqual(['a'], [one.name for one in found.types.values()])
+        self.assertEqual([3], [one.priority for one in found.tiers])
+        (problem,) = found.problems
+        self.assertIn(
+            "volume type 'b' says that it is tier 'gold', as 'a' does", problem
+        )
+
+    def test_one_that_cannot_be_read_leaves_the_tier_to_another(self):
+        found = tier_specs.read_tiers(
+            [
+                reading('a', tiers__name='gold', tiers__priority='high'),
+                reading('b', tiers__name='gold'),
+            ]
+        )
+        self.assertEqual(['b'], [one.name for one in found.types.values()])
+        self.assertIn("tiers:priority is 'high'", *found.problems)
+
+    def test_a_retired_type_is_no_tier_and_no_problem(self):
+        found = tier_specs.read_tiers(
+            [
+                reading('gold - retired 7c1f0a9e', tiers__name='gold'),
+                reading('gold - retired 1', tiers__name='gold'),
+                reading('gold', tiers__name='gold'),
+                reading('gold - new', tiers__name='gold'),
+            ]
+        )
+        self.assertEqual(
+            (['gold'], ()),
+            ([one.name for one in found.types.values()], found.left_out),
+        )
+
+
+@ddt.ddt
+class FirstNamedTestCase(testtools.TestCase):
+    @ddt.data(
+        (('r', 'i', 'p'), (decision.TypeSource.REQUEST, 'r'), 'r'),
+        ((None, 'i', 'p'), (decision.TypeSource.IMAGE, 'i'), 'ri'),
+        ((None, '', 'p'), (decision.TypeSource.PROJECT, 'p'), 'rip'),
+        ((None, None, None), None, 'rip'),
+    )
+    @ddt.unpack
+    def test_the_strongest_who_names_one(self, names, expected, asked):
+        seen = []
+
+        def ask(letter, name):
+            seen.append(letter)
+            return name
+
+        self.assertEqual(
+            expected,
+            tier_specs.first_named(
+                {
+                    source: lambda letter=letter, name=name: ask(letter, name)
+                    for source, letter, name in zip(
+                        decision.TypeSource, 'rip', names, strict=True
+                    )
+                }
+            ),
+        )
+        self.assertEqual(asked, ''.join(seen))

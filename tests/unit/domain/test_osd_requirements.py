@@ -8,11 +8,12 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.catalog import model
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from tests.unit.domain import catalogs as given
 
 Answer = osd_requirements.Answer
-Requirements = osd_requirements.Requirements
+Requirements = model.Requirements
 DISK = osd_requirements.Facts(
     is_up=True,
     host='near',

@@ -10,10 +10,17 @@ import testtools
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.resources import volume_type as plan_volume_types
+from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import type_quota
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
 from tests.unit.domain import catalogs as given
 
 
@@ -21,7 +28,7 @@ def applied(catalog, **pool_changes):
     """The cloud in which a catalog is applied; pools changed in fields."""
     pools, rules, profiles, caches = {}, {}, {}, {}
     for tier in catalog.tiers:
-        wanted = desired.pools_of(tier.rbd)
+        wanted = tier_pools.pools_of(tier.rbd)
         pools.update(
             {
                 pool.name: dataclasses.replace(pool, **pool_changes)
@@ -33,14 +40,16 @@ def applied(catalog, **pool_changes):
             {one.name: one for one in wanted.erasure_code_profiles}
         )
         if tier.rbd.cache:
-            cache = desired.cache_tier_of(tier.rbd)
+            cache = cache_tier.cache_tier_of(tier.rbd)
             caches[cache.name] = cache
     cluster = catalog.clusters['ceph']
-    user = state.CephxUser(
+    user = ceph_state.CephxUser(
         name='client.cinder',
         caps={
             daemon: ','.join(grants)
-            for daemon, grants in desired.grants_of(catalog, cluster).items()
+            for daemon, grants in cephx_user.grants_of(
+                catalog, cluster
+            ).items()
         },
     )
     return given.nothing(
@@ -53,13 +62,13 @@ def applied(catalog, **pool_changes):
         ),
         volume_types=[
             *(
-                desired.volume_type_of(
+                volume_type_kind.volume_type_of(
                     tier, overflow=catalog.tier(tier.overflow)
                 )
                 for tier in catalog.tiers
             ),
             *(
-                desired.follow_image_type(name)
+                volume_type_kind.follow_image_type(name)
                 for name in catalog.follow_image_types
             ),
         ],
@@ -149,7 +158,8 @@ class PlanTestCase(testtools.TestCase):
                 cinder=dataclasses.replace(
                     actual.cinder,
                     qos_specs={
-                        one.name: one for one in map(desired.qos_spec_of, old)
+                        one.name: one
+                        for one in map(qos_spec_kind.qos_spec_of, old)
                     },
                 ),
             ),
@@ -182,8 +192,8 @@ class PlanTestCase(testtools.TestCase):
         made = self.make(catalog, actual)
         self.assertEqual((), made.refused)
         (action,) = made.actions
-        (difference,) = actions.differences(action.before, action.after)
-        self.assertEqual((field, value), (difference.field, difference.before))
+        (change,) = difference.differences(action.before, action.after)
+        self.assertEqual((field, value), (change.field, change.before))
 
     def test_a_pool_of_another_application_is_refused(self):
         catalog = given.of(given.tier())
@@ -226,9 +236,13 @@ class PlanTestCase(testtools.TestCase):
             catalog,
             given.nothing(
                 volume_types=[
-                    state.VolumeType(name='database', extra_specs={'x': '1'}),
-                    state.VolumeType(name='image-tier', extra_specs={}),
-                    state.VolumeType(name='somebody-else', extra_specs={}),
+                    cinder_state.VolumeType(
+                        name='database', extra_specs={'x': '1'}
+                    ),
+                    cinder_state.VolumeType(name='image-tier', extra_specs={}),
+                    cinder_state.VolumeType(
+                        name='somebody-else', extra_specs={}
+                    ),
                 ]
             ),
         )
@@ -395,7 +409,7 @@ class PlanTestCase(testtools.TestCase):
         self.assertEqual('by hand', action.after.description)
 
     def test_a_tier_that_no_longer_names_a_backend_loses_its_name(self):
-        before = state.VolumeType(
+        before = cinder_state.VolumeType(
             name='a',
             extra_specs={
                 'tiers:name': 'a',
@@ -418,23 +432,37 @@ class PlanTestCase(testtools.TestCase):
         )
 
     @ddt.data(
-        (None, state.TypeQuota(name='a', volumes=5), None),
+        (None, cinder_state.TypeQuota(name='a', volumes=5), None),
         (
             catalogs.Quotas(volumes=5),
-            state.TypeQuota(name='a', volumes=5),
+            cinder_state.TypeQuota(name='a', volumes=5),
             None,
         ),
-        (catalogs.Quotas(), state.TypeQuota(name='a', volumes=5), 'update'),
-        (catalogs.Quotas(size_gib=9), state.TypeQuota(name='a'), 'update'),
+        (
+            catalogs.Quotas(),
+            cinder_state.TypeQuota(name='a', volumes=5),
+            'update',
+        ),
+        (
+            catalogs.Quotas(size_gib=9),
+            cinder_state.TypeQuota(name='a'),
+            'update',
+        ),
         (catalogs.Quotas(), None, 'create'),
     )
     @ddt.unpack
     def test_quotas_are_put_right_where_the_catalog_has_them(
         self, quotas, before, verb
     ):
-        made = plan_volume_types.make_quotas(
+        made = type_quota.plan(
             catalog=given.of(given.tier('a', quotas=quotas)),
-            quotas={} if before is None else {'a': before},
+            actual=actual_state.ActualState(
+                cinder=cinder_state.CinderState(
+                    volume_types={},
+                    quotas={} if before is None else {'a': before},
+                ),
+                ceph={},
+            ),
         )
         self.assertEqual(
             [] if verb is None else [(verb, actions.Kind.TYPE_QUOTA, 'a')],
@@ -465,7 +493,7 @@ class PlanTestCase(testtools.TestCase):
         catalog = given.of(given.tier())
         actual = applied(catalog)
         types = actual.cinder.volume_types
-        types['image-tier'] = state.VolumeType(
+        types['image-tier'] = cinder_state.VolumeType(
             name='image-tier',
             extra_specs={
                 'tiers:follow_image': '<is> True',
@@ -483,7 +511,7 @@ class DesiredTestCase(testtools.TestCase):
     @ddt.data((32, 8), (128, 32), (4, 4), (None, None))
     @ddt.unpack
     def test_headers_of_an_erasure_coded_tier_get_a_quarter(self, data, head):
-        wanted = desired.pools_of(
+        wanted = tier_pools.pools_of(
             given.rbd(pg_num=data, protection=catalogs.ErasureCoded(k=2, m=1))
         )
         self.assertEqual([data, head], [one.pg_num for one in wanted.pools])
@@ -491,7 +519,7 @@ class DesiredTestCase(testtools.TestCase):
     @ddt.data((2, 1, 2), (4, 2, 5), (8, 3, 9))
     @ddt.unpack
     def test_min_size_of_an_erasure_coded_pool_is_ceph_s(self, k, m, size):
-        data, _ = desired.pools_of(
+        data, _ = tier_pools.pools_of(
             given.rbd(protection=catalogs.ErasureCoded(k=k, m=m))
         ).pools
         self.assertEqual((k + m, size), (data.size, data.min_size))
@@ -503,7 +531,9 @@ class DesiredTestCase(testtools.TestCase):
                 'tiers:name': 'a',
                 'tiers:fallback': '<is> True',
             },
-            desired.volume_type_of(given.tier('a', fallback=True)).extra_specs,
+            volume_type_kind.volume_type_of(
+                given.tier('a', fallback=True)
+            ).extra_specs,
         )
 
     def test_a_tier_on_other_storage_names_it(self):
@@ -513,7 +543,7 @@ class DesiredTestCase(testtools.TestCase):
                 'tiers:name': 'a',
                 'multiattach': '<is> True',
             },
-            desired.volume_type_of(
+            volume_type_kind.volume_type_of(
                 given.other_tier(
                     'a',
                     backend_name='lvm',
@@ -525,7 +555,7 @@ class DesiredTestCase(testtools.TestCase):
     def test_a_tier_of_extra_specs_names_no_backend(self):
         self.assertEqual(
             {'vendor_name': 'x', 'tiers:name': 'a'},
-            desired.volume_type_of(
+            volume_type_kind.volume_type_of(
                 given.other_tier(
                     'a', backend_name=None, extra_specs={'vendor_name': 'x'}
                 )
@@ -540,7 +570,7 @@ class DesiredTestCase(testtools.TestCase):
                 'tiers:name': 'a',
                 'tiers:overflow': 'b',
             },
-            desired.volume_type_of(
+            volume_type_kind.volume_type_of(
                 given.tier('a', overflow='b'), overflow=b
             ).extra_specs,
         )

@@ -8,9 +8,9 @@ import testtools
 
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.plan import plan
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.validation import clusters as cluster_rules
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
@@ -33,8 +33,8 @@ def actual(catalog=CATALOG, **changes):
     return dataclasses.replace(found, ceph={'ceph': ceph})
 
 
-def cache_tier(**changes):
-    return dataclasses.replace(desired.cache_tier_of(CACHED.rbd), **changes)
+def cached(**changes):
+    return dataclasses.replace(cache_tier.cache_tier_of(CACHED.rbd), **changes)
 
 
 class PlanCacheTestCase(testtools.TestCase):
@@ -94,7 +94,7 @@ class PlanCacheTestCase(testtools.TestCase):
 
     def test_a_readonly_cache_holds_nothing_to_flush(self):
         remedy = self.refusal(
-            found=actual(cache_tiers={'base': cache_tier(mode='readonly')})
+            found=actual(cache_tiers={'base': cached(mode='readonly')})
         ).remedy
         self.assertNotIn('flush', remedy)
         self.assertIn('remove-overlay', remedy)
@@ -103,7 +103,7 @@ class PlanCacheTestCase(testtools.TestCase):
         refusal = self.refusal(
             found=actual(
                 objects_in={'cache': 2},
-                cache_tiers={'base': cache_tier(overlay=False)},
+                cache_tiers={'base': cached(overlay=False)},
             )
         )
         self.assertIn('holds 2 objects that may be older', refusal.reason)
@@ -112,7 +112,7 @@ class PlanCacheTestCase(testtools.TestCase):
     def test_each_of_several_caches_is_named(self):
         refusal = self.refusal(
             found=actual(
-                cache_tiers={'base': cache_tier(cache_pool='cache, more')}
+                cache_tiers={'base': cached(cache_pool='cache, more')}
             )
         )
         self.assertIn(
@@ -138,7 +138,7 @@ class PlanCacheTestCase(testtools.TestCase):
                 cache_tiers={},
                 objects_in={'base': 5},
                 users={
-                    'client.cinder': state.CephxUser(
+                    'client.cinder': ceph_state.CephxUser(
                         name='client.cinder', caps=held
                     )
                 },
@@ -184,7 +184,7 @@ class AuditTestCase(testtools.TestCase):
     def test_what_differs_is_told_of_the_tier(self):
         (found,) = self.audit(
             cache_tiers={
-                'base': cache_tier(
+                'base': cached(
                     mode='proxy', settings={'target_max_bytes': '1'}
                 )
             }
@@ -212,8 +212,8 @@ class AuditTestCase(testtools.TestCase):
     def test_a_pool_that_serves_another_is_told_of_its_tier(self):
         (found,) = self.audit(
             cache_tiers={
-                'base': cache_tier(),
-                'theirs': state.CacheTier(
+                'base': cached(),
+                'theirs': ceph_state.CacheTier(
                     name='theirs',
                     cache_pool='tier-other',
                     mode='writeback',

@@ -8,8 +8,7 @@ import dataclasses
 import testtools
 
 from cinder_tiers.domain.plan import plan as plans
-from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 
@@ -31,9 +30,11 @@ class OsdReasonsTestCase(testtools.TestCase):
         ceph = dataclasses.replace(
             actual.ceph['ceph'],
             told_options={'class:ssd': told},
-            option_schemas={NAME: osd_options.Schema(name=NAME, kind='uint')},
+            option_schemas={
+                NAME: ceph_state.OptionSchema(name=NAME, kind='uint')
+            },
             class_options={
-                'ssd': state.OsdOptions(
+                'ssd': ceph_state.OsdOptions(
                     name='ssd',
                     values={NAME: '1'},
                     reasons={NAME: 'ceph.conf wins'},

@@ -9,24 +9,28 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import qos_spec as plan_qos_specs
-from cinder_tiers.domain.resources import tier_pools as desired
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
 from tests.unit.domain import catalogs as given
 
 LIMITED = given.tier(qos=catalogs.Qos(front_end={'total_iops_sec': '500'}))
-SPEC = desired.qos_spec_of(LIMITED)
-TYPE = desired.volume_type_of(LIMITED)
+SPEC = qos_spec_kind.qos_spec_of(LIMITED)
+TYPE = volume_type_kind.volume_type_of(LIMITED)
 
 
 def plan(*specs, tier=LIMITED, volume_type=TYPE):
     return tuple(
-        plan_qos_specs.make(
+        qos_spec_kind.plan(
             catalog=given.of(tier),
-            cinder=state.CinderState(
-                volume_types={volume_type.name: volume_type},
-                qos_specs={spec.name: spec for spec in specs},
+            actual=actual_state.ActualState(
+                cinder=cinder_state.CinderState(
+                    volume_types={volume_type.name: volume_type},
+                    qos_specs={spec.name: spec for spec in specs},
+                ),
+                ceph={},
             ),
         )
     )
@@ -40,7 +44,7 @@ def spec(**changes):
 class QosSpecsTestCase(testtools.TestCase):
     def test_it_has_the_name_and_the_type_of_the_tier(self):
         self.assertEqual(
-            state.QosSpec(
+            cinder_state.QosSpec(
                 name='tier-database',
                 consumer='front-end',
                 specs={'total_iops_sec': '500'},
@@ -82,7 +86,7 @@ class QosSpecsTestCase(testtools.TestCase):
             [field],
             [
                 one.field
-                for one in actions.differences(action.before, action.after)
+                for one in difference.differences(action.before, action.after)
             ],
         )
         self.assertIn(
@@ -121,7 +125,7 @@ class QosSpecsTestCase(testtools.TestCase):
         self.assertIn('take the limits', action.refusal.reason)
 
     def test_one_of_a_type_without_our_mark_is_not_ours(self):
-        foreign = state.VolumeType(name='database', extra_specs={})
+        foreign = cinder_state.VolumeType(name='database', extra_specs={})
         for tier, verb in ((given.tier(), 'delete'), (LIMITED, 'update')):
             (action,) = plan(
                 spec(consumer='both'), tier=tier, volume_type=foreign
@@ -133,7 +137,7 @@ class QosSpecsTestCase(testtools.TestCase):
     def test_one_without_qos_in_the_catalog_and_without_our_type_is_not_ours(
         self,
     ):
-        foreign = state.VolumeType(name='database', extra_specs={})
+        foreign = cinder_state.VolumeType(name='database', extra_specs={})
         self.assertEqual(
             (), plan(SPEC, tier=given.tier('other'), volume_type=foreign)
         )

@@ -4,7 +4,8 @@
 from hypothesis import strategies
 
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from tests.unit.domain import catalogs as plain
 from tests.unit.execute import test_plan_apply_always as always
 
@@ -125,7 +126,7 @@ def volume_types(draw, name, may_be_ours):
                 strategies.sampled_from((name, name, name, 'renamed', ''))
             )
     is_public = draw(strategies.booleans())
-    return state.VolumeType(
+    return cinder_state.VolumeType(
         name=name,
         description=draw(WORDS),
         is_public=is_public,
@@ -141,7 +142,7 @@ def sane_pools(draw, name):
     """Of copies, or with `volumes-data` for the data."""
     data = draw(strategies.sampled_from((None, None, 'volumes-data')))
     if name == 'volumes-data':
-        return state.Pool(
+        return ceph_state.Pool(
             name=name,
             kind='erasure',
             size=3,
@@ -154,7 +155,7 @@ def sane_pools(draw, name):
             options={'fast_read': 'true'},
         )
     size = draw(strategies.sampled_from((1, 2, 3)))
-    return state.Pool(
+    return ceph_state.Pool(
         name=name,
         kind='replicated',
         size=3 if data else size,
@@ -176,7 +177,7 @@ def sane_pools(draw, name):
 
 @strategies.composite
 def odd_pools(draw, name):
-    return state.Pool(
+    return ceph_state.Pool(
         name=name,
         kind=draw(
             strategies.sampled_from(('replicated', 'replicated', 'erasure'))
@@ -230,7 +231,7 @@ def odd_pools(draw, name):
 
 @strategies.composite
 def cache_tiers(draw, name):
-    return state.CacheTier(
+    return ceph_state.CacheTier(
         name=name,
         cache_pool=draw(
             strategies.sampled_from(('cache',) * 4 + ('vms', 'cache, vms'))
@@ -281,8 +282,22 @@ def foreign_cinders(draw, may_be_ours):
     }
     for name in names:
         if draw(strategies.booleans()):
-            found[key(actions.Kind.TYPE_QUOTA, name)] = state.TypeQuota(
+            found[key(actions.Kind.TYPE_QUOTA, name)] = cinder_state.TypeQuota(
                 name=name, volumes=draw(strategies.integers(-1, 2**40))
+            )
+        if draw(strategies.booleans()):
+            found[key(actions.Kind.TYPE_ENCRYPTION, name)] = (
+                cinder_state.TypeEncryption(
+                    name=name,
+                    provider=draw(strategies.sampled_from(('luks', '', 'é'))),
+                    cipher=draw(strategies.sampled_from((None, '', 'aes'))),
+                    key_size_bits=draw(
+                        strategies.sampled_from((None, 0, 256))
+                    ),
+                    control_location=draw(
+                        strategies.sampled_from(('front-end', 'back-end'))
+                    ),
+                )
             )
     left = [*names]
     for name in ('gold', *(f'tier-{one}' for one in names[:1])):
@@ -292,7 +307,7 @@ def foreign_cinders(draw, may_be_ours):
             else ()
         )
         left = [one for one in left if one not in having]
-        found[key(actions.Kind.QOS_SPEC, name)] = state.QosSpec(
+        found[key(actions.Kind.QOS_SPEC, name)] = cinder_state.QosSpec(
             name=name,
             consumer=draw(
                 strategies.sampled_from(('front-end', 'back-end', 'both'))
@@ -311,21 +326,23 @@ def foreign_osd_settings(draw):
     """Options and affinities of OSDs that no catalog made."""
     found = {}
     for name in draw(strategies.sampled_from(((), ('hdd', 'ssd')))):
-        found[key(actions.Kind.OSD_OPTIONS, name, 'ceph')] = state.OsdOptions(
-            name=name,
-            values=draw(
-                strategies.dictionaries(
-                    strategies.sampled_from(
-                        ('osd_max_backfills', 'osd_op_queue')
-                    ),
-                    strategies.sampled_from(('1', '5', 'wpq')),
-                    max_size=2,
-                )
-            ),
+        found[key(actions.Kind.OSD_OPTIONS, name, 'ceph')] = (
+            ceph_state.OsdOptions(
+                name=name,
+                values=draw(
+                    strategies.dictionaries(
+                        strategies.sampled_from(
+                            ('osd_max_backfills', 'osd_op_queue')
+                        ),
+                        strategies.sampled_from(('1', '5', 'wpq')),
+                        max_size=2,
+                    )
+                ),
+            )
         )
     for host in draw(strategies.sampled_from(((), ('a', 'x/y', 'gone')))):
         found[key(actions.Kind.HOST_OSD_OPTIONS, host, 'ceph')] = (
-            state.OsdOptions(
+            ceph_state.OsdOptions(
                 name=host, values={'bluestore_cache_size_ssd': '1024'}
             )
         )
@@ -333,7 +350,7 @@ def foreign_osd_settings(draw):
         value = draw(strategies.sampled_from(('0', '0.7', '1')))
         spared = 3 if seldom(draw) else None
         found[key(actions.Kind.PRIMARY_AFFINITY, name, 'ceph')] = (
-            state.PrimaryAffinity(
+            ceph_state.PrimaryAffinity(
                 name=name,
                 value=value,
                 by_osd={
@@ -351,15 +368,17 @@ def foreign_worlds(draw, may_be_ours=False):
     """A cloud that nobody made with a catalog."""
     found = draw(foreign_cinders(may_be_ours)) | draw(foreign_osd_settings())
     for name, (kind, root, device_class, domain) in RULES.items():
-        found[key(actions.Kind.CRUSH_RULE, name, 'ceph')] = state.CrushRule(
-            name=name,
-            kind=kind,
-            root=root,
-            device_class=device_class,
-            failure_domain=domain,
+        found[key(actions.Kind.CRUSH_RULE, name, 'ceph')] = (
+            ceph_state.CrushRule(
+                name=name,
+                kind=kind,
+                root=root,
+                device_class=device_class,
+                failure_domain=domain,
+            )
         )
     found[key(actions.Kind.ERASURE_CODE_PROFILE, 'ec21', 'ceph')] = (
-        state.ErasureCodeProfile(
+        ceph_state.ErasureCodeProfile(
             name='ec21',
             k=2,
             m=1,
@@ -379,7 +398,7 @@ def foreign_worlds(draw, may_be_ours=False):
             cache_tiers(name)
         )
     found[key(actions.Kind.CEPHX_USER, 'client.cinder', 'ceph')] = (
-        state.CephxUser(
+        ceph_state.CephxUser(
             name='client.cinder',
             caps=draw(
                 strategies.sampled_from(

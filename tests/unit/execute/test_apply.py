@@ -10,7 +10,8 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute import apply
 from tests.contract import consent_contract
 from tests.contract import in_memory
@@ -61,7 +62,7 @@ class InMemoryWorldTestCase(
 
     def set_caps(self, user, **caps):
         self.world.objects[key(actions.Kind.CEPHX_USER, user)] = (
-            state.CephxUser(name=user, caps=caps)
+            ceph_state.CephxUser(name=user, caps=caps)
         )
 
     def set_pool(self, name, field, value):
@@ -172,7 +173,7 @@ class ApplyTestCase(testtools.TestCase):
         self.carry_out(self.make_plan())
         pool = key(actions.Kind.POOL, 'tier-general')
         in_effect = self.world.objects[pool]
-        self.world.objects[pool] = state.Pool(
+        self.world.objects[pool] = ceph_state.Pool(
             name=in_effect.name,
             kind=in_effect.kind,
             size=in_effect.size,
@@ -196,7 +197,7 @@ class ApplyTestCase(testtools.TestCase):
 
     def test_with_a_refused_action_nothing_is_changed(self):
         foreign = key(actions.Kind.VOLUME_TYPE, 'database')
-        self.world.objects[foreign] = state.VolumeType(
+        self.world.objects[foreign] = cinder_state.VolumeType(
             name='database', extra_specs={}
         )
         before = dict(self.world.objects)

@@ -2,16 +2,21 @@
 
 """Volume types, written to and read from Cinder's real API."""
 
+import dataclasses
+
 import keystoneauth1.session
 from keystoneauth1 import token_endpoint
 import openstack.connection
 import testtools
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute.cinder import volume_type as executor
+from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as observer
+from cinder_tiers.observe import registry as observe_registry
 from tests.contract import cinder_api
 
 
@@ -30,7 +35,7 @@ def key(name):
 
 
 def volume_type(name, *, description='', **specs):
-    return state.VolumeType(
+    return cinder_state.VolumeType(
         name=name,
         description=description,
         extra_specs={
@@ -60,12 +65,21 @@ class VolumeTypesTestCase(testtools.TestCase):
                 block_storage.delete_type(one)
 
     def read(self, name):
-        return observer.observe(self.connection).volume_types.get(name)
+        return observer.observe(
+            self.connection, scopes.Scope()
+        ).volume_types.get(name)
 
     def write(self, wanted):
         self.executor.write(
             wanted, key=key(wanted.name), current=self.read(wanted.name)
         )
+
+    def test_what_is_planned_for_cinder_is_observed(self):
+        found = cinder_state.CinderState(volume_types={})
+        for kind, one in observe_registry.CINDER.items():
+            fields = one.observe(self.connection, scopes.Scope(), found)
+            self.assertIn(registry.BY_KIND[kind].state_field, fields)
+            found = dataclasses.replace(found, **fields)
 
     def test_a_created_type_is_what_was_wanted(self):
         wanted = volume_type(
@@ -176,6 +190,9 @@ class VolumeTypesTestCase(testtools.TestCase):
         self.api.endpoint, kept = 'http://127.0.0.1:9/v3', self.api.endpoint
         self.addCleanup(setattr, self.api, 'endpoint', kept)
         error = self.assertRaises(
-            errors.Unreachable, observer.observe, connect(self.api)
+            errors.Unreachable,
+            observer.observe,
+            connect(self.api),
+            scopes.Scope(),
         )
         self.assertIn('Cinder did not list volume types', str(error))

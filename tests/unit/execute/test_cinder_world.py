@@ -15,9 +15,10 @@ import testtools
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe import for_plan as observer
+from cinder_tiers.observe import registry as observe_registry
 from tests.contract import cinder_api
 from tests.contract import consent_contract
 from tests.contract import in_memory
@@ -25,11 +26,7 @@ from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder
 
-CINDER_KINDS = (
-    actions.Kind.VOLUME_TYPE,
-    actions.Kind.QOS_SPEC,
-    actions.Kind.TYPE_QUOTA,
-)
+CINDER_KINDS = observe_registry.CINDER.keys()
 
 
 PROJECTS = {
@@ -378,7 +375,7 @@ class RealCinderWorldTestCase(
         self.assert_applied(self.make_plan())
         key = actions.Key(kind=actions.Kind.TYPE_QUOTA, name='lvm')
         self.assertEqual(
-            state.TypeQuota(
+            cinder_state.TypeQuota(
                 name='lvm', volumes=10, size_gib=200, snapshots=-1
             ),
             self.read(key),
@@ -387,10 +384,10 @@ class RealCinderWorldTestCase(
             self.change('lvm', quotas=catalogs.Quotas(snapshots=0))
         )
         self.assertEqual(
-            state.TypeQuota(name='lvm', snapshots=0), self.read(key)
+            cinder_state.TypeQuota(name='lvm', snapshots=0), self.read(key)
         )
         self.assertEqual(
-            state.TypeQuota(name='general'),
+            cinder_state.TypeQuota(name='general'),
             self.read(dataclasses.replace(key, name='general')),
         )
 

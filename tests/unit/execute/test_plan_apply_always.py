@@ -14,13 +14,13 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.execute import apply
 from tests.contract import in_memory
@@ -40,19 +40,19 @@ def key(kind, name, cluster=None):
 
 
 FOREIGN = {
-    key(actions.Kind.VOLUME_TYPE, 'theirs'): state.VolumeType(
+    key(actions.Kind.VOLUME_TYPE, 'theirs'): cinder_state.VolumeType(
         name='theirs',
         is_public=False,
         extra_specs={'x': '1'},
         projects=frozenset('29'),
     ),
-    key(actions.Kind.VOLUME_TYPE, 'own'): state.VolumeType(
+    key(actions.Kind.VOLUME_TYPE, 'own'): cinder_state.VolumeType(
         name='own', extra_specs={'volume_backend_name': 'x'}
     ),
-    key(actions.Kind.VOLUME_TYPE, 'more'): state.VolumeType(
+    key(actions.Kind.VOLUME_TYPE, 'more'): cinder_state.VolumeType(
         name='more', extra_specs={'volume_backend_name': 'tier-a'}
     ),
-    key(actions.Kind.VOLUME_TYPE, 'a - retired 1'): state.VolumeType(
+    key(actions.Kind.VOLUME_TYPE, 'a - retired 1'): cinder_state.VolumeType(
         name='a - retired 1',
         extra_specs={
             'tiers:name': 'a',
@@ -60,34 +60,34 @@ FOREIGN = {
             'volume_backend_name': 'tier-a',
         },
     ),
-    key(actions.Kind.VOLUME_TYPE, 'own - retired 2'): state.VolumeType(
+    key(actions.Kind.VOLUME_TYPE, 'own - retired 2'): cinder_state.VolumeType(
         name='own - retired 2', extra_specs={'volume_backend_name': 'x'}
     ),
-    key(actions.Kind.QOS_SPEC, 'gold'): state.QosSpec(
+    key(actions.Kind.QOS_SPEC, 'gold'): cinder_state.QosSpec(
         name='gold',
         consumer='both',
         specs={'x': '1'},
         volume_types=frozenset({'theirs'}),
     ),
-    key(actions.Kind.QOS_SPEC, 'tier-theirs'): state.QosSpec(
+    key(actions.Kind.QOS_SPEC, 'tier-theirs'): cinder_state.QosSpec(
         name='tier-theirs',
         consumer='both',
         specs={'x': '1'},
         volume_types=frozenset({'more'}),
     ),
-    key(actions.Kind.QOS_SPEC, 'tier-own'): state.QosSpec(
+    key(actions.Kind.QOS_SPEC, 'tier-own'): cinder_state.QosSpec(
         name='tier-own',
         consumer='both',
         specs={'x': '1'},
         volume_types=frozenset({'own'}),
     ),
-    key(actions.Kind.QOS_SPEC, 'tier-a'): state.QosSpec(
+    key(actions.Kind.QOS_SPEC, 'tier-a'): cinder_state.QosSpec(
         name='tier-a',
         consumer='both',
         specs={'x': '1'},
         volume_types=frozenset(),
     ),
-    key(actions.Kind.POOL, 'cephfs', 'ceph'): state.Pool(
+    key(actions.Kind.POOL, 'cephfs', 'ceph'): ceph_state.Pool(
         name='cephfs',
         kind='replicated',
         size=3,
@@ -105,7 +105,7 @@ OF_A_CLASS = strategies.fixed_dictionaries(
             ({},) * 4 + ({'osd_max_backfills': 5},)
         ),
         'osd_requirements': strategies.sampled_from(
-            (None, osd_requirements.Requirements(rotational=False))
+            (None, catalogs.Requirements(rotational=False))
         ),
     }
 )
@@ -292,7 +292,7 @@ def limit_by_hand(world, names):
     have = {
         name
         for one in world.objects.values()
-        if isinstance(one, state.QosSpec)
+        if isinstance(one, cinder_state.QosSpec)
         for name in one.volume_types
     }
     found = {
@@ -350,13 +350,13 @@ class AlwaysTestCase(testtools.TestCase):
             self.assertIn(one, after)
             if one in FOREIGN:
                 self.assertEqual(found, after[one])
-            if isinstance(found, state.VolumeType):
+            if isinstance(found, cinder_state.VolumeType):
                 self.assertTrue(has_as_much_access(found, after[one]))
-            if isinstance(found, state.QosSpec):
+            if isinstance(found, cinder_state.QosSpec):
                 self.assertLessEqual(
                     found.volume_types, after[one].volume_types
                 )
-            if isinstance(found, state.CacheTier):
+            if isinstance(found, ceph_state.CacheTier):
                 self.assertEqual(
                     (found.cache_pool, found.mode, found.overlay),
                     (
@@ -365,7 +365,7 @@ class AlwaysTestCase(testtools.TestCase):
                         after[one].overlay,
                     ),
                 )
-            if isinstance(found, state.Pool):
+            if isinstance(found, ceph_state.Pool):
                 self.assertEqual(
                     (found.size, found.pg_num, found.crush_rule),
                     (
@@ -395,12 +395,14 @@ class AlwaysTestCase(testtools.TestCase):
         named = {one.key for one in plan.actions if one.consented}
         gone = {one.name for one in named - after.keys()}
         for one in plan.actions:
-            if one.key in named and isinstance(one.after, state.QosSpec):
+            if one.key in named and isinstance(
+                one.after, cinder_state.QosSpec
+            ):
                 gone |= one.after.volume_types
         rest = {}
         for one in before.keys() - named:
             found = before[one]
-            if isinstance(found, state.QosSpec):
+            if isinstance(found, cinder_state.QosSpec):
                 lost = found.volume_types - after[one].volume_types
                 self.assertLessEqual(lost, gone)
                 found = dataclasses.replace(

@@ -13,6 +13,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import consent as consents
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.observe import for_plan as world
@@ -331,3 +332,57 @@ class TypesInUseTestCase(testtools.TestCase):
         self.assertEqual(foreign.id, self.find('fast - new').id)
         self.assertEqual('fast', self.find('fast').extra_specs['tiers:name'])
         self.assertEqual((), self.make_plan().actions)
+
+    def encrypt(self, name, **encryption):
+        """Declares an encryption of a tier."""
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=tuple(
+                dataclasses.replace(
+                    tier, encryption=catalogs.Encryption(**encryption)
+                )
+                if tier.name == name
+                else tier
+                for tier in self.catalog.tiers
+            ),
+        )
+
+    def encryption_of(self, name):
+        key = actions.Key(kind=actions.Kind.TYPE_ENCRYPTION, name=name)
+        return world.reader(connection=self.connection, clusters={})(key)
+
+    def test_an_encryption_is_set_and_changed_while_nothing_has_the_type(self):
+        self.assertIsNone(self.encryption_of('general'))
+        for values in (
+            {'provider': 'luks', 'cipher': 'aes-xts-plain64'},
+            {'provider': 'luks', 'key_size_bits': 512},
+            {'provider': 'luks2', 'control_location': 'back-end'},
+        ):
+            self.encrypt('general', **values)
+            self.carry_out(self.make_plan())
+            self.assertEqual((), self.make_plan().actions)
+        self.assertEqual(
+            cinder_state.TypeEncryption(
+                name='general',
+                provider='luks2',
+                cipher='aes-xts-plain64',
+                key_size_bits=512,
+                control_location='back-end',
+            ),
+            self.encryption_of('general'),
+        )
+
+    def test_an_encryption_is_refused_to_a_type_with_volumes(self):
+        self.encrypt('database', provider='luks')
+        (action,) = self.make_plan().refused
+        self.assertEqual(
+            ('create type encryption database', False),
+            (f'{action.verb} {action.key}', action.refusal.yields_to_consent),
+        )
+        # As if the volume had come since the plan was made.
+        (result,) = self.apply(
+            plans.Plan(actions=(dataclasses.replace(action, refusal=None),))
+        )
+        self.assertIs(actions.Outcome.FAILED, result.outcome)
+        self.assertIn('Volume type in use', result.reason)
+        self.assertIsNone(self.encryption_of('database'))

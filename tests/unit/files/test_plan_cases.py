@@ -12,26 +12,16 @@ import yaml
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import ceph as state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.execute import apply
 from cinder_tiers.files.tiers import reader
 from tests.contract import in_memory
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'plan'
-CLASSES = {
-    actions.Kind.ERASURE_CODE_PROFILE: state.ErasureCodeProfile,
-    actions.Kind.CRUSH_RULE: state.CrushRule,
-    actions.Kind.POOL: state.Pool,
-    actions.Kind.OSD_OPTIONS: state.OsdOptions,
-    actions.Kind.CACHE_TIER: state.CacheTier,
-    actions.Kind.PRIMARY_AFFINITY: state.PrimaryAffinity,
-    actions.Kind.HOST_OSD_OPTIONS: state.OsdOptions,
-    actions.Kind.CEPHX_USER: state.CephxUser,
-    actions.Kind.VOLUME_TYPE: state.VolumeType,
-    actions.Kind.QOS_SPEC: state.QosSpec,
-    actions.Kind.TYPE_QUOTA: state.TypeQuota,
-}
+CLASSES = {one.kind: one.resource for one in registry.RESOURCES}
 
 
 class Case(dict):
@@ -75,7 +65,7 @@ def osds_of(declared):
         (host, name) for host, classes in declared.items() for name in classes
     ]
     return [
-        state.Osd(
+        ceph_state.Osd(
             osd_id=number,
             device_class=name,
             location={'osd': f'osd.{number}', 'host': host, 'root': 'default'},
@@ -126,7 +116,7 @@ def lines_of(plan):
         if action.before and action.after:
             line += ': ' + ', '.join(
                 f'{one.field} {shown(one.before)} -> {shown(one.after)}'
-                for one in actions.differences(action.before, action.after)
+                for one in difference.differences(action.before, action.after)
             )
         yield (
             f'refused {line}'

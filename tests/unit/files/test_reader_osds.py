@@ -5,7 +5,7 @@
 import ddt
 import testtools
 
-from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.catalog import model
 from cinder_tiers.files.tiers import reader
 from tests.unit.files import test_reader
 
@@ -25,7 +25,7 @@ class OsdsTestCase(testtools.TestCase):
             .rbd
         )
         self.assertEqual(
-            osd_requirements.Requirements(
+            model.Requirements(
                 io_scheduler=expected, rotational=False, fast_db=True
             ),
             rbd.osd_requirements,

@@ -9,7 +9,6 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.validation import catalog as catalog_rules
@@ -81,7 +80,7 @@ OPTIONS = strategies.one_of(
     strategies.sampled_from(('4K', 'true', '1', '1.0', '1e3', 'é')),
 )
 REQUIREMENTS = strategies.none() | strategies.builds(
-    osd_requirements.Requirements,
+    catalogs.Requirements,
     object_store=strategies.none() | strategies.just('bluestore'),
     rotational=strategies.sampled_from((None, True)),
     fast_db=strategies.booleans(),

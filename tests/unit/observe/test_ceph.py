@@ -10,10 +10,13 @@ import testtools
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.resources import tier_pools as desired
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import difference
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.ceph import cephx_user as observed_user
 from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import crush as observed_crush
 
 SAMPLE = (
     pathlib.Path(__file__).resolve().parents[3]
@@ -59,7 +62,7 @@ class ObserveTestCase(testtools.TestCase):
 
     def tier(self, name):
         (tier,) = [one for one in self.catalog.tiers if one.name == name]
-        return desired.pools_of(tier.rbd)
+        return tier_pools.pools_of(tier.rbd)
 
     def test_a_profile_is_looked_for_under_its_second_name(self):
         # The first name has other chunks than the catalog wants.
@@ -87,7 +90,8 @@ class ObserveTestCase(testtools.TestCase):
             wanted = self.tier(name)
             for pool in wanted.pools:
                 self.assertEqual(
-                    (), actions.differences(self.state.pools[pool.name], pool)
+                    (),
+                    difference.differences(self.state.pools[pool.name], pool),
                 )
             for rule in wanted.crush_rules:
                 self.assertEqual(rule, self.state.crush_rules[rule.name])
@@ -151,13 +155,15 @@ class ObserveTestCase(testtools.TestCase):
         self.assertNotIn('left out', repr(user))
 
     def test_a_user_that_does_not_exist_is_none(self):
-        self.assertIsNone(ceph.cephx_user(self.session, 'client.nobody'))
+        self.assertIsNone(observed_user.read(self.session, 'client.nobody'))
 
     def test_a_profile_that_does_not_exist_is_none(self):
-        self.assertIsNone(ceph.erasure_code_profile(self.session, 'nope'))
+        self.assertIsNone(observed_crush.read_profile(self.session, 'nope'))
 
     def test_a_profile_of_another_plugin_is_no_error(self):
-        self.assertEqual(4, ceph.erasure_code_profile(self.session, 'lrcp').k)
+        self.assertEqual(
+            4, observed_crush.read_profile(self.session, 'lrcp').k
+        )
 
     def test_one_object_reads_as_in_the_whole(self):
         for kind, name, expected in (

@@ -5,7 +5,8 @@
 import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import cache_settings
+from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from tests.unit.domain import catalogs as given
 
@@ -19,7 +20,7 @@ NEW = {
     'cache_target_dirty_high_ratio_micro': 600000,
     'cache_target_full_ratio_micro': 800000,
     'hit_set_params': {'type': 'none'},
-    **dict.fromkeys(cache_settings.COUNTS, 0),
+    **dict.fromkeys(cache_tier.COUNTS, 0),
 }
 CACHED = given.of(given.tier(rbd=given.rbd(cache=given.cache())))
 
@@ -70,7 +71,7 @@ class ParseTestCase(testtools.TestCase):
             ('cache', 'writeback', True),
             (found.cache_pool, found.mode, found.overlay),
         )
-        self.assertEqual(cache_settings.KNOWN, found.settings.keys())
+        self.assertEqual(cache_tier.KNOWN, found.settings.keys())
         self.assertEqual(
             ('bloom', '0.7', '1000000000000', '0'),
             (
@@ -101,22 +102,27 @@ class ParseTestCase(testtools.TestCase):
         self.assertEqual(('none', False), (found.mode, found.overlay))
 
 
+NOTHING = ceph_state.CephState(
+    crush_rules={}, erasure_code_profiles={}, pools={}, users={}, osds=()
+)
+
+
 class ObserveTestCase(testtools.TestCase):
     def test_without_a_declared_cache_no_more_is_asked(self):
         self.assertEqual(
             {'cache_tiers': {}},
-            ceph_cache.observe(Monitors(), given.of(given.tier())),
+            ceph_cache.observe(Monitors(), given.of(given.tier()), NOTHING),
         )
 
     def test_monitors_say_whether_they_know_cache_tiers(self):
         found = ceph_cache.observe(
-            Monitors('osd tier', 'osd tier add'), CACHED
+            Monitors('osd tier', 'osd tier add'), CACHED, NOTHING
         )
         self.assertEqual(
             (True, {'a': 3}), (found['has_cache_tiering'], found['objects_in'])
         )
         self.assertFalse(
-            ceph_cache.observe(Monitors('osd pool create'), CACHED)[
+            ceph_cache.observe(Monitors('osd pool create'), CACHED, NOTHING)[
                 'has_cache_tiering'
             ]
         )

@@ -7,17 +7,17 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
 
-QUEUE = osd_options.Schema(
+QUEUE = ceph_state.OptionSchema(
     name='osd_op_queue',
     kind='str',
     default='wpq',
     words=('wpq', 'mclock_scheduler'),
     at_runtime=False,
 )
-BACKFILLS = osd_options.Schema(
+BACKFILLS = ceph_state.OptionSchema(
     name='osd_max_backfills', kind='uint', default='1'
 )
 

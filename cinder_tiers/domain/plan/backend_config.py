@@ -10,7 +10,7 @@ import configparser
 import io
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.domain.validation import fallback as fallback_rules
 
@@ -110,7 +110,7 @@ def caps_comments(catalog: catalogs.Catalog) -> str:
         )
     lines = []
     for cluster in catalog.clusters_in_use:
-        grants = tier_pools.grants_of(catalog, cluster)
+        grants = cephx_user.grants_of(catalog, cluster)
         caps = ' '.join(
             f"{daemon} '{', '.join(grants[daemon])}'" for daemon in grants
         )

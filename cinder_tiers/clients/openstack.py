@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What openstacksdk raises and what it leaves out, for reads and writes.
+
+Must not know what is asked, nor of which object.
+"""
+
+import collections.abc
+import contextlib
+
+import keystoneauth1.exceptions
+import openstack.exceptions
+
+from cinder_tiers.domain import errors
+
+#: What openstacksdk raises when a service is absent or refuses.
+API_ERRORS = (
+    openstack.exceptions.SDKException,
+    keystoneauth1.exceptions.ClientException,
+)
+
+
+@contextlib.contextmanager
+def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
+    """Turns errors of an API into an expected failure.
+
+    :param what: what the service did not do, such as `Cinder did not list
+        volume types`.
+    :param remedy: what to do about it, if that is known.
+    :raises errors.Unreachable: in place of an error of openstacksdk.
+    """
+    try:
+        yield
+    except API_ERRORS as error:
+        hint = f'; {remedy}' if remedy else ''
+        raise errors.Unreachable(f'{what}: {error}{hint}') from error
+
+
+def asking_as_admin(
+    what: str,
+) -> contextlib.AbstractContextManager[None]:
+    """The same for what Cinder shows administrators only.
+
+    :param what: what Cinder did not do, such as `list volume types`.
+    """
+    return asking(
+        f'Cinder did not {what}',
+        remedy='the user must be an administrator of block storage',
+    )
+
+
+def request(
+    service: object, method: str, path: str, **arguments: object
+) -> object:
+    """A call that openstacksdk has no method for, or sends wrongly.
+
+    :param service: a proxy of openstacksdk, such as `block_storage`.
+    :param method: of HTTP.
+    :param path: below the endpoint of the service.
+    :param arguments: of keystoneauth, such as `json` and `params`.
+    :returns: the response.
+    :raises openstack.exceptions.SDKException: the service refused it.
+    """
+    answer = service.request(path, method, **arguments)
+    openstack.exceptions.raise_from_response(answer)
+    return answer

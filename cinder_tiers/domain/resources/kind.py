@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A kind of resource, as the table of kinds has it.
+
+One file describes one kind: its settings, the rules between them, what is
+wanted, the plan and its refusals. `registry` lists the kinds; this is the
+shape of a row. Pure. Must not know any kind.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
+
+Actions = collections.abc.Iterator[actions.Action]
+Problems = collections.abc.Iterator[errors.Problem]
+
+#: Plans what is in Cinder.
+Plan = collections.abc.Callable[
+    [catalogs.Catalog, actual_state.ActualState], Actions
+]
+#: Plans what is in one Ceph cluster.
+ClusterPlan = collections.abc.Callable[
+    [catalogs.Catalog, catalogs.Cluster, ceph_state.CephState], Actions
+]
+
+
+def no_problems(*unused: object) -> Problems:
+    """The check of a kind without rules of its own."""
+    return iter(())
+
+
+def no_types(*unused: object) -> frozenset[str]:
+    """Of a kind whose plan does not depend on who has a volume type."""
+    return frozenset()
+
+
+def tiers_of_that_name(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    """The tier an action is for, where its object has the tier's name."""
+    return tuple(
+        tier.name for tier in catalog.tiers if tier.name == action.key.name
+    )
+
+
+def for_each_cluster(plan: ClusterPlan) -> Plan:
+    """A plan of all clusters in use, from one of a single cluster.
+
+    :param plan: of one cluster.
+    """
+
+    def plan_all(
+        catalog: catalogs.Catalog, actual: actual_state.ActualState
+    ) -> Actions:
+        for cluster in catalog.clusters_in_use:
+            yield from plan(catalog, cluster, actual.ceph[cluster.name])
+
+    return plan_all
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ResourceKind:
+    """What is the same of all objects of a kind."""
+
+    #: Its value is public: a word of --allow, and an aspect of the audit.
+    kind: actions.Kind
+    #: The state of one object.
+    resource: type
+    #: The field of `CephState` or `CinderState` that its objects come from.
+    state_field: str
+    #: Whether its objects are in a Ceph cluster; else they are in Cinder.
+    is_in_ceph: bool
+    #: The actions that make what exists what the catalog wants.
+    plan: Plan
+    #: Names of the tiers that an action on such an object is for, in the
+    #: order of the file; empty when it is for none, or for a whole cluster.
+    tiers_affected: collections.abc.Callable[
+        [catalogs.Catalog, actions.Action], tuple[str, ...]
+    ]
+    #: Problems between the settings of a catalog; total, see
+    #: `validation/catalog`.
+    check: collections.abc.Callable[[catalogs.Catalog], Problems] = no_problems
+    #: What a cluster lacks.
+    check_cluster: collections.abc.Callable[
+        [catalogs.Catalog, catalogs.Cluster, ceph_state.CephState], Problems
+    ] = no_problems
+    #: Names of the volume types of which it matters to the plan whether
+    #: volumes have them; Cinder has to be asked for each.
+    types_whose_usage_matters: collections.abc.Callable[
+        [catalogs.Catalog, cinder_state.CinderState], frozenset[str]
+    ] = no_types

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The default quota of a tier's volume type.
+
+It is that of each project without a quota of its own. Pure.
+"""
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+
+
+def type_quota_of(tier: catalogs.Tier) -> cinder_state.TypeQuota | None:
+    """The default quota of a tier's type; None when it declares none."""
+    if tier.quotas is None:
+        return None
+    return cinder_state.TypeQuota(
+        name=tier.name,
+        volumes=tier.quotas.volumes,
+        size_gib=tier.quotas.size_gib,
+        snapshots=tier.quotas.snapshots,
+    )
+
+
+def plan(
+    catalog: catalogs.Catalog, actual: actual_state.ActualState
+) -> kinds.Actions:
+    """Actions that make the default quotas those of the catalog.
+
+    What a new type gets is not known: Cinder keeps the quotas of a deleted
+    type for the next one of its name.
+
+    :returns: in the order of the file.
+    """
+    for tier in catalog.ours:
+        after = type_quota_of(tier)
+        before = actual.cinder.quotas.get(tier.name)
+        if after is None or (
+            before is not None and not difference.differences(before, after)
+        ):
+            continue
+        yield actions.Action(
+            key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.name),
+            before=before,
+            after=after,
+            why=f'tier {tier.name}; projects with a quota of their own keep '
+            f'it',
+            needs=frozenset(
+                {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.name)}
+            ),
+        )
+
+
+TYPE_QUOTA = kinds.ResourceKind(
+    kind=actions.Kind.TYPE_QUOTA,
+    resource=cinder_state.TypeQuota,
+    state_field='quotas',
+    is_in_ceph=False,
+    plan=plan,
+    tiers_affected=kinds.tiers_of_that_name,
+)

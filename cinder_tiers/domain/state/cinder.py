@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What exists in Cinder, and equally what should exist.
+
+Whoever builds these values normalises defaults first. Must not know how they
+are read or written.
+"""
+
+import collections.abc
+import dataclasses
+import types
+
+from cinder_tiers.domain.state import difference
+
+#: Extra specs with this scope are ours; unscoped keys would be matched
+#: against backends by Cinder's CapabilitiesFilter.
+SCOPE = 'tiers:'
+NAME = 'tiers:name'
+TAGS = 'tiers:tags'
+PRIORITY = 'tiers:priority'
+FALLBACK = 'tiers:fallback'
+OVERFLOW = 'tiers:overflow'
+FOLLOW_IMAGE = 'tiers:follow_image'
+#: One of them makes a volume type ours.
+MARKS = frozenset({NAME, FOLLOW_IMAGE})
+BACKEND = 'volume_backend_name'
+#: How Cinder writes a boolean in an extra spec.
+TRUE = '<is> True'
+#: How Cinder writes alternatives, before each of them.
+OR = '<or>'
+#: A quota without an end, in Cinder's way.
+UNLIMITED = -1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VolumeType:
+    """A volume type of Cinder."""
+
+    name: str
+    description: str = ''
+    is_public: bool = True
+    #: Ids of the projects that may use a private type; none for a public
+    #: type, and for one that is neither ours nor named by the catalog unless
+    #: they were asked for.
+    projects: frozenset[str] = frozenset()
+    extra_specs: collections.abc.Mapping[str, str]
+    #: Whether volumes have it; None: that was not asked.
+    has_volumes: bool | None = dataclasses.field(
+        default=None, metadata=difference.IS_NOTE
+    )
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it carries the mark that lets us change it."""
+        return not MARKS.isdisjoint(self.extra_specs)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SuccessorType(VolumeType):
+    """A volume type that is wanted in place of one that has volumes.
+
+    Cinder changes no extra spec of that one, which is retired; see
+    `type_succession`. It is never what exists.
+    """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QosSpec:
+    """A QoS spec of Cinder."""
+
+    name: str
+    #: front-end, back-end or both.
+    consumer: str
+    specs: collections.abc.Mapping[str, str]
+    #: Names of the volume types that have it; a type has one at most.
+    volume_types: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReplacingQosSpec(QosSpec):
+    """A QoS spec that is wanted for types that have another one.
+
+    It is never what exists.
+    """
+
+    #: Names of the QoS specs from which its types are taken first.
+    replaces: frozenset[str] = dataclasses.field(metadata=difference.IS_NOTE)
+
+    @classmethod
+    def names_in(cls, wanted: QosSpec) -> frozenset[str]:
+        """The QoS specs that a wanted one replaces."""
+        return wanted.replaces if isinstance(wanted, cls) else frozenset()
+
+
+#: {field of a TypeQuota: Cinder's resource, before `_` and the type's name}.
+QUOTA_RESOURCES = types.MappingProxyType(
+    {'volumes': 'volumes', 'size_gib': 'gigabytes', 'snapshots': 'snapshots'}
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TypeQuota:
+    """What each project without a quota of its own may have of a type."""
+
+    #: Name of the volume type.
+    name: str
+    volumes: int = UNLIMITED
+    #: Of volumes and snapshots together.
+    size_gib: int = UNLIMITED
+    snapshots: int = UNLIMITED
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TypeEncryption:
+    """How the volumes of a volume type are encrypted."""
+
+    #: Name of the volume type.
+    name: str
+    #: The format, such as luks.
+    provider: str
+    #: Such as aes-xts-plain64; wanted None: left to Cinder.
+    cipher: str | None = dataclasses.field(metadata=difference.NONE_IS_ANY)
+    #: Wanted None: left to Cinder.
+    key_size_bits: int | None = dataclasses.field(
+        metadata=difference.NONE_IS_ANY
+    )
+    #: front-end: the hypervisor encrypts; back-end: the storage does.
+    control_location: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CinderState:
+    """The part of Cinder that tiers are made of."""
+
+    #: {name: volume type}, private ones included.
+    volume_types: collections.abc.Mapping[str, VolumeType]
+    #: {name: QoS spec}, those of others included.
+    qos_specs: collections.abc.Mapping[str, QosSpec] = dataclasses.field(
+        default_factory=dict
+    )
+    #: {name of a volume type: its quota in the class default}.
+    quotas: collections.abc.Mapping[str, TypeQuota] = dataclasses.field(
+        default_factory=dict
+    )
+    #: {name of a volume type: its encryption}, of those in question.
+    encryptions: collections.abc.Mapping[str, TypeEncryption] = (
+        dataclasses.field(default_factory=dict)
+    )

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What separates an object from what it should be.
+
+Both are values of one type, so that a difference is a plain comparison of
+fields. Metadata of a field says when it is not compared. Must not know any
+kind of object.
+"""
+
+import collections.abc
+import dataclasses
+import types
+import typing
+
+#: Metadata of a field that is not compared when None is wanted.
+NONE_IS_ANY = types.MappingProxyType({'none_is_any': True})
+ABSENT_IS_ANY = types.MappingProxyType({'absent_is_any': True})
+IS_NOTE = types.MappingProxyType({'is_note': True})
+
+
+class Resource(typing.Protocol):
+    """Any value of `domain/state`: a frozen dataclass with a name."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One field of an object that is not as it should be."""
+
+    #: Name of the field, with a dot and a key for a field that is a mapping.
+    field: str
+    #: Both None when absent.
+    before: object
+    after: object
+
+
+def fields_of(resource: Resource) -> dict[str, object]:
+    """The fields of a resource, its mappings spread out.
+
+    :returns: {field or field.key: value}, without the name of the resource
+        and without notes.
+
+    >>> from cinder_tiers.domain.state import ceph
+    >>> fields_of(ceph.CephxUser(name='client.a', caps={'mon': 'allow r'}))
+    {'caps.mon': 'allow r'}
+    """
+    result: dict[str, object] = {}
+    for field in dataclasses.fields(resource):
+        value = getattr(resource, field.name)
+        if field.metadata.get('is_note'):
+            continue
+        if isinstance(value, collections.abc.Mapping):
+            result.update(
+                {f'{field.name}.{key}': value[key] for key in sorted(value)}
+            )
+        elif field.name != 'name':
+            result[field.name] = value
+    return result
+
+
+def differences(
+    before: Resource,
+    after: Resource,
+) -> tuple[Difference, ...]:
+    """What separates a resource from what it should be.
+
+    :param before: as it is.
+    :param after: as it should be; fields that may be left to the service
+        are not compared when they are None, nor keys of mappings that may be
+        left to it when they are absent.
+    :returns: in the order of the fields; empty when nothing is to be done.
+    """
+    free = {
+        field.name
+        for field in dataclasses.fields(after)
+        if field.metadata.get('none_is_any')
+        and getattr(after, field.name) is None
+    }
+    old, new = fields_of(before), fields_of(after)
+    loose = tuple(
+        f'{field.name}.'
+        for field in dataclasses.fields(after)
+        if field.metadata.get('absent_is_any')
+    )
+    free |= {
+        name for name in old if name.startswith(loose) and name not in new
+    }
+    return tuple(
+        Difference(field=name, before=old.get(name), after=new.get(name))
+        for name in dict.fromkeys((*old, *new))
+        if name not in free and old.get(name) != new.get(name)
+    )

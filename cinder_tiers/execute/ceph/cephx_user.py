@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Creates cephx users and adds capabilities. Sees no key."""
+
+from cinder_tiers.clients import ceph
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+
+
+class CephxUsers:
+    """Creates cephx users and adds capabilities. Sees no key."""
+
+    def __init__(self, sessions: ceph.Sessions) -> None:
+        self._sessions = sessions
+
+    def write(
+        self,
+        wanted: ceph_state.CephxUser,
+        *,
+        key: actions.Key,
+        current: ceph_state.CephxUser | None,
+    ) -> None:
+        """Creates the user, or replaces its capabilities.
+
+        Those that are wanted hold those that the plan saw.
+
+        :raises errors.ActionFailed: when it has got others since, which Ceph
+            would take away.
+        """
+        lost = cephx_user.beyond(current.caps, wanted.caps) if current else ()
+        if lost:
+            raise errors.ActionFailed(
+                f'{key} was granted {"; ".join(lost)} since the plan was '
+                f'made; nothing of it was changed, run tier plan again'
+            )
+        self._sessions[key.cluster].command(
+            'auth caps' if current else 'auth get-or-create',
+            entity=wanted.name,
+            caps=[
+                text for pair in sorted(wanted.caps.items()) for text in pair
+            ],
+        )

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sets options of OSDs for a device class or host."""
+
+from cinder_tiers.clients import ceph
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+
+
+class OsdOptions:
+    """Sets options of the OSDs of a device class or host.
+
+    :param mask: class or host, of the sections of Ceph's configuration.
+    """
+
+    def __init__(self, sessions: ceph.Sessions, *, mask: str) -> None:
+        self._sessions = sessions
+        self._mask = mask
+
+    def write(
+        self,
+        wanted: ceph_state.OsdOptions,
+        *,
+        key: actions.Key,
+        current: ceph_state.OsdOptions | None,
+    ) -> None:
+        """Tells the monitors each value, for OSDs to come as well."""
+        for name, value in wanted.values.items():
+            self._sessions[key.cluster].command(
+                'config set',
+                who=f'osd/{self._mask}:{wanted.name}',
+                name=name,
+                value=value,
+            )

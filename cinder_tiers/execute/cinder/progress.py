@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What was changed before a write to Cinder failed."""
+
+
+def describe(done: list[str]) -> str:
+    """What was changed before a failure.
+
+    :param done: names of the changes that were made.
+    """
+    if not done:
+        return 'nothing of it was changed'
+    return (
+        f'changed before that: {", ".join(done)}; tier plan shows what '
+        f'is left to do'
+    )

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Writes the encryption of volume types to Cinder."""
+
+import openstack.connection
+
+from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.execute.cinder import progress
+
+
+class TypeEncryptions:
+    """Sets and changes encryptions; never takes one away."""
+
+    def __init__(self, connection: openstack.connection.Connection) -> None:
+        self._block_storage = connection.block_storage
+
+    def write(
+        self,
+        wanted: cinder_state.TypeEncryption,
+        *,
+        key: actions.Key,
+        current: cinder_state.TypeEncryption | None,
+        consented: bool = False,
+    ) -> None:
+        """Sets the encryption of the type in one call.
+
+        :param consented: whether the type may lack our mark.
+        :raises errors.ActionFailed: when Cinder refuses, as it does once a
+            volume has the type, when the type is gone, or when it lost our
+            mark since the plan was made and nobody consented.
+        """
+        try:
+            self._write(wanted, key, current, consented)
+        except openstack_client.API_ERRORS as error:
+            raise errors.ActionFailed(
+                f'Cinder refused to change {key}: {error}; '
+                f'{progress.describe([])}'
+            ) from error
+
+    def _write(
+        self,
+        wanted: cinder_state.TypeEncryption,
+        key: actions.Key,
+        current: cinder_state.TypeEncryption | None,
+        consented: bool,
+    ) -> None:
+        # Listed, since a look-up by name would take a name for an id.
+        resource = next(
+            (
+                one
+                for one in self._block_storage.types(is_public='None')
+                if one.name == wanted.name
+            ),
+            None,
+        )
+        if resource is None:
+            raise errors.ActionFailed(
+                f'volume type {wanted.name} was deleted meanwhile; run tier '
+                f'plan again'
+            )
+        if not consented and cinder_state.MARKS.isdisjoint(
+            resource.extra_specs or {}
+        ):
+            raise errors.ActionFailed(
+                f'{key} is of a volume type without our mark; nothing of it '
+                f'was changed, run tier plan again'
+            )
+        path = f'/types/{resource.id}/encryption'
+        values = {
+            'provider': wanted.provider,
+            'control_location': wanted.control_location,
+            'cipher': wanted.cipher,
+            'key_size': wanted.key_size_bits,
+        }
+        body = {
+            'encryption': {
+                name: value
+                for name, value in values.items()
+                if value is not None
+            }
+        }
+        if current is None:
+            openstack_client.request(
+                self._block_storage, 'POST', path, json=body
+            )
+            return
+        ident = openstack_client.request(
+            self._block_storage, 'GET', path
+        ).json()['encryption_id']
+        openstack_client.request(
+            self._block_storage, 'PUT', f'{path}/{ident}', json=body
+        )

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads CRUSH rules and erasure code profiles of a Ceph cluster."""
+
+import collections.abc
+import dataclasses
+import errno
+import types
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import crush
+from cinder_tiers.domain.state import ceph as ceph_state
+
+#: Pool types in `osd pool ls detail` and rules (src/osd/osd_types.h).
+KINDS = types.MappingProxyType({1: 'replicated', 3: 'erasure'})
+
+
+def read_rules(
+    session: ceph_session.Session,
+) -> dict[str, ceph_state.CrushRule]:
+    """{name: CRUSH rule} of all that exist."""
+    dumped = session.command('osd crush rule dump')
+    return {rule['rule_name']: parse_rule(rule) for rule in dumped}
+
+
+def observe_rules(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """The CRUSH rules; a reader of `observe/registry.py`."""
+    return {'crush_rules': read_rules(session)}
+
+
+def read_rule(
+    session: ceph_session.Session, name: str
+) -> ceph_state.CrushRule | None:
+    """A CRUSH rule; None when it does not exist."""
+    return read_rules(session).get(name)
+
+
+def observe_profiles(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """The erasure code profiles that pools of the catalog may use.
+
+    :param found: with the CRUSH rules and pools.
+    """
+    profiles: dict[str, ceph_state.ErasureCodeProfile] = {}
+    asked: set[str] = set()
+    # Twice: the name to use depends on what has the first one.
+    for _ in range(2):
+        found = dataclasses.replace(found, erasure_code_profiles=profiles)
+        names = {
+            name
+            for tier in catalog.tiers_of(session.cluster.name)
+            for name in crush.profiles_to_read(tier.rbd, found)
+        } - asked
+        profiles |= read_profiles(session, names)
+        asked |= names
+    return {'erasure_code_profiles': profiles}
+
+
+def read_profiles(
+    session: ceph_session.Session,
+    names: collections.abc.Iterable[str],
+) -> dict[str, ceph_state.ErasureCodeProfile]:
+    """{name: profile} of those names that exist."""
+    return {
+        name: profile
+        for name in sorted(names)
+        if (profile := read_profile(session, name))
+    }
+
+
+def read_profile(
+    session: ceph_session.Session,
+    name: str,
+) -> ceph_state.ErasureCodeProfile | None:
+    """An erasure code profile; None when it does not exist."""
+    try:
+        dumped = session.command('osd erasure-code-profile get', name=name)
+    except ceph_session.CommandFailed as error:
+        if error.errno == errno.ENOENT:
+            return None
+        raise
+    return parse_profile(name, dumped)
+
+
+def parse_rule(dumped: dict) -> ceph_state.CrushRule:
+    """A CRUSH rule of `osd crush rule dump`."""
+    steps = [
+        step for step in dumped['steps'] if not step['op'].startswith('set_')
+    ]
+    kind = KINDS.get(dumped['type'], str(dumped['type']))
+    simple = [step['op'].partition('_')[0] for step in steps] in (
+        ['take', 'choose', 'emit'],
+        ['take', 'chooseleaf', 'emit'],
+    ) and steps[1]['num'] == 0
+    if not simple:
+        return ceph_state.CrushRule(
+            name=dumped['rule_name'],
+            kind=kind,
+            root=None,
+            device_class=None,
+            failure_domain=None,
+        )
+    # A class is taken through a shadow tree named root~class.
+    root, _, device_class = steps[0]['item_name'].partition('~')
+    return ceph_state.CrushRule(
+        name=dumped['rule_name'],
+        kind=kind,
+        root=root,
+        device_class=device_class or None,
+        failure_domain=steps[1]['type'],
+    )
+
+
+def parse_profile(name: str, dumped: dict) -> ceph_state.ErasureCodeProfile:
+    """A profile of `osd erasure-code-profile get`.
+
+    Some plugins have no k or m; such a profile equals none of ours.
+    """
+    return ceph_state.ErasureCodeProfile(
+        name=name,
+        k=int(dumped.get('k', 0)),
+        m=int(dumped.get('m', 0)),
+        root=dumped.get('crush-root', 'default'),
+        device_class=dumped.get('crush-device-class') or None,
+        failure_domain=dumped.get('crush-failure-domain', 'host'),
+    )

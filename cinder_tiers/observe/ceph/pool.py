@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the pools of a Ceph cluster."""
+
+import collections.abc
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import crush as observed_crush
+
+_DATA_POOL = 'rbd_default_data_pool'
+
+
+def observe(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    """The pools, with the RBD options of those that Cinder names."""
+    heads = {tier.rbd.pool for tier in catalog.tiers_of(session.cluster.name)}
+    return {'pools': read_pools(session, with_rbd_options=heads)}
+
+
+def read(session: ceph_session.Session, name: str) -> ceph_state.Pool | None:
+    """A pool; None when it does not exist."""
+    return read_pools(session, with_rbd_options={name}).get(name)
+
+
+def read_pools(
+    session: ceph_session.Session,
+    *,
+    with_rbd_options: collections.abc.Set[str],
+) -> dict[str, ceph_state.Pool]:
+    """{name: pool} of all that exist.
+
+    :param with_rbd_options: names of the pools of which the RBD options are
+        read as well, which takes I/O on the pool.
+    """
+    names = {
+        rule['rule_id']: rule['rule_name']
+        for rule in session.command('osd crush rule dump')
+    }
+    result = {}
+    for dumped in session.command('osd pool ls', detail='detail'):
+        name = dumped['pool_name']
+        result[name] = parse_pool(
+            dumped,
+            rule_names=names,
+            rbd_options=(
+                session.rbd_options(name)
+                if name in with_rbd_options
+                # A cache answers for the pool behind it.
+                and dumped['tier_of'] < 0
+                else {}
+            ),
+        )
+    return result
+
+
+def parse_pool(
+    dumped: dict,
+    *,
+    rule_names: collections.abc.Mapping[int, str],
+    rbd_options: collections.abc.Mapping[str, str],
+) -> ceph_state.Pool:
+    """A pool of `osd pool ls detail`.
+
+    :param rule_names: {rule id: rule name}.
+    :param rbd_options: {librbd option: value} that the pool sets.
+    """
+    return ceph_state.Pool(
+        name=dumped['pool_name'],
+        kind=observed_crush.KINDS.get(dumped['type'], str(dumped['type'])),
+        size=dumped['size'],
+        min_size=dumped['min_size'],
+        pg_num=dumped.get('pg_num_target', dumped['pg_num']),
+        pg_autoscale_mode=dumped['pg_autoscale_mode'],
+        crush_rule=rule_names[dumped['crush_rule']],
+        erasure_code_profile=dumped['erasure_code_profile'] or None,
+        applications=frozenset(dumped['application_metadata']),
+        ec_overwrites='ec_overwrites' in dumped['flags_names'].split(','),
+        rbd_default_data_pool=rbd_options.get(_DATA_POOL),
+        options=pool_options.observed(dumped),
+        rbd_options={
+            name: value
+            for name, value in rbd_options.items()
+            if name != _DATA_POOL
+        },
+    )

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the encryption of volume types from Cinder."""
+
+import openstack.connection
+
+from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.observe.cinder import scope as scopes
+
+
+def observe(
+    connection: openstack.connection.Connection,
+    scope: scopes.Scope,
+    found: cinder_state.CinderState,
+) -> dict[str, object]:
+    """The encryptions of the types in question, in a call for each."""
+    if not scope.encryption_of_all and not any(
+        name in scope.encryption_of for name in found.volume_types
+    ):
+        return {'encryptions': {}}
+    with openstack_client.asking_as_admin('list volume types'):
+        rows = list(connection.block_storage.types(is_public='None'))
+    return {
+        'encryptions': {
+            row.name: encryption
+            for row in rows
+            if (scope.encryption_of_all or row.name in scope.encryption_of)
+            and (encryption := _read(connection, row))
+        }
+    }
+
+
+def read(
+    connection: openstack.connection.Connection, name: str
+) -> cinder_state.TypeEncryption | None:
+    """The encryption of a volume type; None when it has none."""
+    with openstack_client.asking_as_admin('list volume types'):
+        rows = [
+            row
+            for row in connection.block_storage.types(is_public='None')
+            if row.name == name
+        ]
+    return _read(connection, rows[0]) if rows else None
+
+
+def _read(
+    connection: openstack.connection.Connection, row: object
+) -> cinder_state.TypeEncryption | None:
+    with openstack_client.asking_as_admin(
+        f'show the encryption of volume type {row.name}'
+    ):
+        found = openstack_client.request(
+            connection.block_storage, 'GET', f'/types/{row.id}/encryption'
+        ).json()
+    if not found.get('encryption_id'):
+        return None
+    return cinder_state.TypeEncryption(
+        name=row.name,
+        provider=found['provider'],
+        cipher=found.get('cipher'),
+        key_size_bits=found.get('key_size'),
+        control_location=found['control_location'],
+    )
