@@ -48,12 +48,15 @@ NAMED = frozenset(
         'why',
     }
 )
+#: Kinds of which a single word is a message.
+SHORT = frozenset({'enum', 'metavar', 'table heading'})
 #: Names of variables that hold the headings of a table.
 HEADINGS = re.compile(r'(^|_)(columns|headers|headings|fields)$', re.I)
 #: A value that is known only at run time.
 HOLE = re.compile(r'\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}')
-#: A text of one word is no message: it is a key, a command or an option.
-PROSE = re.compile(r'[A-Za-z]{2,}[^A-Za-z]*\s.*[A-Za-z]|\s[A-Za-z]{2,}', re.S)
+#: What a message has besides values. A text of one word is none: it is a key,
+#: a command or an option.
+WORD = re.compile(r'[A-Za-z]{2,}')
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -65,6 +68,15 @@ class Message:
     line: int
     kind: str
     text: str
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text has words, and is more than one of them.
+
+    >>> is_prose('correct {name}'), is_prose('{name} -> {value}')
+    (True, False)
+    """
+    return ' ' in text.strip() and bool(WORD.search(HOLE.sub('', text)))
 
 
 def hole(node: ast.expr) -> str:
@@ -105,6 +117,27 @@ def text_of(node: ast.AST) -> str | None:
     return None
 
 
+def values_in(node: ast.AST) -> collections.abc.Iterator[ast.AST]:
+    """The expressions in a text that are not text themselves."""
+    match node:
+        case ast.JoinedStr(values=parts):
+            for part in parts:
+                if isinstance(part, ast.FormattedValue):
+                    yield part.value
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            for side in (left, right):
+                if text_of(side) is None:
+                    yield side
+                else:
+                    yield from values_in(side)
+        case ast.BinOp(left=left, right=right):
+            yield from values_in(left)
+            yield right
+        case ast.Call(func=ast.Attribute(value=value), args=arguments):
+            yield from values_in(value)
+            yield from arguments
+
+
 class Reader(ast.NodeVisitor):
     """Collects the messages of one module.
 
@@ -137,15 +170,10 @@ class Reader(ast.NodeVisitor):
             super().visit(node)
             return
         kind = self._kinds[-1] if self._kinds else 'text'
-        if PROSE.search(HOLE.sub('', text)) or kind in (
-            'table heading',
-            'help',
-            'enum',
-        ):
+        if is_prose(text) or kind in SHORT:
             self._add(node, kind, text)
-        for part in ast.walk(node):
-            if isinstance(part, ast.FormattedValue):
-                self.visit(part.value)
+        for value in values_in(node):
+            self.visit(value)
 
     def _documented(
         self, node: ast.Module | ast.ClassDef | ast.FunctionDef
