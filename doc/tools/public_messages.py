@@ -11,13 +11,15 @@ appears as its expression in braces. Two lists, made before and after a change
 of wording, compare with `diff`; `--no-lines` leaves the line numbers out.
 
 The source files are parsed, not imported, so that the list needs no OpenStack
-package.
+package. Descriptions in JSON schemas are listed as well: an invalid file is
+reported with them.
 """
 
 import argparse
 import ast
 import collections.abc
 import dataclasses
+import json
 import pathlib
 import re
 import sys
@@ -52,6 +54,8 @@ NAMED = frozenset(
 SHORT = frozenset({'enum', 'metavar', 'table heading'})
 #: Names of variables that hold the headings of a table.
 HEADINGS = re.compile(r'(^|_)(columns|headers|headings|fields)$', re.I)
+#: A line of a JSON schema that has a text, and the text with its quotes.
+SCHEMA_TEXT = re.compile(r'\s*"(?:description|title)": (".*"),?\s*')
 #: A value that is known only at run time.
 HOLE = re.compile(r'\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}')
 #: What a message has besides values. A text of one word is none: it is a key,
@@ -285,9 +289,23 @@ def read(path: pathlib.Path) -> list[Message]:
     :raises SyntaxError: it is not Python.
     :raises OSError: it cannot be read.
     """
+    text = path.read_text(encoding='utf-8')
+    if path.suffix == '.json':
+        return [
+            Message(str(path), number, 'schema', json.loads(found[1]))
+            for number, line in enumerate(text.splitlines(), start=1)
+            if (found := SCHEMA_TEXT.fullmatch(line))
+        ]
     reader = Reader(str(path))
-    reader.visit(ast.parse(path.read_text(encoding='utf-8')))
+    reader.visit(ast.parse(text))
     return sorted(reader.messages)
+
+
+def files_in(path: pathlib.Path) -> list[pathlib.Path]:
+    """The Python files and JSON schemas below a folder, or the file itself."""
+    if not path.is_dir():
+        return [path]
+    return sorted((*path.rglob('*.py'), *path.rglob('*.schema.json')))
 
 
 def main(arguments: collections.abc.Sequence[str] | None = None) -> int:
@@ -303,7 +321,7 @@ def main(arguments: collections.abc.Sequence[str] | None = None) -> int:
         nargs='+',
         type=pathlib.Path,
         metavar='<path>',
-        help='a Python file, or a folder with all Python files below it',
+        help='a file, or a folder with all Python files and schemas below it',
     )
     parser.add_argument(
         '--no-lines',
@@ -312,8 +330,7 @@ def main(arguments: collections.abc.Sequence[str] | None = None) -> int:
     )
     chosen = parser.parse_args(arguments)
     for path in chosen.paths:
-        files = sorted(path.rglob('*.py')) if path.is_dir() else [path]
-        for message in (one for file in files for one in read(file)):
+        for message in (one for file in files_in(path) for one in read(file)):
             place = message.file
             if not chosen.no_lines:
                 place += f':{message.line}'
