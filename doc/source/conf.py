@@ -16,6 +16,8 @@ exclude_patterns = []
 pygments_style = 'native'
 
 html_theme = 'openstackdocs'
+html_static_path = ['_static']
+html_css_files = ['cinder-tiers.css']
 openstackdocs_repo_name = 'x/cinder-tiers'
 openstackdocs_auto_name = False
 openstackdocs_use_storyboard = False
