@@ -15,18 +15,22 @@ GROUP = 'cinder_tiers'
 _ON_ERROR = (
     (
         'fallback',
-        'The fallback tier serves the volume. At the API door, a '
-        'volume whose image could not be read, and so may name a '
-        'volume type or bring an encryption key, is left to Cinder; '
-        'the scheduler door then puts it on the backends of the '
-        'fallback tier, with the type that Cinder gave it.',
+        (
+            'The fallback tier serves the volume. An image that could not be '
+            'read may name a volume type or have an encryption key; the API '
+            'middleware leaves such a request to Cinder. The scheduler '
+            'filter then puts the volume on the backends of the fallback '
+            'tier, with the type that Cinder gave it.'
+        ),
     ),
     (
         'pass',
-        'Cinder places the volume: on any backend that its type '
-        'allows, which for a type that follows the image is every '
-        'backend but those that serve only private tiers to which the '
-        'project has no access.',
+        (
+            'Cinder places the volume on any backend that its type allows. '
+            'For a type that follows the image, that is every backend except '
+            'those that serve only private tiers to which the project has no '
+            'access.'
+        ),
     ),
     (
         'fail',
@@ -43,14 +47,18 @@ _DECISIONS = (
             ('own', 'Images that the project owns.'),
             (
                 'own_and_public',
-                'These and public images, which by default '
-                'only administrators can publish.',
+                (
+                    'Images that the project owns, and public images, which '
+                    'by default only administrators can publish.'
+                ),
             ),
             (
                 'all',
-                'Shared and community images of other projects, too: '
-                'their owners can then move the new volumes of others '
-                'between tiers by retagging.',
+                (
+                    'Also shared and community images of other projects: '
+                    'their owners can then move new volumes of other '
+                    'projects between tiers by retagging.'
+                ),
             ),
         ),
         help='Images whose tags count. An image whose tags do not count '
@@ -62,45 +70,51 @@ _DECISIONS = (
         choices=(
             (
                 'fallback',
-                'The tag counts as if it were not there, and the '
-                'record of the decision says so.',
+                'The tag is ignored, and the decision record says so.',
             ),
             (
                 'refuse',
-                'The create is refused: with 403 at the API door, '
-                'with a volume in status error at the scheduler '
-                'door.',
+                (
+                    'The create is refused: the API middleware answers 403; '
+                    'the scheduler filter leaves the volume in status error.'
+                ),
             ),
         ),
-        help='What becomes of a create whose image asks first of all for a '
-        'tier with a private volume type to which the project has no '
-        'access.',
+        help=(
+            'What happens to a create whose image selects, with the highest '
+            'priority, a tier with a private volume type to which the '
+            'project has no access.'
+        ),
     ),
     cfg.StrOpt(
         'on_error',
         default=decision.OnError.FALLBACK.value,
         choices=_ON_ERROR,
-        help='What becomes of the create of a volume whose tier cannot be '
-        'told, because Glance does not answer, the image cannot be read '
-        'or an error of this plug-in. Requests whose type does not '
-        'follow the image are never affected. Start with the default; '
-        'fallback and pass keep Cinder as available as it is without '
-        'tiers, with one exception: while the scheduler door has never '
-        'read the applied tiers, it refuses volumes whose type follows '
-        'the image, since it cannot tell the backends of private tiers '
-        'from others. A volume that exists and is retyped or migrated is '
-        'left to Cinder, but for fail.',
+        help=(
+            'What happens to a create whose tier cannot be determined, '
+            'because Glance does not respond, the image cannot be read, or '
+            'cinder-tiers itself fails. Requests whose type does not follow '
+            'the image are never affected. Start with the default; fallback '
+            'and pass keep Cinder as available as it is without tiers, with '
+            'one exception: until the scheduler filter has read the applied '
+            'tiers once, it refuses volumes whose type follows the image, '
+            'because it cannot distinguish the backends of private tiers '
+            'from others. An existing volume that is retyped or migrated is '
+            'left to Cinder, except with fail.'
+        ),
     ),
     cfg.StrOpt(
         'api_on_error',
         choices=_ON_ERROR,
-        help='on_error of the API door; unset: on_error. With pass, the '
-        'scheduler door tries again.',
+        help=(
+            'on_error for the API middleware; unset: on_error. With pass, '
+            'the scheduler filter tries again.'
+        ),
     ),
     cfg.StrOpt(
         'scheduler_on_error',
         choices=_ON_ERROR,
-        help='on_error of the scheduler door; unset: on_error.',
+        help='on_error for the scheduler filter; unset: on_error.',
     ),
     cfg.StrOpt(
         'on_retype',
@@ -108,25 +122,31 @@ _DECISIONS = (
         choices=(
             (
                 'tier',
-                'The volume gets the volume type of its tier, chosen as '
-                'for a new volume of its image. When no tier can be '
-                'chosen, the retype is refused.',
+                (
+                    'The volume gets the volume type of its tier, chosen as '
+                    'for a new volume from its image. If no tier can be '
+                    'chosen, the retype is refused.'
+                ),
             ),
-            ('refuse', 'The retype is refused with 403.'),
+            ('refuse', 'The API middleware refuses the retype with 403.'),
         ),
-        help="What becomes of a member's retype to a volume type that "
-        'follows the image. With such a type the volume would stay '
-        'where it is, without the QoS and the quota of its tier. For '
-        'administrators "tier" applies, and what no tier can be chosen '
-        'for is left to Cinder. At the API door only.',
+        help=(
+            'What happens when a member retypes a volume to a volume type '
+            'that follows the image. With such a type the volume would stay '
+            'where it is, without the QoS and the quota of its tier. For '
+            'administrators "tier" applies, and if no tier can be chosen the '
+            'retype is left to Cinder. Used by the API middleware only.'
+        ),
     ),
     cfg.FloatOpt(
         'tier_weight_multiplier',
         default=1000000.0,
         min=0.0,
-        help='Weight of the own backends of a tier over those of the tier to '
-        'which it overflows. It must exceed the sum of all other '
-        'weighers; with a small value, their backends compete.',
+        help=(
+            "Weight of a tier's own backends over those of its overflow "
+            'tier. It must exceed the sum of all other weighers; with a '
+            'smaller value, the backends compete.'
+        ),
     ),
 )
 
@@ -136,51 +156,60 @@ _GLANCE = (
         default=5.0,
         min=0.1,
         max=600.0,
-        help="Seconds that a request waits at most for the image's tags at "
-        'one door: until a call to Glance is free, and for the answer, '
-        'all retries included. A longer time rides out a slow Glance '
-        'and many cold images at once, but each create of a volume from '
-        'an image waits that long while Glance hangs, until the circuit '
-        'breaker opens. An answer that takes longer counts as a '
-        'failure. Start with the default: an answer takes 15 to 40 ms '
-        'from a warm Glance and up to 2 s from a cold one.',
+        help=(
+            'Maximum time in seconds that a request waits for the tags of '
+            'its image, once in the API middleware and once in the scheduler '
+            'filter: until a call to Glance is free, and for the answer, '
+            'including all retries. A longer time tolerates a slow Glance '
+            'and many images that are not cached, but each create of a '
+            'volume from an image waits that long while Glance hangs, until '
+            'the circuit breaker opens. An answer that takes longer counts '
+            'as a failure. Start with the default: an answer takes 15 to 40 '
+            'ms from a warm Glance and up to 2 s from a cold one.'
+        ),
     ),
     cfg.IntOpt(
         'glance_max_calls',
         default=16,
         min=1,
-        help='Calls to Glance that one process has under way at most, '
-        'abandoned ones included. Further creates wait for a free call '
-        'within glance_timeout; the queue serves one project after the '
-        'other, and one project has at most half of the calls. This '
-        'bounds the threads that a hanging Glance can hold: more serve '
-        'more cold images at once, and burden Glance more. Requests for '
-        'one image share a call. Start with the default, which serves '
-        '400 images per second at 40 ms each.',
+        help=(
+            'Maximum number of concurrent calls to Glance in one process, '
+            'including abandoned calls. Further creates wait for a free call '
+            'within glance_timeout; the queue serves the projects in turn, '
+            'and one project has at most half of the calls. This limits the '
+            'threads that a hanging Glance can hold: a larger number serves '
+            'more uncached images at once, and burdens Glance more. Requests '
+            'for one image share a call. Start with the default, which '
+            'serves 400 images per second at 40 ms each.'
+        ),
     ),
     cfg.IntOpt(
         'glance_failures',
         default=3,
         min=1,
-        help='Calls in a row that Glance fails, by an answer later than '
-        'glance_timeout, a lost connection or a status of 500 and more, '
-        'before the circuit breaker opens: then on_error applies at '
-        'once, without a call, unless image_stale_seconds has an '
-        'answer. It opens for a project by failures of that project, '
-        'and for all when the failures in a row are those of two '
-        'projects or more; failures to find an image by name count for '
-        'the project only. A refusal (400, 401, 403, 404) is no '
-        'failure. A small number saves waiting, a large one rides out '
-        'short faults. Start with the default.',
+        help=(
+            'Consecutive failed calls to Glance, by an answer later than '
+            'glance_timeout, a lost connection or a status of 500 and more, '
+            'before the circuit breaker opens: then on_error applies at '
+            'once, without a call, unless image_stale_seconds provides an '
+            'answer. The breaker opens for a project after failures of that '
+            'project, and for all projects if the consecutive failures are '
+            'those of two or more projects; failures to find an image by '
+            'name count for the project only. A refusal (400, 401, 403, 404) '
+            'is not a failure. A small number avoids waiting, a large one '
+            'tolerates short faults. Start with the default.'
+        ),
     ),
     cfg.FloatOpt(
         'glance_retry_seconds',
         default=10.0,
         min=0.1,
-        help='Seconds between two attempts to reach Glance while the circuit '
-        'breaker is open. The create that tries may wait for '
-        'glance_timeout; all others are served late by as much once '
-        'Glance is back. Start with the default.',
+        help=(
+            'Seconds between two attempts to reach Glance while the circuit '
+            'breaker is open. The create that tries may wait for '
+            'glance_timeout; once Glance is back, all other creates use it '
+            'again with as much delay. Start with the default.'
+        ),
     ),
 )
 
@@ -189,86 +218,99 @@ _CACHES = (
         'image_cache_seconds',
         default=10.0,
         min=0.0,
-        help='Seconds for which the tags of an image are remembered. A new '
-        'tag counts after that time at the latest. 0 asks Glance for '
-        'every create.',
+        help=(
+            'Seconds for which the tags of an image are cached. A new tag '
+            'takes effect after that time at the latest. 0 queries Glance '
+            'for every create.'
+        ),
     ),
     cfg.FloatOpt(
         'image_stale_seconds',
         default=3600.0,
         min=0.0,
-        help='Seconds for which the last known tags of an image are kept for '
-        'the case that Glance does not answer in time, fails or is not '
-        'asked because the circuit breaker is open: then they serve '
-        'instead of on_error. Never after Glance refused the image (403, '
-        '404), and only for an image that is named by its id. A longer '
-        'time rides out a longer outage of Glance, but places volumes '
-        'by older tags meanwhile. 0 switches it off. Start with the '
-        'default.',
+        help=(
+            'Seconds for which the last known tags of an image are kept for '
+            'use if Glance does not answer in time, fails, or is not queried '
+            'because the circuit breaker is open: they are then used instead '
+            'of on_error. They are never used after Glance refused the image '
+            '(403, 404), and only for an image that is named by its ID. A '
+            'longer time tolerates a longer outage of Glance, but meanwhile '
+            'places volumes by older tags. 0 disables this. Start with the '
+            'default.'
+        ),
     ),
     cfg.IntOpt(
         'image_cache_size',
         default=10000,
         min=1,
-        help='Images that one process remembers at most, about 1 KiB each; '
-        'the one that was used the longest ago is forgotten first. Read '
-        'when a process starts.',
+        help=(
+            'Maximum number of images that one process caches, about 1 KiB '
+            'each; the least recently used image is dropped first. Read when '
+            'a process starts.'
+        ),
     ),
     cfg.FloatOpt(
         'applied_cache_seconds',
         default=5.0,
         min=0.0,
-        help="Seconds for which the applied tiers, read from Cinder's "
-        'database, and the default volume type of a project are '
-        'remembered. The tiers are read anew in the background, and '
-        'a change by "openstack tier apply" counts after that time at '
-        'the latest, or a second later while the database is slow. A '
-        'revoked access to a private tier counts at once. While the '
-        'database does not answer, what is remembered serves on. With 0 '
-        'each request reads them.',
+        help=(
+            'Seconds for which the applied tiers, read from the Cinder '
+            'database, and the default volume type of a project are cached. '
+            'The tiers are read again in the background. A change by '
+            '"openstack tier apply" takes effect after that time at the '
+            'latest, or a second later while the database is slow. Revoked '
+            'access to a private tier takes effect at once. While the '
+            'database does not respond, the cached tiers stay in use. With 0 '
+            'each request reads them.'
+        ),
     ),
     cfg.FloatOpt(
         'zones_cache_seconds',
         default=60.0,
         min=1.0,
-        help='Seconds between two looks at which tiers have backends in '
-        'which availability zones, while volumes are created. A new '
-        'backend in a zone counts after that time at the latest, one '
-        'that is down or disabled for 10 minutes more. A thread asks '
-        'cinder-scheduler for the pools, as "cinder get-pools" does; '
-        'no request waits for it but the first after a quiet time, for '
-        'a second at most. Nothing is asked while all volume services '
-        'are in one zone.',
+        help='Seconds between two reads of the availability zones of the '
+        "tiers' backends, while volumes are created. A new backend in a zone "
+        'is used after that time at the latest; one that is down or disabled '
+        'still counts for another 10 minutes. A thread asks cinder-scheduler '
+        'for the pools, as "cinder get-pools" does. Only the first request '
+        'after a quiet time waits for it, for at most one second. Nothing is '
+        'read while all volume services are in one zone.',
     ),
     cfg.BoolOpt(
         'notify',
         default=True,
-        help='Whether each decision is sent as a notification '
-        '"tiers.decision", if notifications of Cinder are on '
-        '([oslo_messaging_notifications] driver). It is sent in the '
-        'background, and dropped when the message bus is too slow.',
+        help=(
+            'Whether to send each decision as a notification '
+            '"tiers.decision", if Cinder\'s notifications are enabled '
+            '([oslo_messaging_notifications] driver). Notifications are sent '
+            'in the background, and dropped if the message bus is too slow.'
+        ),
     ),
 )
 
 _METRICS = (
     cfg.StrOpt(
         'metrics_directory',
-        help='Directory into which each process of cinder-api and '
-        'cinder-scheduler writes its metrics, as a file '
-        'cinder-tiers-DOOR-PID.prom for the textfile collector of '
-        "node_exporter. Unset: no metrics. Cinder's user must be able "
-        'to write to it, and no other user but root should. It needs '
-        'the Python package prometheus_client. Read when a process '
-        'starts.',
+        help=(
+            'Directory in which each process of cinder-api and '
+            'cinder-scheduler writes its metrics, as a file '
+            'cinder-tiers-api-PID.prom or cinder-tiers-scheduler-PID.prom '
+            'for the textfile collector of node_exporter. Unset: no metrics. '
+            "Cinder's user, and no other user except root, must be able to "
+            'write to it. Requires the Python package prometheus_client. '
+            'Read when a process starts.'
+        ),
     ),
     cfg.FloatOpt(
         'metrics_interval_seconds',
         default=15.0,
         min=1.0,
         max=3600.0,
-        help='Seconds between two writings of the metrics, which are done in '
-        'the background and only when a metric has changed. Read when a '
-        'process starts.',
+        help=(
+            'Seconds between two writes of the metrics, which happen in the '
+            'background and only if a metric has changed. Read when a '
+            'process starts.'
+        ),
     ),
 )
 

@@ -252,9 +252,9 @@ def _chosen(
     missing = [
         errors.Problem(
             where=catalog.source.file,
-            found=f'no tier {name!r}',
+            found=f'there is no tier {name!r}',
             expected=f'one of {have}',
-            remedy='correct --tier',
+            remedy='fix --tier',
         )
         for name in names
         if catalog.tier(name) is None
@@ -285,8 +285,10 @@ def audit_all_volumes(
     known = for_audit.attempt(lambda: visible_cloud.observe(connection))
     if not isinstance(known, audit_tiers.Unread) and not known.is_admin:
         known = audit_tiers.Unread(
-            reason='Cinder shows the volumes of all projects, and the '
-            'backends, to an administrator of block storage only'
+            reason=(
+                'Cinder shows the backends, and the volumes of all projects, '
+                'only to an administrator of block storage'
+            )
         )
     if isinstance(known, audit_tiers.Unread):
         yield audit_tiers.Finding(

@@ -173,7 +173,7 @@ def main():
         '--doors',
         choices=('on', 'off'),
         required=True,
-        help='what is expected of the API door',
+        help='what is expected of the API middleware',
     )
     arguments.add_argument(
         'clouds', type=pathlib.Path, help='clouds.yaml of the lab'
@@ -185,8 +185,8 @@ def main():
     cloud = connect(options.clouds)
     if api_door_is_open(cloud) != (options.doors == 'on'):
         sys.exit(
-            f'doors {options.doors}: the API door of the lab is not; '
-            'look at the files in etc/cinder.d'
+            f'doors {options.doors}: the API middleware of the lab is '
+            'not; look at the files in etc/cinder.d'
         )
     # A password may have a percent sign.
     parser = configparser.ConfigParser(interpolation=None)

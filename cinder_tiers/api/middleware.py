@@ -140,8 +140,10 @@ class TierMiddleware:
                 return chosen, request.data, chosen.data
         except Exception:
             LOG.exception(
-                'The API door failed (request %s); the request goes on as it '
-                'came.',
+                (
+                    'The API middleware failed (request %s); the request '
+                    'continues unchanged.'
+                ),
                 getattr(environ.get('cinder.context'), 'request_id', None),
             )
         return outcome.PASS, b'', None

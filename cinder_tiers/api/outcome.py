@@ -15,22 +15,23 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import wish
 
 _NO_ACCESS = (
-    'A tag of the image asks for a storage tier that this project may not '
+    'A tag of the image selects a storage tier that this project may not '
     'use. Create the volume from an image without the tag, or ask the '
-    'administrator of the cloud for access to the tier.'
+    'cloud administrator for access to the tier.'
 )
 _NO_TIER = (
     'No storage tier serves this project. Name a volume type, or ask the '
-    'administrator of the cloud for access to a tier.'
+    'cloud administrator for access to a tier.'
 )
 _ERROR = (
-    'The storage tier of the volume could not be told, as a service that '
-    'knows it did not answer. Try again later, or name a volume type.'
+    'The storage tier for this volume could not be determined because a '
+    'required service did not respond. Try again later, or name a volume '
+    'type.'
 )
 _KEY_NEEDED = (
-    'The data of the volume is encrypted, and its storage tier has no '
-    'encryption, so that the key would be lost. Name an encrypted volume '
-    'type.'
+    'The volume contains encrypted data, and its storage tier is not '
+    'encrypted, so the encryption key would be lost. Name an encrypted '
+    'volume type.'
 )
 #: In the words of Cinder (cinder/api/v3/volumes.py, `_image_uuid_from_ref`).
 _IMAGE_REFUSED = (

@@ -22,12 +22,13 @@ from cinder_tiers.doors import wish
 PATH = 'volumes/{id}/action'
 _ACTION = 'os-retype'
 _NOT_CHOSEN = (
-    'No storage tier could be chosen for the volume, so that it keeps its '
-    'volume type. Name a volume type that does not follow the image.'
+    'The storage tier for this volume could not be determined, so the '
+    'volume keeps its volume type. Name a volume type that does not '
+    'follow the image.'
 )
 _NOT_ALLOWED = (
-    'Volumes are not retyped to a volume type that follows the image in this '
-    'cloud. Name another volume type.'
+    'This cloud does not allow retyping a volume to a volume type that '
+    'follows the image. Name another volume type.'
 )
 
 

@@ -18,8 +18,8 @@ from cinder_tiers.doors import named_types
 
 PATHS = ('volume-transfers/{id}/accept', 'os-volume-transfer/{id}/accept')
 _NO_ACCESS = (
-    'The volume lies on a storage tier that this project may not use. Ask '
-    'the administrator of the cloud for access to the tier.'
+    'The volume lies on a storage tier that this project may not use. '
+    'Ask the cloud administrator for access to the tier.'
 )
 
 

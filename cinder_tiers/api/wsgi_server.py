@@ -26,9 +26,10 @@ def warn_without_threads() -> bool:
     if uwsgi is None or getattr(uwsgi, 'has_threads', True):
         return False
     LOG.warning(
-        'uWSGI runs without threads, and the filter of cinder-tiers needs '
-        'them: its threads, which ask Glance and read the tiers, stand still '
-        'between requests. Add "enable-threads = true" to the section '
-        '[uwsgi] of the configuration of cinder-api, and restart it.'
+        'uWSGI runs without threads, but the cinder-tiers middleware '
+        'needs them: the threads that query Glance and read the tiers do '
+        'not run between requests. Add "enable-threads = true" to the '
+        '[uwsgi] section of the cinder-api configuration, and restart '
+        'cinder-api.'
     )
     return True

@@ -25,17 +25,17 @@ _URL = 'CINDER_TIERS_COORDINATION_URL'
 class ApplyTiers(base.CatalogLister):
     """Make Cinder and Ceph match the tiers file.
 
-    Does what "tier plan" shows and nothing else, reads each object back, for
-    at most 30 s until it is in effect, and shows what has been done. Does
-    nothing at all while the plan has refused changes that --allow does not
-    name. At a terminal it asks before it changes anything. May be repeated at
-    any time. While another apply to the same cloud runs, it is refused; where
-    admins work on several hosts, --coordination-url must name a service that
-    all of them reach.
+    Carries out what "tier plan" shows and nothing else. Reads each object
+    back, for at most 30 s until the change is in effect, and shows what was
+    done. Does nothing at all if the plan has refused changes that --allow does
+    not name. At a terminal, asks before it changes anything. May be repeated
+    at any time. Is refused while another apply to the same cloud is running;
+    if administrators work on several hosts, --coordination-url must name a
+    service that all of them reach.
     """
 
-    _epilog = """Exit status: 0 all is as the tiers file says; 1 an error, or
-something could not be done, or the answer was not yes.
+    _epilog = """Exit status: 0 the cloud matches the tiers file; 1 an error
+occurred, an action failed, or the answer was not yes.
 
 Example: openstack tier apply --catalog tiers.yaml --wait 600
 --coordination-url etcd3+http://controller:2379
@@ -50,18 +50,22 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             'plan',
             metavar='<plan>',
             nargs='?',
-            help='apply what "tier plan --out" saved in this file, with the '
-            'tiers file and the --allow that it holds; refused for '
-            'another cloud, and when this one has changed since; '
-            'nothing is asked',
+            help=(
+                'apply the plan that "tier plan --out" saved in this file, '
+                'with the tiers file and the --allow options that it '
+                'contains; refused for another cloud, and if this cloud has '
+                'changed since; does not ask for confirmation'
+            ),
         )
         base.add_allow(group)
         parser.add_argument(
             '-y',
             '--yes',
             action='store_true',
-            help='do not ask; without a terminal on standard input and '
-            'standard error nothing is asked anyway',
+            help=(
+                'do not ask for confirmation (never asked unless standard '
+                'input and standard error are a terminal)'
+            ),
         )
         return parser
 
@@ -111,7 +115,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             or _agrees(plan, stdin=self.app.stdin, stderr=self.app.stderr)
         ):
             raise errors.ActionFailed(
-                'Nothing was changed, since the answer was not yes.'
+                'Nothing was changed because the answer was not yes.'
             )
 
     def _report(self, result: actions.Result) -> None:
@@ -133,8 +137,10 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         if done < len(results):
             self.exit_status = 1
             self.log.error(
-                '%d of %d actions were done; correct the cause and run tier '
-                'apply again, it goes on from there',
+                (
+                    '%d of %d actions were done; fix the cause and rerun '
+                    '"openstack tier apply"; it resumes where it stopped'
+                ),
                 done,
                 len(results),
             )
@@ -146,18 +152,22 @@ def _add_lock(parser: argparse.ArgumentParser) -> None:
         '--coordination-url',
         metavar='<url>',
         default=os.environ.get(_URL),
-        help=f'what keeps two applies from running at once: the URL of a tooz '
-        f'driver, such as etcd3+http://HOST:2379 or '
-        f'mysql://USER:PASSWORD@HOST/DB (default: ${_URL}, else a file '
-        f'that the users of this host share)',
+        help=(
+            'URL of a tooz driver whose lock keeps two applies from running '
+            'at once, such as etcd3+http://HOST:2379 or '
+            f'mysql://USER:PASSWORD@HOST/DB (default: ${_URL}, else a file '
+            'that the users of this host share)'
+        ),
     )
     parser.add_argument(
         '--wait',
         metavar='<seconds>',
         type=_seconds,
         default=0.0,
-        help='wait so long for another apply to end (default: 0, refuse at '
-        'once)',
+        help=(
+            'seconds to wait for another apply to finish (default: 0, which '
+            'refuses at once)'
+        ),
     )
 
 

@@ -24,18 +24,18 @@ STATUSES = {
 
 
 class AuditTiers(base.CatalogLister):
-    """Show what is not as the tiers file says, and what could not be told.
+    """Report where the cloud differs from the tiers file.
 
-    Holds each tier against Cinder and Ceph: what makes "tier plan" plan an
-    action makes its tier non-compliant. A service that does not answer makes
-    what it would tell unknown, and the rest is audited. With --volumes the
-    volumes of all projects are held against their tiers as well: each that is
-    not compliant is named, all are counted. Changes nothing.
+    Also reports what could not be checked. A tier is non-compliant if "tier
+    plan" would change anything for it. If a service does not respond, the
+    affected checks are unknown and the audit continues. With --volumes, also
+    checks the volumes of all projects: lists each volume that is not compliant
+    and counts all volumes. Changes nothing.
     """
 
-    _epilog = """Exit status: 0 all is compliant or not applicable; 2 something
-is non-compliant or out of date; 3 something is unknown, and nothing worse;
-1 an error.
+    _epilog = """Exit status: 0 everything is compliant or not applicable; 2
+something is non-compliant or out of date; 3 something is unknown, and nothing
+is worse; 1 an error occurred.
 
 Example: openstack tier audit --tier database -f json -c Object -c State
 """
@@ -49,30 +49,36 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             action='append',
             default=[],
             dest='tiers',
-            help='audit this tier only (may be repeated; default: all, and '
-            'what carries our mark and is of none)',
+            help=(
+                'audit only this tier (may be repeated; default: all tiers, '
+                'and managed resources that belong to no tier)'
+            ),
         )
         parser.add_argument(
             '--volumes',
             action='store_true',
-            help='audit the volumes of all projects, too',
+            help='also audit the volumes of all projects',
         )
         parser.add_argument(
             '--residency',
             action='store_true',
-            help='with --volumes: name each copy-on-write clone, too, which '
-            'reads what was never written from the pool of images and '
-            'not from its tier; it is unknown how much that is',
+            help=(
+                'with --volumes: also list each copy-on-write clone; blocks '
+                'that were never written are read from the images pool, not '
+                'from its tier, and their number is unknown'
+            ),
         )
         parser.add_argument(
             '--config-file',
             metavar='<file>',
             action='append',
             default=[],
-            help='with --volumes: cinder.conf of the doors, for '
-            '[cinder_tiers] trust_tags_of and on_no_access (default: '
-            'the defaults of these options are assumed; may be '
-            'repeated)',
+            help=(
+                'with --volumes: the cinder.conf of cinder-api or '
+                'cinder-scheduler, for [cinder_tiers] trust_tags_of and '
+                'on_no_access (default: assume the defaults of these '
+                'options; may be repeated)'
+            ),
         )
         return parser
 

@@ -16,16 +16,17 @@ from cinder_tiers.files.tiers import reader
 class ShowBackendConfig(command.Command):
     """Print the sections of cinder.conf that serve the tiers.
 
-    Reads only the tiers file, so that it works before any service does.
+    Reads only the tiers file, so no service has to be running.
     """
 
     _epilog = """Environment: CINDER_TIERS_RBD_SECRET_UUID is the
-rbd_secret_uuid of a cluster that names no secret_uuid; CEPH_CONF is the
-rbd_ceph_conf of one that names no conf.
+rbd_secret_uuid of clusters without secret_uuid; CEPH_CONF is the rbd_ceph_conf
+of clusters without conf.
 
-Merge it into cinder.conf by hand: its enabled_backends names the tiers only.
-A tier with rbd and backend has a section already: it is in a comment.
-Without a fallback tier there is no default_volume_type that follows the image.
+Merge the output into cinder.conf by hand: its enabled_backends names the tiers
+only. A tier with both rbd and backend already has a section, and is named in a
+comment. Without a fallback tier, no default_volume_type that follows the image
+is printed.
 
 Example: openstack tier backend-config > tiers.conf
 """

@@ -18,7 +18,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
 
 #: What is said of a name of --allow that changed nothing.
-NOT_NEEDED = '--allow %r is not needed: nothing of that name is refused'
+NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 
 
@@ -67,9 +67,11 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
         metavar='<object>',
         action='append',
         default=[],
-        help='carry out what is refused of this object, named as the column '
-        'Object of "tier plan" shows it; the part in parentheses may be '
-        'left out when that is enough (may be repeated)',
+        help=(
+            'carry out the refused change of this object, named as in the '
+            'column Object of "tier plan"; the part in parentheses may be '
+            'omitted if the name is unambiguous (may be repeated)'
+        ),
     )
 
 

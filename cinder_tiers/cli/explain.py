@@ -32,17 +32,17 @@ STATUSES = {
 class ExplainPlacement(command.ShowOne):
     """Show where a volume would go, or should be, and why.
 
-    Of an image (or none, with --blank): the tier of a volume that was made
-    from it now, each other tier with why it is not that one, and what each
-    backend is to it. Of a volume: whether it is where it should be.
-
-    Asks the services as you and changes nothing. What your rights do not
-    show is named, and nothing is guessed.
+    For an image (or for no image, with --blank): the tier of a new volume, why
+    each other tier was not chosen, and whether each backend qualifies, and
+    why. For a volume: whether it is where it should be. Uses your permissions
+    and changes nothing. Anything your permissions hide is listed; nothing is
+    guessed.
     """
 
-    _epilog = """Exit status: 0 a volume finds a place, or the volume is where
-it should be; 2 it is refused or finds no backend, or the volume is not where
-it should be; 3 your rights do not show enough to tell; 1 an error.
+    _epilog = """Exit status: 0 a new volume can be placed, or the volume is
+where it should be; 2 the request is refused or no backend qualifies, or the
+volume is not where it should be; 3 your permissions do not show enough to
+determine this; 1 an error occurred.
 
 Example: openstack tier explain --image debian -f value -c tier
 """
@@ -58,37 +58,46 @@ Example: openstack tier explain --image debian -f value -c tier
         what.add_argument(
             '--image',
             metavar='<image>',
-            help='a new volume of this image (name or ID)',
+            help='explain a new volume from this image (name or ID)',
         )
         what.add_argument(
-            '--blank', action='store_true', help='a new volume of no image'
+            '--blank',
+            action='store_true',
+            help=('explain a new volume without an image'),
         )
         what.add_argument(
             '--volume',
             metavar='<volume>',
-            help='a volume that exists (name or ID)',
+            help='explain this existing volume (name or ID)',
         )
         parser.add_argument(
             '--type',
             metavar='<volume-type>',
             dest='type_ref',
-            help='the new volume is requested with this volume type (name or '
-            'ID)',
+            help=(
+                'assume that the new volume is requested with this volume '
+                'type (name or ID)'
+            ),
         )
         parser.add_argument(
             '--project',
             metavar='<project>',
-            help='a member of this project makes the new volume (name or ID; '
-            'default: you do; others: for administrators)',
+            help=(
+                'assume that a member of this project creates the new volume '
+                '(name or ID; default: your project; administrators only for '
+                'others)'
+            ),
         )
         parser.add_argument(
             '--config-file',
             metavar='<file>',
             action='append',
             default=[],
-            help='cinder.conf of the doors, for [cinder_tiers] trust_tags_of '
-            'and on_no_access (default: the defaults of these options '
-            'are assumed; may be repeated)',
+            help=(
+                'the cinder.conf of cinder-api or cinder-scheduler, for '
+                '[cinder_tiers] trust_tags_of and on_no_access (default: '
+                'assume the defaults of these options; may be repeated)'
+            ),
         )
         return parser
 
@@ -136,8 +145,9 @@ Example: openstack tier explain --image debian -f value -c tier
             requested_type = known.find_type(parsed_args.type_ref)
             if requested_type is None:
                 raise errors.Unreachable(
-                    f'there is no volume type {parsed_args.type_ref} that '
-                    'this user can see; see "openstack volume type list"'
+                    f'volume type {parsed_args.type_ref} does not exist '
+                    'or is not visible to this user; see "openstack '
+                    'volume type list"'
                 )
         question = explain_create.Question(
             project=project,
@@ -165,8 +175,8 @@ Example: openstack tier explain --image debian -f value -c tier
     ) -> render.Shown:
         if parsed_args.type_ref is not None or parsed_args.project is not None:
             raise errors.Unreachable(
-                '--type and --project describe a new volume; with --volume '
-                'they are those of the volume: leave them out'
+                '--type and --project describe a new volume and cannot '
+                'be used with --volume; leave them out'
             )
         known = placement.observe(connection)
         volume = placement.find_volume(connection, parsed_args.volume, known)

@@ -20,17 +20,17 @@ DONE, ERROR, NOT_ALL = 0, 1, 2
 
 
 class ExportTiers(command.Command):
-    """Write a tiers file of what exists, so that a cloud can be taken over.
+    """Write a tiers file from the existing cloud, to take it over.
 
-    Changes nothing. A volume type of ours becomes a tier again; every other
-    one a tier with "take_over: false", which plan and apply leave alone, so
-    that "tier plan" with this file has nothing to do. What a tiers file
-    cannot say is in its comments, with the reason.
+    Changes nothing. A managed volume type becomes a tier; every other volume
+    type becomes a tier with "take_over: false", which plan and apply leave
+    alone. "tier plan" with this file has nothing to do. Anything that a tiers
+    file cannot express is in its comments, with the reason.
     """
 
-    _epilog = """Exit status: 0 the file says what exists; 2 it is written, but
-"tier plan" would have something to do all the same, which the file and
-standard error name; 1 an error, and nothing is written.
+    _epilog = """Exit status: 0 the file describes the cloud; 2 the file is
+written, but "tier plan" would still change something, as the file and standard
+error say; 1 an error occurred, and nothing is written.
 
 Example: openstack tier export --out tiers.yaml --cluster
 ceph=/etc/ceph/ceph.conf:admin
@@ -50,16 +50,20 @@ ceph=/etc/ceph/ceph.conf:admin
             type=parse_cluster,
             dest='clusters',
             default=[],
-            help='a Ceph cluster that backends are in, its ceph.conf, empty '
-            "for Ceph's own search, and the cephx user to ask it as "
-            '(default: admin); may be repeated (default: ceph=, when it '
-            'can be reached)',
+            help=(
+                'a Ceph cluster that holds backends: its ceph.conf (empty: '
+                "Ceph's default search) and the cephx user to connect as "
+                '(default: admin); may be repeated (default: ceph=, if it '
+                'can be reached)'
+            ),
         )
         parser.add_argument(
             '--out',
             metavar='<file>',
-            help='write this file instead of standard output; one that '
-            'exists is not replaced',
+            help=(
+                'write to this file instead of standard output; an existing '
+                'file is not replaced'
+            ),
         )
         parser.add_argument(
             '--force', action='store_true', help='replace the file of --out'
@@ -97,7 +101,7 @@ ceph=/etc/ceph/ceph.conf:admin
         ):
             for name, why in sorted(made.inventory.unreached.items()):
                 self.log.error(
-                    'cluster %s is left out: %s', name, cells.printable(why)
+                    'Cluster %s is left out: %s', name, cells.printable(why)
                 )
         self._conclude(made.exported)
 
@@ -105,15 +109,16 @@ ceph=/etc/ceph/ceph.conf:admin
         """What a user has to know, on standard error."""
         for text in exported.leftover:
             self.log.error(
-                'tier plan would not be empty: %s', cells.printable(text)
+                '"openstack tier plan" would change something: %s',
+                cells.printable(text),
             )
         if exported.leftover:
             self.exit_status = NOT_ALL
         if self.app.options.verbose_level:
             tiers = exported.catalog.tiers
             self.app.stderr.write(
-                f'tiers: {len(tiers)}, not taken over: '
-                f'{len(tiers) - len(exported.catalog.ours)}, remarks in '
+                f'tiers: {len(tiers)}, not taken '
+                f'over: {len(tiers) - len(exported.catalog.ours)}, '
                 f'comments: {len(exported.remarks)}\n'
             )
 
@@ -133,11 +138,14 @@ def parse_cluster(text: str) -> catalogs.Cluster:
     )
     if not (equals and limits.NAME.fits(name) and limits.USER.fits(user)):
         raise argparse.ArgumentTypeError(
-            f'{text!r} is not of the form NAME=CONF[:USER], in which NAME '
-            'has letters, digits, ".", "_" and "-", and USER no "client."'
+            f'{text!r} does not have the form NAME=CONF[:USER]; NAME may '
+            'have letters, digits, ".", "_" and "-", and USER must not '
+            'begin with "client."'
         )
     if not conf.isprintable():
-        raise argparse.ArgumentTypeError(f'{conf!r} is no path of a ceph.conf')
+        raise argparse.ArgumentTypeError(
+            f'{conf!r} is not the path of a ceph.conf'
+        )
     return catalogs.Cluster(
         name=name, user=user, conf=os.path.abspath(conf) if conf else None
     )
@@ -152,7 +160,7 @@ def named_once(clusters: list[catalogs.Cluster]) -> list[catalogs.Cluster]:
     for name in names:
         if names.count(name) > 1:
             raise errors.TiersError(
-                f'--cluster names {name} twice; give each cluster a name of '
-                'its own'
+                f'--cluster names {name} twice; give each cluster a '
+                'different name'
             )
     return clusters

@@ -16,18 +16,18 @@ NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
 
 
 class PlanTiers(base.CatalogLister):
-    """Show what would make Cinder and Ceph match the tiers file.
+    """Show the changes that would make Cinder and Ceph match the tiers file.
 
-    Changes nothing. The table is empty when nothing is to be done. What a
-    change moves, and how full the OSDs then are, is estimated. With --out, the
-    plan is saved for a review: "tier apply <plan>" does that and nothing else,
-    or nothing at all when the cloud has changed since. What is refused is
-    done only when --allow names its object.
+    Changes nothing. The table is empty if there is nothing to do. Estimates
+    how much data each change moves, and how full the OSDs are afterwards. With
+    --out, the plan is saved for review: "tier apply <plan>" carries out that
+    plan, or does nothing if the cloud has changed since. A refused change is
+    carried out only if --allow names its object.
     """
 
-    _epilog = """Exit status: 0 nothing to do; 2 there are changes;
-1 an error, or a change that is refused because it would move or delete data
-or touch what is not ours, and that --allow does not name.
+    _epilog = """Exit status: 0 nothing to do; 2 there are changes; 1 an error
+occurred, or a change is refused because it would move or delete data or change
+a resource that is not managed, and --allow does not name it.
 
 Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 -c Effect -c "Bytes to move"
@@ -39,7 +39,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         parser.add_argument(
             '--out',
             metavar='<plan>',
-            help='save the plan in this file, for "tier apply <plan>"',
+            help='save the plan to this file, for "tier apply <plan>"',
         )
         base.add_allow(parser)
         return parser
@@ -77,15 +77,14 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         base.log_effects(self.log, plan.actions, planned.effects)
         if parsed_args.out and plan.refused:
             self.log.error(
-                '%s was not written, because the plan has refused changes',
+                '%s was not written because the plan has refused changes',
                 parsed_args.out,
             )
         for name in consent.not_needed(plan, parsed_args.allow):
             self.log.warning(base.NOT_NEEDED, name)
         if not plan.actions and self.app.options.verbose_level:
             self.app.stderr.write(
-                'No changes: Cinder and Ceph are as '
-                f'{parsed_args.catalog} says.\n'
+                f'No changes: Cinder and Ceph match {parsed_args.catalog}.\n'
             )
         self.exit_status = (
             ERROR

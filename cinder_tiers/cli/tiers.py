@@ -22,8 +22,10 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--declared',
         action='store_true',
-        help='show what the tiers file says instead of what is applied; '
-        'needs no cloud',
+        help=(
+            'show the tiers of the tiers file instead of the applied tiers; '
+            'needs no cloud'
+        ),
     )
     parser.add_argument(
         '--catalog',
@@ -58,14 +60,15 @@ def _read(
 
 
 class ListTiers(base.StatusLister):
-    """List the tiers that are applied, or those of the tiers file.
+    """List the applied tiers, or those of the tiers file.
 
-    What is applied is read from Cinder's volume types. The tier that is asked
-    first comes first, and the fall-back last. "tier plan" compares the two.
+    Reads the applied tiers from Cinder's volume types. The tier with the
+    highest priority comes first, and the fallback last. "tier plan" compares
+    the two.
     """
 
-    _epilog = """Exit status: 0 the tiers are listed; 1 an error, or a volume
-type of a tier that cannot be read.
+    _epilog = """Exit status: 0 the tiers are listed; 1 an error occurred, or
+the volume type of a tier cannot be read.
 
 Example: openstack tier list --declared -f csv -c Name -c Tags
 """
@@ -98,14 +101,14 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
 
 
 class ShowTier(command.ShowOne):
-    """Show one tier that is applied, or that is in the tiers file.
+    """Show one applied tier, or one of the tiers file.
 
-    What is applied is read from its volume type; the pools that serve it and
-    their room are what Cinder's scheduler was told last.
+    Reads the applied tier from its volume type. The pools that serve it, and
+    their free space, are as last reported to Cinder's scheduler.
     """
 
-    _epilog = """Exit status: 0 the tier is shown; 1 an error, no such tier,
-or a part of it that cannot be read.
+    _epilog = """Exit status: 0 the tier is shown; 1 an error occurred, the
+tier does not exist, or a part of it cannot be read.
 
 Example: openstack tier show database -f json
 """

@@ -19,15 +19,15 @@ MAX_SHOWN = 1000
 class ValidateCatalog(base.CatalogLister):
     """Check a tiers file.
 
-    Shows all problems with the line of each, what was expected there, and
-    what to do. Reads nothing but the file, so that it needs neither a cloud
-    nor credentials; whether the clusters have what the file names is for
-    "tier plan" to say. The table is empty when the file is sound. A warning
-    about a sound file goes to standard error, and leaves it sound.
+    Shows all problems, each with its line, what was expected, and what to do.
+    Reads only the file and needs neither a cloud nor credentials; "tier plan"
+    checks the file against the clusters. The table is empty if the file is
+    valid. A warning about a valid file goes to standard error and does not
+    change the exit status.
     """
 
-    _epilog = """Exit status: 0 the file is sound; 1 it is not, or it cannot be
-read.
+    _epilog = """Exit status: 0 the file is valid; 1 the file is not valid, or
+it cannot be read.
 
 Example: openstack tier validate tiers.yaml -f json
 """
@@ -41,7 +41,7 @@ Example: openstack tier validate tiers.yaml -f json
             'file',
             metavar='<file>',
             nargs='?',
-            help='tiers file (default: that of --catalog)',
+            help='tiers file (default: the one of --catalog)',
         )
         return parser
 
@@ -60,22 +60,25 @@ Example: openstack tier validate tiers.yaml -f json
         else:
             if self.app.options.verbose_level:
                 self.app.stderr.write(
-                    f'{cells.printable(path)} is sound; tiers: '
+                    f'{cells.printable(path)} is valid; tiers: '
                     f'{len(catalog.tiers)}\n'
                 )
             if fallback_rules.has_open_default(catalog):
                 self.log.warning(
-                    '%s: no tier is the fallback, so blank volumes, and those '
-                    'of untagged images, of a type in follow_image_types (%s) '
-                    'go to any backend that the project may use; do not set '
-                    'such a type as default_volume_type before a tier with '
-                    'fallback: true is applied',
+                    (
+                        '%s: no tier is the fallback, so blank volumes and '
+                        'volumes from untagged images that have a type in '
+                        'follow_image_types (%s) go to any backend that the '
+                        'project may use; do not set such a type as '
+                        'default_volume_type before a tier with fallback: '
+                        'true is applied'
+                    ),
                     cells.printable(path),
                     cells.printable(', '.join(catalog.follow_image_types)),
                 )
         if len(problems) > MAX_SHOWN:
             self.log.error(
-                '%d problems were found, the first %d are shown',
+                '%d problems were found; the first %d are shown',
                 len(problems),
                 MAX_SHOWN,
             )

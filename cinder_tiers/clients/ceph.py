@@ -47,11 +47,11 @@ def import_binding(name: str) -> types.ModuleType:
         return __import__(name)
     except ImportError as error:
         raise errors.Unreachable(
-            f'The Python module {name} is not importable ({error}); it comes '
-            f'with Ceph, not from a package index: install python3-{name} '
-            f'of the distribution, and in a virtual environment link '
-            f'{name}*.so of /usr/lib/python3/dist-packages into its '
-            f'site-packages'
+            f'The Python module {name} cannot be imported ({error}); it '
+            'is part of Ceph, not of a package index: install '
+            f'python3-{name} of the distribution, and in a virtual '
+            f'environment link {name}*.so from '
+            '/usr/lib/python3/dist-packages into its site-packages'
         ) from error
 
 
@@ -253,9 +253,9 @@ class Session:
                 yield ioctx
         except (self._rados.Error, self._rbd.Error) as error:
             raise errors.Unreachable(
-                f'Pool {name} of Ceph cluster {self.cluster.name!r} does not '
-                f'serve I/O within {OSD_TIMEOUT_S} s: {error}; see '
-                f'"ceph health detail"'
+                f'Pool {name} of Ceph cluster {self.cluster.name!r} did '
+                f'not complete I/O within {OSD_TIMEOUT_S} s: {error}; see '
+                '"ceph health detail"'
             ) from error
 
 
@@ -290,10 +290,10 @@ def session(
         handle.connect(timeout=TIMEOUT_S)
     except rados.Error as error:
         raise errors.Unreachable(
-            f'Ceph cluster {cluster.name!r} is not reachable as '
+            f'Ceph cluster {cluster.name!r} cannot be reached as '
             f'client.{cluster.user} with {conf}: {error}; check that the '
-            f'file exists, names a readable keyring of that user, and that '
-            f'the monitors run'
+            'file exists, that it names a readable keyring of that user, '
+            'and that the monitors are running'
         ) from error
     try:
         yield Session(cluster, handle)

@@ -44,7 +44,7 @@ def asking_as_admin(
     :param what: what Cinder did not do, such as `list volume types`.
     """
     return asking(
-        f'Cinder did not {what}',
+        f'Cinder failed to {what}',
         remedy='the user must be an administrator of block storage',
     )
 

@@ -322,9 +322,10 @@ class AppliedTiers:
             # Not asked again before the time is over.
             self._tried_at = self._clock()
             LOG.warning(
-                'The applied tiers could not be read '
-                '(%(error)s, request %(request)s); those read '
-                'before serve on.',
+                (
+                    'The applied tiers could not be read (%(error)s, request '
+                    '%(request)s); continuing with the tiers cached earlier.'
+                ),
                 {'error': type(error).__name__, 'request': context.request_id},
             )
             return self._state
@@ -338,7 +339,7 @@ class AppliedTiers:
         fresh = self._read(context)
         if self._state is None or fresh.problems != self._state.problems:
             for problem in fresh.problems:
-                LOG.warning('Tier left out: %s', problem)
+                LOG.warning('Tier ignored: %s', problem)
         self._state = fresh
         self._read_at, self._tried_at = begun_at, self._clock()
         return fresh
@@ -392,9 +393,11 @@ class ProjectDefaults:
             if known is None:
                 raise
             LOG.warning(
-                'The default volume type of a project could not be '
-                'read (%(error)s, request %(request)s); the one '
-                'read before serves on.',
+                (
+                    'The default volume type of a project could not be read '
+                    '(%(error)s, request %(request)s); continuing with the '
+                    'one cached earlier.'
+                ),
                 {'error': type(error).__name__, 'request': context.request_id},
             )
             found = known[1]

@@ -230,8 +230,10 @@ class BackendZones:
             )
         except RuntimeError:
             LOG.warning(
-                'No thread can be started to ask for the '
-                'availability zones of backends (request %s).',
+                (
+                    'Cannot start a thread to read the availability zones of '
+                    'backends (request %s).'
+                ),
                 context.request_id,
             )
 
@@ -274,10 +276,12 @@ class BackendZones:
             except Exception as error:  # noqa: BLE001 - what is known serves
                 if not self._has_failed:
                     LOG.warning(
-                        'The availability zones of backends could not be '
-                        'asked for (%(error)s, request %(request)s); what '
-                        'was known of them counts for %(seconds)d seconds '
-                        'from when it was.',
+                        (
+                            'The availability zones of backends could not be '
+                            'read (%(error)s, request %(request)s); the last '
+                            'known zones are used for %(seconds)d seconds '
+                            'after they were read.'
+                        ),
                         {
                             'error': type(error).__name__,
                             'seconds': KEPT_S,

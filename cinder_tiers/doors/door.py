@@ -149,7 +149,7 @@ class Door:
             self._keep(wish, placed, error, age_s, time.monotonic() - started)
         except Exception:
             LOG.exception(
-                'The record of a decision could not be kept (request %s).',
+                'The decision record could not be written (request %s).',
                 wish.context.request_id,
             )
         return placed
@@ -257,7 +257,7 @@ class Door:
                 }
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(
-                f'{type(second).__name__} on the way to the fallback tier'
+                f'{type(second).__name__} while choosing the fallback tier'
             )
         chosen = chosen_on_error(self.name, error)
         # The fallback tier itself may be gone.
@@ -273,8 +273,8 @@ class Door:
                     break
             except Exception as second:  # noqa: BLE001 - see the module
                 error.add_note(
-                    f'{type(second).__name__} when the type of '
-                    'the fallback tier was looked up'
+                    f'{type(second).__name__} while looking up the type '
+                    'of the fallback tier'
                 )
         return placed
 

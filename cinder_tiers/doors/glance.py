@@ -131,7 +131,7 @@ def _fetch_by_name(
         query = urllib.parse.urlencode({'name': name, 'limit': 2})
     except UnicodeEncodeError as error:
         raise ImageRefused(
-            'the name of the image is no text',
+            'the name of the image is not text',
             is_lasting=False,
             is_answer=False,
         ) from error
@@ -139,7 +139,7 @@ def _fetch_by_name(
     images = found.get('images') if isinstance(found, dict) else None
     if not isinstance(images, list) or len(images) != 1:
         raise ImageRefused(
-            'Glance does not know exactly one image of the name',
+            'Glance does not have exactly one image with that name',
             is_lasting=False,
         )
     return _parse(images[0])
@@ -205,7 +205,7 @@ def _parse(body: object) -> ImageFacts:
     ]
     if wrong:
         raise ImageUnreadable(
-            f'the image that Glance answered has no usable {", ".join(wrong)}'
+            f'the image that Glance returned has no usable {", ".join(wrong)}'
         )
     if not image_properties.is_readable(body):
         raise ImageRefused(

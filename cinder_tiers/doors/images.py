@@ -257,8 +257,9 @@ class Images:
             is_private=question.is_private,
         ):
             raise glance.ImageUnreadable(
-                f'Glance has failed {limits.failures} times or more in a '
-                f'row; it is asked again after {limits.retry_s:g} s'
+                f'Glance has failed at least {limits.failures} times in a '
+                f'row; the next attempt follows after {limits.retry_s:g} '
+                's'
             )
         flight = _Flight(question=question, key=key)
         flight.future = self._calls.admit(
@@ -327,8 +328,9 @@ class Images:
         except TimeoutError as error:
             if not self._give_up(flight, deadline):
                 raise glance.ImageUnreadable(
-                    f'no call to Glance was free within {limits.timeout_s:g} '
-                    f's, at most {limits.max_calls} are allowed'
+                    'no call to Glance was free '
+                    f'within {limits.timeout_s:g} s; at '
+                    f'most {limits.max_calls} are allowed'
                 ) from error
             raise glance.ImageUnreadable(
                 f'Glance did not answer within {limits.timeout_s:g} s'

@@ -286,16 +286,21 @@ class _Collector:
         yield self._family(
             core.CounterMetricFamily,
             'errors',
-            'Decisions made without what was needed to know, by the class of '
-            f'the error; kind "{CLIENT}" is for all that clients cause.',
+            (
+                'Decisions made without a required fact, by the class of the '
+                f'error; kind "{CLIENT}" covers everything that clients '
+                'cause.'
+            ),
             [((kind,), count) for kind, count in counts.errors.items()],
             'kind',
         )
         yield self._family(
             core.CounterMetricFamily,
             'stale_images',
-            'Decisions by an old answer about the image, as Glance gave no '
-            'new one.',
+            (
+                'Decisions based on an old answer about the image, because '
+                'Glance gave no new one.'
+            ),
             [((), counts.stale_images)],
         )
         yield self._seconds(core.HistogramMetricFamily)
@@ -307,12 +312,12 @@ class _Collector:
             ),
             (
                 'applied_tiers',
-                'Applied tiers that the process knows.',
+                'Applied tiers that the process has read.',
                 gauges.applied_tiers,
             ),
             (
                 'applied_problems',
-                'Volume types that say they are tiers and cannot be read.',
+                ('Volume types that are marked as tiers and cannot be read.'),
                 gauges.applied_problems,
             ),
         ):
@@ -338,7 +343,7 @@ class _Collector:
     def _seconds(self, kind: type) -> 'metrics_core.Metric':
         family = kind(
             'cinder_tiers_decision_seconds',
-            'Seconds that requests spent at the door.',
+            'Seconds that decisions took.',
             labels=[*self._labels],
         )
         total, buckets = 0, []

@@ -205,8 +205,10 @@ class Recorder:
             dropped = next(self._drops)
             if dropped & (dropped - 1) == 0:
                 LOG.warning(
-                    'The message bus does not keep up: %d '
-                    'notifications %s were dropped so far.',
+                    (
+                        'The message bus does not keep up: %d notifications '
+                        '%s have been dropped so far.'
+                    ),
                     dropped,
                     EVENT_TYPE,
                 )

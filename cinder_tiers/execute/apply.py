@@ -74,8 +74,10 @@ def apply(
         raise errors.ActionFailed(
             '\n'.join(
                 [
-                    'Nothing was changed, because the plan has refused '
-                    'actions:',
+                    (
+                        'Nothing was changed because the plan has refused '
+                        'actions:'
+                    ),
                     *(
                         escaping.printable(
                             f'{action.verb} {action.key}: {action.objection}'
@@ -136,9 +138,9 @@ def _check_consent(
             for one in changed
         )
         raise errors.ActionFailed(
-            f'{action.key} was changed since the plan was made, and what was '
-            f'allowed is what the plan showed: {values}; nothing of it was '
-            f'changed, run tier plan again'
+            f'{action.key} was changed since the plan was made, and '
+            f'--allow covers only what the plan showed: {values}; nothing '
+            'of it was changed; run "openstack tier plan" again'
         )
 
 
@@ -177,7 +179,7 @@ def _check_effect(
     if action.after is None:
         if effective is not None:
             raise errors.ActionFailed(
-                f'{action.key} was deleted without an error, but exists'
+                f'{action.key} was deleted without an error, but still exists'
             )
         return
     if effective is None:

@@ -56,8 +56,8 @@ class _Explained:
                 from tooz import coordination
         except ImportError as error:
             raise errors.TiersError(
-                f'The lock of tier apply needs tooz ({error}); install '
-                f'cinder-tiers[cli] or cinder-tiers[standalone]'
+                f'The lock of "tier apply" needs tooz ({error}); install '
+                'cinder-tiers[cli] or cinder-tiers[standalone]'
             ) from error
         self.coordination = coordination
 
@@ -80,11 +80,11 @@ class _Explained:
             RuntimeError,
         ) as error:
             raise errors.TiersError(
-                f'The lock of tier apply cannot be had from '
-                f'{self._scheme}://...: {error}; expected the URL of a tooz '
-                f'driver that answers and whose library is installed, such '
-                f'as etcd3+http://HOST:2379, in --coordination-url or '
-                f'$CINDER_TIERS_COORDINATION_URL'
+                'Cannot get the lock of "tier apply" '
+                f'from {self._scheme}://...: {error}; --coordination-url '
+                'or $CINDER_TIERS_COORDINATION_URL must be the URL of a '
+                'tooz driver that responds and whose library is '
+                'installed, such as etcd3+http://HOST:2379'
             ) from error
 
 
@@ -157,8 +157,9 @@ def _give_back(tooz: _Explained, lock: _Lock) -> None:
     """A lease may have ended before its time, when its service was away."""
     if not tooz.call(lock.release):
         raise errors.TiersError(
-            'The lock was lost before tier apply had ended, so another one '
-            'may have run at the same time; see whether "tier plan" is empty'
+            'The lock was lost before "tier apply" finished, so another '
+            'one may have run at the same time; check that "tier plan" '
+            'is empty'
         )
 
 
@@ -166,9 +167,9 @@ def _refusal(holder: str | None, wait_s: float) -> str:
     known = f' ({holder})' if holder else ''
     waited = f' after {wait_s:g} s' if wait_s else ''
     return (
-        f'Nothing was changed, because another tier apply runs{known}'
-        f'{waited}; try again when it is done, or let this one wait for '
-        f'it with --wait SECONDS'
+        'Nothing was changed because another "tier apply" is '
+        f'running{known}{waited}; try again when it has finished, or wait '
+        'for it with --wait SECONDS'
     )
 
 

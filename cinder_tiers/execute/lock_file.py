@@ -24,7 +24,7 @@ _FOLDER = 'cinder-tiers'
 #: Writable by all, and what is in it by its owner only.
 _OPEN = stat.S_ISVTX | stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
 _REMEDY = (
-    'remove it, run tier apply once as root, or name another place '
+    'remove it, run "tier apply" once as root, or name another location '
     'with --coordination-url'
 )
 _NOTE_BYTES = 200
@@ -45,9 +45,10 @@ def shared_folder(parents: collections.abc.Iterable[str] = PARENTS) -> str:
         if _is_open(parent):
             return _prepared(os.path.join(parent, _FOLDER))
     raise errors.TiersError(
-        f'No folder for the lock of tier apply: none of {", ".join(parents)} '
-        f'is a folder of root that is writable by all and sticky (mode 1777); '
-        f'name another place with --coordination-url file:///FOLDER'
+        'No folder for the lock of "tier apply": none '
+        f'of {", ".join(parents)} is a folder that root owns and that is '
+        'writable by all and sticky (mode 1777); name another location '
+        'with --coordination-url file:///FOLDER'
     )
 
 
@@ -94,8 +95,8 @@ def _own(descriptor: int, path: str, *, mode: int) -> None:
         found = os.fstat(descriptor)
     if not _is_trusted(found):
         raise errors.TiersError(
-            f'{path} belongs to user {found.st_uid}, who could lead the lock '
-            f'elsewhere; expected root or user {os.geteuid()}; {_REMEDY}'
+            f'{path} belongs to user {found.st_uid}, who could redirect '
+            f'the lock; expected root or user {os.geteuid()}; {_REMEDY}'
         )
     if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) != mode:
         os.fchmod(descriptor, mode)
@@ -165,7 +166,8 @@ def opened(path: str) -> collections.abc.Iterator[LockFile]:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
                 raise errors.TiersError(
-                    f'{path} is no plain file with one name; {_REMEDY}'
+                    f'{path} is not a regular file with a single '
+                    f'link; {_REMEDY}'
                 )
             if writers & stat.S_IWOTH:
                 _own(descriptor, path, mode=mode)
@@ -186,7 +188,8 @@ def _explained(path: str) -> collections.abc.Iterator[None]:
         yield
     except OSError as error:
         raise errors.TiersError(
-            f'{path}, the lock of tier apply, cannot be opened: '
-            f'{error.strerror}; expected a folder and a file that the user '
-            f'may write, and no link; {_REMEDY}'
+            f'{path}, the lock of "tier apply", cannot be '
+            f'opened: {error.strerror}; expected a folder and a regular '
+            'file that the user may write, and no symbolic '
+            f'link; {_REMEDY}'
         ) from error

@@ -47,7 +47,7 @@ def read(path: str, *, max_bytes: int, silence_s: float = SILENCE_S) -> bytes:
     if not content:
         raise OSError(
             errno.ENODATA,
-            'a pipe that is empty, and that nobody writes to',
+            'an empty pipe without a writer',
             path,
         )
     return content
@@ -76,7 +76,7 @@ def _read_pipe(
             if rest_s <= 0:
                 raise TimeoutError(
                     errno.ETIMEDOUT,
-                    f'nothing came through the pipe for {silence_s:g} s',
+                    f'no data came through the pipe for {silence_s:g} s',
                 )
             waiting.poll(rest_s * 1000)
         if not chunk:

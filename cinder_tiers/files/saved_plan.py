@@ -151,7 +151,7 @@ def read(path: str) -> SavedPlan:
         ) from error
     except (ValueError, RecursionError) as error:
         raise _problem(
-            path, 'a file that is no JSON', 'a saved plan'
+            path, 'a file that is not JSON', 'a saved plan'
         ) from error
     except jsonschema.ValidationError as error:
         raise _problem(
@@ -192,10 +192,11 @@ def check_cloud(saved: SavedPlan, cloud: str) -> None:
     """
     if saved.cloud not in (None, cloud):
         raise errors.ActionFailed(
-            f'Nothing was changed, because the plan was made for another '
-            f'cloud (block storage and region: {saved.cloud}; here: {cloud}); '
-            f'look at OS_CLOUD and the other credentials, or make a plan for '
-            f'this one with "openstack tier plan --out"'
+            'Nothing was changed because the plan was made for another '
+            f'cloud (block storage and region: {saved.cloud}; '
+            f'here: {cloud}); check OS_CLOUD and the other credentials, '
+            'or make a plan for this cloud with "openstack tier plan '
+            '--out"'
         )
 
 
@@ -220,16 +221,18 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
             lines.append(f'{new[name]["action"]} {name}: needed now')
         elif old[name] != new[name]:
             lines.append(
-                f'{new[name]["action"]} {name}: other values are found now'
+                f'{new[name]["action"]} {name}: the current values are '
+                'different'
             )
     raise errors.ActionFailed(
         '\n'.join(
             [
-                'Nothing was changed, because the cloud is not as it was '
-                'when the '
-                'plan was saved:',
+                (
+                    'Nothing was changed because the cloud has changed since '
+                    'the plan was saved:'
+                ),
                 *(lines or ['the order of the actions']),
-                'Look at "openstack tier plan" again.',
+                'Run "openstack tier plan" again.',
             ]
         )
     )

@@ -25,7 +25,7 @@ def write(path: str, text: str, *, replace: bool) -> None:
         # To rename a file to /dev/null or /dev/stdout would replace these.
         target = pathlib.Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            raise OSError(errno.EINVAL, 'it is there, and no regular file')
+            raise OSError(errno.EINVAL, 'it exists and is not a regular file')
         if not replace and target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         handle, temporary = tempfile.mkstemp(
@@ -43,8 +43,8 @@ def write(path: str, text: str, *, replace: bool) -> None:
         temporary = None
     except FileExistsError as error:
         raise errors.TiersError(
-            f'{path} exists, and is left as it is; name another file, or '
-            'replace it with --force'
+            f'{path} exists and was not replaced; name another file, or '
+            'use --force'
         ) from error
     except OSError as error:
         raise errors.TiersError(

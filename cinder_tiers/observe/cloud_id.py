@@ -36,11 +36,11 @@ def identity_of(connection: openstack.connection.Connection) -> str:
         url = service.get_endpoint()
     except openstack_client.API_ERRORS as error:
         raise errors.Unreachable(
-            f'Keystone did not tell where Cinder is: {error}'
+            f'Keystone did not return the endpoint of Cinder: {error}'
         ) from error
     if not url:
         raise errors.Unreachable(
-            f'Keystone knows no block storage in region {service.region_name}'
+            f'Keystone has no block storage in region {service.region_name}'
         )
     parts = urllib.parse.urlsplit(url)
     return f'{parts.netloc}{parts.path.partition("/v3")[0]}'

@@ -58,7 +58,7 @@ def sessions(
                 )
             )
             if cluster.name in names
-            else audit.Unread(reason='it was not asked for')
+            else audit.Unread(reason='it was not requested')
             for cluster in catalog.clusters_in_use
         }
 

@@ -71,7 +71,7 @@ def _ids(
                 return frozenset(ids)
     except openstack_client.API_ERRORS as error:
         raise errors.Unreachable(
-            f'Keystone did not look up project {name!r}: {error}; access: in '
-            f'the tiers file needs a user who may list projects'
+            f'Keystone did not look up project {name!r}: {error}; access: '
+            'in the tiers file requires a user who may list projects'
         ) from error
     return frozenset(ids)

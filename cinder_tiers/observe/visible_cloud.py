@@ -47,7 +47,7 @@ def observe(
     if not known.is_admin and project not in (None, known.project):
         raise errors.Unreachable(
             f'project {project} is not your own; only an administrator of '
-            'block storage can ask for others'
+            'block storage can query other projects'
         )
     hidden = [*known.hidden]
     default = project and _default_type(
@@ -113,7 +113,8 @@ def own_project(connection: openstack.connection.Connection) -> str:
         project = connection.current_project_id
     if not project:
         raise errors.Unreachable(
-            'the token is for no project; log in with one (--os-project-name)'
+            'the token has no project; authenticate with a project '
+            '(--os-project-name)'
         )
     return project
 
@@ -172,7 +173,7 @@ def _default_type(
     are listed, for Cinder asks Keystone when it is asked for one project's.
     """
     with openstack_client.asking(
-        'Cinder did not tell the default volume type'
+        'Cinder did not show the default volume type'
     ):
         is_projects = False
         try:
@@ -242,12 +243,12 @@ def find_project(connection: openstack.connection.Connection, ref: str) -> str:
         if _PROJECT_ID.fullmatch(ref):
             return ref
         raise errors.Unreachable(
-            f'Keystone did not look up project {ref}: {error}; name its id '
+            f'Keystone did not look up project {ref}: {error}; use its ID '
             'instead'
         ) from error
     if found is None:
         raise errors.Unreachable(
-            f'there is no project {ref}; see "openstack project list"'
+            f'project {ref} does not exist; see "openstack project list"'
         )
     return found.id
 
@@ -266,8 +267,8 @@ def find_image(
         found = connection.image.find_image(ref)
     if found is None:
         raise errors.Unreachable(
-            f'there is no image {ref} that this user '
-            'can see; see "openstack image list"'
+            f'image {ref} does not exist or is not visible to this user; '
+            'see "openstack image list"'
         )
     return parse_image(found)
 
@@ -331,8 +332,8 @@ def find_volume(
         )
     if found is None:
         raise errors.Unreachable(
-            f'there is no volume {ref} that this user '
-            'can see; see "openstack volume list"'
+            f'volume {ref} does not exist or is not visible to this user; '
+            'see "openstack volume list"'
         )
     return parse_volume(found, known)
 

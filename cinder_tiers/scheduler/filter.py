@@ -136,8 +136,8 @@ class TierFilter(filters.BaseBackendFilter):
                 kept = _without_private(backends, filter_properties)
             except Exception as second:  # noqa: BLE001
                 error.add_note(
-                    f'{type(second).__name__} when the backends '
-                    'of private tiers were looked for'
+                    f'{type(second).__name__} while looking up the '
+                    'backends of private tiers'
                 )
                 kept = []
         LOG.error(

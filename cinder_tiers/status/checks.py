@@ -59,14 +59,17 @@ def options(
             # oslo.config puts internals before this.
             why = str(error).rpartition('is not valid: ')[2]
             failures.append(
-                f'[{conf.GROUP}] {name} cannot be read: {why}; '
-                'correct it, for the doors cannot start with it.'
+                f'[{conf.GROUP}] {name} cannot be read: {why}; fix it: '
+                'the API middleware and scheduler filter cannot start.'
             )
     return result(
         failures=failures,
         warnings=[
-            f'[{conf.GROUP}] {name} in {file} is no option of this version; '
-            f'expected one of {", ".join(known)}; correct or remove it.'
+            (
+                f'[{conf.GROUP}] {name} in {file} is not a recognized option '
+                f'in this release; expected one of {", ".join(known)}; fix or '
+                'remove it.'
+            )
             for name, file in written.items()
             if name.replace('-', '_') not in known
         ],
@@ -91,32 +94,32 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
     ]
     if not _following(state):
         warnings.append(
-            'No volume type leaves the choice to the image, so tags count '
-            'only for requests without a type; see follow_image_types of '
-            'the tiers file.'
+            'No volume type follows the image, so tags count only for '
+            'requests without a type; see follow_image_types of the '
+            'tiers file.'
         )
     names: dict[int, str] = {}
     for tier in sorted(state.tiers, key=lambda tier: tier.name):
         if tier.tags and tier.priority in names:
             warnings.append(
-                f'Tiers {names[tier.priority]} and {tier.name} '
-                f'both have priority {tier.priority}; give one '
-                'of them another in the tiers file, and apply '
-                'it.'
+                f'Tiers {names[tier.priority]} and {tier.name} both have '
+                f'priority {tier.priority}; change one of them in the '
+                'tiers file, and apply it.'
             )
         elif tier.tags:
             names[tier.priority] = tier.name
         if tier.overflow and tier.overflow not in state.types:
             warnings.append(
-                f'Tier {tier.name} overflows to '
-                f'{tier.overflow}, which is no tier; run '
-                '"openstack tier plan".'
+                f'Tier {tier.name} overflows to {tier.overflow}, which is '
+                'not a tier; run "openstack tier plan".'
             )
     return result(
-        failures=[f'A tier is left out: {one}.' for one in state.problems],
+        failures=[f'A tier is ignored: {one}.' for one in state.problems],
         warnings=warnings,
-        otherwise=f'tiers: {len(state.tiers)}, of which the fallback: '
-        f'{", ".join(fallbacks) or "none"}',
+        otherwise=(
+            f'tiers: {len(state.tiers)}, '
+            f'fallback: {", ".join(fallbacks) or "none"}'
+        ),
     )
 
 
@@ -136,11 +139,11 @@ def default_type(
     ):
         return result()
     text = (
-        f'default_volume_type is {default_type}, which leaves the choice '
-        'to the image, but no applied tier is the fallback, so blank '
-        'volumes, and those of untagged images, go to any backend that '
-        'their project may use; apply a tier with fallback: true, or set '
-        'a default_volume_type that names a backend.'
+        f'default_volume_type is {default_type}, which follows the image, '
+        'but no applied tier is the fallback, so blank volumes and '
+        'volumes from untagged images go to any backend that their '
+        'project may use; apply a tier with fallback: true, or set a '
+        'default_volume_type that names a backend.'
     )
     # Without tiers Cinder alone places all volumes, as it may be wanted while
     # the first tier is not applied.
@@ -169,10 +172,10 @@ def scheduler(
     if private and 'TierFilter' not in filters:
         failures.append(
             f'Tiers are private ({", ".join(private)}), but '
-            'scheduler_default_filters has no TierFilter (found '
-            f'{",".join(filters)}), and nothing else keeps volumes without a '
-            'tier off their backends; append it on every host with '
-            'cinder-scheduler (it does no harm on the others).'
+            'scheduler_default_filters has no TierFilter '
+            f'(found {",".join(filters)}), and nothing else keeps volumes '
+            'without a tier off their backends; append it on every host '
+            'with cinder-scheduler (on other hosts it has no effect).'
         )
     elif state.tiers and 'TierFilter' not in filters:
         warnings.append(
@@ -184,9 +187,10 @@ def scheduler(
     if overflowing and 'TierWeigher' not in weighers:
         warnings.append(
             f'Tiers overflow ({", ".join(overflowing)}), but '
-            'scheduler_default_weighers has no TierWeigher (found '
-            f'{",".join(weighers)}), so nothing prefers their own backends; '
-            'append it, unless cinder-scheduler does not run on this host.'
+            'scheduler_default_weighers has no TierWeigher '
+            f'(found {",".join(weighers)}), so their own backends are not '
+            'preferred; append it, unless cinder-scheduler does not run '
+            'on this host.'
         )
     return result(failures=failures, warnings=warnings)
 
@@ -212,23 +216,25 @@ def api(
     if not door.is_open:
         return result(
             warnings=[
-                f'Tiers are applied, but no filter of {file}, '
-                f'{door.pipeline}, '
-                f'has paste.filter_factory = {paste.FACTORY}; put it right '
-                'before the application, or else quota, QoS and access are '
-                'not '
-                'those of the tier.'
+                (
+                    'Tiers are applied, but no filter '
+                    f'of {file}, {door.pipeline}, has paste.filter_factory '
+                    f'= {paste.FACTORY}; add it directly before the '
+                    'application, otherwise volumes do not get the quota, '
+                    'QoS and access of their tier.'
+                )
             ]
         )
     found = state.find(default_type)
     if found is None or not found.follows_image:
         return result(
             warnings=[
-                f'default_volume_type is {default_type}, which does not leave '
-                'the choice to the image, so tags do not count for clients '
-                'that '
-                'send the default type, such as Horizon; expected one of '
-                f'{", ".join(_following(state)) or _NO_TYPE}.'
+                (
+                    f'default_volume_type is {default_type}, which does not '
+                    'follow the image, so tags do not count for clients that '
+                    'send the default type, such as Horizon; expected one '
+                    f'of {", ".join(_following(state)) or _NO_TYPE}.'
+                )
             ]
         )
     return result()

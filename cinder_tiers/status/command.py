@@ -58,17 +58,16 @@ class Checks(upgradecheck.UpgradeCommands):
         ) as error:
             found = str(error).partition('\n')[0]
             return (
-                f"The applied tiers cannot be read from Cinder's "
-                f'database: {found}. Run the check where '
-                'cinder.conf has [database] connection, after '
-                'cinder-manage db sync.'
+                'The applied tiers cannot be read from the Cinder '
+                f'database: {found}. Run the check where cinder.conf has '
+                '[database] connection, after "cinder-manage db sync".'
             )
 
     def _check_options(self) -> upgradecheck.Result:
         try:
             written = dict(_written(self._conf))
         except (OSError, UnicodeDecodeError, cfg.ParseError) as error:
-            return checks.result(failures=[f'{error}; correct the file.'])
+            return checks.result(failures=[f'{error}; fix the file.'])
         return checks.options(options.register(self._conf), written)
 
     def _check_tiers(self) -> upgradecheck.Result:
@@ -106,7 +105,9 @@ class Checks(upgradecheck.UpgradeCommands):
             )
         except (OSError, ValueError) as error:
             return checks.result(
-                failures=[f'{file}: {error}. Compare it with that of Cinder.']
+                failures=[
+                    (f'{file}: {error}. Compare it with the one of Cinder.')
+                ]
             )
         if isinstance(self._state, str):
             return checks.result(warnings=['The applied tiers are unknown.'])
@@ -120,8 +121,8 @@ class Checks(upgradecheck.UpgradeCommands):
     _upgrade_checks = (
         ('Options', _check_options),
         ('Applied tiers', _check_tiers),
-        ('Scheduler door', _check_scheduler),
-        ('API door', _check_api),
+        ('Scheduler filter', _check_scheduler),
+        ('API middleware', _check_api),
         ('Default volume type', _check_default_type),
     )
 
@@ -160,8 +161,8 @@ def main() -> int | str:
         cfg.ConfigFileParseError,
     ) as error:
         return (
-            f'ERROR: {error}\nName readable files of Cinder with '
-            '--config-file or --config-dir.'
+            f'ERROR: {error}\nName readable configuration files of '
+            'Cinder with --config-file or --config-dir.'
         )
 
 

@@ -78,16 +78,20 @@ def _fault(filters: list[str], ours: set[str]) -> str:
     if not places:
         if 'tiers' in filters:
             return (
-                'the filter tiers is in the pipeline, but [filter:tiers] '
-                f'with paste.filter_factory = {FACTORY} is not in the '
-                'file; add it'
+                'the filter tiers is in the pipeline, but the file has '
+                'no [filter:tiers] with paste.filter_factory '
+                f'= {FACTORY}; add it'
             )
         return ''
     if len(places) > 1:
-        return 'the filter is there more than once; remove all but the last'
+        return (
+            'the filter is in the pipeline more than once; remove all but '
+            'the last'
+        )
     if _CONTEXT_FILTERS.intersection(filters[places[0] + 1 :]):
         return (
-            'the filter comes before the one that tells the project of a '
-            'request; put it right before the application'
+            'the filter comes before keystonecontext, which sets the '
+            'project of the request; put it directly before the '
+            'application'
         )
     return ''

@@ -371,8 +371,9 @@ class RealCacheTierWorldTestCase(
         self.count_objects(self.cache.rbd.pool, 1)
         reasons = [one.refusal.reason for one in self.make_plan().refused]
         self.assertIn(
-            f'pool {self.cache.rbd.pool} holds 1 objects, which '
-            f'would be served as if they were of pool '
-            f'{self.coded.data_pool}',
+            (
+                f'pool {self.cache.rbd.pool} holds 1 objects, which would be '
+                f'served as objects of pool {self.coded.data_pool}'
+            ),
             reasons,
         )

@@ -27,7 +27,7 @@ HEADINGS = (
     'off',
     'for the volume (s): on',
     'off',
-    'at the API door (s)',
+    'at the API middleware (s)',
     'at the scheduler door (s)',
     'On their own tier',
 )
@@ -154,13 +154,15 @@ def _off(
 
 def _say(run: faults_run.Run) -> str:
     lines = [
-        f'{run.fault}, doors {run.doors}: {len(run.failures)} of '
-        f'{len(run.creates)} creates failed; longest wait for an '
-        f'answer {run.longest_post_s:.1f} s, for a volume '
-        f'{run.longest_volume_s:.0f} s, at the API door '
-        f'{run.longest_door_s("api"):.1f} s, at the scheduler door '
-        f'{run.longest_door_s("scheduler"):.1f} s; {_at_home(run)} on '
-        f'their own tier; {run.faulty_answers} faulty answers'
+        (
+            f'{run.fault}, doors {run.doors}: {len(run.failures)} '
+            f'of {len(run.creates)} creates failed; longest wait for an '
+            f'answer {run.longest_post_s:.1f} s, for a '
+            f'volume {run.longest_volume_s:.0f} s, at the API '
+            f'middleware {run.longest_door_s("api"):.1f} s, at the scheduler '
+            f'door {run.longest_door_s("scheduler"):.1f} s; {_at_home(run)} '
+            f'on their own tier; {run.faulty_answers} faulty answers'
+        )
     ]
     alike = collections.Counter(
         (one.kind, one.http_status, one.status, one.answer[:160])

@@ -159,7 +159,12 @@ def problems(
                 f'them: {lost[0]}'
             )
     waits = [
-        ('a decision of the API door', on.longest_door_s('api'), 0.0, MARGIN_S)
+        (
+            'a decision of the API middleware',
+            on.longest_door_s('api'),
+            0.0,
+            MARGIN_S,
+        )
     ]
     if off:
         waits += [

@@ -136,5 +136,5 @@ def _policy(shown: Shown) -> dict[str, object]:
         'trust_tags_of': shown.policy.tag_trust.value,
         'on_no_access': shown.policy.on_no_access.value,
         'read_from': ', '.join(shown.config_files)
-        or ('nowhere: the defaults are assumed, see --config-file'),
+        or ('none: the defaults are assumed, see --config-file'),
     }

@@ -109,7 +109,7 @@ def compare(
         if of_osds == looks[name]
     }
     found = (
-        (Answer.UNMET, unmet, 'no API sets this', _remedy(unmet)),
+        (Answer.UNMET, unmet, 'no API can set this', _remedy(unmet)),
         (
             Answer.UNKNOWN,
             unknown,
@@ -125,8 +125,8 @@ def compare(
         (
             Answer.NOT_APPLICABLE,
             nowhere,
-            'these OSDs have no such part',
-            'declare object_store too, to require one that has it',
+            'these OSDs have no such component',
+            'also declare object_store, to require one that has it',
         ),
     )
     return tuple(
@@ -161,11 +161,11 @@ def _look(
     requirements: catalogs.Requirements, name: str, facts: Facts | None
 ) -> _Look:
     if facts is None:
-        return _unknown_look('told nothing of itself')
+        return _unknown_look('reported no metadata')
     if not facts.is_up:
         return _unknown_look('is down')
     if facts.object_store is None:
-        return _unknown_look('does not tell its object store')
+        return _unknown_look('does not report its object store')
     if catalogs.STORE_OF.get(name, facts.object_store) != facts.object_store:
         return _Look(answer=Answer.NOT_APPLICABLE, current=facts.object_store)
     if name == _SCHEDULER:
@@ -174,7 +174,7 @@ def _look(
         return _part(name.removeprefix('fast_'), facts)
     current = getattr(facts, name)
     if current is None:
-        return _unknown_look(f'does not tell {name}')
+        return _unknown_look(f'does not report {name}')
     return _Look(
         answer=Answer.MET
         if current == getattr(requirements, name)
@@ -189,7 +189,7 @@ def _unknown_look(reason: str) -> _Look:
 
 def _part(name: str, facts: Facts) -> _Look:
     if facts.parts is None:
-        return _unknown_look(f'does not tell where its {name} lies')
+        return _unknown_look(f'does not report the location of its {name}')
     part = facts.parts.get(name)
     if part is None and name == 'wal':
         # Without a disk of its own the log lies where the database does.
@@ -200,11 +200,11 @@ def _part(name: str, facts: Facts) -> _Look:
     if shared:
         return _Look(
             answer=Answer.UNMET,
-            current=f'on the disk of the data, {", ".join(shared)}',
+            current=f'on the data disk, {", ".join(shared)}',
         )
     if part.rotational is None:
         return _unknown_look(
-            f'does not tell whether the disk of its {name} is rotational'
+            f'does not report whether the disk of its {name} is rotational'
         )
     if part.rotational:
         return _Look(answer=Answer.UNMET, current='on a rotational disk')
@@ -213,7 +213,7 @@ def _part(name: str, facts: Facts) -> _Look:
 
 def _scheduler(allowed: tuple[str, ...], facts: Facts) -> _Look:
     if not facts.disks:
-        return _unknown_look('does not tell its disks')
+        return _unknown_look('does not report its disks')
     if facts.disks - facts.schedulers.keys():
         return _unknown_look('')
     used = sorted({facts.schedulers[disk] for disk in facts.disks})
@@ -263,8 +263,9 @@ def _unknown(
             f'/sys/block/{disk}/queue/scheduler' for disk in disks
         )
         texts.append(
-            f'the I/O scheduler of {_names(ids)} is seen on {host} '
-            f'only: run "grep . {files}" there, or this audit'
+            f'the I/O scheduler of {_names(ids)} can only be read '
+            f'on {host}: run "grep . {files}" there, or run this audit '
+            'there'
         )
     return '; '.join(texts)
 
@@ -273,11 +274,11 @@ def _remedy(unmet: collections.abc.Container[str]) -> str:
     remedies = []
     if _SCHEDULER in unmet:
         remedies.append(
-            'set the I/O scheduler by a udev rule on the hosts of these OSDs'
+            'set the I/O scheduler with a udev rule on the hosts of these OSDs'
         )
     if set(unmet) - {_SCHEDULER}:
         remedies.append(
-            'make these OSDs anew, give them another device '
-            'class, or correct osd_requirements'
+            'recreate these OSDs, give them another device class, or fix '
+            'osd_requirements'
         )
     return '; '.join(remedies)

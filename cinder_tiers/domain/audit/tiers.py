@@ -30,7 +30,7 @@ from cinder_tiers.domain.validation import projects as project_rules
 #: Aspect of the one finding of a tier that is as declared.
 ALL = 'all'
 _APPLY = 'run "openstack tier apply"'
-_RESTART = 'do so one failure domain after the other'
+_RESTART = 'do so one failure domain at a time'
 #: {field, or the beginning of fields up to a dot: aspect}
 _ASPECTS = {
     'extra_specs': 'extra specs',
@@ -195,9 +195,9 @@ def _as_declared(tier: catalogs.Tier, observed: Observed) -> Finding:
         tier=tier.name,
         state=State.NOT_APPLICABLE,
         aspect=ALL,
-        reason='take_over: false: the volume type is not ours, and nothing '
-        'is asked of it'
-        + ('; there is no volume type of this name' if gone else ''),
+        reason='take_over: false: the volume type is not managed and is not '
+        'checked'
+        + ('; a volume type of this name does not exist' if gone else ''),
     )
 
 
@@ -324,7 +324,7 @@ def _problem(
         current={'found': problem.found},
         expected={'expected': problem.expected},
         remedy=problem.remedy,
-        reason=f'{problem.where}: the catalog cannot be applied',
+        reason=f'{problem.where}: the tiers file cannot be applied',
     )
 
 
@@ -476,12 +476,12 @@ def _reason(
 ) -> str:
     text = {
         'create': f'{action.key} does not exist',
-        'update': f'{action.key} is not as the catalog says',
+        'update': f'{action.key} differs from the tiers file',
         'delete': f'{action.key}: {action.why}',
     }[action.verb]
     if isinstance(action.before, ceph_state.OsdOptions):
         whys = (
-            f'{name}, where it was applied: {action.before.reasons[name]}'
+            f'{name}, where it is set: {action.before.reasons[name]}'
             for name in (field.partition('.')[2] for field in current)
             if name in action.before.reasons
         )

@@ -31,8 +31,7 @@ _ALLOWED = (
 )
 _CLONE = (
     'it is a copy-on-write clone of an image: blocks that were never '
-    'written since are read from the pool of images; how many these '
-    'are is not told'
+    'written are read from the images pool; their number is not known'
 )
 
 
@@ -117,7 +116,7 @@ def audit_volumes(
             aspect=PLACEMENT,
             current={'volumes': _seen(counts)},
             reason=broken,
-            remedy='only those that are counted were audited',
+            remedy='only the volumes that are counted were audited',
         )
     yield from _counted(counts, residency)
 
@@ -165,10 +164,7 @@ def judge(
     if volume.type_name and volume.volume_type is None:
         return Verdict(
             state=State.UNKNOWN,
-            reason=(
-                f'its volume type {volume.type_name} is not among those that '
-                'Cinder listed'
-            ),
+            reason=(f'Cinder did not list its volume type {volume.type_name}'),
             remedy='run the audit again',
         )
     successor = type_succession.successor_of(volume.type_name or '')
@@ -195,10 +191,13 @@ def _retired(volume: facts.KnownVolume, tier: str) -> Verdict:
     return Verdict(
         state=State.OUT_OF_DATE,
         tier=tier,
-        reason=f'its type was the type of tier {tier} until that was changed',
-        remedy=f'run "openstack volume set --type {tier} --retype-policy '
-        'never" on it, which moves no data where both types have the '
-        'same backend',
+        reason=(
+            f'its type was the type of tier {tier} until the tier was changed'
+        ),
+        remedy=(
+            f'run "openstack volume set --type {tier} --retype-policy never" '
+            'on it, which moves no data if both types have the same backend'
+        ),
     )
 
 
@@ -314,7 +313,9 @@ def _home(
             current=current,
             expected=expected,
             reason=_CLONE if parent else '',
-            remedy='to give it blocks of its own, run "rbd flatten" on it'
+            remedy=(
+                'run "rbd flatten" on it to give it its own copy of all blocks'
+            )
             if parent
             else '',
         )

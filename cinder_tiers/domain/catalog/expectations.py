@@ -125,7 +125,7 @@ def _no_mapping(value: object, path: tuple[str, ...], expected: str) -> Fault:
         path=path,
         found=f'found {str(value)[:60]!r}',
         expected=expected,
-        remedy='correct it',
+        remedy='fix it',
     )
 
 
@@ -144,7 +144,7 @@ def _faults_of_limits(
                 found=f'unknown limit {str(name)[:60]!r}',
                 expected=f'one of {", ".join(NAMES)}, or a percentile such '
                 f'as {PERCENTILE_EXAMPLE}',
-                remedy=f'{near}correct or remove it',
+                remedy=f'{near}fix or remove it',
             )
             continue
         most = 1 if limit.quantity == 'fairness' else math.inf
@@ -158,7 +158,7 @@ def _faults_of_limits(
                 found=f'{name} is {str(value)[:60]}',
                 expected='a number greater than 0'
                 + (' and at most 1' if most == 1 else ''),
-                remedy='correct it',
+                remedy='fix it',
             )
             continue
         sound[name] = value
@@ -167,8 +167,10 @@ def _faults_of_limits(
         if name != most_name and least > sound.get(most_name, math.inf):
             yield Fault(
                 path=(*path, name),
-                found=f'{name} {least} is more than {most_name} '
-                f'{sound[most_name]}',
-                expected='at most that',
-                remedy='correct one of them',
+                found=(
+                    f'{name} {least} is greater '
+                    f'than {most_name} {sound[most_name]}'
+                ),
+                expected='a value that is not greater',
+                remedy='fix one of them',
             )

@@ -86,8 +86,8 @@ _OSD_PREFIXES = (
 #: Of a tier and of a cluster.
 NAME = Text(
     pattern=_NAME,
-    expected=f'{_NAME_CHARS} (it becomes a volume type and part of a section '
-    'of cinder.conf)',
+    expected=f'{_NAME_CHARS} (the name is used for a volume type and in a '
+    'section of cinder.conf)',
 )
 POOL = Text(pattern=_NAME, expected=f'a pool name: {_NAME_CHARS}')
 #: Of a volume type that Cinder has.
@@ -130,7 +130,7 @@ TAG = Text(max_chars=_LONG, expected=f'a tag: text of 1 to {_LONG} characters')
 PROJECT = Text(
     pattern=f'{_PRINTABLE}+',
     max_chars=_PROJECT_CHARS,
-    expected=f'the name or id of a project: text of 1 to {_PROJECT_CHARS} '
+    expected=f'the name or ID of a project: text of 1 to {_PROJECT_CHARS} '
     'printable characters',
 )
 BACKEND = Text(

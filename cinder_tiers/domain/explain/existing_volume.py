@@ -24,9 +24,15 @@ _IN_PLACE = {
     BackendVerdict.NO: Outcome.MISPLACED,
 }
 _FIXED = {
-    decision.FixedBy.SOURCE_VOLUME: 'it is a clone, made where its source was',
-    decision.FixedBy.SNAPSHOT: 'it was made from a snapshot, where that was',
-    decision.FixedBy.GROUP: 'it is in a group, and goes where that is',
+    decision.FixedBy.SOURCE_VOLUME: (
+        'it is a clone, created where its source was'
+    ),
+    decision.FixedBy.SNAPSHOT: (
+        'it was created from a snapshot, where that was'
+    ),
+    decision.FixedBy.GROUP: (
+        'it belongs to a group, and is placed with the group'
+    ),
 }
 
 
@@ -109,8 +115,10 @@ def _unknown(
     return explanation.Explanation(
         outcome=Outcome.UNKNOWN,
         host=volume.host,
-        summary=f'It cannot be told whether the volume is where it should '
-        f'be: {why}.',
+        summary=(
+            'cinder-tiers could not determine whether the volume is where it '
+            f'should be: {why}.'
+        ),
         volume_type=volume.type_name,
         notes=notes,
     )
@@ -123,7 +131,7 @@ def _why_unknown(
 ) -> str | None:
     if facts.EXTRA_SPECS in known.hidden:
         return (
-            'what the tiers are, and what the volume type asks for, is '
+            'the tiers, and the requirements of the volume type, are '
             'hidden from this user'
         )
     if volume.type_name and volume.volume_type is None:
@@ -136,7 +144,8 @@ def _why_unknown(
     ):
         return (
             f'its type follows the image, and image {volume.image_id} '
-            'is gone, or not visible to this user, with its tags'
+            'does not exist any more or is not visible to this user, so '
+            'its tags are not known'
         )
     return None
 
@@ -211,7 +220,7 @@ def _should(
             text=(
                 'No tier serves it today: '
                 if decided.verdict is decision.Verdict.REFUSED
-                else 'Cinder alone places it: '
+                else 'Cinder places it without a tier:  '
             )
             + f'{decided.reasons[-1]}.',
         )
@@ -220,8 +229,10 @@ def _should(
         tier=decided.tier,
         overflow=decided.overflow,
         volume_type=applied.types[decided.tier.name],
-        text=f'Its type follows the image, which leads to tier '
-        f'{decided.tier.name} today.',
+        text=(
+            'Its type follows the image, which currently selects '
+            f'tier {decided.tier.name}.'
+        ),
     )
 
 
@@ -242,8 +253,10 @@ def _by_type(
             decided=decided,
             volume_type=volume.volume_type,
             notes=notes,
-            text=f"Its volume type {name} is no tier's and does not follow "
-            'the image.',
+            text=(
+                f'Its volume type {name} does not belong to a tier and does '
+                'not follow the image.'
+            ),
         )
     today = image and placement.decide(
         tiers=applied.tiers,
@@ -252,9 +265,11 @@ def _by_type(
     )
     if today and today.tier and today.tier != tier:
         notes += (
-            f'its type was chosen by the request, or by other tags: a '
-            f'new volume of its image would go to tier '
-            f'{today.tier.name} today',
+            (
+                'its type was chosen by the request, or by earlier tags: a '
+                'new volume from its image would currently go to '
+                f'tier {today.tier.name}'
+            ),
         )
     return _Should(
         decided=decided,
@@ -262,7 +277,7 @@ def _by_type(
         tier=tier,
         overflow=applied.overflow_of(tier),
         notes=notes,
-        text=f'Its volume type {name} is that of tier {tier.name}.',
+        text=f'Its volume type {name} belongs to tier {tier.name}.',
     )
 
 
@@ -275,20 +290,24 @@ def _hold_against(
     """Whether the place is right, and the end of the summary."""
     if volume.host is None:
         if not known.is_admin:
-            return Outcome.UNKNOWN, 'Where it is, is hidden from this user.'
+            return Outcome.UNKNOWN, 'Its location is hidden from this user.'
         return (
             Outcome.MISPLACED,
-            f'It is nowhere: it has no backend (status {volume.status}).',
+            f'It has no backend (status {volume.status}).',
         )
     if should.volume_type is None:
         if should.decided.verdict is decision.Verdict.REFUSED:
             return Outcome.MISPLACED, f'It is on {volume.host}.'
-        return Outcome.IN_PLACE, f'It is on {volume.host}, which is right.'
+        return Outcome.IN_PLACE, (
+            f'It is on {volume.host}, where it should be.'
+        )
     if judged is None:
         return (
             Outcome.UNKNOWN,
-            f'It is on {volume.host}; whether that '
-            'serves it is hidden from this user.',
+            (
+                f'It is on {volume.host}; whether that backend qualifies is '
+                'hidden from this user.'
+            ),
         )
     here = next(
         (one for one in judged if one.backend.name == volume.host), None
@@ -301,11 +320,15 @@ def _hold_against(
             'list".',
         )
     text = {
-        BackendVerdict.OWN: 'which serves it: it is where it should be.',
-        BackendVerdict.OVERFLOW: f'which is of its overflow, '
-        f'{should.overflow and should.overflow.name}'
-        ': a right place.',
-        BackendVerdict.NO: f'which does not serve it: {here.why}.',
+        BackendVerdict.OWN: (
+            'which serves its tier: it is where it should be.'
+        ),
+        BackendVerdict.OVERFLOW: (
+            'which serves its overflow '
+            f'tier, {should.overflow and should.overflow.name}: it is where '
+            'it may be.'
+        ),
+        BackendVerdict.NO: f'which does not qualify: {here.why}.',
     }[here.verdict]
     return _IN_PLACE[here.verdict], f'It is on {volume.host}, {text}'
 
@@ -338,9 +361,11 @@ def _today(
     stored = 'its type, its backend'
     today = 'the tiers, the backends'
     if volume.image_id:
-        stored += ', the id of its image'
+        stored += ', the image ID'
         today += ', the tags of the image' if image else ''
     return (
-        f'stored with the volume: {stored}; as they are today, not when '
-        f'it was made: {today}',
+        (
+            f'stored with the volume: {stored}; current values, not those at '
+            f'its creation: {today}'
+        ),
     )

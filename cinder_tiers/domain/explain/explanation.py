@@ -139,8 +139,10 @@ class AppliedTypes:
                 JudgedBackend(
                     backend=backend,
                     verdict=BackendVerdict.UNKNOWN,
-                    why='Cinder chooses by a volume type that is not known '
-                    'here',
+                    why=(
+                        'Cinder chooses by a volume type that is not known '
+                        'to this command'
+                    ),
                 )
                 for backend in known.backends
             )
@@ -173,8 +175,9 @@ class AppliedTypes:
         return JudgedBackend(
             backend=backend,
             verdict=BackendVerdict.OVERFLOW,
-            why=f'of tier {volume_type.extra_specs[cinder_state.OVERFLOW]}, '
-            'when the own backends have no room',
+            why=f'serves tier '
+            f'{volume_type.extra_specs[cinder_state.OVERFLOW]}, used when '
+            "the tier's own backends have no room",
         )
 
     def _own(
@@ -266,23 +269,23 @@ def _why_not(
     if decided.because_of(decision.Rule.ACCESS_NEEDED) and any(
         reason.tier == tier.name for reason in decided.reasons
     ):
-        return 'asked for, but the tier that is asked for first is refused'
+        return 'selected, but the tier with the highest priority is refused'
     if decided.overflow == tier:
         return (
-            'not asked for; it takes the volume when tier '
-            f'{decided.tier.name} has no room'
+            'not selected; it takes the volume when '
+            f'tier {decided.tier.name} has no room'
         )
     if decided.because_of(decision.Rule.TAG):
         return (
-            'the fall-back serves only what asks for no other tier'
+            'the fallback serves only volumes that select no other tier'
             if tier.fallback
-            else 'no tag of the image asks for it'
+            else 'no tag of the image selects it'
         )
     return next(
         (
-            f'not asked for: {reason.rule.value}'
+            f'not selected: {reason.rule.value}'
             for reason in decided.reasons
             if reason.rule in _NOT_ASKED
         ),
-        'no tag of the image asks for it',
+        'no tag of the image selects it',
     )

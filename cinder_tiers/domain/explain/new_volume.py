@@ -90,7 +90,7 @@ def explain_create(
     if unknown:
         return explanation.Explanation(
             outcome=Outcome.UNKNOWN,
-            summary=f'The tier cannot be told: {unknown}.',
+            summary=f'cinder-tiers could not determine the tier: {unknown}.',
             notes=(*notes, *visible_types_note(known)),
         )
     volume_type = _type_of(decided, named, applied, known)
@@ -185,8 +185,8 @@ def _why_cinder_refuses(
         and question.image.image.owner != question.project
     ):
         return (
-            'the image is a private one of another project, which the '
-            'project cannot see'
+            'the image is a private image of another project, and not '
+            'visible to this project'
         )
     if named is None:
         return None
@@ -211,9 +211,11 @@ def _image_notes(question: Question) -> tuple[str, ...]:
     image = question.image and question.image.image
     if question.image and question.image.brings_key:
         return (
-            'the image holds the data of an encrypted volume; only a '
-            'tier whose volume type is encrypted serves it, which only '
-            'administrators can see',
+            (
+                'the image has the data of an encrypted volume; it needs a '
+                'tier with an encrypted volume type, and only administrators '
+                'can see whether a type is encrypted'
+            ),
         )
     if (
         image
@@ -240,8 +242,8 @@ def _why_unknown(
         return None
     if facts.EXTRA_SPECS in known.hidden:
         return (
-            'what the tiers are, and which volume types follow the '
-            'image, is hidden from this user'
+            'the tiers, and which volume types follow the image, are '
+            'hidden from this user'
         )
     if facts.TYPE_ACCESS in known.hidden and (
         decided.because_of(decision.Rule.NO_ACCESS)
@@ -264,9 +266,9 @@ def _why_unknown(
         and not tier_specs.follows_image(default.volume_type.extra_specs)
     ):
         return (
-            f'the default volume type {default.volume_type.name} is the '
-            "project's, and counts, or the cloud's, and does not; "
-            'which is hidden from this user'
+            f'the default volume type {default.volume_type.name} is '
+            'either that of the project, which counts, or that of the '
+            'cloud, which does not; which one is hidden from this user'
         )
     return (
         None
@@ -292,8 +294,8 @@ def why_hidden_tiers_matter(
     """
     if decided.verdict is not decision.Verdict.TIER:
         return (
-            'this user sees no tier that serves the volume, and there '
-            'may be tiers that only others see'
+            'this user sees no tier that serves the volume, but there '
+            'may be hidden tiers'
         )
     image = request.image
     if (
@@ -303,8 +305,8 @@ def why_hidden_tiers_matter(
         and image.is_trusted_by(request.project, policy.tag_trust)
     ):
         return (
-            'a tag for a tier without access is refused, and this user '
-            'does not see such tiers'
+            'a tag that selects a tier without access is refused, and '
+            'such tiers are hidden from this user'
         )
     return None
 
@@ -344,13 +346,15 @@ def _summary(
     tier: decision.AppliedTier | None,
     outcome: Outcome,
 ) -> str:
-    what = 'A volume of this image' if question.image else 'A blank volume'
+    what = 'A volume from this image' if question.image else 'A blank volume'
     if decided.verdict is decision.Verdict.REFUSED:
         return f'{what} is refused: {decided.reasons[-1]}.'
     if decided.tier is None:
-        text = f'{what} is placed by Cinder alone: {decided.reasons[-1]}'
+        text = (
+            f'{what} is placed by Cinder without a tier: {decided.reasons[-1]}'
+        )
         if tier is not None:
-            text += f'; its volume type is that of tier {tier.name}'
+            text += f'; its volume type belongs to tier {tier.name}'
     else:
         text = f'{what} goes to tier {decided.tier.name}'
         if decided.overflow is not None:
@@ -358,5 +362,5 @@ def _summary(
                 f', or to tier {decided.overflow.name} when that has no room'
             )
     if outcome is Outcome.NOT_PLACED:
-        return f'{text}. But no backend that is up serves it now.'
+        return f'{text}. However, no backend that is up qualifies.'
     return f'{text}.'

@@ -90,9 +90,9 @@ def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
     """
     if facts.EXTRA_SPECS in known.hidden:
         raise errors.Unreachable(
-            f'Cinder does not show you {facts.EXTRA_SPECS.what} (policy '
-            f'{facts.EXTRA_SPECS.policy}); ask as an administrator, or see '
-            'with --declared what a tiers file says'
+            f'Cinder does not show you {facts.EXTRA_SPECS.what} '
+            f'(policy {facts.EXTRA_SPECS.policy}); run the command as an '
+            'administrator, or show a tiers file with --declared'
         )
     by_id = {one.type_id: one for one in known.types}
     read = tier_specs.read_tiers(
@@ -165,10 +165,15 @@ def find(
             '; '.join(one.problem for one in found if one.problem)
         )
     names = sorted(one.name for one in listed)
-    expected = f'expected one of {", ".join(names)}' if names else 'nor any'
+    expected = (
+        f'expected one of {", ".join(names)}'
+        if names
+        else 'there are no tiers'
+    )
     raise errors.TiersError(
-        f'there is no tier {name}; {expected}; '
-        f'{spelling.did_you_mean(name, names)}see "openstack tier list"'
+        f'tier {name} does not '
+        f'exist; {expected}; {spelling.did_you_mean(name, names)}see '
+        '"openstack tier list"'
     )
 
 

@@ -23,7 +23,7 @@ class Hidden:
 
 
 EXTRA_SPECS = Hidden(
-    what='the extra specs of volume types, which say what the tiers are',
+    what='the extra specs of volume types, which define the tiers',
     policy='volume_extension:types_extra_specs:read_sensitive',
 )
 TYPE_ACCESS = Hidden(
@@ -31,11 +31,11 @@ TYPE_ACCESS = Hidden(
     policy='volume_extension:volume_type_access:get_all_for_type',
 )
 PROJECT_DEFAULT = Hidden(
-    what='whether a default volume type was set for the project',
+    what='whether the project has a default volume type',
     policy='volume_extension:default_get_all',
 )
 BACKENDS = Hidden(
-    what='the backends, what they can and how much room they have',
+    what='the backends, their capabilities and their free space',
     policy='scheduler_extension:scheduler_stats:get_pools',
 )
 HOST = Hidden(

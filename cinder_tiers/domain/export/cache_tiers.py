@@ -34,10 +34,10 @@ def settings_and_mode(tier: ceph_state.CacheTier) -> dict[str, object]:
     """
     what = f'pool {tier.name} has the cache {tier.cache_pool}'
     if len(tier.cache_pools) > 1:
-        raise ValueError(f'{what}, and a catalog has one')
+        raise ValueError(f'{what}, and a tiers file can declare one')
     if tier.mode not in cache_tier.SAFE_MODES_BEFORE:
         raise ValueError(
-            f'{what} in mode {tier.mode}, and a catalog has only '
+            f'{what} in mode {tier.mode}, and a tiers file can declare only '
             f'{" and ".join(cache_tier.SAFE_MODES_BEFORE)}'
         )
     if not tier.overlay:

@@ -128,14 +128,15 @@ def _find_types(draft: _Draft) -> None:
             is_ours = cinder_state.NAME in found.extra_specs
             other = taken.get(name.casefold())
             if other is not None:
-                raise ValueError(f'but for case its name is that of {other}')
+                raise ValueError(f'its name differs from {other} only in case')
             if not is_ours and cinder_state.FOLLOW_IMAGE in found.extra_specs:
                 _follow(draft, found)
             elif name == _DEFAULT:
                 raise ValueError(
                     "it is Cinder's own default type; to let the image "
-                    'choose, make another one with follow_image_types and '
-                    'set it as default_volume_type'
+                    'select the tier, create another type with '
+                    'follow_image_types and set it as '
+                    'default_volume_type'
                 )
             else:
                 tier, remarks = export_types.tier_of(
@@ -146,20 +147,21 @@ def _find_types(draft: _Draft) -> None:
                     draft.remark(text, tier=name)
             taken[name.casefold()] = name
         except ValueError as error:
-            draft.remark(f'volume type {name} is not in the catalog: {error}')
+            draft.remark(
+                f'volume type {name} is not in the tiers file: {error}'
+            )
 
 
 def _check_not_superseded(name: str) -> None:
     owner = type_succession.owner_of(name)
     if type_succession.successor_of(name) is not None:
         raise ValueError(
-            f'it is retired: type {owner} took its place, and the volumes '
-            'that it had keep it until they are given another type'
+            f'it is retired: type {owner} replaced it, and its volumes '
+            'keep it until they are retyped'
         )
     if owner != name:
         raise ValueError(
-            f'an apply that was cut off made it, to take the place of type '
-            f'{owner}'
+            f'an interrupted apply created it, to replace type {owner}'
         )
 
 
@@ -168,7 +170,7 @@ def _follow(draft: _Draft, found: cinder_state.VolumeType) -> None:
         raise ValueError(
             f'its extra spec {cinder_state.FOLLOW_IMAGE} is '
             f'{found.extra_specs[cinder_state.FOLLOW_IMAGE]}, '
-            'which neither follows the image nor is a tier; remove that extra '
+            'so it neither follows the image nor is a tier; remove that extra '
             'spec'
         )
     export_types.check_follow_name(found.name)
@@ -262,26 +264,26 @@ def _pool_of(
         )
         raise ValueError(
             f'it is pool {location.pool} of the Ceph cluster '
-            f'{location.fsid}, which was not named with --cluster, or not '
-            'reached' + (f' ({unreached})' if unreached else '')
+            f'{location.fsid}, which was not named with --cluster, or '
+            'could not be reached' + (f' ({unreached})' if unreached else '')
         )
     known = clusters[location.fsid]
     if location.user != known.cluster.cinder_user:
         raise ValueError(
-            f'its backend is client.{location.user}, and others on the '
-            f'cluster are client.{known.cluster.cinder_user}: a catalog has '
-            'one cinder_user for a cluster'
+            f'its backend uses client.{location.user}, and others on the '
+            f'cluster use client.{known.cluster.cinder_user}: a tiers '
+            'file has one cinder_user for each cluster'
         )
     rbd, remarks = export_pools.rbd_of(known, location.pool)
     for pool in rbd.pools:
         other = owners.get((rbd.cluster, pool))
         if other is not None:
-            raise ValueError(f'pool {pool} is that of tier {other}')
+            raise ValueError(f'pool {pool} belongs to tier {other}')
     lacking = export_pools.lacking_caps(rbd, known.cluster, known.ceph)
     if tier.take_over and lacking:
         raise ValueError(
-            f'client.{location.user} has not all capabilities that apply '
-            f'grants for pool {rbd.pool} ({", ".join(lacking)})'
+            f'client.{location.user} lacks capabilities that apply grants '
+            f'for pool {rbd.pool} ({", ".join(lacking)})'
         )
     for text in remarks:
         draft.remark(text, tier=tier.name)
@@ -302,7 +304,9 @@ def _location(
         if one.capabilities.get(cinder_state.BACKEND) == backend
     ]
     if not serving:
-        raise ValueError(f"no backend {backend} reports to Cinder's scheduler")
+        raise ValueError(
+            f"no backend with the name {backend} reports to Cinder's scheduler"
+        )
     locations = {inventory.location_of(one) for one in serving}
     if len(locations) > 1:
         raise ValueError(
@@ -345,9 +349,9 @@ def _completed(
     if len(pools) == 1:
         return dataclasses.replace(cluster, images_pool=pools[0])
     draft.remark(
-        f'cluster {cluster.name}: images_pool is not known: of '
-        f'client.{cluster.cinder_user} the pools that it may only read are: '
-        f'{", ".join(pools) or "none"}'
+        f'cluster {cluster.name}: images_pool is not known: the pools '
+        f'that client.{cluster.cinder_user} may only read '
+        f'are: {", ".join(pools) or "none"}'
     )
     return cluster
 
@@ -361,7 +365,10 @@ def _settle_tags(draft: _Draft) -> None:
         ]
         for tag in twice:
             draft.remark(
-                f'the tag {tag} is left out: tier {owners[tag]} has it, too',
+                (
+                    f'the tag {tag} is left out: tier {owners[tag]} has it as '
+                    'well'
+                ),
                 tier=name,
             )
         left = tuple(tag for tag in tier.tags if tag not in twice)
@@ -386,8 +393,10 @@ def _settle_priorities(draft: _Draft) -> None:
         used.add(priority)
         if priority != tier.priority:
             draft.remark(
-                f'its priority is {tier.priority}, which another '
-                'tier has, too',
+                (
+                    f'its priority is {tier.priority}, which another tier has '
+                    'as well'
+                ),
                 tier=name,
             )
             draft.change(name, priority=priority)

@@ -46,7 +46,7 @@ def host_options(
                 f'{name}={value}' for name, value in sorted(told.items())
             )
             remarks.append(
-                f'what the monitors have for the mask host:{host} is left '
+                f"the monitors' options for the mask host:{host} are left "
                 f'out: no OSD is on a CRUSH host of that name: {text}'
             )
             continue
@@ -101,8 +101,8 @@ def _options(
         now = used.values.get(name)
         if now is None or _normal(schema, text) != now:
             remarks.append(
-                f'{where}: not all of them use it; in effect is '
-                f'{"not known" if now is None else now}'
+                f'{where}: not all of them use it; the value in effect '
+                f'is {("not known" if now is None else now)}'
             )
             continue
         value = export_texts.plain_value(text)

@@ -149,8 +149,8 @@ def _pool(known: inventory.KnownCluster, name: str) -> ceph_state.Pool:
         raise ValueError(f'cluster {known.cluster.name} has no pool {name}')
     if not is_pool_name(name):
         raise ValueError(
-            f'the pool name {name} has other characters than '
-            'letters, digits, ".", "_" and "-", or more than 63'
+            f'the pool name {name} has characters other than letters, '
+            'digits, ".", "_" and "-", or is longer than 63 characters'
         )
     return pool
 
@@ -161,13 +161,13 @@ def _rule(
     rule = ceph.crush_rules.get(pool.crush_rule)
     if rule is None or rule.root is None or rule.failure_domain is None:
         raise ValueError(
-            f'CRUSH rule {pool.crush_rule} is not of the kind '
-            'that takes a root, chooses and emits'
+            f'CRUSH rule {pool.crush_rule} does not have the steps take, '
+            'choose and emit only'
         )
     if rule.root != tier_pools.ROOT:
         raise ValueError(
             f'CRUSH rule {rule.name} takes the root {rule.root}, '
-            f'and only {tier_pools.ROOT} can be declared'
+            f'but only {tier_pools.ROOT} can be declared'
         )
     if not limits.FAILURE_DOMAIN.fits(rule.failure_domain) or (
         rule.device_class and not limits.DEVICE_CLASS.fits(rule.device_class)
@@ -220,8 +220,8 @@ def _pg_num(
         )
     ):
         remarks.append(
-            f'pg_num {number} of pool {holder.name} is left out: '
-            'a catalog cannot say it; it stays as it is'
+            f'pg_num {number} of pool {holder.name} is left out: a tiers '
+            'file cannot declare it; it stays as it is'
         )
         return None
     return number
@@ -287,16 +287,14 @@ def _check(rbd: catalogs.RbdPool, known: inventory.KnownCluster) -> None:
         *catalog_rules.check(alone),
         *cluster_rules.check(alone, {known.cluster.name: known.ceph}),
     ):
-        raise ValueError(
-            f'{problem.found}, and {problem.expected} would be needed'
-        )
+        raise ValueError(f'{problem.found}, but {problem.expected} is needed')
     for pool in crush.pools_in(rbd, known.ceph).pools:
         before = known.ceph.pools[pool.name]
         foreign = before.applications - pool.applications
         if foreign:
             raise ValueError(
-                f'pool {pool.name} is used by '
-                f'{", ".join(sorted(foreign))}, too'
+                f'pool {pool.name} is also used '
+                f'by {", ".join(sorted(foreign))}'
             )
         for one in difference.differences(before, pool):
             raise ValueError(

@@ -27,8 +27,8 @@ def check_name(name: str) -> None:
     """
     if not limits.NAME.fits(name):
         raise ValueError(
-            'the name of a tier has a letter or digit and at '
-            'most 62 letters, digits, ".", "_" and "-" after it'
+            'the name of a tier must begin with a letter or digit, '
+            'followed by at most 62 letters, digits, ".", "_" and "-"'
         )
 
 
@@ -39,9 +39,8 @@ def check_follow_name(name: str) -> None:
     """
     if not (limits.TYPE_NAME.fits(name) and export_texts.is_writable(name)):
         raise ValueError(
-            'follow_image_types has names of at most 255 '
-            'printable characters, without white space at '
-            'their ends'
+            'a name in follow_image_types has at most 255 printable '
+            'characters, and no white space at either end'
         )
 
 
@@ -101,8 +100,8 @@ def _backend(found: cinder_state.VolumeType) -> str | None:
         text = words[1]
     if not limits.BACKEND.fits(text):
         raise ValueError(
-            f'its {cinder_state.BACKEND} is {text!r}, and a tier names '
-            'one backend by its name'
+            f'its {cinder_state.BACKEND} is {text!r}, but a tier names '
+            'exactly one backend'
         )
     return text
 
@@ -128,8 +127,8 @@ def _extra_specs(
             or not export_texts.is_writable(value)
         ):
             remarks.append(
-                f'the extra spec {key}={value} is left out: a '
-                'catalog cannot hold it; it stays as it is'
+                f'the extra spec {key}={value} is left out: a tiers file '
+                'cannot declare it; it stays as it is'
             )
             continue
         specs[key] = value
@@ -145,8 +144,8 @@ def _description(
     if not (limits.DESCRIPTION.fits(text) and export_texts.is_writable(text)):
         remarks.append(
             'the description is left out: it has more than '
-            f'{limits.DESCRIPTION.max_chars} characters, or broken ones; it '
-            'stays as it is'
+            f'{limits.DESCRIPTION.max_chars} characters, or characters '
+            'that cannot be printed; it stays as it is'
         )
         return None
     return text
@@ -163,14 +162,14 @@ def _access(
     for project in sorted(found.projects):
         if not limits.PROJECT.fits(project):
             remarks.append(
-                f'project {project} is left out of access: this '
-                'is no id of a project'
+                f'project {project} is left out of access: this is not a '
+                'project ID'
             )
             continue
         if known.projects.get(project) is None:
             remarks.append(
-                f'project {project} has access, but Keystone has '
-                'no such project'
+                f'project {project} has access, but Keystone does not '
+                'have such a project'
             )
         projects.append(project)
     return tuple(projects)
@@ -188,8 +187,9 @@ def _qos(
         what = f'its QoS spec {spec.name} ({spec.consumer}: {text})'
         if spec.name != f'tier-{name}' or spec.volume_types != {name}:
             remarks.append(
-                f'{what} is not one of ours, which would be tier-{name} and '
-                'of this type only; it stays as it is'
+                f'{what} is not managed, because that needs the name '
+                f'tier-{name} and this volume type only; it stays as it '
+                'is'
             )
             return None
         qos = catalogs.Qos(
@@ -207,8 +207,8 @@ def _qos(
             or catalog_rules.check(alone)
         ):
             remarks.append(
-                f'{what} is left out: a catalog cannot hold it; '
-                'it stays as it is'
+                f'{what} is left out: a tiers file cannot declare it; it '
+                'stays as it is'
             )
             return None
         return qos
@@ -234,8 +234,8 @@ def _quotas(
     found = (quota.volumes, quota.size_gib, quota.snapshots)
     if not all(one in limits.QUOTA for one in found):
         remarks.append(
-            f'its default quotas {found} are left out: a catalog '
-            'cannot hold them; they stay as they are'
+            f'its default quotas {found} are left out: a tiers file '
+            'cannot declare them; they stay as they are'
         )
         return None
     return catalogs.Quotas(
@@ -285,7 +285,7 @@ def _marks(
     try:
         marked = extra_specs.read_tier(specs, projects=None)
     except ValueError as error:
-        remarks.append(f'{error}; here it is 0')
+        remarks.append(f'{error}; written as 0')
         marked = extra_specs.read_tier(
             {**specs, cinder_state.PRIORITY: '0'}, projects=None
         )
@@ -301,11 +301,13 @@ def _marks(
     ):
         usable = usable[:-1]
     for tag in sorted(marked.tags.difference(usable)):
-        remarks.append(f'the tag {tag} is left out: a catalog cannot hold it')
+        remarks.append(
+            f'the tag {tag} is left out: a tiers file cannot declare it'
+        )
     priority = marked.priority if usable else 0
     if priority not in limits.PRIORITY:
         remarks.append(
-            f'its priority {priority} is out of range; here it is 0'
+            f'its priority {priority} is out of range; written as 0'
         )
         priority = 0
     return {

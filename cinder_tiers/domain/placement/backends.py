@@ -65,7 +65,7 @@ class Mismatch:
 
     def __str__(self) -> str:
         found = 'is not reported' if self.found is None else f'is {self.found}'
-        return f'{self.key} {found}, {self.wanted} is wanted'
+        return f'{self.key} {found}, expected {self.wanted}'
 
 
 def find_mismatch(

@@ -38,31 +38,31 @@ class Rule(enum.Enum):
     """The rules of `decide()`; the value completes "... because"."""
 
     NO_TIERS = 'no tier is applied'
-    FIXED = 'its place is fixed already'
+    FIXED = 'its place is already fixed'
     EXPLICIT_TYPE = 'the requested type does not follow the image'
     IMAGE_TYPE = 'the image names a type that does not follow the image'
     PROJECT_TYPE = 'the default type of the project does not follow the image'
-    NO_IMAGE = 'the volume is not made from an image'
+    NO_IMAGE = 'the volume is not created from an image'
     FOREIGN_IMAGE = 'the tags of this image do not count for the project'
-    NO_TIER_TAG = 'no tag of the image asks for a tier'
-    TAG = 'a tag of the image asks for the tier'
-    LOWER_PRIORITY = 'another tier that is asked for has a higher priority'
+    NO_TIER_TAG = 'no tag of the image selects a tier'
+    TAG = 'a tag of the image selects the tier'
+    LOWER_PRIORITY = 'another selected tier has a higher priority'
     NO_ACCESS = 'the project has no access to the volume type of the tier'
     NOT_IN_ZONE = 'the tier has no backend in the availability zone'
     LACKS_FEATURE = 'the volume type of the tier lacks what the volume needs'
     KEY_NEEDED = 'the volume would be created without an encryption key'
     IMAGE_UNREAD = (
-        'the image, which was not read, may name a volume type or '
-        'bring an encryption key'
+        'the image could not be read, and may name a volume type or have '
+        'an encryption key'
     )
     IMAGE_REFUSED = 'Glance does not show the image to the project'
     TIERS_UNKNOWN = 'the applied tiers could not be read'
-    ACCESS_NEEDED = 'a tag for a tier without access is refused'
-    FALLBACK = 'the tier is the fall-back'
-    NO_FALLBACK = 'no fall-back tier is applied'
+    ACCESS_NEEDED = 'a tag that selects a tier without access is refused'
+    FALLBACK = 'the tier is the fallback'
+    NO_FALLBACK = 'no fallback tier is applied'
     OVERFLOW = 'another tier may take the volume when this one has no room'
-    OVERFLOW_MISSING = 'the tier to which this one overflows is not applied'
-    ERROR = 'the tier could not be told'
+    OVERFLOW_MISSING = 'the overflow tier is not applied'
+    ERROR = 'the tier could not be determined'
 
 
 class FixedBy(enum.Enum):

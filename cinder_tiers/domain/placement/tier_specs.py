@@ -212,10 +212,10 @@ def read_tiers(
         if one.problem is None and one.mark in types:
             one = dataclasses.replace(
                 one,
-                problem=f'volume type {one.name!r} says that it is tier '
-                f'{one.mark!r}, as {types[one.mark].name!r} does; remove '
-                f'{cinder_state.NAME} from the wrong one with "openstack '
-                'volume type unset"',
+                problem=f'volume type {one.name!r} has the extra spec '
+                f'{cinder_state.NAME}={one.mark!r}, and so has '
+                f'{types[one.mark].name!r}; remove it from the wrong one with '
+                '"openstack volume type unset"',
             )
         if one.problem is None:
             types[one.mark] = one

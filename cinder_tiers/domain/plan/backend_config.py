@@ -55,8 +55,11 @@ def backends(
 def backend_comments(catalog: catalogs.Catalog) -> str:
     """Comment lines on the tiers that need no new section of cinder.conf."""
     return ''.join(
-        f'# tier {tier.name}: the backend {tier.backend} serves pool '
-        f'{tier.rbd.pool} already; keep its section as it is, and add none\n'
+        (
+            f'# tier {tier.name}: backend {tier.backend} already serves '
+            f'pool {tier.rbd.pool}; keep its section as it is, and do not add '
+            'one\n'
+        )
         for tier in catalog.ours
         if tier.rbd and tier.backend_name
     )
@@ -69,10 +72,10 @@ def default_type_comments(catalog: catalogs.Catalog) -> str:
     name = escaping.printable(catalog.follow_image_types[0])
     return (
         f'# default_volume_type = {name} is left out: no tier is the '
-        'fallback, so that blank volumes,\n'
-        '# and those of untagged images, would go to any backend that '
+        'fallback, so blank volumes,\n'
+        '# and volumes from untagged images, would go to any backend that '
         'the project may use.\n'
-        '# Keep the default type that you have until a tier with '
+        '# Keep your current default type until a tier with '
         'fallback: true is applied.\n'
     )
 
@@ -104,9 +107,8 @@ def caps_comments(catalog: catalogs.Catalog) -> str:
     """
     if catalog.tiers and not catalog.clusters_in_use:
         return (
-            '# No tier has rbd: the backends of all of them are in '
-            'cinder.conf already,\n# and enabled_backends stays as it '
-            'is.\n'
+            '# No tier has rbd: all backends are already in cinder.conf,\n'
+            '# and enabled_backends stays as it is.\n'
         )
     lines = []
     for cluster in catalog.clusters_in_use:
@@ -136,7 +138,7 @@ def service_comments(
         client = f'client.{cluster.cinder_user}'
         uuid = cluster.secret_uuid or secret_uuid
         lines.append(
-            f'# Nova: libvirt of each compute host needs a secret with the '
+            f'# Nova: libvirt on each compute host needs a secret with the '
             f'key of {client} of Ceph cluster {cluster.name}, '
             + (
                 f'under the UUID {uuid} ("virsh secret-define", "virsh '
@@ -144,14 +146,15 @@ def service_comments(
                 if uuid
                 else 'and nova.conf its UUID and user: [libvirt] '
                 'rbd_secret_uuid, '
-                f'rbd_user = {cluster.cinder_user}; or give the cluster a '
-                f'secret_uuid in the catalog.'
+                f'rbd_user = {cluster.cinder_user}; or set secret_uuid '
+                'of the cluster in the tiers file.'
             )
         )
         if cluster.images_pool:
             lines.append(
-                f'# Glance: volumes of raw images in pool '
-                f'{cluster.images_pool} are clones, not copies, when '
-                f'glance-api.conf has [DEFAULT] show_image_direct_url = true.'
+                '# Glance: volumes from raw images in '
+                f'pool {cluster.images_pool} are clones, not copies, if '
+                'glance-api.conf has [DEFAULT] show_image_direct_url = '
+                'true.'
             )
     return ''.join(f'{line}\n' for line in lines)

@@ -173,14 +173,14 @@ def _unclear(name: str, found: list[actions.Action]) -> errors.Problem:
         names = [str(action.key) for action in found]
         return errors.Problem(
             where=where,
-            found=f'{len(found)} refused objects of that name',
+            found=f'{len(found)} refused objects with that name',
             expected='one',
             remedy=f'name one of: {spelling.listed(names)}',
         )
     return errors.Problem(
         where=where,
         found=found[0].refusal.reason,
-        expected='something that consent can overcome',
+        expected='a refused change that --allow can permit',
         remedy=found[0].refusal.remedy,
     )
 
@@ -191,14 +191,16 @@ def _unknown(name: str, left: list[str]) -> errors.Problem:
         kinds = spelling.listed(kind.value for kind in actions.Kind)
         return errors.Problem(
             where=where,
-            found='the name of no object',
+            found='not the name of an object',
             expected=f'a kind ({kinds}) and a name',
-            remedy='copy it from the column Object of tier plan',
+            remedy='copy it from the column Object of "tier plan"',
         )
     return errors.Problem(
         where=where,
-        found='nothing of that name is refused in this plan',
+        found='no refused change in this plan has that name',
         expected=f'one of: {spelling.listed(left)}',
-        remedy=f'{spelling.did_you_mean(name, left)}leave it out if it has '
-        f'been done already',
+        remedy=(
+            f'{spelling.did_you_mean(name, left)}leave it out if the change '
+            'was made already'
+        ),
     )

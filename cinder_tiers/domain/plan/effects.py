@@ -23,8 +23,8 @@ from cinder_tiers.domain.state import usage as usages
 from cinder_tiers.domain import units
 
 _PROBLEMS = {
-    'backfillfull': 'Ceph would stop the move before its end',
-    'full': 'Ceph would stop the writes of every pool on these OSDs',
+    'backfillfull': 'Ceph would stop the move before it is complete',
+    'full': 'Ceph would stop all writes to every pool on these OSDs',
 }
 
 
@@ -126,9 +126,10 @@ def of_pool(
     if impossible:
         return Effect(
             statements=(
-                f'Ceph cannot change {" and ".join(impossible)} of a pool '
-                'like '
-                'this once it exists',
+                (
+                    f'Ceph cannot change {" and ".join(impossible)} of an '
+                    'existing pool of this kind'
+                ),
             )
         ), {}
     moving = [
@@ -159,7 +160,9 @@ def of_pool(
         return Effect(
             bytes_to_move=size,
             bytes_added=size,
-            statements=(f'the effect cannot be told: {usage.reason}',),
+            statements=(
+                f'the effect could not be determined: {usage.reason}',
+            ),
         ), {}
     effect, added = NONE, {}
     if moving:
@@ -214,7 +217,7 @@ def _quotas(
             ]
             yield (
                 f'{name} of {shown[0]} is not above the {shown[1]} that '
-                'are stored: Ceph would stop all writes to the pool'
+                'the pool stores: Ceph would stop all writes to the pool'
             )
 
 

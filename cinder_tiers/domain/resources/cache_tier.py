@@ -103,7 +103,7 @@ def plan(
                         refusal=actions.Refusal(
                             reason=f'pool {pool} is a cache of pool '
                             f'{other.name}',
-                            remedy='name another pool in the catalog, or '
+                            remedy='name another pool in the tiers file, or '
                             + _removal(other),
                         ),
                     )
@@ -143,8 +143,7 @@ def _in_front_of(
                 after=None,
                 why=f'tier {tier.name} declares no cache',
                 refusal=actions.Refusal(
-                    reason='what is in the cache must be flushed while no '
-                    'client writes',
+                    reason='the cache must be flushed while no client writes',
                     remedy=f'declare the cache, or {_removal(before)}',
                 ),
             )
@@ -184,7 +183,7 @@ def _no_addition(
 ) -> actions.Refusal | None:
     """Why a pool cannot become a cache."""
     cache = after.cache_pool
-    elsewhere = 'name another pool in the catalog'
+    elsewhere = 'name another pool in the tiers file'
     for other in _fronted_by(cache, ceph):
         return actions.Refusal(
             reason=f'pool {cache} is already a cache of pool {other.name}',
@@ -199,10 +198,14 @@ def _no_addition(
     objects = ceph.objects_in.get(cache, 0)
     if objects:
         return actions.Refusal(
-            reason=f'pool {cache} holds {objects} objects, which would be '
-            f'served as if they were of pool {after.name}',
-            remedy=f'{elsewhere}, or remove the pool by hand when nobody '
-            f'needs them',
+            reason=(
+                f'pool {cache} holds {objects} objects, which would be served '
+                f'as objects of pool {after.name}'
+            ),
+            remedy=(
+                f'{elsewhere}, or remove the pool by hand if its objects are '
+                'not needed'
+            ),
         )
     return None
 
@@ -239,11 +242,15 @@ def _locked_out(
         )
     )
     return actions.Refusal(
-        reason=f'pool {tier.rbd.pool} holds images, and the I/O of clients '
-        f'that run would fail until they hear of the grant for pool '
-        f'{tier.rbd.cache.rbd.pool}',
-        remedy=f"run '{command}' now, and apply when each client has "
-        f'renewed its ticket, after auth_service_ticket_ttl (an hour)',
+        reason=(
+            f'pool {tier.rbd.pool} holds images, and I/O of running clients '
+            'would fail until they learn of the grant for '
+            f'pool {tier.rbd.cache.rbd.pool}'
+        ),
+        remedy=(
+            f"run '{command}' now, and apply after each client has renewed "
+            'its ticket, within auth_service_ticket_ttl (an hour)'
+        ),
     )
 
 
@@ -255,8 +262,10 @@ def _no_change(
     """Why a cache that is there cannot become what is declared."""
     if before.cache_pool != after.cache_pool:
         return actions.Refusal(
-            reason=f'pool {before.name} has another cache already, '
-            f'{before.cache_pool}',
+            reason=(
+                f'pool {before.name} already has another '
+                f'cache, {before.cache_pool}'
+            ),
             remedy=f'declare what exists, or {_removal(before)}',
         )
     if before.mode not in (
@@ -264,18 +273,22 @@ def _no_change(
         NO_MODE,
     ):
         return actions.Refusal(
-            reason=f'a cache cannot go from mode {before.mode} to '
-            f'{after.mode} without being emptied',
+            reason=(
+                f'the mode of a cache cannot change from {before.mode} '
+                f'to {after.mode} unless the cache is empty'
+            ),
             remedy=f'declare what exists, or {_removal(before)}',
         )
     objects = ceph.objects_in.get(after.cache_pool, 0)
     is_used = before.overlay and before.mode != NO_MODE
     if objects and not is_used:
         return actions.Refusal(
-            reason=f'clients did not use the cache, and pool '
-            f'{after.cache_pool} holds {objects} objects that may be '
-            f'older than those in pool {after.name}',
-            remedy=f'when those in {after.name} are the right ones, '
+            reason=(
+                f'clients do not use the cache, and pool {after.cache_pool} '
+                f'holds {objects} objects that may be older than those in '
+                f'pool {after.name}'
+            ),
+            remedy=f'if the objects in {after.name} are the current ones, '
             + _removal(before, flush=False),
         )
     return None
@@ -337,20 +350,25 @@ def _faults(
             f'mode {cache.mode}'
             f'{" with" if cache.stale_reads else " without"} '
             f'stale_reads: true',
-            'both readonly and stale_reads, or neither: what is in such a '
-            'cache is not refreshed by writes, so it must be asked for in '
-            'words',
+            (
+                'both readonly and stale_reads, or neither: writes do not '
+                'refresh such a cache, so it must be requested explicitly'
+            ),
             'remove stale_reads'
             if cache.stale_reads
-            else 'use writeback, or add stale_reads: true for images that are '
-            'never written to',
+            else (
+                'use writeback, or add stale_reads: true for images that are '
+                'never written'
+            ),
         )
     if cache.mode == WRITEBACK and not cache.settings.get('target_max_bytes'):
         yield (
             'target_max_bytes',
             'no target_max_bytes',
-            'a number of bytes above 0; without it nothing is flushed or '
-            'evicted until the OSDs are full',
+            (
+                'a number of bytes greater than 0; without it Ceph flushes '
+                'and evicts nothing until the OSDs are full'
+            ),
             'set it to what the OSDs of the cache can hold, copies not '
             'counted',
         )
@@ -382,8 +400,8 @@ def check_cluster(
             continue
         yield errors.Problem(
             where=catalog.source.where(('tiers', tier.name, 'rbd', 'cache')),
-            found=f'the monitors of cluster {cluster.name!r} have no command '
-            f'"osd tier add"',
+            found=f'the monitors of cluster {cluster.name!r} do not know the '
+            'command "osd tier add"',
             expected='a release of Ceph with cache tiers',
             remedy='remove cache, and choose a faster device_class for the '
             'tier or put the DB and WAL of its OSDs on flash',

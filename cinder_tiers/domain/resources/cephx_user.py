@@ -119,7 +119,7 @@ def plan(
             ),
             before=before,
             after=after,
-            why='cinder-volume reaches the pools of the tiers',
+            why='gives cinder-volume access to the pools of the tiers',
         )
 
 
@@ -178,9 +178,11 @@ def check_cluster(
     yield errors.Problem(
         where=catalog.source.where(('clusters', cluster.name, 'images_pool')),
         found=f'cluster {cluster.name!r} has no pool {cluster.images_pool!r}',
-        expected='the pool in which Glance keeps images',
-        remedy=f'{near}correct it, create the pool for Glance first, or '
-        f'leave images_pool out when Glance does not use the cluster',
+        expected='the pool in which Glance stores images',
+        remedy=(
+            f'{near}fix it, create the pool for Glance first, or leave '
+            'images_pool out if Glance does not use the cluster'
+        ),
     )
 
 

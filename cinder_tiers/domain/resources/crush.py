@@ -187,11 +187,14 @@ def _unchangeable(
         if not difference.differences(before, after):
             return
         refusal = actions.Refusal(
-            reason=f'the {key.kind.value} exists with other values, and '
-            f'changing it moves or endangers the data of pools that '
-            f'use it',
-            remedy='name another pool in the catalog, or remove the '
-            f'{key.kind.value} by hand when no pool uses it',
+            reason=(
+                f'the {key.kind.value} exists with other values, and changing '
+                'it would move or endanger the data of pools that use it'
+            ),
+            remedy=(
+                'name another pool in the tiers file, or remove '
+                f'the {key.kind.value} by hand if no pool uses it'
+            ),
         )
     yield actions.Action(
         key=key,
@@ -236,8 +239,10 @@ def _placement(
                 found=f'no OSD of cluster {rbd.cluster!r} has device class '
                 f'{rbd.device_class!r}',
                 expected=f'one that exists: {exist}',
-                remedy=f'{near}correct it, or give OSDs the class with '
-                f'"ceph osd crush set-device-class"',
+                remedy=(
+                    f'{near}fix it, or give OSDs the class with "ceph osd '
+                    'crush set-device-class"'
+                ),
             )
         ]
     buckets = ceph.buckets(

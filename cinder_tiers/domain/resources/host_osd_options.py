@@ -41,8 +41,10 @@ def check(
             yield errors.Problem(
                 where=catalog.source.where(('clusters', cluster.name, _KEY)),
                 found=f'cluster {cluster.name!r} has {_KEY} and no tier',
-                expected='at least one tier with a pool of the cluster; '
-                'others are not looked at',
+                expected=(
+                    'at least one tier with a pool of the cluster; other '
+                    'clusters are not read'
+                ),
                 remedy=f'name the cluster in a tier, or remove {_KEY}',
             )
 
@@ -69,8 +71,10 @@ def check_cluster(
                     'host '
                     f'{host!r}',
                     expected=f'one of {spelling.listed(hosts)}',
-                    remedy=f'{spelling.did_you_mean(host, hosts)}correct it; '
-                    f'"ceph osd tree" shows the hosts',
+                    remedy=(
+                        f'{spelling.did_you_mean(host, hosts)}fix it; "ceph '
+                        'osd tree" shows the hosts'
+                    ),
                 )
             )
             continue
@@ -127,13 +131,17 @@ def _conflicts(
                 where=catalog.source.where(
                     ('clusters', cluster.name, _KEY, host, name)
                 ),
-                found=f'host {host!r} wants {name} {value!r}, tier '
-                f'{tier.name!r} {other!r} of the '
-                f'{tier.rbd.device_class} OSDs',
-                expected=f'one value for {", ".join(shared)} of cluster '
-                f'{cluster.name!r}; Ceph would take that of the '
-                f'host',
-                remedy='agree on one, or remove it from one of them',
+                found=(
+                    f'host {host!r} declares {name} {value!r}, and '
+                    f'tier {tier.name!r} declares {other!r} for '
+                    f'the {tier.rbd.device_class} OSDs'
+                ),
+                expected=(
+                    f'one value for {", ".join(shared)} of '
+                    f'cluster {cluster.name!r}; Ceph would use that of the '
+                    'host'
+                ),
+                remedy='use one value for both, or remove one of them',
             )
 
 

@@ -126,8 +126,8 @@ def problems(
                 errors.Problem(
                     where=where(name),
                     found=f'the cluster has no option {name!r}',
-                    expected='an option of its release of Ceph',
-                    remedy='in its place came ' + SUCCESSORS[name]
+                    expected='an option of its Ceph release',
+                    remedy='its replacement: ' + SUCCESSORS[name]
                     if name in SUCCESSORS
                     else 'look for it with "ceph config ls"',
                 )
@@ -141,7 +141,7 @@ def problems(
                     where=where(name),
                     found=f'{name} {value!r}',
                     expected=str(error),
-                    remedy='correct it',
+                    remedy='fix it',
                 )
             )
     return found
@@ -172,7 +172,7 @@ def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
     'osd.0, osd.2 run with what they were started with: restart them'
     """
     names = ', '.join(f'osd.{osd_id}' for osd_id in osd_ids)
-    return f'{names} run with what they were started with: restart them'
+    return f'{names} still use the values from their last start: restart them'
 
 
 def start_reason(
@@ -186,10 +186,10 @@ def start_reason(
     """
     names = ', '.join(f'osd.{osd_id}' for osd_id in osd_ids)
     return (
-        f'it counts from the start of an OSD, when Ceph does not look at '
-        f'device class and host: set it for each of {names} as well, as '
+        'it takes effect when the OSD restarts, and Ceph ignores class '
+        f'and host masks at startup: also set it for each of {names}, as '
         f'"ceph config set osd.{osd_ids[0]} {name} {value}", and restart '
-        f'them'
+        'them'
     )
 
 
@@ -208,13 +208,13 @@ def reason(
     if 'override' in layers:
         if op_queue == 'mclock_scheduler':
             return (
-                'the mClock profile of the OSD sets it: choose the '
+                'the mClock profile of the OSD determines it: use the '
                 'profile custom, or set '
                 'osd_mclock_override_recovery_settings to true'
             )
         return (
-            'it was set in the running OSD, by "ceph tell" or injectargs: '
-            'undo that, or restart the OSD'
+            'it was set in the running OSD, with "ceph tell" or '
+            'injectargs: undo that, or restart the OSD'
         )
     for layer, where in (
         ('cmdline', 'the command line of the OSD'),
@@ -223,15 +223,15 @@ def reason(
     ):
         if layer in layers:
             return (
-                f'{where} sets it, which wins over the monitors: remove '
-                'it there and restart the OSD'
+                f'{where} sets it, which takes precedence over the '
+                'monitors: remove it there and restart the OSD'
             )
     if 'mon' in layers:
         return (
-            'a more special section wins: see "ceph config dump" for '
-            'osd.N, and for a mask of the host'
+            'a more specific section takes precedence: look for osd.N '
+            'and for a host mask in "ceph config dump"'
         )
-    return 'the OSD has not heard of it yet: see "ceph health detail"'
+    return 'the OSD has not received it yet: see "ceph health detail"'
 
 
 def not_heeded(
@@ -259,7 +259,7 @@ def not_heeded(
             and name in told
             and _is(schemas[name], told[name], wanted[name])
         ):
-            yield f'; {name} is set so already, but {reasons[name]}'
+            yield f'; {name} is already set to this, but {reasons[name]}'
 
 
 def _is(schema: ceph_state.OptionSchema, text: str, form: str) -> bool:
@@ -326,8 +326,10 @@ def options_action(
         after=after,
         why=why
         + (
-            f'; {", ".join(later)} counts from the start of an OSD, '
-            f'when Ceph does not look at device class and host'
+            (
+                f'; {", ".join(later)} takes effect when the OSD restarts, '
+                'and Ceph ignores class and host masks at startup'
+            )
             if later
             else ''
         )
@@ -363,12 +365,16 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
                     where=catalog.source.where(
                         ('tiers', tier.name, 'rbd', 'osd_options', name)
                     ),
-                    found=f'tier {tier.name!r} wants {name} {value!r}, tier '
-                    f'{other!r} {wanted!r}',
+                    found=(
+                        f'tier {tier.name!r} declares {name} {value!r}, and '
+                        f'tier {other!r} declares {wanted!r}'
+                    ),
                     expected=f'one value for the {rbd.device_class} OSDs of '
                     f'cluster {rbd.cluster!r}, which serve both',
-                    remedy='agree on one, or give some of the OSDs a device '
-                    'class of their own',
+                    remedy=(
+                        'use one value for both, or give some of the OSDs a '
+                        'different device class'
+                    ),
                 )
 
 

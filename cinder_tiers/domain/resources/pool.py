@@ -65,20 +65,22 @@ def _faults(
         try:
             pool_options.normal(name, value)
         except ValueError as error:
-            yield ('pool_options', name), repr(value), str(error), 'correct it'
+            yield ('pool_options', name), repr(value), str(error), 'fix it'
         if name in pool_options.STEERS_AUTOSCALER and rbd.pg_num is not None:
             yield (
                 ('pool_options', name),
                 f'{value!r} beside pg_num {rbd.pg_num}',
-                'one of them: pg_num turns the autoscaler off, which this '
-                'is meant for',
+                (
+                    'one of them: pg_num turns the autoscaler off, for which '
+                    'this setting is meant'
+                ),
                 'remove one of them',
             )
     if {'target_size_bytes', 'target_size_ratio'} <= options.keys():
         yield (
             ('pool_options', 'target_size_bytes'),
-            'it stands beside target_size_ratio',
-            'one of them; Ceph heeds the ratio only',
+            'it is declared together with target_size_ratio',
+            'one of them; Ceph uses the ratio only',
             'remove one of them',
         )
     low, high = options.get('pg_num_min'), options.get('pg_num_max')
@@ -95,7 +97,7 @@ def _faults(
         yield (
             ('pool_options', 'fast_read'),
             'the pool is replicated',
-            'an erasure coded pool, to which alone it applies',
+            'an erasure coded pool; it has no effect on others',
             'remove it',
         )
     if _DATA_POOL in rbd.rbd_options:
@@ -128,7 +130,7 @@ def _without_class(
             'osd_requirements',
             rbd.osd_requirements is not None,
             'requirements of OSDs',
-            'they are held against',
+            'audit compares them with',
         ),
     ):
         if is_there:
@@ -243,8 +245,10 @@ def _refusal(
         can_be_set = all(is_settable(before, one.field) for one in moving)
         refusals.append(
             actions.Refusal(
-                reason=f'it would move or rewrite data of a pool that exists: '
-                f'{changes}',
+                reason=(
+                    'it would move or rewrite data of an existing '
+                    f'pool: {changes}'
+                ),
                 remedy='declare what exists'
                 + (
                     ''

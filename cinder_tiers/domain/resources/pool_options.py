@@ -122,7 +122,7 @@ def normal(name: str, value: catalogs.Value) -> str:
     if isinstance(value, bool | str) or value < 0 or not math.isfinite(value):
         raise ValueError(
             'a number of 0 or more, in bytes or seconds where '
-            'Ceph means these' + ('' if name in QUOTAS else f', or {UNSET}')
+            'Ceph uses them' + ('' if name in QUOTAS else f', or {UNSET}')
         )
     if name in QUOTAS:
         if value != int(value):

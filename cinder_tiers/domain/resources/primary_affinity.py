@@ -67,8 +67,10 @@ def check(
             yield errors.Problem(
                 where=where,
                 found=f'primary_affinity {value} of tier {tier.name!r}',
-                expected=f'a number of at most {DECIMALS} decimals; Ceph '
-                f'keeps it as a multiple of 1/65536',
+                expected=(
+                    f'a number with at most {DECIMALS} decimals; Ceph stores '
+                    'it as a multiple of 1/65536'
+                ),
                 remedy=f'use {normal(value)}',
             )
         if rbd.device_class is None:
@@ -79,12 +81,16 @@ def check(
         if wanted != value:
             yield errors.Problem(
                 where=where,
-                found=f'tier {tier.name!r} wants primary_affinity {value}, '
-                f'tier {other!r} {wanted}',
+                found=(
+                    f'tier {tier.name!r} declares primary_affinity {value}, '
+                    f'and tier {other!r} declares {wanted}'
+                ),
                 expected=f'one value for the {rbd.device_class} OSDs of '
                 f'cluster {rbd.cluster!r}, which serve both',
-                remedy='agree on one, or give some of the OSDs a device '
-                'class of their own',
+                remedy=(
+                    'use one value for both, or give some of the OSDs a '
+                    'different device class'
+                ),
             )
 
 

@@ -22,11 +22,14 @@ from cinder_tiers.domain.state import type_succession
 
 #: {consumer: what a change does not reach}.
 _KEEPS = {
-    'front-end': 'volumes that are attached keep their limits until they are '
-    'attached again',
-    'back-end': 'volumes that exist keep their limits until they are retyped',
-    'both': 'volumes that exist keep their limits until they are retyped and '
-    'attached again',
+    'front-end': (
+        'attached volumes keep their limits until they are attached again'
+    ),
+    'back-end': 'existing volumes keep their limits until they are retyped',
+    'both': (
+        'existing volumes keep their limits until they are retyped and '
+        'attached again'
+    ),
 }
 
 
@@ -91,7 +94,8 @@ def _action(
         retired = _retired(tier.name, cinder)
         if retired:
             why += (
-                f'; it holds for volumes of {retired} as well, if that has it'
+                f'; it also applies to volumes of {retired}, if that type '
+                'has it'
             )
     replaced = frozenset(
         other.name
@@ -128,8 +132,10 @@ def _refusals(
 ) -> collections.abc.Iterator[actions.Refusal]:
     for other in sorted(cinder_state.ReplacingQosSpec.names_in(after)):
         yield actions.Refusal(
-            reason=f'volume type {tier} has the QoS spec {other}, which is '
-            f'not ours, and can have one only',
+            reason=(
+                f'volume type {tier} has the QoS spec {other}, which is not '
+                'managed, and can have only one'
+            ),
             remedy='remove qos from the tier',
             yields_to_consent=True,
         )
@@ -138,27 +144,34 @@ def _refusals(
     others = sorted(before.volume_types - {tier})
     if others:
         yield actions.Refusal(
-            reason=f'other volume types have the QoS spec too: '
-            f'{", ".join(others)}',
-            remedy='give them a QoS spec of their own, or remove qos from '
-            'the tier',
+            reason=(
+                'other volume types also have the QoS '
+                f'spec: {", ".join(others)}'
+            ),
+            remedy='give them another QoS spec, or remove qos from the tier',
         )
     if before.volume_types and volume_type and not volume_type.is_ours:
         yield actions.Refusal(
-            reason=f'the QoS spec {before.name} is that of a volume type '
-            f'without our mark',
-            remedy='choose another name for the tier',
+            reason=(
+                f'the QoS spec {before.name} belongs to a volume type without '
+                'the ownership marker'
+            ),
+            remedy='use another name for the tier',
             yields_to_consent=True,
         )
     changed = {one.field for one in difference.differences(before, after)}
     # What a killed apply leaves has all values, and waits for its type.
     if not before.volume_types and changed != {'volume_types'}:
         yield actions.Refusal(
-            reason=f'a QoS spec {before.name} exists with other values, and '
-            f'the volume type of the tier does not have it, so that '
-            f"it may be somebody's",
-            remedy=f'run "openstack volume qos delete {before.name}" when '
-            f'nobody needs it',
+            reason=(
+                f'a QoS spec {before.name} exists with other values, and the '
+                'volume type of the tier does not have it, so it may belong '
+                'to someone else'
+            ),
+            remedy=(
+                f'run "openstack volume qos delete {before.name}" if it is '
+                'not needed'
+            ),
             yields_to_consent=True,
         )
 
@@ -170,11 +183,11 @@ def _undeclared(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=spec.name),
         before=spec,
         after=None,
-        why=f'tier {tier} has it, but the catalog does not declare it',
+        why=f'tier {tier} has it, but the tiers file does not declare it',
         refusal=actions.Refusal(
-            reason='it would take the limits from the tier'
+            reason='it would remove the limits of the tier'
             + (
-                f', and from volumes of {retired}, if that has them'
+                f', and of volumes of {retired}, if that type has them'
                 if retired
                 else ''
             ),
@@ -215,11 +228,15 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
         if qos.front_end and qos.back_end and qos.front_end != qos.back_end:
             yield errors.Problem(
                 where=catalog.source.where((*path, 'back_end')),
-                found=f'tier {tier.name!r} has one front_end and another '
-                f'back_end',
-                expected='one of them, or the same keys and values in both: '
-                'Cinder has one QoS spec for a volume type and '
-                'hands all of it to both',
+                found=(
+                    f'tier {tier.name!r} has different values in front_end '
+                    'and back_end'
+                ),
+                expected=(
+                    'one of them, or the same keys and values in both: '
+                    'Cinder allows one QoS spec for a volume type and gives '
+                    'all of it to each consumer'
+                ),
                 remedy='remove one of them, or make them equal',
             )
         yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})

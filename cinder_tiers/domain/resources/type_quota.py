@@ -46,8 +46,7 @@ def plan(
             key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.name),
             before=before,
             after=after,
-            why=f'tier {tier.name}; projects with a quota of their own keep '
-            f'it',
+            why=f'tier {tier.name}; projects with their own quota keep it',
             needs=frozenset(
                 {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.name)}
             ),

@@ -55,7 +55,7 @@ def plan(
         yield from _action(
             before,
             _follow_image_type(name, before),
-            why='leaves the choice to the image',
+            why='follows the image',
             mark=f'{cinder_state.FOLLOW_IMAGE}={cinder_state.TRUE}',
             standby=volume_types.get(type_succession.standby_name(name)),
         )
@@ -264,10 +264,15 @@ def _no_place(
         and not type_succession.is_ready(standby, after)
     ):
         yield actions.Refusal(
-            reason=f'the new type would be made as "{standby.name}", and a '
-            f'volume type of this name exists without the mark',
-            remedy=f'give that one another name: openstack volume type set '
-            f'--name NAME "{standby.name}"',
+            reason=(
+                f'the new type would be created as "{standby.name}", but a '
+                'volume type with that name and without the ownership marker '
+                'exists'
+            ),
+            remedy=(
+                'rename that type: openstack volume type set --name NAME '
+                f'"{standby.name}"'
+            ),
         )
 
 
@@ -280,39 +285,51 @@ def _refusals(
     name = after.name
     if not before.is_ours:
         yield actions.Refusal(
-            reason=f'a volume type {name} exists without our mark ({mark})',
-            remedy='choose another name in the catalog',
+            reason=(
+                f'a volume type {name} without the ownership marker ({mark}) '
+                'exists'
+            ),
+            remedy='use another name in the tiers file',
             yields_to_consent=True,
         )
     if after.is_public and not before.is_public and not may_open:
         yield actions.Refusal(
             reason='it would open a private volume type to all projects',
-            remedy='declare "access: public" or the projects that have '
-            'access when it is a tier',
+            remedy=(
+                'declare "access: public", or list the projects that have '
+                'access, if it is a tier'
+            ),
             yields_to_consent=True,
         )
     if before.is_public and not after.is_public:
         yield actions.Refusal(
-            reason='it would take a public volume type from all projects '
-            'but those that are named',
+            reason=(
+                'it would take a public volume type away from all projects '
+                'except those listed'
+            ),
             remedy='declare "access: public"',
             yields_to_consent=True,
         )
     if isinstance(after, cinder_state.SuccessorType):
         yield actions.Refusal(
-            reason='the volume type has volumes, and Cinder changes no extra '
-            'spec of such a type; in its stead it is renamed to '
-            f'"{name} - retired ID" and stays the type of its volumes, '
-            'which move nowhere, and a new type gets its name',
-            remedy='undo the change in the catalog',
+            reason=(
+                'the volume type has volumes, and Cinder does not change '
+                'extra specs of such a type; instead, apply would rename it '
+                f'to "{name} - retired ID" and create a new type with its '
+                'name; existing volumes keep the retired type and do not '
+                'move'
+            ),
+            remedy='undo the change in the tiers file',
             yields_to_consent=True,
         )
     taken = sorted(before.projects - after.projects)
     if taken and not after.is_public:
         yield actions.Refusal(
-            reason=f'it would take the volume type from projects: '
-            f'{", ".join(taken)}',
-            remedy='name them under access',
+            reason=(
+                'it would take the volume type away from '
+                f'projects: {", ".join(taken)}'
+            ),
+            remedy='list them under access',
             yields_to_consent=True,
         )
 
@@ -329,17 +346,17 @@ def _not_taken_over(
         after=dataclasses.replace(before, extra_specs=_foreign_specs(before)),
         why=f'tier {name} has take_over: false',
         refusal=actions.Refusal(
-            reason=f'{where}: the catalog says take_over: false, but the '
-            f'volume type carries our mark'
+            reason=f'{where}: the tiers file says take_over: false, but the '
+            'volume type has the ownership marker'
             + (
-                ', and has volumes, while Cinder changes no extra '
-                'spec of such a type'
+                ', and has volumes; Cinder does not change extra '
+                'specs of such a type'
                 if before.has_volumes
-                else '; without it, nobody keeps the tier'
+                else '; without it, the tier would no longer be managed'
             ),
             remedy='remove take_over: false'
             + (
-                ', or first give the volumes another type with "openstack '
+                ', or first retype the volumes with "openstack '
                 'volume set --type"'
                 if before.has_volumes
                 else ''
@@ -355,7 +372,7 @@ def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name),
         before=volume_type,
         after=None,
-        why='carries our mark, but the catalog does not have it',
+        why='has the ownership marker, but is not in the tiers file',
         # Without the type, nothing would show that its QoS spec was ours.
         needs=frozenset(
             {
@@ -366,10 +383,14 @@ def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
             }
         ),
         refusal=actions.Refusal(
-            reason='it would delete a volume type, and volumes have it, '
-            'while Cinder deletes only one that nothing has',
-            remedy='declare it again, or first give the volumes another '
-            'type with "openstack volume set --type"',
+            reason=(
+                'it would delete a volume type that has volumes, and Cinder '
+                'deletes only unused volume types'
+            ),
+            remedy=(
+                'declare it again, or first retype the volumes with '
+                '"openstack volume set --type"'
+            ),
         )
         if volume_type.has_volumes
         else actions.Refusal(
@@ -422,7 +443,7 @@ def follow_image_type(name: str) -> cinder_state.VolumeType:
     return cinder_state.VolumeType(
         name=name,
         extra_specs={cinder_state.FOLLOW_IMAGE: cinder_state.TRUE},
-        description='The tags of the image choose the storage tier',
+        description='The tags of the image select the storage tier',
     )
 
 

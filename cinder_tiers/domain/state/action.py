@@ -122,10 +122,11 @@ class Action:
         if self.refusal is None:
             return ''
         if not self.refusal.yields_to_consent:
-            return f'{self.refusal.remedy}; --allow cannot overcome this'
+            return f'{self.refusal.remedy}; --allow has no effect on this'
         return (
-            f'{self.refusal.remedy}; or, to accept it, add --allow '
-            f'{shlex.quote(str(self.key))} to tier plan and tier apply'
+            f'{self.refusal.remedy}; or, to accept it, add '
+            f'--allow {shlex.quote(str(self.key))} to "tier plan" and '
+            '"tier apply"'
         )
 
     @property

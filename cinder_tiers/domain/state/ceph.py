@@ -209,7 +209,7 @@ class CephState:
     )
     #: Only the effects of a plan are estimated from it.
     usage: usages.Usage | usages.Unknown = usages.Unknown(
-        reason='the usage of the cluster was not read'
+        reason='the cluster usage was not read'
     )
 
     #: {pool: the cache tier in front of it}, of all pools that have one.

@@ -80,7 +80,7 @@ def _tags_within(catalog: catalogs.Catalog) -> Problems:
                     found=f'tag {tag!r}',
                     expected='printable text without a comma (the extra '
                     'spec tiers:tags is comma separated)',
-                    remedy='write each tag as an item of its own',
+                    remedy='write each tag as a separate item',
                 )
             elif normal in seen:
                 yield errors.Problem(
@@ -113,8 +113,10 @@ def _tags_across(catalog: catalogs.Catalog) -> Problems:
                     where=catalog.source.where(
                         ('tiers', tier.name, 'tags', index)
                     ),
-                    found=f'tag {tag!r} of tier {tier.name!r} already asks '
-                    f'for tier {other.name!r}',
+                    found=(
+                        f'tag {tag!r} of tier {tier.name!r} already selects '
+                        f'tier {other.name!r}'
+                    ),
                     expected='each tag in one tier (compared without regard '
                     'to case, white space around it and '
                     'composition)',
@@ -133,8 +135,10 @@ def _priorities(catalog: catalogs.Catalog) -> Problems:
                 where=catalog.source.where(('tiers', tier.name, 'priority')),
                 found=f'tiers {other!r} and {tier.name!r} both have '
                 f'priority {tier.priority}',
-                expected='another priority for each tier with tags (0 when '
-                'not given), since an image may carry tags of both',
+                expected=(
+                    'a different priority for each tier with tags (default: '
+                    '0), because an image may have tags of both'
+                ),
                 remedy='give the tier that should win the higher number',
             )
 
@@ -162,8 +166,10 @@ def _clusters(catalog: catalogs.Catalog) -> Problems:
             where=catalog.source.where(('tiers', tier.name, 'rbd', 'cluster')),
             found=f'unknown cluster {name!r}',
             expected=f'one of those under clusters: {known}',
-            remedy=f'{spelling.did_you_mean(name, catalog.clusters)}'
-            f'correct it or declare the cluster',
+            remedy=(
+                f'{spelling.did_you_mean(name, catalog.clusters)}fix it or '
+                'declare the cluster'
+            ),
         )
 
 
@@ -180,8 +186,10 @@ def _protection(catalog: catalogs.Catalog) -> Problems:
                 where=catalog.source.where((*path, 'replicated', 'min_size')),
                 found=f'min_size {protection.min_size} with size '
                 f'{protection.size}',
-                expected=f'a min_size of 1 to {protection.size}; no I/O '
-                f'would ever be possible',
+                expected=(
+                    f'a min_size from 1 to {protection.size}; otherwise no '
+                    'I/O would ever be possible'
+                ),
                 remedy='lower min_size or raise size',
             )
         if (
@@ -193,8 +201,10 @@ def _protection(catalog: catalogs.Catalog) -> Problems:
                 found=f'size {protection.size}'
                 f'{" with" if protection.single_copy else " without"} '
                 f'single_copy: true',
-                expected='both or neither: a single copy loses data with '
-                'the first disk, so it must be asked for in words',
+                expected=(
+                    'both or neither: a single copy loses data with the '
+                    'first failed disk, so it must be requested explicitly'
+                ),
                 remedy='raise size to 2 or more, or add single_copy: true '
                 'for data that may be lost'
                 if protection.size == 1
@@ -207,8 +217,10 @@ def _protection(catalog: catalogs.Catalog) -> Problems:
             yield errors.Problem(
                 where=catalog.source.where((*path, 'erasure_coded', 'm')),
                 found=f'm={protection.m} with k={protection.k}',
-                expected='m of at most k; more costs more space than copies '
-                'do',
+                expected=(
+                    'm of at most k; a larger m needs more space than copies '
+                    'do'
+                ),
                 remedy='lower m, or use replicated',
             )
         pg_num = rbd.pg_num
@@ -241,9 +253,10 @@ def _pools(catalog: catalogs.Catalog) -> Problems:
                     where=catalog.source.where((*path, 'pool')),
                     found=f'pool {pool!r} of tier {tier.name!r} is also the '
                     f'{owners[key]}',
-                    expected='a pool of its own for each tier and cache (an '
-                    'erasure coded one also has '
-                    f'POOL{catalogs.DATA_POOL_SUFFIX})',
+                    expected=(
+                        'a separate pool for each tier and cache (an erasure '
+                        f'coded one also has POOL{catalogs.DATA_POOL_SUFFIX})'
+                    ),
                     remedy='name another pool',
                 )
             owners.setdefault(key, f'pool of tier {tier.name!r}')

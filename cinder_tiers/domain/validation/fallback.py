@@ -42,17 +42,18 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
             yield Fault(
                 tier=name,
                 found=(
-                    f'fallback tier {name!r} is restricted to no availability '
-                    f'zone at all ({extra_specs.ZONES} names none)'
+                    f'fallback tier {name!r} is restricted to '
+                    'availability zones, but names none '
+                    f'({extra_specs.ZONES} names none)'
                 ),
             )
         elif shared == [None]:
             yield Fault(
                 tier=name,
                 found=(
-                    f'tier {name!r} is a second fallback beside '
-                    f'{owners[None]!r}, and neither is restricted to '
-                    'availability zones'
+                    f'tier {name!r} is a second fallback '
+                    f'besides {owners[None]!r}, and neither is restricted '
+                    'to availability zones'
                 ),
             )
         elif shared:
@@ -93,8 +94,10 @@ def check(
             found='no tier has fallback: true',
             expected='exactly one, which serves untagged images, or one for '
             'each availability zone',
-            remedy='add fallback: true to one tier, or at the top fallback: '
-            'none, which leaves such volumes to Cinder',
+            remedy=(
+                'add fallback: true to one tier, or fallback: none at the '
+                'top level, which leaves such volumes to Cinder'
+            ),
         )
     for fault in find_faults(fallbacks):
         yield errors.Problem(
@@ -103,8 +106,10 @@ def check(
             expected='one fallback tier, or several of which all but one '
             f'have the extra spec {extra_specs.ZONES}, and no two '
             'name the same zone',
-            remedy='remove fallback from one of them, or restrict it to '
-            'zones of its own',
+            remedy=(
+                'remove fallback from one of them, or restrict it to '
+                'different zones'
+            ),
         )
 
 

@@ -96,11 +96,15 @@ def _problem(
         found=f'tier {tier.name!r} requires {name} {_text(tier, name)}'
         + (f', tier {other.name!r} ' if tier is not other else ' and ')
         + f'{other_name} {_text(other, other_name)}',
-        expected=f'what one OSD can be: the {rbd.device_class} OSDs of '
-        f'cluster {rbd.cluster!r} serve '
-        f'{"both" if tier is not other else "the tier"}',
-        remedy='agree on one, or give some of the OSDs a device class of '
-        'their own'
+        expected=(
+            f'requirements that one OSD can meet: the {rbd.device_class} OSDs '
+            f'of cluster {rbd.cluster!r} '
+            f'serve {"both" if tier is not other else "the tier"}'
+        ),
+        remedy=(
+            'use one value for both, or give some of the OSDs a different '
+            'device class'
+        )
         if tier is not other
         else 'remove one of them',
     )

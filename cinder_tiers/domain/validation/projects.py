@@ -34,16 +34,17 @@ def check(
                         ('tiers', tier.name, 'access', index)
                     ),
                     found=(
-                        f'{len(ids)} projects of the name {name!r}: '
-                        f'{", ".join(sorted(ids))}'
+                        (
+                            f'{len(ids)} projects with the '
+                            f'name {name!r}: {", ".join(sorted(ids))}'
+                        )
                         if ids
                         else f'unknown project {name!r}'
                     ),
-                    expected='the name or the id of one project of Keystone',
-                    remedy='write the id'
+                    expected='the name or the ID of one Keystone project',
+                    remedy='use the ID'
                     if ids
-                    else 'correct it; "openstack project list" shows those '
-                    'that exist',
+                    else 'fix it; see "openstack project list"',
                 )
             )
     return tuple(problems)

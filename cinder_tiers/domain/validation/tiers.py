@@ -73,8 +73,7 @@ def _extra_specs(catalog: catalogs.Catalog) -> Problems:
                     where=where,
                     found=f'extra spec {key!r}',
                     expected=f'keys without the scope {cinder_state.SCOPE}, '
-                    'which '
-                    f'are made from the other keys of the tier',
+                    'which cinder-tiers sets from the other keys of the tier',
                     remedy='remove it; use tags, priority, fallback or '
                     'overflow',
                 )
@@ -86,7 +85,7 @@ def _extra_specs(catalog: catalogs.Catalog) -> Problems:
                     where=where,
                     found=f'extra spec {key!r}',
                     expected=f'{cinder_state.BACKEND} from rbd, backend and '
-                    f'overflow, not written by hand',
+                    'overflow, not as an extra spec',
                     remedy='remove it; name the backend with backend',
                 )
 
@@ -115,7 +114,7 @@ def _overflow(catalog: catalogs.Catalog) -> Problems:
                 where=where,
                 found=f'unknown tier {tier.overflow!r}',
                 expected=expected,
-                remedy=f'{near}correct it or declare the tier',
+                remedy=f'{near}fix it or declare the tier',
             )
 
 
@@ -173,9 +172,8 @@ def _circles(catalog: catalogs.Catalog) -> Problems:
         circle = chain[chain.index(name) :]
         yield errors.Problem(
             where=catalog.source.where(('tiers', circle[0], 'overflow')),
-            found=f'overflow in a circle: {" -> ".join((*circle, circle[0]))}',
-            expected='tiers that overflow in one direction (each goes one '
-            'step only)',
+            found=f'overflow loop: {" -> ".join((*circle, circle[0]))}',
+            expected='overflow without a loop (only one step is taken)',
             remedy='remove overflow from one of them',
         )
 

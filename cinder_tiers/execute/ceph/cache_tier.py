@@ -68,7 +68,8 @@ def _check_mode(
         current.mode not in allowed | {cache_tier.NO_MODE}
     ):
         raise errors.ActionFailed(
-            f'pool {current.name} has the cache {current.cache_pool} in mode '
-            f'{current.mode}; it is not changed to {wanted.cache_pool} in '
-            f'mode {wanted.mode}, since it must be emptied first'
+            f'pool {current.name} has the cache {current.cache_pool} in '
+            f'mode {current.mode}; refusing to change it '
+            f'to {wanted.cache_pool} in mode {wanted.mode}: the cache '
+            'must be emptied first'
         )

@@ -33,7 +33,8 @@ class CephxUsers:
         if lost:
             raise errors.ActionFailed(
                 f'{key} was granted {"; ".join(lost)} since the plan was '
-                f'made; nothing of it was changed, run tier plan again'
+                'made; nothing of it was changed; run "openstack tier '
+                'plan" again'
             )
         self._sessions[key.cluster].command(
             'auth caps' if current else 'auth get-or-create',

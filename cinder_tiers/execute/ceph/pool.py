@@ -102,8 +102,8 @@ class Pools:
             if not sure:
                 raise
             raise errors.ActionFailed(
-                f'{error}; for one copy Ceph needs "ceph config set global '
-                f'mon_allow_pool_size_one true" as well'
+                f'{error}; for a single copy Ceph also needs "ceph config '
+                'set global mon_allow_pool_size_one true"'
             ) from error
         if change.field == 'size':
             # Ceph has just chosen another one (OSDMonitor, "pool set").
@@ -147,7 +147,7 @@ class Pools:
                 wanted.name, change.field, wanted.rbd_default_data_pool
             )
         else:
-            raise ValueError(f'nothing sets {change.field} of a pool')
+            raise ValueError(f'{change.field} of a pool cannot be set')
 
 
 def _check_allowed(
@@ -164,7 +164,7 @@ def _check_allowed(
     if is_fixed or pool_kind.moves_data(current, field) and not consented:
         raise errors.ActionFailed(
             f'pool {current.name} has {field} {change.before} instead of '
-            f'{change.after}; it is not changed, since that '
+            f'{change.after}; it is not changed, because that '
             + ('is not possible' if is_fixed else 'moves data')
         )
 

@@ -11,6 +11,6 @@ def describe(done: list[str]) -> str:
     if not done:
         return 'nothing of it was changed'
     return (
-        f'changed before that: {", ".join(done)}; tier plan shows what '
-        f'is left to do'
+        f'changed before the failure: {", ".join(done)}; "openstack tier '
+        'plan" shows what is left to do'
     )

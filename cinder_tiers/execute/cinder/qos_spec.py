@@ -47,13 +47,14 @@ class QosSpecs:
             return
         if current is not None and current.volume_types - wanted.volume_types:
             raise errors.ActionFailed(
-                f'other volume types have {key} since the plan was made; run '
-                f'tier plan again'
+                f'other volume types have {key} since the plan was made; '
+                'run "openstack tier plan" again'
             )
         if not consented and _is_of_others(current, wanted):
             raise errors.ActionFailed(
-                f"{key} or that of its volume type may be somebody's since "
-                f'the plan was made; run tier plan again'
+                f'{key} or that of its volume type was changed since the '
+                'plan was made and may belong to someone else; run '
+                '"openstack tier plan" again'
             )
         replaced = cinder_state.ReplacingQosSpec.names_in(wanted)
         done: list[str] = []
@@ -102,8 +103,8 @@ class QosSpecs:
     def _delete(self, key: actions.Key, consented: bool) -> None:
         if not consented:
             raise errors.ActionFailed(
-                f'{key} is not deleted, since nobody allowed it; run tier '
-                f'plan, which says how to do it'
+                f'refusing to delete {key}: not permitted by --allow; run '
+                '"openstack tier plan" for details'
             )
         try:
             for one in self._block_storage.qos_specs():
@@ -150,8 +151,8 @@ class QosSpecs:
         )
         if ident is None:
             raise errors.ActionFailed(
-                f'qos spec {wanted.name} was deleted meanwhile; run tier '
-                f'plan again'
+                f'QoS spec {wanted.name} was deleted since the plan was '
+                'made; run "openstack tier plan" again'
             )
         changed = {
             key: value

@@ -93,8 +93,8 @@ class VolumeTypes:
         resource = self._find(wanted.name)
         if resource is None:
             raise errors.ActionFailed(
-                f'volume type {wanted.name} was deleted meanwhile; run tier '
-                f'plan again'
+                f'volume type {wanted.name} was deleted since the plan '
+                'was made; run "openstack tier plan" again'
             )
         if not (
             consented
@@ -109,9 +109,10 @@ class VolumeTypes:
             standby = self._create_type(wanted, name, done)
         elif not type_succession.is_ready(self._state_of(standby), wanted):
             raise errors.ActionFailed(
-                f'volume type {wanted.name} cannot be retired: the name of '
-                f'its successor, {name}, is that of a volume type without '
-                f'its mark; give that one another name'
+                f'volume type {wanted.name} cannot be retired: its '
+                f'successor would be called {name}, but a volume type '
+                'with that name and without the ownership marker exists; '
+                'rename that type'
             )
         self._make_like(standby, self._state_of(standby), wanted, done)
         cinder_succession.hand_over(
@@ -233,24 +234,26 @@ def _check_harmless(
     """
     if not current.is_ours:
         raise errors.ActionFailed(
-            f'{key} lost our mark since the plan was made; run tier plan again'
+            f'{key} lost the ownership marker since the plan was made; '
+            'run "openstack tier plan" again'
         )
     if wanted is None:
         raise errors.ActionFailed(
-            f'{key} is not deleted, since nobody allowed it; run tier plan, '
-            f'which says how to do it'
+            f'refusing to delete {key}: not permitted by --allow; run '
+            '"openstack tier plan" for details'
         )
     if not wanted.is_ours:
         raise errors.ActionFailed(
-            f'{key} does not lose our mark, since nobody allowed it; run '
-            f'tier plan, which says how to do it'
+            f'refusing to remove the ownership marker from {key}: not '
+            'permitted by --allow; run "openstack tier plan" for details'
         )
     if not wanted.is_public and (
         current.is_public or current.projects - wanted.projects
     ):
         raise errors.ActionFailed(
-            f'{key} is open to others than the catalog names, and access '
-            f'is not taken away; run tier plan, which says how to do it'
+            f'{key} is accessible to projects that the tiers file does '
+            'not list; refusing to take access away: not permitted by '
+            '--allow; run "openstack tier plan" for details'
         )
 
 
@@ -259,15 +262,15 @@ def _refused(key: actions.Key, error: Exception) -> str:
     if _IN_USE in str(error):
         return (
             f'{key} got its first volume since the plan was made, and '
-            f'Cinder changes no extra spec of a volume type that has '
-            f'volumes ("{_IN_USE}"); run tier plan again, which offers '
-            f'a new type in its place'
+            'Cinder does not change extra specs of a volume type that '
+            f'has volumes ("{_IN_USE}"); run "openstack tier plan" again, '
+            'which offers to replace the type'
         )
     if _STILL_IN_USE in str(error):
         return (
             f'Cinder does not delete {key}, which has volumes or is the '
-            f'type of a group ("{_STILL_IN_USE}"); give the volumes '
-            f'another type with "openstack volume set --type", or delete '
-            f'them, and run tier apply again with the same --allow'
+            f'type of a group ("{_STILL_IN_USE}"); retype the volumes '
+            'with "openstack volume set --type", or delete them, and '
+            'rerun "openstack tier apply" with the same --allow'
         )
     return f'Cinder refused to change {key}: {error}'

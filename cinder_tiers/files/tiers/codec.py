@@ -29,7 +29,7 @@ _REQUIRED = shapes.Constant(
     definition='required',
     value=True,
     means=True,
-    expected='true; leave it out when it does not matter',
+    expected='true; leave it out if it does not matter',
 )
 _OPTION = shapes.Scalar(
     definition='option',
@@ -44,8 +44,8 @@ _OSD_OPTIONS = shapes.MapOf(
 )
 _POOL_NUMBER = shapes.Scalar(
     definition='pool_number',
-    expected='a number of 0 or more (in bytes or seconds where Ceph means '
-    f'these), or {pool_options.UNSET}',
+    expected='a number of 0 or more (in bytes or seconds where Ceph uses '
+    f'them), or {pool_options.UNSET}',
     keywords={
         'type': ['number', 'string'],
         'minimum': 0,
@@ -128,7 +128,7 @@ _COPIES = shapes.number(limits.COPIES, more=' copies')
 _REPLICATED = shapes.Record(
     kind=catalogs.Replicated,
     definition='replicated',
-    expected='a mapping with size and, if wanted, min_size and single_copy',
+    expected='a mapping with size and, optionally, min_size and single_copy',
     required=('size',),
     fields=(
         shapes.field('size', _COPIES),
@@ -137,7 +137,7 @@ _REPLICATED = shapes.Record(
             'single_copy',
             shapes.flag(
                 'true or false; true accepts size 1, which loses data with '
-                'the first disk'
+                'the first failed disk'
             ),
         ),
     ),
@@ -277,8 +277,8 @@ _RBD = shapes.Record(
             shapes.Record(
                 kind=catalogs.Requirements,
                 definition='osd_requirements',
-                expected='a mapping of what the OSDs of the device class '
-                'must be, at least one requirement',
+                expected='a mapping of required properties of the OSDs of '
+                'the device class, at least one',
                 not_empty=True,
                 fields=(
                     shapes.field(
@@ -295,7 +295,7 @@ _RBD = shapes.Record(
                         'io_scheduler',
                         shapes.ListOf(
                             expected=f'{_SCHEDULER.expected}, or a list of '
-                            'some of them, each once',
+                            'different ones',
                             items=_SCHEDULER,
                             min_items=1,
                             alone=f'({"|".join(limits.IO_SCHEDULERS)})',
@@ -355,7 +355,7 @@ _QOS_SPECS = shapes.MapOf(
 _QUOTA = shapes.number(
     limits.QUOTA,
     definition='quota',
-    expected=f'an integer of 0 to {limits.QUOTA.most}, or '
+    expected=f'an integer from 0 to {limits.QUOTA.most}, or '
     f'{limits.QUOTA.least} for unlimited',
 )
 _ENCRYPTION = shapes.Record(
@@ -383,8 +383,8 @@ _TIER = shapes.Record(
         shapes.field(
             'take_over',
             shapes.flag(
-                'true or false; false: the volume type exists, is not ours, '
-                'and is left alone'
+                'true or false; false: the volume type exists, is not '
+                'managed, and is left alone'
             ),
         ),
         shapes.field('description', shapes.text(limits.DESCRIPTION)),
@@ -406,8 +406,8 @@ _TIER = shapes.Record(
         shapes.field(
             'access',
             shapes.ListOf(
-                expected=f'the word {catalogs.PUBLIC}, or a list of projects '
-                '(names or ids), each once',
+                expected=f'{catalogs.PUBLIC}, or a list of different projects '
+                '(names or IDs)',
                 items=shapes.text(limits.PROJECT),
                 alone=catalogs.PUBLIC,
             ),
@@ -442,8 +442,8 @@ _TIER = shapes.Record(
         shapes.field(
             'expect',
             shapes.MapOf(
-                expected='a mapping of fio patterns, by name, to limits of '
-                'what guests get, at least one',
+                expected='a mapping of at least one fio pattern name to '
+                'limits',
                 not_empty=True,
                 names=shapes.text(limits.FIO_PATTERN),
                 values=shapes.MapOf(
@@ -491,8 +491,8 @@ CATALOG = shapes.Record(
         shapes.field(
             'follow_image_types',
             shapes.ListOf(
-                expected='a list of volume types, each once, that leave the '
-                "choice to the image; Cinder's default type should be one of "
+                expected='a list of different volume types that follow the '
+                "image; Cinder's default type should be one of "
                 'them',
                 items=shapes.text(limits.TYPE_NAME),
                 keeps_places=False,
@@ -501,8 +501,8 @@ CATALOG = shapes.Record(
         shapes.field(
             'fallback',
             shapes.Constant(
-                expected='the word none: no tier serves untagged images and '
-                "blank volumes, Cinder's default type does",
+                expected='none: no tier serves untagged images and blank '
+                "volumes; they get Cinder's default type",
                 value='none',
                 means=True,
             ),
@@ -537,7 +537,7 @@ def schema() -> dict[str, object]:
     described = CATALOG.schema(definitions)
     return {
         '$schema': 'https://json-schema.org/draft/2020-12/schema',
-        'title': f'Catalog of storage tiers (cinder-tiers), version {VERSION}',
+        'title': f'Storage tiers file (cinder-tiers), version {VERSION}',
         **described,
         '$defs': dict(sorted(definitions.items())),
     }

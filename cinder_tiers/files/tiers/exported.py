@@ -15,20 +15,22 @@ _HEADER = (
     '',
     'What exists in Cinder and Ceph, written by "openstack tier export".',
     '',
-    'A tier with "take_over: false" is a volume type that is not ours: '
-    'nothing of it is changed, and image tags do not lead to it. To take it '
-    'over, remove that line, give it tags and a priority, or "fallback: '
-    'true", and look at "openstack tier plan" first: it says what to name '
-    'with --allow.',
+    (
+        'A tier with "take_over: false" is a volume type that is not '
+        'managed: cinder-tiers does not change it, and image tags do not '
+        'select it. To take it over, remove that line, add tags and a '
+        'priority, or "fallback: true", and check "openstack tier plan" '
+        'first: it shows what to name with --allow.'
+    ),
 )
 _NO_UUID = (
-    "secret_uuid is not known: it is the libvirt secret that Nova's "
-    'hosts keep the key of cinder_user under, as rbd_secret_uuid of '
-    'cinder.conf has it'
+    'secret_uuid is not known: it is the UUID of the libvirt secret that '
+    "holds the key of cinder_user on Nova's compute hosts; see "
+    'rbd_secret_uuid in cinder.conf'
 )
 _NO_FALLBACK = (
-    'no tier of ours is the fall-back: untagged images and blank '
-    'volumes are left to Cinder'
+    'no managed tier is the fallback: untagged images and blank volumes '
+    'are left to Cinder'
 )
 
 
@@ -44,7 +46,7 @@ def text_of(exported: export.Exported, known: inventories.Inventory) -> str:
         comments.setdefault(path, []).append(remark.text)
     for text in exported.leftover:
         comments.setdefault(('tiers',), []).append(
-            f'"openstack tier plan" would not be empty: {text}'
+            f'"openstack tier plan" would change something: {text}'
         )
     if exported.catalog.without_fallback:
         comments[('fallback',)] = [_NO_FALLBACK]

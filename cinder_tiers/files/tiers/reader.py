@@ -42,7 +42,7 @@ def text_of(path: str) -> str:
                         where=path,
                         found='a file that is too big',
                         expected=f'at most {_MAX_BYTES} bytes',
-                        remedy='is this the right file?',
+                        remedy='check that this is the right file',
                     )
                 ]
             )
@@ -52,7 +52,7 @@ def text_of(path: str) -> str:
             [
                 errors.Problem(
                     where=path,
-                    found=f'it cannot be read: {error.strerror}',
+                    found=f'cannot be read: {error.strerror}',
                     expected='a tiers file',
                     remedy='name one with --catalog or CINDER_TIERS_CATALOG',
                 )

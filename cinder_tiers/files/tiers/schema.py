@@ -83,7 +83,7 @@ def _unique(
         and isinstance(value, list)
         and (len({(type(one), repr(one)) for one in value}) < len(value))
     ):
-        yield jsonschema.ValidationError('some items are there twice')
+        yield jsonschema.ValidationError('some items are repeated')
 
 
 # JSON Schema takes 8.0 for an integer. Cinder and Ceph do not.
@@ -112,7 +112,7 @@ def _problems(
     source: catalogs.Source,
 ) -> collections.abc.Iterator[errors.Problem]:
     path = _path(error)
-    name = '.'.join(map(_part, path)) or 'the catalog'
+    name = '.'.join(map(_part, path)) or 'the tiers file'
     if error.validator == 'additionalProperties':
         yield from _unknown_keys(error, source, path, name)
         return
@@ -147,7 +147,7 @@ def _problems(
         where=source.where(path),
         found=f'{name} is {_show(error.instance)}',
         expected=_description(error.schema),
-        remedy='put it in quotes' if is_bare_text else f'correct {name}',
+        remedy='put it in quotes' if is_bare_text else f'fix {name}',
     )
 
 
@@ -166,7 +166,7 @@ def _unknown_keys(
             where=source.where((*path, key)),
             found=f'unknown key {_clip(key)} in {name}',
             expected=f'one of {", ".join(known)}',
-            remedy=f'{near}correct or remove it',
+            remedy=f'{near}fix or remove it',
         )
 
 

@@ -124,7 +124,7 @@ def number(
     article = 'an' if kind == 'integer' else 'a'
     return Scalar(
         expected=expected
-        or f'{article} {kind} of {within.least} to {within.most}{more}',
+        or f'{article} {kind} from {within.least} to {within.most}{more}',
         definition=definition,
         keywords={
             'type': kind,

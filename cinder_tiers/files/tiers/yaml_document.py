@@ -59,7 +59,7 @@ def read(text: str, *, file: str) -> Document:
                     where=file,
                     found=f'{size_bytes} bytes',
                     expected=f'at most {MAX_SIZE_BYTES}',
-                    remedy='is this the right file?',
+                    remedy='check that this is the right file',
                 )
             ]
         )
@@ -100,7 +100,7 @@ def _refusals(
                 where=where,
                 found=found,
                 expected='plain YAML',
-                remedy='write the value out where it is needed',
+                remedy='write out the value where it is needed',
             )
         length = len(getattr(event, 'value', ''))
         if length > MAX_SCALAR_CHARS:
@@ -125,7 +125,7 @@ def _refusals(
                 found=too_much,
                 expected='one document of a few levels and at most '
                 f'{MAX_NODES} keys and values',
-                remedy='remove what is too much',
+                remedy='remove the excess',
             )
             return
 
@@ -151,8 +151,10 @@ def _syntax(error: yaml.YAMLError, file: str) -> errors.Problem:
         where=f'{file}:{mark.line + 1}' if mark else file,
         found=found,
         expected='YAML',
-        remedy='look at the indentation, colons and quotes there and on the '
-        'line above',
+        remedy=(
+            'check the indentation, colons and quotes there and on the line '
+            'above'
+        ),
     )
 
 
@@ -188,7 +190,7 @@ class _Reading:
                     line,
                     'a key that is not text',
                     'a plain key',
-                    'look at the brackets and braces there',
+                    'check the brackets and braces there',
                 )
                 continue
             key = key_node.value
@@ -196,7 +198,7 @@ class _Reading:
                 first = self.lines[(*path, key)]
                 self._problem(
                     line,
-                    f'key {key!r} again, after line {first}',
+                    f'key {key!r} is repeated, first on line {first}',
                     'each key once',
                     'remove or rename one of them',
                 )
@@ -217,7 +219,7 @@ class _Reading:
                 node.start_mark.line + 1,
                 'an unreadable number',
                 'a number or text',
-                f'correct {".".join(map(str, path))}',
+                f'fix {".".join(map(str, path))}',
             )
             return None
 

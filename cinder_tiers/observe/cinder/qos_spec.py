@@ -63,8 +63,9 @@ def read_qos_specs(
                 having[one.qos_specs_id].add(one.name)
     if _HIDDEN in having:
         raise errors.Unreachable(
-            'Cinder does not show which QoS spec a volume type has; its '
-            'policy volume_extension:access_types_qos_specs_id must allow it'
+            'Cinder does not show which QoS spec a volume type has; the '
+            'policy volume_extension:access_types_qos_specs_id must '
+            'allow it'
         )
     return {
         one.name: cinder_state.QosSpec(

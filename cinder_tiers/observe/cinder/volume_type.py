@@ -61,7 +61,7 @@ def read_volume_types(
             volume_type.is_ours or name in named or access_of_all
         ):
             with openstack_client.asking_as_admin(
-                f'list who may use volume type {name}'
+                f'list the projects with access to volume type {name}'
             ):
                 rows = connection.block_storage.get_type_access(found[name])
             types[name] = dataclasses.replace(

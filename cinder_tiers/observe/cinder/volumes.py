@@ -43,8 +43,8 @@ def volumes(
         a page was deleted before the next was asked for.
     """
     with openstack_client.asking(
-        'Cinder did not list all volumes; run the audit '
-        'again if one was deleted meanwhile'
+        'Cinder did not list all volumes; run the audit again if a '
+        'volume was deleted meanwhile'
     ):
         for found in connection.block_storage.volumes(
             details=True, all_projects=True, limit=page

@@ -413,7 +413,10 @@ class CreatesPassThroughTestCase(pass_through_case.PassThroughTestCase):
         data = b'{"volume": {"volume_type": "image-tier"}}'
         self.assert_untouched([data], length=str(len(data)))
         self.assertIn(
-            f'ERROR The API door failed (request {self.context.request_id})',
+            (
+                'ERROR The API middleware failed '
+                f'(request {self.context.request_id})'
+            ),
             self.log.output,
         )
 

@@ -184,7 +184,7 @@ class SchemasTestCase(api_fixture.ApiTestCase):
         for key in KEYS:
             for value in ('x' * 256, 7, [], {'': ''}):
                 self.api.create(**{key: value})
-        self.assertNotIn('The API door failed', self.logged())
+        self.assertNotIn('The API middleware failed', self.logged())
 
     def test_the_versions_differ(self):
         for key, value, found in (

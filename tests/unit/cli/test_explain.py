@@ -111,9 +111,10 @@ class ExplainTestCase(testtools.TestCase):
         self.assertEqual(
             {
                 'outcome': 'placed',
-                'summary': 'A volume of this image goes to tier database, or '
-                'to '
-                'tier general when that has no room.',
+                'summary': (
+                    'A volume from this image goes to tier database, or to '
+                    'tier general when that has no room.'
+                ),
                 'tier': 'database',
                 'overflow': 'general',
                 'volume_type': 'database',
@@ -132,8 +133,10 @@ class ExplainTestCase(testtools.TestCase):
                         'rule': 'tag',
                         'tier': 'database',
                         'found': 'database',
-                        'text': 'a tag of the image asks for the tier '
-                        '(tier=database, found=database)',
+                        'text': (
+                            'a tag of the image selects the tier '
+                            '(tier=database, found=database)'
+                        ),
                     },
                     {
                         'rule': 'overflow',
@@ -147,24 +150,26 @@ class ExplainTestCase(testtools.TestCase):
                 'alternatives': [
                     {
                         'tier': 'premium',
-                        'why': 'no tag of the image asks for it',
+                        'why': 'no tag of the image selects it',
                     },
                     {
                         'tier': 'archive',
-                        'why': 'no tag of the image asks for it',
+                        'why': 'no tag of the image selects it',
                     },
                     {
                         'tier': 'general',
-                        'why': 'not asked for; it takes the volume when tier '
-                        'database has '
-                        'no room',
+                        'why': (
+                            'not selected; it takes the volume when tier '
+                            'database has no room'
+                        ),
                     },
                 ],
                 'policy': {
                     'trust_tags_of': 'own_and_public',
                     'on_no_access': 'fallback',
-                    'read_from': 'nowhere: the defaults are assumed, see '
-                    '--config-file',
+                    'read_from': (
+                        'none: the defaults are assumed, see --config-file'
+                    ),
                 },
                 'hidden': [],
                 'notes': [],
@@ -194,7 +199,7 @@ class ExplainTestCase(testtools.TestCase):
         )
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         for line in (
-            '| summary      | A volume of this image goes to tier archi',
+            ('| summary      | A volume from this image goes to tier archi'),
             '|              | general: the fall-back serves only what',
             '| backends     | node@archive#archive: own, 40 of 100 GiB f',
             'volume_backend_name is database, archive is wanted',

@@ -127,7 +127,7 @@ class ExportTestCase(testtools.TestCase):
         ran = self.export('--out', self.path)
         self.assertRegex(
             ran.stderr,
-            'cluster ceph is left out: .*(/nonexistent.conf|python3-rados)',
+            ('Cluster ceph is left out: .*(/nonexistent.conf|python3-rados)'),
         )
         self.assertIn('tiers: 2, not taken over: 2', ran.stderr)
         text = pathlib.Path(self.path).read_text()
@@ -135,13 +135,18 @@ class ExportTestCase(testtools.TestCase):
         self.assertIn('QoS spec limits', text)
         unwrapped = ' '.join(text.replace('#', '').split())
         self.assertIn(
-            f'project {GONE} has access, but Keystone has no such project',
+            (
+                f'project {GONE} has access, but Keystone does not have such '
+                'a project'
+            ),
             unwrapped,
         )
         self.assertIn(
-            f'rbd is left out: it is pool volumes of the Ceph '
-            f'cluster {inventories.FSID}, which was not named with '
-            '--cluster, or not reached (ceph: ',
+            (
+                'rbd is left out: it is pool volumes of the Ceph '
+                f'cluster {inventories.FSID}, which was not named with '
+                '--cluster, or could not be reached (ceph: '
+            ),
             unwrapped,
         )
         self.assertIn('no\\u202etier', text)
@@ -223,7 +228,11 @@ class ExportTestCase(testtools.TestCase):
         )
         ran = self.export(status=2)
         self.assertIn(
-            'tier plan would not be empty: update volume type a', ran.stderr
+            (
+                '"openstack tier plan" would change something: update volume '
+                'type a'
+            ),
+            ran.stderr,
         )
         self.assertEqual(
             ('x',), reader.read_text(ran.stdout, file='t.yaml').tiers[0].tags

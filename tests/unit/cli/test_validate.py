@@ -54,7 +54,7 @@ class ValidateTestCase(testtools.TestCase):
         )
         self.assertEqual((0, []), (ran.status, json.loads(ran.stdout)))
         self.assertEqual(
-            f'{test_commands.SAMPLE} is sound; tiers: 3\n', ran.stderr
+            f'{test_commands.SAMPLE} is valid; tiers: 3\n', ran.stderr
         )
 
     def test_quiet_is_quiet(self):
@@ -181,8 +181,7 @@ class ValidateTestCase(testtools.TestCase):
         self.assertLess(len(ran.stdout.splitlines()), 1010)
         self.assertRegex(
             ran.stderr,
-            r'^\d+ problems were found, the first '
-            r'1000 are shown\n$',
+            '^\\d+ problems were found; the first 1000 are shown\\n$',
         )
 
     def test_the_statuses_are_in_the_help(self):

@@ -47,8 +47,10 @@ class CatalogRulesTestCase(testtools.TestCase):
     def test_two_fall_backs_are_one_too_many(self):
         self.assertEqual(
             [
-                "tier 'b' is a second fallback beside 'a', and neither is "
-                'restricted to availability zones'
+                (
+                    "tier 'b' is a second fallback besides 'a', and neither "
+                    'is restricted to availability zones'
+                )
             ],
             found(
                 given.tier('a', fallback=True), given.tier('b', fallback=True)
@@ -93,16 +95,19 @@ class CatalogRulesTestCase(testtools.TestCase):
         (
             {'a': None, 'b': 'north', 'c': None},
             [
-                "tier 'c' is a second fallback beside 'a', and neither is "
-                'restricted to availability zones'
+                (
+                    "tier 'c' is a second fallback besides 'a', and neither "
+                    'is restricted to availability zones'
+                )
             ],
         ),
         (
             {'a': ' ,'},
             [
-                "fallback tier 'a' is restricted to no availability zone at "
-                'all '
-                '(RESKEY:availability_zones names none)'
+                (
+                    "fallback tier 'a' is restricted to availability zones, "
+                    'but names none (RESKEY:availability_zones names none)'
+                )
             ],
         ),
     )
@@ -114,7 +119,7 @@ class CatalogRulesTestCase(testtools.TestCase):
     @ddt.unpack
     def test_a_tag_asks_for_one_tier(self, one, other):
         self.assertEqual(
-            [f"tag {other!r} of tier 'b' already asks for tier 'a'"],
+            [f"tag {other!r} of tier 'b' already selects tier 'a'"],
             found(
                 given.tier('a', tags=(one,), fallback=True),
                 given.tier('b', tags=(other,), priority=1),
@@ -182,8 +187,8 @@ class CatalogRulesTestCase(testtools.TestCase):
         )
 
     @ddt.data(
-        ('bcb', 'overflow in a circle: b -> c -> b'),
-        ('bca', 'overflow in a circle: a -> b -> c -> a'),
+        ('bcb', 'overflow loop: b -> c -> b'),
+        ('bca', 'overflow loop: a -> b -> c -> a'),
     )
     @ddt.unpack
     def test_overflow_in_a_circle_is_told_once(self, targets, expected):
@@ -201,7 +206,7 @@ class CatalogRulesTestCase(testtools.TestCase):
         (catalogs.Qos(front_end={'a': '1'}, back_end={'a': '1'}), []),
         (
             catalogs.Qos(front_end={'a': '1'}, back_end={'a': '2'}),
-            ["tier 'a' has one front_end and another back_end"],
+            ["tier 'a' has different values in front_end and back_end"],
         ),
         (
             catalogs.Qos(

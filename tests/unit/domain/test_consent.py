@@ -104,10 +104,12 @@ class GrantTestCase(testtools.TestCase):
     def test_all_names_that_fit_nothing_are_told_with_what_could_be(self):
         first, second = self.problems(TWO_CLUSTERS, 'volume type fats', 'x')
         self.assertEqual(
-            "--allow 'volume type fats': nothing of that name is refused in "
-            'this plan; expected one of: pool fast (one), pool fast (two), '
-            "volume type fast; did you mean 'volume type fast'? leave it out "
-            'if it has been done already',
+            (
+                "--allow 'volume type fats': no refused change in this plan "
+                'has that name; expected one of: pool fast (one), pool fast '
+                "(two), volume type fast; did you mean 'volume type fast'? "
+                'leave it out if the change was made already'
+            ),
             first,
         )
         self.assertIn('--allow x: ', second)
@@ -117,8 +119,10 @@ class GrantTestCase(testtools.TestCase):
             plan(action(POOL, 'one', can_be_allowed=False)), 'pool fast'
         )
         self.assertIn(
-            'it would hurt; expected something that consent can '
-            'overcome; stop',
+            (
+                'it would hurt; expected a refused change that --allow can '
+                'permit; stop'
+            ),
             problem,
         )
 
@@ -134,7 +138,7 @@ class GrantTestCase(testtools.TestCase):
 
     def test_what_names_no_object_is_always_an_error(self):
         (problem,) = self.problems(plan(), 'fast')
-        self.assertIn('the name of no object; expected a kind', problem)
+        self.assertIn('not the name of an object; expected a kind', problem)
 
     def test_consents_of_a_saved_plan_are_given_where_they_fit(self):
         self.assertEqual(

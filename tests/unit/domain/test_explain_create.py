@@ -63,8 +63,10 @@ class PlacedTestCase(testtools.TestCase):
             ),
         )
         self.assertEqual(
-            'A volume of this image goes to tier database, or to tier '
-            'general when that has no room.',
+            (
+                'A volume from this image goes to tier database, or to tier '
+                'general when that has no room.'
+            ),
             explained.summary,
         )
 
@@ -78,13 +80,17 @@ class PlacedTestCase(testtools.TestCase):
                 ),
                 (
                     'archive',
-                    'another tier that is asked for has a higher '
-                    'priority (found=10, wanted=20)',
+                    (
+                        'another selected tier has a higher priority '
+                        '(found=10, wanted=20)'
+                    ),
                 ),
                 (
                     'general',
-                    'not asked for; it takes the volume when tier '
-                    'database has no room',
+                    (
+                        'not selected; it takes the volume when tier '
+                        'database has no room'
+                    ),
                 ),
             ],
             list(alternatives(explained).items()),
@@ -98,7 +104,7 @@ class PlacedTestCase(testtools.TestCase):
         self.assertEqual(
             dict.fromkeys(
                 ('premium', 'database', 'archive'),
-                'not asked for: the volume is not made from an image',
+                'not selected: the volume is not created from an image',
             ),
             alternatives(explained),
         )
@@ -109,8 +115,10 @@ class PlacedTestCase(testtools.TestCase):
         )
         self.assertEqual('general', explained.tier)
         self.assertEqual(
-            'not asked for: the tags of this image do not count for the '
-            'project',
+            (
+                'not selected: the tags of this image do not count for the '
+                'project'
+            ),
             alternatives(explained)['database'],
         )
         self.assertIn('must be a member of the image', explained.notes[0])
@@ -118,10 +126,12 @@ class PlacedTestCase(testtools.TestCase):
     def test_a_tier_that_no_tag_asks_for(self):
         self.assertEqual(
             {
-                'premium': 'no tag of the image asks for it',
-                'database': 'no tag of the image asks for it',
-                'general': 'the fall-back serves only what asks for no other '
-                'tier',
+                'premium': 'no tag of the image selects it',
+                'database': 'no tag of the image selects it',
+                'general': (
+                    'the fallback serves only volumes that select no other '
+                    'tier'
+                ),
             },
             alternatives(explain(clouds.image('archive'))),
         )
@@ -140,7 +150,10 @@ class PlacedTestCase(testtools.TestCase):
                     'general',
                     (
                         'overflow',
-                        'of tier general, when the own backends have no room',
+                        (
+                            "serves tier general, used when the tier's own "
+                            'backends have no room'
+                        ),
                     ),
                 ),
                 (
@@ -246,12 +259,14 @@ class NotPlacedTestCase(testtools.TestCase):
             (explained.outcome, explained.tier, explained.judged),
         )
         self.assertIn(
-            'refused: a tag for a tier without access is refused '
-            '(tier=premium)',
+            (
+                'refused: a tag that selects a tier without access is '
+                'refused (tier=premium)'
+            ),
             explained.summary,
         )
         self.assertEqual(
-            'asked for, but the tier that is asked for first is refused',
+            'selected, but the tier with the highest priority is refused',
             alternatives(explained)['database'],
         )
 

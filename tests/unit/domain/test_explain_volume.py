@@ -55,9 +55,11 @@ class TierTypeTestCase(testtools.TestCase):
             (explained.outcome, explained.tier, explained.overflow),
         )
         self.assertEqual(
-            'Its volume type database is that of tier database. It is on '
-            'node@database#database, which serves it: it is where it should '
-            'be.',
+            (
+                'Its volume type database belongs to tier database. It is on '
+                'node@database#database, which serves its tier: it is where '
+                'it should be.'
+            ),
             explained.summary,
         )
         self.assertIn('its backend serves tier database', explained.notes)
@@ -87,9 +89,11 @@ class TierTypeTestCase(testtools.TestCase):
         )
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
         self.assertIn(
-            'its type was chosen by the request, or by other '
-            'tags: a new volume of its image would go to tier '
-            'database today',
+            (
+                'its type was chosen by the request, or by earlier tags: a '
+                'new volume from its image would currently go to tier '
+                'database'
+            ),
             explained.notes,
         )
 
@@ -103,7 +107,7 @@ class TierTypeTestCase(testtools.TestCase):
         )
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
         self.assertIn(
-            'it is a clone, made where its source was', explained.notes
+            'it is a clone, created where its source was', explained.notes
         )
 
 
@@ -124,9 +128,11 @@ class FollowingTestCase(testtools.TestCase):
         )
         self.assertIn('its backend serves tier general', explained.notes)
         self.assertIn(
-            'stored with the volume: its type, its backend, the id of its '
-            'image; as they are today, not when it was made: the tiers, the '
-            'backends, the tags of the image',
+            (
+                'stored with the volume: its type, its backend, the image '
+                'ID; current values, not those at its creation: the tiers, '
+                'the backends, the tags of the image'
+            ),
             explained.notes,
         )
 

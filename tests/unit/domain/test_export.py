@@ -376,7 +376,7 @@ class ExportTestCase(testtools.TestCase):
             ],
         )
         self.assertIn(
-            'pool volumes is that of tier z', exported.remarks[0].text
+            'pool volumes belongs to tier z', exported.remarks[0].text
         )
 
     def test_types_that_are_retired_or_wait_are_no_tiers(self):
@@ -444,7 +444,7 @@ class ExportTestCase(testtools.TestCase):
         self.assertEqual(
             {'__DEFAULT__', 'a/b', 'any', 'both', 'none'}, told.keys()
         )
-        self.assertIn('but for case its name is that of ANY', told['any'])
+        self.assertIn('its name differs from ANY only in case', told['any'])
         self.assertIn('names no backend', told['none'])
         self.assertIn('<or> a <or> b', told['both'])
 
@@ -477,7 +477,13 @@ class ExportTestCase(testtools.TestCase):
             (tier.description, tier.access, tier.quotas, tier.qos),
         )
         self.assertEqual(
-            ['project 2 has access, but Keystone has no such project'], remarks
+            [
+                (
+                    'project 2 has access, but Keystone does not have such a '
+                    'project'
+                )
+            ],
+            remarks,
         )
 
     def test_an_encryption_is_taken_over(self):

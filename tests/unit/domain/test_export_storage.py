@@ -92,15 +92,19 @@ class ExportStorageTestCase(testtools.TestCase):
         )
         said = ' '.join(one.text for one in exported.remarks)
         self.assertIn(
-            'cluster ceph: the option osd_max_backfills=3 of OSDs '
-            'on host b is left out: not all of them use it; in '
-            'effect is not known',
+            (
+                'Cluster ceph: the option osd_max_backfills=3 of OSDs on '
+                'host b is left out: not all of them use it; the value in '
+                'effect is not known'
+            ),
             said,
         )
         self.assertIn(
-            'cluster ceph: what the monitors have for the mask '
-            'host:z is left out: no OSD is on a CRUSH host of that '
-            'name: osd_max_backfills=3',
+            (
+                "cluster ceph: the monitors' options for the mask host:z are "
+                'left out: no OSD is on a CRUSH host of that name: '
+                'osd_max_backfills=3'
+            ),
             said,
         )
 
@@ -163,13 +167,15 @@ class ExportStorageTestCase(testtools.TestCase):
     @ddt.data(
         (
             {'mode': 'proxy'},
-            'pool volumes has the cache cache in mode proxy, '
-            'and a catalog has only writeback and readonly',
+            (
+                'pool volumes has the cache cache in mode proxy, and a tiers '
+                'file can declare only writeback and readonly'
+            ),
         ),
         ({'overlay': False}, 'which clients do not use'),
         (
             {'cache_pool': 'cache, images'},
-            'has the cache cache, images, and a catalog has one',
+            ('has the cache cache, images, and a tiers file can declare one'),
         ),
         ({'settings': {'target_max_bytes': '0'}}, 'no target_max_bytes'),
         ({'settings': {'target_max_bytes': str(2**63)}}, 'at most 9223'),

@@ -88,7 +88,7 @@ class CompareTestCase(testtools.TestCase):
         (
             {'fast_db': True},
             dataclasses.replace(DISK, parts={'db': on('sda')}),
-            'on the disk of the data, sda',
+            'on the data disk, sda',
             'true',
         ),
         (
@@ -106,7 +106,7 @@ class CompareTestCase(testtools.TestCase):
         (
             {'fast_journal': True},
             dataclasses.replace(FILESTORE, parts={'journal': on('sdb', True)}),
-            'on the disk of the data, sdb',
+            'on the data disk, sdb',
             'true',
         ),
         (
@@ -127,28 +127,32 @@ class CompareTestCase(testtools.TestCase):
         )
 
     @ddt.data(
-        ({'rotational': True}, None, 'osd.3 told nothing of itself'),
+        ({'rotational': True}, None, 'osd.3 reported no metadata'),
         (
             {'rotational': True},
             dataclasses.replace(DISK, is_up=False),
             'osd.3 is down',
         ),
-        ({'rotational': True}, NOTHING, 'osd.3 does not tell rotational'),
+        ({'rotational': True}, NOTHING, 'osd.3 does not report rotational'),
         (
             {'rotational': True},
             osd_requirements.Facts(is_up=True),
-            'osd.3 does not tell its object store',
+            'osd.3 does not report its object store',
         ),
-        ({'fast_db': True}, NOTHING, 'osd.3 does not tell where its db lies'),
+        (
+            {'fast_db': True},
+            NOTHING,
+            ('osd.3 does not report the location of its db'),
+        ),
         (
             {'fast_db': True},
             dataclasses.replace(DISK, parts={'db': osd_requirements.Part()}),
-            'osd.3 does not tell whether the disk of its db is rotational',
+            ('osd.3 does not report whether the disk of its db is rotational'),
         ),
         (
             {'io_scheduler': ('none',)},
             NOTHING,
-            'osd.3 does not tell its disks',
+            'osd.3 does not report its disks',
         ),
     )
     @ddt.unpack
@@ -186,11 +190,14 @@ class CompareTestCase(testtools.TestCase):
             },
         )
         self.assertEqual(
-            'the I/O scheduler of osd.3 is seen on away only: run "grep . '
-            '/sys/block/sda/queue/scheduler" there, or this audit; the I/O '
-            'scheduler of osd.1, osd.2 is seen on far only: run "grep . '
-            '/sys/block/sda/queue/scheduler /sys/block/sdb/queue/scheduler" '
-            'there, or this audit',
+            (
+                'the I/O scheduler of osd.3 can only be read on away: run '
+                '"grep . /sys/block/sda/queue/scheduler" there, or run this '
+                'audit there; the I/O scheduler of osd.1, osd.2 can only be '
+                'read on far: run "grep . /sys/block/sda/queue/scheduler '
+                '/sys/block/sdb/queue/scheduler" there, or run this audit '
+                'there'
+            ),
             found.reason,
         )
 

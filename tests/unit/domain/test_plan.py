@@ -315,7 +315,7 @@ class PlanTestCase(testtools.TestCase):
             ('one',), is_public=False, projects=frozenset('123')
         ).refused
         self.assertEqual(
-            'it would take the volume type from projects: 2, 3',
+            'it would take the volume type away from projects: 2, 3',
             refused.refusal.reason,
         )
         self.assertIn(
@@ -344,7 +344,7 @@ class PlanTestCase(testtools.TestCase):
             errors.ProblemsFound, self.make, catalog, actual
         )
         self.assertEqual(
-            ["unknown project 'gone'", "2 projects of the name 'two': 1, 2"],
+            ["unknown project 'gone'", "2 projects with the name 'two': 1, 2"],
             [problem.found for problem in error.problems],
         )
 

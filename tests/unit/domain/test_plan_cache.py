@@ -116,7 +116,7 @@ class PlanCacheTestCase(testtools.TestCase):
             )
         )
         self.assertIn(
-            'pool base has another cache already, cache, more', refusal.reason
+            'pool base already has another cache, cache, more', refusal.reason
         )
         for pool in ('cache', 'more'):
             self.assertIn(

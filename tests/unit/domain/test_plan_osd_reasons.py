@@ -49,8 +49,10 @@ class OsdReasonsTestCase(testtools.TestCase):
 
     def test_what_they_were_told_already_has_its_reason(self):
         self.assertEqual(
-            'tier database; osd_max_backfills is set so already, but '
-            'ceph.conf wins',
+            (
+                'tier database; osd_max_backfills is already set to this, '
+                'but ceph.conf wins'
+            ),
             self.why(osd_max_backfills='3'),
         )
 

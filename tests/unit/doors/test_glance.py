@@ -170,7 +170,7 @@ class ByIdTestCase(GlanceTestCase):
         self.glance.images[ident][key] = value
         error = self.assert_unreadable(ident)
         self.assertEqual(
-            f'the image that Glance answered has no usable {key}', str(error)
+            f'the image that Glance returned has no usable {key}', str(error)
         )
 
     def test_values_of_other_types_that_nobody_reads(self):

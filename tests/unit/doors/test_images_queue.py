@@ -71,7 +71,7 @@ class QueueTestCase(images_case.ImagesTestCase):
         self.hang()
         error = self.assert_fails(1, timeout_s=0.1, max_calls=1)
         self.assertEqual(
-            'no call to Glance was free within 0.1 s, at most 1 are allowed',
+            ('no call to Glance was free within 0.1 s; at most 1 are allowed'),
             str(error),
         )
 

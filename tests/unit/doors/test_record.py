@@ -109,10 +109,12 @@ class LineTestCase(testtools.TestCase):
         self.assertEqual(
             {
                 'version': '2.0',
-                'text': 'tier database: a tag of the image asks for the tier '
-                '(tier=database, found=database); another tier may take '
-                'the volume when this one has no room (tier=database, '
-                'found=general)',
+                'text': (
+                    'tier database: a tag of the image selects the tier '
+                    '(tier=database, found=database); another tier may take '
+                    'the volume when this one has no room (tier=database, '
+                    'found=general)'
+                ),
                 'door': 'scheduler',
                 'verdict': 'tier',
                 'tier': 'database',

@@ -272,7 +272,7 @@ class RealCinderWorldTestCase(
         )
         self.assertEqual(
             [
-                f"2 projects of the name 'twice': {'d' * 32}, {'e' * 32}",
+                (f"2 projects with the name 'twice': {'d' * 32}, {'e' * 32}"),
                 "unknown project 'nobody'",
                 "unknown project '../projects'",
             ],

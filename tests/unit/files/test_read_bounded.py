@@ -101,7 +101,7 @@ class ReadBoundedTestCase(testtools.TestCase):
         silent = os.open(self.path, os.O_RDWR)
         self.addCleanup(os.close, silent)
         self.assertEqual(
-            'nothing came through the pipe for 0.1 s',
+            'no data came through the pipe for 0.1 s',
             self.refused(self.path, silence_s=0.1),
         )
 

@@ -300,8 +300,10 @@ class ReaderTestCase(testtools.TestCase):
             'fallback: true',
             'fallback: true\n    expect:\n      4k:\n'
             '        iops_max: 1\n        iops_min: 2',
-            't.yaml:10: expect of '
-            "tier 'general': iops_min 2 is more than iops_max 1",
+            (
+                "t.yaml:10: expect of tier 'general': iops_min 2 is greater "
+                'than iops_max 1'
+            ),
             'correct one',
         ),
         (

@@ -39,10 +39,11 @@ class OsdsTestCase(testtools.TestCase):
         ),
         (
             '{fast_db: false}',
-            't.yaml:12: tiers.general.rbd.osd_requirements.'
-            'fast_db is False (a boolean); expected true; leave it out when '
-            'it '
-            'does not matter',
+            (
+                't.yaml:12: tiers.general.rbd.osd_requirements.fast_db is '
+                'False (a boolean); expected true; leave it out if it does '
+                'not matter'
+            ),
         ),
         ('{object_store: blustore}', 'expected one of bluestore, filestore'),
         (
@@ -78,7 +79,7 @@ class OsdsTestCase(testtools.TestCase):
         (
             'osd_requirements: {rotational: false}',
             'requirements of OSDs',
-            'they are held against',
+            'audit compares them with',
         ),
     )
     @ddt.unpack

@@ -176,7 +176,7 @@ class AtStartTestCase(testtools.TestCase):
             (seen.values, seen.after_restart),
         )
         self.assertEqual(
-            'osd.0 run with what they were started with: restart them',
+            ('osd.0 still use the values from their last start: restart them'),
             seen.reasons['osd_op_queue'],
         )
 

@@ -178,14 +178,17 @@ class QuickTest(testtools.TestCase):
     @ddt.data(
         (
             {'expect': {'databasex': {'write-1m': {'iops_min': 5}}}},
-            "the task runs no tier 'databasex'; expected one of database,"
-            " general, archive; did you mean 'database'? correct it",
+            (
+                "the task runs no tier 'databasex'; expected one of "
+                "database, general, archive; did you mean 'database'? fix it"
+            ),
         ),
         (
             {'expect': {'database': {'write-9m': {'iops_min': 5}}}},
-            "the task runs no pattern 'write-9m'; expected one of "
-            'randwrite-4k,'
-            " write-1m; did you mean 'write-1m'? correct it",
+            (
+                "the task runs no pattern 'write-9m'; expected one of "
+                "randwrite-4k, write-1m; did you mean 'write-1m'? fix it"
+            ),
         ),
         ({'placement': {'gold': 'gold'}}, "the task runs no tier 'gold'"),
         (

@@ -145,7 +145,7 @@ class TiersTestCase(ChecksTestCase):
     def test_a_tier_that_cannot_be_read(self):
         self.assert_result(
             checks.FAILURE,
-            'A tier is left out: priority is x.',
+            'A tier is ignored: priority is x.',
             checks.tiers(state(GENERAL, problems=['priority is x'])),
         )
 

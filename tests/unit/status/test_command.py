@@ -102,8 +102,8 @@ class CommandTestCase(testtools.TestCase):
                 {
                     'Options': 0,
                     'Applied tiers': 0,
-                    'Scheduler door': 0,
-                    'API door': 0,
+                    'Scheduler filter': 0,
+                    'API middleware': 0,
                     'Default volume type': 0,
                 },
             ),
@@ -127,8 +127,8 @@ class CommandTestCase(testtools.TestCase):
                 {
                     'Options': 0,
                     'Applied tiers': 0,
-                    'Scheduler door': 1,
-                    'API door': 1,
+                    'Scheduler filter': 1,
+                    'API middleware': 1,
                     'Default volume type': 0,
                 },
             ),
@@ -168,8 +168,8 @@ class CommandTestCase(testtools.TestCase):
                 {
                     'Options': 0,
                     'Applied tiers': 1,
-                    'Scheduler door': 1,
-                    'API door': 1,
+                    'Scheduler filter': 1,
+                    'API middleware': 1,
                     'Default volume type': 1,
                 },
             ),
