@@ -88,10 +88,12 @@ def _fault(filters: list[str], ours: set[str]) -> str:
             'the filter is in the pipeline more than once; remove all but '
             'the last'
         )
-    if _CONTEXT_FILTERS.intersection(filters[places[0] + 1 :]):
+    later = [
+        name for name in filters[places[0] + 1 :] if name in _CONTEXT_FILTERS
+    ]
+    if later:
         return (
-            'the filter comes before keystonecontext, which sets the '
-            'project of the request; put it directly before the '
-            'application'
+            f'the filter comes before {later[0]}, which sets the project of '
+            'the request; put it directly before the application'
         )
     return ''

@@ -168,7 +168,7 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
             yield (
                 f'the task runs no {kind} {name!r}; expected one of'
                 f' {", ".join(known)};'
-                f' {spelling.did_you_mean(name, known)}correct it'
+                f' {spelling.did_you_mean(name, known)}fix it'
             )
 
 

@@ -220,7 +220,7 @@ def _should(
             text=(
                 'No tier serves it today: '
                 if decided.verdict is decision.Verdict.REFUSED
-                else 'Cinder places it without a tier:  '
+                else 'Cinder places it without a tier: '
             )
             + f'{decided.reasons[-1]}.',
         )

@@ -261,8 +261,8 @@ def _encryption(
         or found.control_location not in limits.CONTROL_LOCATIONS
     ):
         remarks.append(
-            'its encryption is left out: a catalog cannot hold its provider, '
-            'cipher or key size; it stays as it is'
+            'its encryption is left out: a tiers file cannot declare its '
+            'provider, cipher or key size; it stays as it is'
         )
         return None
     return catalogs.Encryption(

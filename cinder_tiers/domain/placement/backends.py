@@ -83,7 +83,7 @@ def find_mismatch(
     >>> find_mismatch(one, {'multiattach': '<is> True'}) is None
     True
     >>> str(find_mismatch(one, {'volume_backend_name': 'ssd'}))
-    'volume_backend_name is not reported, ssd is wanted'
+    'volume_backend_name is not reported, expected ssd'
     """
     for key in sorted(extra_specs):
         scope, *rest = key.split(':')

@@ -248,8 +248,8 @@ def _locked_out(
             f'pool {tier.rbd.cache.rbd.pool}'
         ),
         remedy=(
-            f"run '{command}' now, and apply after each client has renewed "
-            'its ticket, within auth_service_ticket_ttl (an hour)'
+            f"run '{command}' now, and apply when each client has renewed "
+            'its ticket, which takes up to auth_service_ticket_ttl (an hour)'
         ),
     )
 

@@ -230,7 +230,7 @@ def _refusal(
         refusals.append(
             actions.Refusal(
                 reason=f'the pool is used by {", ".join(sorted(foreign))}',
-                remedy='name another pool in the catalog',
+                remedy='name another pool in the tiers file',
             )
         )
     moving = [

@@ -92,15 +92,14 @@ def _refusals(
         yield actions.Refusal(
             reason='volumes have the volume type, and Cinder does not change '
             'the encryption of such a type',
-            remedy='declare what exists, declare a tier of another name, or '
-            'first give the volumes another type with "openstack volume set '
-            '--type"',
+            remedy='declare what exists, declare a tier with another name, or '
+            'first retype the volumes with "openstack volume set --type"',
         )
     if before is not None and not volume_type.is_ours:
         yield actions.Refusal(
             reason=f'it would change the encryption of a volume type '
-            f'{volume_type.name} without our mark',
-            remedy='declare what exists, or choose another name for the tier',
+            f'{volume_type.name} without the ownership marker',
+            remedy='declare what exists, or use another name for the tier',
             yields_to_consent=True,
         )
 

@@ -58,15 +58,16 @@ class TypeEncryptions:
         )
         if resource is None:
             raise errors.ActionFailed(
-                f'volume type {wanted.name} was deleted meanwhile; run tier '
-                f'plan again'
+                f'volume type {wanted.name} was deleted since the plan was '
+                'made; run "openstack tier plan" again'
             )
         if not consented and cinder_state.MARKS.isdisjoint(
             resource.extra_specs or {}
         ):
             raise errors.ActionFailed(
-                f'{key} is of a volume type without our mark; nothing of it '
-                f'was changed, run tier plan again'
+                f'{key} belongs to a volume type without the ownership '
+                'marker; nothing of it was changed; run "openstack tier plan" '
+                'again'
             )
         path = f'/types/{resource.id}/encryption'
         values = {

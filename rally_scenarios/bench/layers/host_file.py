@@ -86,7 +86,7 @@ class _Reader:
         key: str,
         found: object,
         expected: str,
-        remedy: str = 'correct it',
+        remedy: str = 'fix it',
     ) -> None:
         self.problems.append(
             errors.Problem(

@@ -147,7 +147,7 @@ def _values(lines: _Lines, settings: dict[str, _Setting]) -> dict[str, object]:
                 setting.line,
                 f'{setting.option} is {setting.value[:60]!r}',
                 str(error),
-                'correct it',
+                'fix it',
             )
     return found
 
@@ -184,7 +184,7 @@ def _pattern(
             startdelay_seconds=values.get('startdelay', 0),
         )
     except ValueError as error:
-        lines.problem(line, str(error), 'what fio can run', 'correct it')
+        lines.problem(line, str(error), 'what fio can run', 'fix it')
         return None
 
 
@@ -244,7 +244,7 @@ def _method(
             ramp_seconds=shared['ramp_time'],
         )
     except ValueError as error:
-        lines.problem(1, str(error), 'what fio can run', 'correct it')
+        lines.problem(1, str(error), 'what fio can run', 'fix it')
         return None
 
 
@@ -286,5 +286,5 @@ def profile(
                 patterns=tuple(pattern for _values, pattern in jobs),
             )
         except ValueError as error:
-            lines.problem(1, str(error), 'what fio can run', 'correct it')
+            lines.problem(1, str(error), 'what fio can run', 'fix it')
     raise errors.ProblemsFound(lines.problems)

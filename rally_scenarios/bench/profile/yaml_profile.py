@@ -85,7 +85,7 @@ class _Reader:
                 key,
                 f'found {str(value)[:60]!r}',
                 _TYPE_NAMES[kind],
-                'correct it',
+                'fix it',
             )
         return right
 
@@ -137,7 +137,7 @@ class _Reader:
         try:
             return kind(**values)
         except ValueError as error:
-            self.problem(place, str(error), 'what fio can run', 'correct it')
+            self.problem(place, str(error), 'what fio can run', 'fix it')
             return None
 
 

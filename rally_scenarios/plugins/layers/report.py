@@ -108,19 +108,15 @@ def outputs(tier: str, judged: Sequence[model.Judgement]) -> list[dict]:
     ]
     lines = [line for line in lines if line[1]]
     found = [
-        {
-            'title': TITLE,
-            'chart_plugin': 'Table',
-            'description': f'Tier {tier}, from its disks up. % it allows: '
-            'what a'
-            f' layer should do of the layer below, by the number'
-            f' of disks and copies. Far more than 100 % of that:'
-            f' not the disks answered, but a journal or a cache',
-            'data': {
-                'cols': list(COLUMNS),
-                'rows': [_row(each) for each in judged],
-            },
-        }
+        tables.table(
+            TITLE,
+            f'Tier {tier}, from its disks up. % it allows: what a layer '
+            'should do of the layer below, by the number of disks and copies. '
+            'Far more than 100 % of that: not the disks answered, but a '
+            'journal or a cache',
+            COLUMNS,
+            [_row(each) for each in judged],
+        )
     ]
     if lines:
         found.append(

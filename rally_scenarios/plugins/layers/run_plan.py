@@ -140,7 +140,7 @@ def _host(named: str | None, chosen: tuple[str, ...]) -> host_file.Host:
             f'host file {path}',
             f'cannot read it: {error}',
             'YAML',
-            "correct it, or name another in the argument 'host'",
+            "fix it, or name another in the argument 'host'",
         ) from error
     return host_file.host(document, str(path))
 

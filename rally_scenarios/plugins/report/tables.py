@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import statistics
 
+from rally_scenarios.bench.protocol import frames
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
@@ -90,12 +91,25 @@ def table(
     columns: Sequence[str],
     rows: Iterable[Sequence[float | str]],
 ) -> dict:
-    """A table for ``add_output(complete=)``."""
+    """A table for ``add_output(complete=)``.
+
+    A result has texts of guests, such as the version that fio prints, and
+    Rally's HTML report takes cells as they are.
+    """
     return {
         'title': title,
         'chart_plugin': 'Table',
         'description': description,
-        'data': {'cols': list(columns), 'rows': [list(row) for row in rows]},
+        'data': {
+            'cols': list(columns),
+            'rows': [
+                [
+                    frames.harmless(cell) if isinstance(cell, str) else cell
+                    for cell in row
+                ]
+                for row in rows
+            ],
+        },
     }
 
 

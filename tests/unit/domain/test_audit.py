@@ -477,7 +477,7 @@ class NotAllKnownTestCase(testtools.TestCase):
             (gold.tier, gold.state, other.state),
         )
         self.assertIn('take_over: false', gold.reason)
-        self.assertIn('there is no volume type', gold.reason)
+        self.assertIn('a volume type of this name does not exist', gold.reason)
         actual.cinder.volume_types['gold'] = volume_type_kind.volume_type_of(
             tier
         )
@@ -485,7 +485,7 @@ class NotAllKnownTestCase(testtools.TestCase):
         self.assertEqual(
             (State.NON_COMPLIANT, 'extra specs'), (gold.state, gold.aspect)
         )
-        self.assertIn('carries our mark', gold.reason)
+        self.assertIn('has the ownership marker', gold.reason)
 
     def test_nothing_of_a_tier_that_is_not_taken_over_is_looked_at(self):
         tier = given.tier(

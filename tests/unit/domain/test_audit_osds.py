@@ -77,7 +77,7 @@ class OsdOptionsTestCase(testtools.TestCase):
             (late.tier, late.state, late.aspect, late.current),
         )
         self.assertIn('osd.0 run with an old value', late.reason)
-        self.assertIn('one failure domain after', late.remedy)
+        self.assertIn('one failure domain at a time', late.remedy)
 
     def test_a_restart_to_another_value_is_no_cure(self):
         catalog = given.of(

@@ -36,24 +36,24 @@ class FindMismatchTestCase(testtools.TestCase):
         (
             {'volume_backend_name': 'b'},
             {'volume_backend_name': 'a'},
-            'volume_backend_name is a, b is wanted',
+            'volume_backend_name is a, expected b',
         ),
         (
             {'volume_backend_name': '<or> b <or> c'},
             {'volume_backend_name': 'a'},
-            'volume_backend_name is a, <or> b <or> c is wanted',
+            'volume_backend_name is a, expected <or> b <or> c',
         ),
         (
             {'multiattach': '<is> True'},
             {},
-            'multiattach is not reported, <is> True is wanted',
+            'multiattach is not reported, expected <is> True',
         ),
         (
             {'capabilities:disk:rpm': '>= 7200'},
             {'disk': 'none'},
-            'capabilities:disk:rpm is not reported, >= 7200 is wanted',
+            'capabilities:disk:rpm is not reported, expected >= 7200',
         ),
-        ({'a': '1', 'b': '2'}, {}, 'a is not reported, 1 is wanted'),
+        ({'a': '1', 'b': '2'}, {}, 'a is not reported, expected 1'),
     )
     @ddt.unpack
     def test_what_is_not_met_is_named(self, specs, capabilities, text):

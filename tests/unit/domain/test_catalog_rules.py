@@ -106,7 +106,7 @@ class CatalogRulesTestCase(testtools.TestCase):
             [
                 (
                     "fallback tier 'a' is restricted to availability zones, "
-                    'but names none (RESKEY:availability_zones names none)'
+                    'but names none (RESKEY:availability_zones is empty)'
                 )
             ],
         ),

@@ -102,7 +102,7 @@ class ExpectationsTestCase(testtools.TestCase):
         (
             {'a': {'iops_min': 9, 'iops_max': 5}},
             'a.iops_min: iops_min 9 is greater than iops_max 5',
-            'correct one',
+            'fix one',
         ),
     )
     @ddt.unpack

@@ -141,7 +141,7 @@ class PlacedTestCase(testtools.TestCase):
         self.assertEqual('premium', explained.tier)
 
     def test_each_backend_has_a_verdict(self):
-        wanted = '<or> on-database <or> on-general is wanted'
+        wanted = 'expected <or> on-database <or> on-general'
         explained = explain(clouds.image('database'))
         self.assertEqual(
             [
@@ -212,7 +212,7 @@ class TypeTestCase(testtools.TestCase):
         explained = explain(clouds.image('database'), requested=clouds.ARCHIVE)
         self.assertEqual('archive', explained.tier)
         self.assertIn(
-            'its volume type is that of tier archive', explained.summary
+            'its volume type belongs to tier archive', explained.summary
         )
         self.assertNotIn('archive', alternatives(explained))
 
@@ -279,7 +279,7 @@ class NotPlacedTestCase(testtools.TestCase):
             (Outcome.NOT_PLACED, 'database'),
             (explained.outcome, explained.tier),
         )
-        self.assertIn('no backend that is up serves it', explained.summary)
+        self.assertIn('no backend that is up qualifies', explained.summary)
 
     def test_a_type_that_no_backend_serves(self):
         self.assertEqual(
@@ -297,7 +297,7 @@ class NotPlacedTestCase(testtools.TestCase):
         image = clouds.image('database', owner=clouds.THEM)
         explained = explain(image)
         self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
-        self.assertIn('which the project cannot see', explained.summary)
+        self.assertIn('not visible to this project', explained.summary)
         self.assertEqual('general', explain(image, is_admin=True).tier)
 
     def test_a_type_without_access(self):
@@ -320,7 +320,9 @@ class CinderAloneTestCase(testtools.TestCase):
             (Outcome.PLACED, None, ()),
             (explained.outcome, explained.tier, explained.alternatives),
         )
-        self.assertIn('Cinder alone: no tier is applied', explained.summary)
+        self.assertIn(
+            'Cinder without a tier: no tier is applied', explained.summary
+        )
         self.assertEqual(
             {'unknown'}, {one[0] for one in verdicts(explained).values()}
         )
@@ -328,7 +330,7 @@ class CinderAloneTestCase(testtools.TestCase):
     def test_an_image_of_a_server_that_booted_from_a_volume(self):
         explained = explain(clouds.image('database', stands_for_snapshot=True))
         self.assertEqual(Outcome.PLACED, explained.outcome)
-        self.assertIn('fixed already (found=snapshot)', explained.summary)
+        self.assertIn('already fixed (found=snapshot)', explained.summary)
 
     def test_a_type_that_cannot_be_read_is_left_out_and_named(self):
         known = dataclasses.replace(
@@ -344,7 +346,9 @@ class CinderAloneTestCase(testtools.TestCase):
         self.assertEqual(2, len(explained.notes))
         self.assertIn("tiers:priority is 'high'", explained.notes[0])
         self.assertIn(
-            "'zz' says that it is tier 'archive'", explained.notes[1]
+            "'zz' has the extra spec tiers:name='archive', and so has "
+            "'archive'",
+            explained.notes[1],
         )
 
 
@@ -405,7 +409,7 @@ class UnknownTestCase(testtools.TestCase):
         explained = explain(
             clouds.image('x'), known=clouds.MEMBERS, policy=REFUSE
         )
-        self.assert_unknown(explained, 'does not see such tiers')
+        self.assert_unknown(explained, 'such tiers are hidden')
         self.assertEqual(
             'general',
             explain(clouds.image(), known=clouds.MEMBERS, policy=REFUSE).tier,
@@ -413,7 +417,7 @@ class UnknownTestCase(testtools.TestCase):
 
     def test_nor_where_the_fall_back_may_be_hidden(self):
         known = dataclasses.replace(clouds.MEMBERS, types=(clouds.DATABASE,))
-        self.assert_unknown(explain(known=known), 'that only others see')
+        self.assert_unknown(explain(known=known), 'there may be hidden tiers')
 
     def test_nor_where_the_default_may_be_a_wish(self):
         known = dataclasses.replace(

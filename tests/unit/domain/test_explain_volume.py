@@ -68,7 +68,7 @@ class TierTypeTestCase(testtools.TestCase):
         explained = explain(volume(clouds.DATABASE, 'general'))
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
         self.assertIn(
-            'which is of its overflow, general: a right place',
+            'which serves its overflow tier, general: it is where it may be',
             explained.summary,
         )
         self.assertIn('its backend serves tier general', explained.notes)
@@ -77,8 +77,8 @@ class TierTypeTestCase(testtools.TestCase):
         explained = explain(volume(clouds.ARCHIVE, 'database'))
         self.assertEqual(Outcome.MISPLACED, explained.outcome)
         self.assertIn(
-            'which does not serve it: volume_backend_name is '
-            'on-database, on-archive is wanted',
+            'which does not qualify: volume_backend_name is '
+            'on-database, expected on-archive',
             explained.summary,
         )
 
@@ -118,7 +118,9 @@ class FollowingTestCase(testtools.TestCase):
         self.assertEqual(
             (Outcome.IN_PLACE, 'archive'), (explained.outcome, explained.tier)
         )
-        self.assertIn('which leads to tier archive today', explained.summary)
+        self.assertIn(
+            'which currently selects tier archive', explained.summary
+        )
 
     def test_elsewhere_since_the_image_was_tagged_later(self):
         explained = explain(of_image('general'), clouds.image('archive'))
@@ -139,7 +141,7 @@ class FollowingTestCase(testtools.TestCase):
     def test_on_the_overflow(self):
         explained = explain(of_image('general'), clouds.image('database'))
         self.assertEqual(Outcome.IN_PLACE, explained.outcome)
-        self.assertIn('overflow, general', explained.summary)
+        self.assertIn('overflow tier, general', explained.summary)
 
     def test_a_blank_one(self):
         explained = explain(of_image('general', image_id=None))
@@ -173,7 +175,7 @@ class FollowingTestCase(testtools.TestCase):
             (Outcome.UNKNOWN, clouds.host('archive')),
             (explained.outcome, explained.host),
         )
-        self.assertIn('id-of-image is gone', explained.summary)
+        self.assertIn('id-of-image does not exist any more', explained.summary)
 
     @ddt.data(*decision.FixedBy)
     def test_what_fixed_its_place_makes_it_right(self, fixed_by):
@@ -206,9 +208,7 @@ class NoAnswerTestCase(testtools.TestCase):
     def test_a_volume_without_a_backend(self):
         explained = explain(volume(clouds.DATABASE, None, status='error'))
         self.assertEqual(Outcome.MISPLACED, explained.outcome)
-        self.assertIn(
-            'nowhere: it has no backend (status error)', explained.summary
-        )
+        self.assertIn('It has no backend (status error)', explained.summary)
 
     def test_a_backend_that_does_not_report(self):
         known = dataclasses.replace(
@@ -236,7 +236,7 @@ class NoAnswerTestCase(testtools.TestCase):
         self.assertEqual(
             (Outcome.UNKNOWN, 'database'), (explained.outcome, explained.tier)
         )
-        self.assertIn('Where it is, is hidden', explained.summary)
+        self.assertIn('Its location is hidden', explained.summary)
 
     def test_a_member_who_sees_the_host_but_no_backends(self):
         explained = explain(

@@ -278,7 +278,10 @@ class ExportTestCase(testtools.TestCase):
 
     @ddt.data(
         ({'pools': []}, 'has no pool volumes'),
-        ({'pools': [pool(crush_rule='tree')]}, 'rule tree is not of'),
+        (
+            {'pools': [pool(crush_rule='tree')]},
+            'rule tree does not have the steps',
+        ),
         ({'pools': [pool(crush_rule='racks')]}, 'takes the root room'),
         ({'pools': [pool(size=4)]}, '3 failure domains'),
         ({'pools': [pool(size=11)]}, '11 copies'),
@@ -299,9 +302,9 @@ class ExportTestCase(testtools.TestCase):
                 'backends': [inventories.rbd_backend('rbd-1', 'a/b')],
                 'pools': [pool(name='a/b')],
             },
-            'other characters',
+            'characters other than',
         ),
-        ({'backends': []}, 'no backend rbd-1 reports'),
+        ({'backends': []}, 'no backend with the name rbd-1 reports'),
         (
             {
                 'backends': [
@@ -358,7 +361,7 @@ class ExportTestCase(testtools.TestCase):
             (True, 'rbd-1', None),
             (tier.take_over, tier.backend_name, tier.rbd),
         )
-        self.assertIn('has not all capabilities', remarks[0])
+        self.assertIn('lacks capabilities', remarks[0])
 
     def test_a_pool_of_several_types_is_that_of_one(self):
         exported = export.export(
@@ -401,10 +404,10 @@ class ExportTestCase(testtools.TestCase):
             ),
         )
         self.assertEqual(
-            4, str(exported.remarks).count('is not in the catalog: ')
+            4, str(exported.remarks).count('is not in the tiers file: ')
         )
         self.assertIn(
-            'it is retired: type gold took its place', str(exported.remarks)
+            'it is retired: type gold replaced it', str(exported.remarks)
         )
 
     def test_what_an_apply_left_half_done_is_told(self):
@@ -611,7 +614,7 @@ class ExportTestCase(testtools.TestCase):
         for part in (
             'the tag db',
             'its priority is 3',
-            "a second fallback beside 'a'",
+            "a second fallback besides 'a'",
             "unknown tier 'gone'",
         ):
             self.assertIn(part, said)

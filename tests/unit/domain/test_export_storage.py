@@ -93,7 +93,7 @@ class ExportStorageTestCase(testtools.TestCase):
         said = ' '.join(one.text for one in exported.remarks)
         self.assertIn(
             (
-                'Cluster ceph: the option osd_max_backfills=3 of OSDs on '
+                'cluster ceph: the option osd_max_backfills=3 of OSDs on '
                 'host b is left out: not all of them use it; the value in '
                 'effect is not known'
             ),
@@ -185,7 +185,7 @@ class ExportStorageTestCase(testtools.TestCase):
         ),
         (
             {'cache': test_export.pool(name='cache', crush_rule='tree')},
-            'rule tree is not of',
+            'rule tree does not have the steps',
         ),
         (
             {'cache': test_export.pool(name='cache', kind='erasure')},

@@ -170,7 +170,9 @@ class ReadTiersTestCase(testtools.TestCase):
         self.assertEqual([3], [one.priority for one in found.tiers])
         (problem,) = found.problems
         self.assertIn(
-            "volume type 'b' says that it is tier 'gold', as 'a' does", problem
+            "volume type 'b' has the extra spec tiers:name='gold', and so has "
+            "'a'",
+            problem,
         )
 
     def test_one_that_cannot_be_read_leaves_the_tier_to_another(self):

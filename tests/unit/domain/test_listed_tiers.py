@@ -127,4 +127,4 @@ class ListedTiersTestCase(testtools.TestCase):
         error = self.assertRaises(
             errors.TiersError, listed_tiers.find, (), 'a'
         )
-        self.assertIn('there is no tier a; nor any', str(error))
+        self.assertIn('tier a does not exist; there are no tiers', str(error))

@@ -87,11 +87,11 @@ class NormalTestCase(testtools.TestCase):
 @ddt.ddt
 class ReasonTestCase(testtools.TestCase):
     @ddt.data(
-        ({'mon': '5'}, 'a more special section wins'),
+        ({'mon': '5'}, 'a more specific section takes precedence'),
         ({'mon': '5', 'file': '3'}, 'ceph.conf on the host of the OSD'),
         ({'mon': '5', 'cmdline': '3', 'file': '2'}, 'the command line'),
         ({'mon': '5', 'override': '3'}, 'in the running OSD'),
-        ({}, 'has not heard of it'),
+        ({}, 'has not received it'),
     )
     @ddt.unpack
     def test_the_layer_that_wins_is_named(self, layers, reason):

@@ -133,7 +133,7 @@ class PlanTestCase(testtools.TestCase):
         self.assertIn(
             "--allow 'pool tier-database (ceph)'"
             if can_be_allowed
-            else '--allow cannot overcome this',
+            else '--allow has no effect on this',
             refused.objection,
         )
 
@@ -287,8 +287,8 @@ class PlanTestCase(testtools.TestCase):
         (refused,) = self.with_access(
             ('one',), is_public=False, projects=frozenset('2'), extra_specs={}
         ).refused
-        self.assertIn('without our mark', refused.refusal.reason)
-        self.assertIn('from projects: 2', refused.refusal.reason)
+        self.assertIn('without the ownership marker', refused.refusal.reason)
+        self.assertIn('away from projects: 2', refused.refusal.reason)
         self.assertTrue(refused.refusal.yields_to_consent)
 
     def test_a_project_is_added(self):
@@ -319,13 +319,13 @@ class PlanTestCase(testtools.TestCase):
             refused.refusal.reason,
         )
         self.assertIn(
-            "--allow 'volume type database' to tier plan", refused.remedy
+            '--allow \'volume type database\' to "tier plan"', refused.remedy
         )
 
     def test_a_public_type_is_not_made_private(self):
         (refused,) = self.with_access(('one',)).refused
         self.assertIn(
-            'take a public volume type from all projects',
+            'take a public volume type away from all projects',
             refused.refusal.reason,
         )
         self.assertTrue(refused.refusal.yields_to_consent)

@@ -100,13 +100,13 @@ class QosSpecsTestCase(testtools.TestCase):
 
     def test_one_of_our_name_and_other_values_may_be_somebody_s(self):
         (action,) = plan(spec(volume_types=frozenset(), specs={'x': '1'}))
-        self.assertIn('it may be somebody', action.refusal.reason)
+        self.assertIn('it may belong to someone else', action.refusal.reason)
 
     def test_one_that_other_types_have_is_not_changed(self):
         shared = spec(volume_types=frozenset({'database', 'theirs'}))
         self.assertEqual((), plan(shared))
         (action,) = plan(dataclasses.replace(shared, consumer='both'))
-        self.assertIn('too: theirs', action.refusal.reason)
+        self.assertIn('also have the QoS spec: theirs', action.refusal.reason)
         self.assertEqual(shared.volume_types, action.after.volume_types)
 
     def test_the_one_of_somebody_else_stays_on_the_type(self):
@@ -122,7 +122,7 @@ class QosSpecsTestCase(testtools.TestCase):
     def test_limits_are_not_taken_from_a_tier(self):
         (action,) = plan(SPEC, tier=given.tier())
         self.assertEqual('delete', action.verb)
-        self.assertIn('take the limits', action.refusal.reason)
+        self.assertIn('remove the limits', action.refusal.reason)
 
     def test_one_of_a_type_without_our_mark_is_not_ours(self):
         foreign = cinder_state.VolumeType(name='database', extra_specs={})

@@ -111,7 +111,10 @@ class ReadAppliedTestCase(testtools.TestCase):
         self.assertEqual(first, state.types['database'].type_id)
         self.assertNotEqual(second, first)
         (problem,) = state.problems
-        self.assertIn("'b' says that it is tier 'database'", problem)
+        self.assertIn(
+            "'b' has the extra spec tiers:name='database', and so has 'a'",
+            problem,
+        )
 
     def test_a_tier_is_never_without_a_type_while_one_is_retired(self):
         self.cinder.add_type(
@@ -141,7 +144,7 @@ class ReadAppliedTestCase(testtools.TestCase):
         self.cinder.add_type('bad', tiers_name='bad', tiers_priority='high')
         for _ in range(3):
             tiers.get(self.cinder.user(), ttl_s=0)
-        self.assertEqual(1, self.log.output.count('Tier left out'))
+        self.assertEqual(1, self.log.output.count('Tier ignored'))
         self.cinder.add_type('c', tiers_name='worse', tiers_priority='')
         tiers.get(self.cinder.user(), ttl_s=0)
         self.assertIn("'worse'", self.log.output)

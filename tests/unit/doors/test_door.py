@@ -401,7 +401,7 @@ class OnErrorTestCase(DoorTestCase):
     def test_a_record_that_cannot_be_kept_fails_nothing(self):
         self.assert_placed('general', self.place(recorder=BrokenRecorder()))
         self.assertIn(
-            'ERROR The record of a decision could not be kept', self.log.output
+            'ERROR The decision record could not be written', self.log.output
         )
 
     def test_the_record_says_what_failed_and_no_more(self):

@@ -29,7 +29,7 @@ class OneProjectTestCase(images_case.ImagesTestCase):
         self.open()
         for _ in range(5):
             error = self.assert_fails(3, str(uuid.uuid4()))
-            self.assertIn('asked again after 10 s', str(error))
+            self.assertIn('the next attempt follows after 10 s', str(error))
 
     def test_what_is_remembered_serves_meanwhile(self):
         other = str(uuid.uuid4())
@@ -185,7 +185,7 @@ class LateTestCase(images_case.ImagesTestCase):
         second()
         self.now += 2
         error = self.assert_fails(2, str(uuid.uuid4()), failures=1)
-        self.assertIn('asked again', str(error))
+        self.assertIn('the next attempt', str(error))
 
 
 @ddt.ddt

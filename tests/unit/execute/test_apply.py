@@ -203,7 +203,7 @@ class ApplyTestCase(testtools.TestCase):
         before = dict(self.world.objects)
         plan = self.make_plan()
         error = self.assertRaises(errors.ActionFailed, self.carry_out, plan)
-        self.assertIn('exists without our mark', str(error))
+        self.assertIn('without the ownership marker', str(error))
         self.assertEqual(before, self.world.objects)
         self.assertEqual([], self.reported)
 

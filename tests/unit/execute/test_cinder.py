@@ -169,7 +169,7 @@ class VolumeTypesTestCase(testtools.TestCase):
             ),
         )
         self.assertIn('volume type a got its first volume', str(error))
-        self.assertIn('run tier plan again', str(error))
+        self.assertIn('run "openstack tier plan" again', str(error))
         self.assertIn('nothing of it was changed', str(error))
         self.assertEqual(wanted, self.read('a'))
 
@@ -195,4 +195,4 @@ class VolumeTypesTestCase(testtools.TestCase):
             connect(self.api),
             scopes.Scope(),
         )
-        self.assertIn('Cinder did not list volume types', str(error))
+        self.assertIn('Cinder failed to list volume types', str(error))

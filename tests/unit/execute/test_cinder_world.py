@@ -220,7 +220,7 @@ class RealCinderWorldTestCase(
             {'any': False, 'lvm': True},
             {name: one.yields_to_consent for name, one in refused.items()},
         )
-        self.assertIn('volumes have it', refused['any'].reason)
+        self.assertIn('a volume type that has volumes', refused['any'].reason)
         (result,) = [
             one
             for one in self.carry_out(plan)
@@ -257,7 +257,7 @@ class RealCinderWorldTestCase(
             for one in self.carry_out(plan)
             if one.outcome is not actions.Outcome.DONE
         ]
-        self.assertIn('access is not taken away', result.reason)
+        self.assertIn('refusing to take access away', result.reason)
         (refused,) = self.make_plan().refused
         self.assertIn('c' * 32, refused.refusal.reason)
         block_storage.remove_type_access(archive, 'c' * 32)

@@ -237,7 +237,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
             self.assertTrue(
                 catalog.tier(name)
                 or name in catalog.follow_image_types
-                or f'volume type {name} is not in the catalog' in told
+                or f'volume type {name} is not in the tiers file' in told
             )
 
     def test_a_cloud_without_types_is_exported(self):

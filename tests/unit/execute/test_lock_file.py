@@ -144,7 +144,7 @@ class LockFileTestCase(testtools.TestCase):
         target.touch()
         os.link(target, self.path)
         error = self.assertRaises(errors.TiersError, self.open)
-        self.assertIn('no plain file', str(error))
+        self.assertIn('not a regular file with a single link', str(error))
 
     def test_a_pipe_is_refused_and_not_waited_for(self):
         os.mkfifo(self.path)

@@ -151,7 +151,7 @@ class TakeOverTestCase(testtools.TestCase):
         volume = self.use(self.old)
         ours = self.taken_over(self.export())
         (refused,) = self.plan(ours).refused
-        self.assertIn('exists without our mark', refused.refusal.reason)
+        self.assertIn('without the ownership marker', refused.refusal.reason)
         self.assertIn('the volume type has volumes', refused.refusal.reason)
         self.assertIn(f"--allow '{NAMED}'", refused.remedy)
         self.apply(self.plan(ours, NAMED))
@@ -177,7 +177,7 @@ class TakeOverTestCase(testtools.TestCase):
         again = self.export()
         self.assertIn('tags: [database]', again)
         self.assertIn(
-            f'volume type {self.retired} is not in the catalog',
+            f'volume type {self.retired} is not in the tiers file',
             ' '.join(again.replace('#', '').split()),
         )
 

@@ -243,11 +243,11 @@ class TypesInUseTestCase(testtools.TestCase):
         self.carry_out(self.make_plan(consent=True))
         self.change(qos=catalogs.Qos(front_end={'total_iops_sec': '7'}))
         (action,) = self.make_plan().actions
-        self.assertIn(f'volumes of {self.retired} as well', action.why)
+        self.assertIn(f'also applies to volumes of {self.retired}', action.why)
         self.change(qos=None)
         (refused,) = self.make_plan().refused
         self.assertIn(
-            f'and from volumes of {self.retired}', refused.refusal.reason
+            f'and of volumes of {self.retired}', refused.refusal.reason
         )
 
     def test_killed_after_any_write_the_next_apply_finishes(self):

@@ -94,7 +94,9 @@ class ReadBoundedTestCase(testtools.TestCase):
 
     def test_a_named_pipe_that_nobody_writes_to_is_told_at_once(self):
         os.mkfifo(self.path)
-        self.assertIn('nobody writes to', self.refused(self.path))
+        self.assertIn(
+            'an empty pipe without a writer', self.refused(self.path)
+        )
 
     def test_a_pipe_that_stays_silent_is_told(self):
         os.mkfifo(self.path)

@@ -162,7 +162,7 @@ class ReaderTestCase(testtools.TestCase):
             'size: 3',
             'size: 0',
             't.yaml:11: tiers.general.rbd.replicated.size is 0',
-            'an integer of 1 to 10',
+            'an integer from 1 to 10',
         ),
         (
             'size: 3',
@@ -179,7 +179,7 @@ class ReaderTestCase(testtools.TestCase):
         (
             'size: 3',
             'size: 3, size: 2',
-            "t.yaml:11: key 'size' again",
+            "t.yaml:11: key 'size' is repeated",
             'each key once',
         ),
         (
@@ -228,7 +228,7 @@ class ReaderTestCase(testtools.TestCase):
             'fallback: true',
             'fallback: true\n    access: private',
             "t.yaml:7: tiers.general.access is 'private'",
-            'the word public, or a list of projects',
+            'public, or a list of different projects',
         ),
         (
             'fallback: true',
@@ -240,7 +240,7 @@ class ReaderTestCase(testtools.TestCase):
             'fallback: true',
             'fallback: true\n    access: [a, a]',
             't.yaml:7: tiers.general.access is a list',
-            'each once',
+            'a list of different projects',
         ),
         (
             'fallback: true',
@@ -304,7 +304,7 @@ class ReaderTestCase(testtools.TestCase):
                 "t.yaml:10: expect of tier 'general': iops_min 2 is greater "
                 'than iops_max 1'
             ),
-            'correct one',
+            'fix one',
         ),
         (
             'fallback: true',
@@ -328,7 +328,7 @@ class ReaderTestCase(testtools.TestCase):
             'version: 1',
             'version: 1\nfallback: some',
             "t.yaml:2: fallback is 'some'",
-            'the word none',
+            'expected none: no tier serves untagged images',
         ),
         (
             'version: 1',
@@ -382,7 +382,7 @@ class ReaderTestCase(testtools.TestCase):
 
     @ddt.data(
         ('{nodelet: true}', "unknown key 'nodelet'", "did you mean 'nodele"),
-        ('{size: 2}', "unknown key 'size'", 'correct or remove it'),
+        ('{size: 2}', "unknown key 'size'", 'fix or remove it'),
         (
             '{compression_mode: fast}',
             "compression_mode is 'fast'",
@@ -403,7 +403,7 @@ class ReaderTestCase(testtools.TestCase):
         ('{fast_read: true}', 'the pool is replicated', 'erasure coded'),
         (
             '{target_size_ratio: 0.1, target_size_bytes: 5}',
-            'beside target_size_ratio',
+            'declared together with target_size_ratio',
             'remove one of them',
         ),
         (

@@ -35,7 +35,7 @@ class OsdsTestCase(testtools.TestCase):
         (
             '{}',
             't.yaml:12: tiers.general.rbd.osd_requirements is a mapping; '
-            'expected a mapping of what the OSDs',
+            'expected a mapping of required properties of the OSDs',
         ),
         (
             '{fast_db: false}',
@@ -60,7 +60,7 @@ class OsdsTestCase(testtools.TestCase):
             '{object_store: filestore, fast_wal: true}',
             't.yaml:12: tier '
             "'general' requires fast_wal true and object_store filestore; "
-            'expected what one OSD can be',
+            'expected requirements that one OSD can meet',
         ),
     )
     @ddt.unpack

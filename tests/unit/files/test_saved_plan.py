@@ -166,7 +166,10 @@ class SavedPlanTestCase(testtools.TestCase):
         self.assertEqual(0o600, stat.S_IMODE(os.stat(self.path).st_mode))
 
     @ddt.data(
-        (plan_of(size=2), 'update pool fast (ceph): other values are found'),
+        (
+            plan_of(size=2),
+            'update pool fast (ceph): the current values are different',
+        ),
         (
             plans.Plan(actions=plan_of().actions[:1]),
             'create cephx user client.a (ceph): no longer needed',
@@ -222,12 +225,12 @@ class SavedPlanTestCase(testtools.TestCase):
         error = self.assertRaises(
             errors.ProblemsFound, saved_plan.read, self.path
         )
-        self.assertIn('nobody writes', str(error))
+        self.assertIn('an empty pipe without a writer', str(error))
 
     def test_what_is_no_file_is_not_replaced(self):
         os.mkfifo(self.path)
         error = self.assertRaises(errors.TiersError, self.save, plan_of())
-        self.assertIn('no regular file', str(error))
+        self.assertIn('not a regular file', str(error))
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path).st_mode))
 
     def test_through_a_link_the_file_behind_it_is_replaced(self):

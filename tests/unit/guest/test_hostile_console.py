@@ -167,17 +167,16 @@ class HostileConsoleTest(testtools.TestCase):
                 and (number >= 0 or name in MAY_BE_NEGATIVE),
                 (name, number),
             )
-        self.assert_fit_to_show(outcomes)
+        self.assert_fit_to_show(result)
         return result
 
-    def assert_fit_to_show(self, outcomes):
-        plan = consoles.PLAN
-        additive = tables.additive_output(plan, outcomes)
+    def assert_fit_to_show(self, result):
+        additive = tables.additive_output(result)
         outputs = {
             'additive': [additive] if additive else [],
             'complete': [
-                *tables.complete_outputs(plan, outcomes),
-                *scaling.outputs(plan, outcomes, DISKS),
+                *tables.complete_outputs(result),
+                *scaling.outputs(result, DISKS),
             ],
         }
         text = json.dumps(outputs, allow_nan=False)

@@ -208,8 +208,8 @@ class AtStartTestCase(testtools.TestCase):
         )
         self.assertEqual({}, seen.after_restart)
         self.assertIn(
-            'does not look at device class and host: set it for '
-            'each of osd.0 as well, as "ceph config set osd.0 '
+            'Ceph ignores class and host masks at startup: also set it for '
+            'each of osd.0, as "ceph config set osd.0 '
             'osd_op_queue mclock_scheduler"',
             seen.reasons['osd_op_queue'],
         )
@@ -241,6 +241,6 @@ class AtStartTestCase(testtools.TestCase):
             {'bluestore_cache_size': '0 (osd.0), 5 (osd.1)'}, seen.values
         )
         self.assertIn(
-            'set it for each of osd.0 as well',
+            'also set it for each of osd.0,',
             seen.reasons['bluestore_cache_size'],
         )

@@ -119,7 +119,7 @@ class CreateTestCase(scheduler_case.SchedulerTestCase):
                 volume_type=self.follow,
                 image_id=self.glance.add_image('database'),
             )
-        broken, again = self.lines('WARNING Tier left out:')
+        broken, again = self.lines('WARNING Tier ignored:')
         self.assertIn("volume type of tier 'broken'", broken)
         self.assertIn("volume type 'database-again'", again)
 

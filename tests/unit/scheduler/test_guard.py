@@ -186,7 +186,7 @@ class BackendTestCase(GuardTestCase):
                 volume_backend_name=backend,
             )
         self.assert_guarded(self.big)
-        self.assertEqual([], self.lines('WARNING Tier left out'))
+        self.assertEqual([], self.lines('WARNING Tier ignored'))
 
     @ddt.data({'tiers_priority': 'high'}, {'tiers_name': 'database'})
     def test_those_of_a_type_that_cannot_be_read(self, specs):
@@ -201,7 +201,7 @@ class BackendTestCase(GuardTestCase):
             },
         )
         self.assert_guarded(self.big)
-        self.assertEqual(1, len(self.lines('WARNING Tier left out')))
+        self.assertEqual(1, len(self.lines('WARNING Tier ignored')))
 
     def test_not_all_of_them_by_a_type_that_names_none(self):
         self.cinder.add_type('any', projects=[], tiers_name='any')

@@ -105,7 +105,7 @@ class OptionsTestCase(ChecksTestCase):
     def test_an_unknown_option_is_named_with_its_file(self):
         self.assert_result(
             checks.WARNING,
-            'notfy in cinder.conf is no option',
+            'notfy in cinder.conf is not a recognized option',
             self.check(['notfy', 'on_error']),
         )
 
@@ -138,7 +138,7 @@ class TiersTestCase(ChecksTestCase):
     def test_no_fallback_may_be_what_the_catalog_says(self):
         self.assert_result(
             checks.SUCCESS,
-            'the fallback: none',
+            'tiers: 1, fallback: none',
             checks.tiers(state(tier('a', 'a'))),
         )
 
@@ -152,7 +152,7 @@ class TiersTestCase(ChecksTestCase):
     @ddt.data(
         (
             (GENERAL, tier('b', fallback=True)),
-            "tier 'general' is a second fallback beside 'b'",
+            "tier 'general' is a second fallback besides 'b'",
         ),
         (
             (NORTH, tier('b', fallback=True, type_zones=frozenset(['n']))),
@@ -269,7 +269,8 @@ class ApiTestCase(ChecksTestCase):
             OPEN.replace('keystonecontext tiers', 'tiers keystonecontext'),
             NONE,
             checks.FAILURE,
-            'right before the application',
+            'comes before keystonecontext, which sets the project of the '
+            'request; put it directly before the application',
         ),
         (
             OPEN.replace(
@@ -283,6 +284,17 @@ class ApiTestCase(ChecksTestCase):
     @ddt.unpack
     def test_the_door(self, text, tiers, code, found):
         self.assert_result(code, found, self.check(text, tiers))
+
+    def test_the_filter_that_knows_the_project_is_named(self):
+        self.assert_result(
+            checks.FAILURE,
+            'comes before noauth, which',
+            self.check(
+                OPEN.replace('cors noauth apiv3', 'cors tiers noauth apiv3'),
+                state(GENERAL),
+                strategy='noauth',
+            ),
+        )
 
     def test_the_pipeline_is_the_one_that_cinder_takes(self):
         for strategy, is_limited in (('noauth', True), ('keystone', False)):
