@@ -151,14 +151,16 @@ class RealCephWorldTestCase(
         )
         plan = self.wait_for_plan()
         self.assertIn(
-            'osd_max_backfills is set so already, but a more '
-            'special section wins',
+            'osd_max_backfills is already set to this, but a more '
+            'specific section takes precedence',
             plan.actions[0].why,
         )
         (result,) = self.carry_out(plan)
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
         self.assertIn(f'2 (osd.{osd_id})', result.reason)
-        self.assertIn('a more special section wins', result.reason)
+        self.assertIn(
+            'a more specific section takes precedence', result.reason
+        )
 
     def test_an_affinity_that_others_change_is_set_again(self):
         self.carry_out(self.make_plan())
@@ -268,7 +270,7 @@ class RealCephWorldTestCase(
         )
         (result,) = self.carry_out(self.make_plan())
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
-        self.assertIn('does not look at device class', result.reason)
+        self.assertIn('Ceph ignores class and host masks', result.reason)
         (found,) = self.audited()
         self.assertIs(audit.State.NON_COMPLIANT, found.state)
         for osd_id in osd_ids:
@@ -314,7 +316,7 @@ class RealCephWorldTestCase(
         )
         (result,) = self.carry_out(self.make_plan())
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
-        self.assertIn('does not look at device class', result.reason)
+        self.assertIn('Ceph ignores class and host masks', result.reason)
 
     def audited(self):
         """The findings that are not compliant."""

@@ -286,7 +286,7 @@ class RealCacheTierWorldTestCase(
         )
         self.count_objects(self.cache.rbd.pool, 1)
         refusal = self.only_action().refusal
-        self.assertIn('clients did not use the cache', refusal.reason)
+        self.assertIn('clients do not use the cache', refusal.reason)
         self.run_by_hand(refusal.remedy)
         self.assert_put_right()
 

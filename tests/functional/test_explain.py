@@ -66,6 +66,6 @@ class ExplainTest(lab.LabTestCase):
             ('in place', 'archive'), (shown['outcome'], shown['tier'])
         )
         self.assertIn(
-            'a new volume of its image would go to tier database today',
+            'a new volume from its image would currently go to tier database',
             ' '.join(shown['notes']),
         )

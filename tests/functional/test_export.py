@@ -327,7 +327,5 @@ class ForeignBackendTest(ExportTestCase):
         text, _ = self.run_command(
             'openstack', 'tier', 'backend-config', '--catalog', self.path
         )
-        self.assertIn(
-            f'the backend {FOREIGN} serves pool {FOREIGN} already', text
-        )
+        self.assertIn(f'backend {FOREIGN} already serves pool {FOREIGN}', text)
         self.assertNotIn(f'[{FOREIGN}]', text)

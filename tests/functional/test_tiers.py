@@ -195,7 +195,9 @@ class TiersTest(lab.LabTestCase):
         _, errors = self.run_command(
             'openstack', 'tier', 'apply', saved, expect=1
         )
-        self.assertIn('volume type database: other values', errors)
+        self.assertIn(
+            'volume type database: the current values are different', errors
+        )
         self.assertEqual(
             'by somebody else',
             self.ask('openstack', 'volume', 'type', 'show', 'database')[

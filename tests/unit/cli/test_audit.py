@@ -267,4 +267,6 @@ class FailureTestCase(testtools.TestCase):
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'audit', '--help')
-        self.assertIn('0 all is compliant or not applicable', ran.stdout)
+        self.assertIn(
+            '0 everything is compliant or not applicable', ran.stdout
+        )

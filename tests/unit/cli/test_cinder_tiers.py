@@ -94,7 +94,7 @@ class InstalledTestCase(testtools.TestCase):
     def test_a_file_is_checked_without_a_cloud(self):
         done = self.run_script('validate', test_commands.SAMPLE)
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn('is sound', done.stderr)
+        self.assertIn('is valid', done.stderr)
         done = self.run_script('validate', '/nonexistent', '-f', 'json')
         self.assertEqual((1, ''), (done.returncode, done.stderr))
         self.assertEqual('/nonexistent', json.loads(done.stdout)[0]['Where'])

@@ -184,7 +184,7 @@ class BackendConfigTestCase(testtools.TestCase):
         )
         ran = shell.openstack('tier', 'backend-config', '--catalog', path)
         self.assertIn(
-            '# tier general: the backend rbd-1 serves pool vols already',
+            '# tier general: backend rbd-1 already serves pool vols',
             ran.stdout,
         )
         self.assertIn('enabled_backends = tier-database\n', ran.stdout)
@@ -228,7 +228,7 @@ class BackendConfigTestCase(testtools.TestCase):
             '[libvirt] rbd_secret_uuid, rbd_user = cinder', ran.stdout
         )
         self.assertIn(
-            'volumes of raw images in pool images are clones', ran.stdout
+            'volumes from raw images in pool images are clones', ran.stdout
         )
         uuid = '457eb676-33da-42ec-9a8c-9293d545c337'
         path = edited(

@@ -77,7 +77,8 @@ class ConsentTestCase(testtools.TestCase):
         (row,) = json.loads(planned.stdout)
         self.assertEqual('update', row['Action'])
         self.assertIn(
-            'allowed, although it would take the volume type from projects',
+            'allowed, although it would take the volume type away from '
+            'projects',
             row['Why'],
         )
         self.assertTrue(self.has_access())

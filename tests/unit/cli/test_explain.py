@@ -200,7 +200,7 @@ class ExplainTestCase(testtools.TestCase):
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         for line in (
             ('| summary      | A volume from this image goes to tier archi'),
-            '|              | general: the fall-back serves only what',
+            '|              | general: the fallback serves only volumes',
             '| backends     | node@archive#archive: own, 40 of 100 GiB f',
             'volume_backend_name is database, archive is wanted',
             '| hidden       | -',
@@ -376,7 +376,7 @@ class ExplainTestCase(testtools.TestCase):
             self.refuse('--blank', '--project', THEM, role='member'),
         )
         self.assertIn(
-            'name its id instead',
+            'use its ID instead',
             self.refuse('--blank', '--project', 'them', role='member'),
         )
 
@@ -406,7 +406,7 @@ class ExplainTestCase(testtools.TestCase):
         shown = self.explain(
             '--volume', self.volume('general', 'database'), status=0
         )
-        self.assertIn('its overflow, general', shown['summary'])
+        self.assertIn('its overflow tier, general', shown['summary'])
 
     def test_elsewhere(self):
         shown = self.explain(
@@ -438,7 +438,10 @@ class ExplainTestCase(testtools.TestCase):
             ),
             status=3,
         )
-        self.assertIn('is gone', shown['summary'])
+        self.assertIn(
+            'does not exist any more or is not visible to this user',
+            shown['summary'],
+        )
 
     def test_a_clone_and_a_volume_of_a_snapshot(self):
         source = self.volume('archive', 'image-tier')
@@ -468,10 +471,10 @@ class ExplainTestCase(testtools.TestCase):
 
     def test_what_is_not_there_is_named(self):
         for arguments, what in (
-            (('--image', 'x'), 'no image x'),
-            (('--volume', 'x'), 'no volume x'),
-            (('--blank', '--type', 'x'), 'no volume type x'),
-            (('--blank', '--project', 'x'), 'no project x'),
+            (('--image', 'x'), 'image x does not exist'),
+            (('--volume', 'x'), 'volume x does not exist'),
+            (('--blank', '--type', 'x'), 'volume type x does not exist'),
+            (('--blank', '--project', 'x'), 'project x does not exist'),
         ):
             self.assertIn(what, self.refuse(*arguments))
 
@@ -503,11 +506,11 @@ class ExplainTestCase(testtools.TestCase):
             '--blank',
         )
         self.assertEqual((1, ''), (ran.status, ran.stdout))
-        self.assertIn('the token is for no project', ran.stderr)
+        self.assertIn('the token has no project', ran.stderr)
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'explain', '--help')
         self.assertIn(
-            '3 your rights do not show enough to tell',
+            '3 your permissions do not show enough to determine this',
             ' '.join(ran.stdout.split()),
         )

@@ -197,7 +197,7 @@ class ExportTestCase(testtools.TestCase):
         )
         plan = self.run_tier('plan', '--catalog', self.path)
         self.assertEqual(1, plan.status)
-        self.assertIn('without our mark', plan.stderr)
+        self.assertIn('without the ownership marker', plan.stderr)
         self.block_storage.update_type_extra_specs(
             theirs, **{'tiers:name': 'theirs'}
         )
@@ -211,8 +211,8 @@ class ExportTestCase(testtools.TestCase):
         plan = self.run_tier('plan', '--catalog', self.path)
         self.assertEqual(1, plan.status)
         self.assertIn(
-            'the catalog says take_over: false, but the volume '
-            'type carries our mark',
+            'the tiers file says take_over: false, but the volume type '
+            'has the ownership marker',
             plan.stderr,
         )
 
@@ -270,6 +270,6 @@ class ExportTestCase(testtools.TestCase):
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'export', '--help')
         self.assertIn(
-            '0 the file says what exists; 2 it is written', ran.stdout
+            '0 the file describes the cloud; 2 the file is written', ran.stdout
         )
         self.assertIn('openstack tier export --out', ran.stdout)

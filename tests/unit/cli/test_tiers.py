@@ -178,7 +178,7 @@ class AppliedTestCase(testtools.TestCase):
         ran = self.openstack('show', 'data-base')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn(
-            'there is no tier data-base; expected one of database, '
+            'tier data-base does not exist; expected one of database, '
             "general, premium; did you mean 'database'?",
             ran.stderr,
         )
@@ -191,8 +191,8 @@ class AppliedTestCase(testtools.TestCase):
         ran = self.openstack('show', 'general')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn(
-            "volume type 'general' says that it is tier 'general', as 'copy' "
-            'does; remove tiers:name from the wrong one',
+            "volume type 'general' has the extra spec tiers:name='general', "
+            "and so has 'copy'; remove it from the wrong one",
             ran.stderr,
         )
 

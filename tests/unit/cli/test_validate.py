@@ -76,8 +76,8 @@ class ValidateTestCase(testtools.TestCase):
         ran = shell.openstack('tier', 'validate', path, '-f', 'json')
         self.assertEqual((0, []), (ran.status, json.loads(ran.stdout)))
         self.assertIn(
-            'of a type in follow_image_types (image-tier) go to any backend '
-            'that the project may use; do not set such a type as '
+            'that have a type in follow_image_types (image-tier) go to any '
+            'backend that the project may use; do not set such a type as '
             'default_volume_type before a tier with fallback: true is '
             'applied',
             ran.stderr,
@@ -186,5 +186,7 @@ class ValidateTestCase(testtools.TestCase):
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'validate', '--help')
-        self.assertIn('0 the file is sound; 1 it is not', ran.stdout)
+        self.assertIn(
+            '0 the file is valid; 1 the file is not valid', ran.stdout
+        )
         self.assertIn('openstack tier validate tiers.yaml', ran.stdout)

@@ -137,9 +137,9 @@ function openstack {
         *" tier backend-config "*)
             "$PYTHON" -c '
 import os, sys
-from cinder_tiers.cli.render import plan
+from cinder_tiers.domain.plan import backend_config
 from cinder_tiers.files.tiers import reader
-print(plan.cinder_conf(plan.backends(
+print(backend_config.cinder_conf(backend_config.backends(
     reader.read_file(sys.argv[1]), default_conf=os.environ["CEPH_CONF"],
     secret_uuid=os.environ["CINDER_TIERS_RBD_SECRET_UUID"])))' "$catalog" ;;
         *" tier apply "*)
