@@ -19,7 +19,7 @@ from tests.functional import glance_proxy
 
 HEADINGS = (
     'Fault',
-    'Doors',
+    'cinder-tiers in',
     'Creates',
     'Failed: on',
     'off',
@@ -27,8 +27,8 @@ HEADINGS = (
     'off',
     'for the volume (s): on',
     'off',
-    'at the API middleware (s)',
-    'at the scheduler door (s)',
+    'in the API middleware (s)',
+    'in the scheduler filter (s)',
     'On their own tier',
 )
 #: Faults that the scheduler door meets alone, too: those that lie in wait
@@ -39,7 +39,7 @@ _FOR_SCHEDULER = frozenset(
         'token revoked',
         'tiers changed',
         *(
-            f'Glance {said}, to the doors only'
+            f'Glance {said}, to cinder-tiers only'
             for said in (
                 'answers 401',
                 'answers 404',
@@ -51,7 +51,7 @@ _FOR_SCHEDULER = frozenset(
         ),
     )
 )
-_SIDES = {'both': 'both', 'scheduler': 'scheduler only'}
+_SIDES = {'both': 'API and scheduler', 'scheduler': 'scheduler only'}
 
 
 def main(arguments: list[str] | None = None) -> int:

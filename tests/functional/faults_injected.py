@@ -149,7 +149,8 @@ def _answers(fault: int | str, *, only_doors: bool) -> Fault:
         'late': 'answers late',
     }.get(fault, f'answers {fault}')
     return Fault(
-        name=f'Glance {said}' + (', to the doors only' if only_doors else ''),
+        name=f'Glance {said}'
+        + (', to cinder-tiers only' if only_doors else ''),
         inject=lambda scene: _answered(
             scene, fault, DOORS_AGENT if only_doors else None
         ),
@@ -304,7 +305,7 @@ FAULTS = (
 
 # Several faults in one run, for tests that have little time.
 EACH_ANSWER = Fault(
-    name='Glance answers wrongly in turn, to the doors only',
+    name='Glance answers wrongly in turn, to cinder-tiers only',
     inject=_answered_in_turn,
     after=0.05,
     for_s=None,
