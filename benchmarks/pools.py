@@ -179,7 +179,7 @@ class Pools(fixtures.Fixture):
         return properties
 
     def of_new_request(self, properties):
-        """The same wish in a new request: another context."""
+        """The same asked in a new request: another context."""
         return {**properties, 'context': self.scheduler.user()}
 
     def forget(self):

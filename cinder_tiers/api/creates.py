@@ -13,7 +13,7 @@ from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
-from cinder_tiers.doors import wish
+from cinder_tiers.doors import placement_request
 
 PATH = 'volumes'
 
@@ -56,7 +56,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     zone, default_zone = api.zones_of(volume.get('availability_zone'))
     image_ref = volume.get('image_id' if 'image_id' in volume else 'imageRef')
     placed = api.place(
-        wish.Wish(
+        placement_request.PlacementRequest(
             context=context,
             project=context.project_id or '',
             image_ref=image_ref,
@@ -88,7 +88,7 @@ def _with(
     volume: dict,
     *,
     volume_type: str | None,
-    placed: wish.Placement | None = None,
+    placed: placement_request.Placement | None = None,
 ) -> outcome.Outcome:
     return outcome.Outcome(
         placed=placed,
@@ -157,7 +157,9 @@ def _like_source(
 
 
 def _as_image_says(
-    request: requests.ApiRequest, volume: dict, placed: wish.Placement
+    request: requests.ApiRequest,
+    volume: dict,
+    placed: placement_request.Placement,
 ) -> outcome.Outcome:
     """Write down by what no tier was chosen.
 
@@ -182,7 +184,7 @@ def _in_group(
     request: requests.ApiRequest,
     volume: dict,
     group_id: str,
-    placed: wish.Placement,
+    placed: placement_request.Placement,
 ) -> outcome.Outcome:
     """A volume goes where its group is, and has a type of the group."""
     try:

@@ -12,7 +12,7 @@ from cinder_tiers.api import request as requests
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import named_types
-from cinder_tiers.doors import wish
+from cinder_tiers.doors import placement_request
 
 PATH = 'groups'
 #: The same in the API of old, whose types are one text.
@@ -83,7 +83,7 @@ def _steer(
             continue
         zone, default_zone = api.zones_of(group.get('availability_zone'))
         placed = api.place(
-            wish.Wish(
+            placement_request.PlacementRequest(
                 context=context,
                 project=context.project_id or '',
                 zone=zone,

@@ -12,7 +12,7 @@ import webob
 import webob.exc
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import wish
+from cinder_tiers.doors import placement_request
 
 _NO_ACCESS = (
     'A tag of the image selects a storage tier that this project may not '
@@ -49,7 +49,7 @@ class Outcome:
     document: dict[str, typing.Any] | None = None
     #: The decision by which the body was changed: the volume type of its
     #: tier may be gone before Cinder looks it up.
-    placed: wish.Placement | None = None
+    placed: placement_request.Placement | None = None
 
     @property
     def data(self) -> bytes | None:

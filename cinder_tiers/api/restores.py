@@ -21,7 +21,7 @@ from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
-from cinder_tiers.doors import wish
+from cinder_tiers.doors import placement_request
 
 PATH = 'backups/{id}/restore'
 #: As Cinder writes it, and as long as it waits from look to look
@@ -61,7 +61,7 @@ def steer(
     api = door.of_process('api')
     zone, default_zone = api.zones_of(None)
     placed = api.place(
-        wish.Wish(
+        placement_request.PlacementRequest(
             context=context,
             project=context.project_id or '',
             zone=zone,

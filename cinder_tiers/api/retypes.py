@@ -17,7 +17,7 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import image_metadata
 from cinder_tiers.doors import named_types
-from cinder_tiers.doors import wish
+from cinder_tiers.doors import placement_request
 
 PATH = 'volumes/{id}/action'
 _ACTION = 'os-retype'
@@ -68,7 +68,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
             )
         )
     placed = api.place(
-        wish.Wish(
+        placement_request.PlacementRequest(
             context=context,
             project=volume.project_id,
             volume_id=volume.id,

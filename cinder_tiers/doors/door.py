@@ -2,7 +2,7 @@
 
 """What both doors do: gather, ask `decide()`, keep a record.
 
-A door reads a `Wish` from its request and acts on the `Placement` that it
+A door reads a `PlacementRequest` and acts on the `Placement` that it
 gets. Must not know any rule of placement, nor what a backend is. Whatever
 fails in here ends as a placement by the operator's on_error, never as an
 exception.
@@ -31,7 +31,7 @@ from cinder_tiers.doors import images
 from cinder_tiers.doors import metrics
 from cinder_tiers.doors import named_types
 from cinder_tiers.doors import record
-from cinder_tiers.doors import wish as wishes
+from cinder_tiers.doors import placement_request
 
 LOG = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class _Memory:
     #: Seconds of the monotonic clock.
     renewed_at: float
     placements: dict[
-        tuple, tuple[glance.ImageFacts | None, wishes.Placement]
+        tuple, tuple[glance.ImageFacts | None, placement_request.Placement]
     ] = dataclasses.field(default_factory=dict)
 
 
@@ -132,30 +132,34 @@ class Door:
         """
         return self._zones is not None and self._zones.learn(1.0)
 
-    def place(self, wish: wishes.Wish) -> wishes.Placement:
-        """Where the volume of a wish goes. Never raises an Exception.
+    def place(
+        self, asked: placement_request.PlacementRequest
+    ) -> placement_request.Placement:
+        """Where the volume of a request goes. Never raises an Exception.
 
-        :param wish: the request.
+        :param asked: the request.
         """
         started = time.monotonic()
         error = None
         age_s = 0.0
         try:
-            placed, age_s = self._decide(wish)
+            placed, age_s = self._decide(asked)
         except Exception as caught:  # noqa: BLE001 - see the module
             error = caught
-            placed = self._on_error(wish, error)
+            placed = self._on_error(asked, error)
         try:
-            self._keep(wish, placed, error, age_s, time.monotonic() - started)
+            self._keep(asked, placed, error, age_s, time.monotonic() - started)
         except Exception:
             LOG.exception(
                 'The decision record could not be written (request %s).',
-                wish.context.request_id,
+                asked.context.request_id,
             )
         return placed
 
     def is_usable(
-        self, placed: wishes.Placement, context: cinder_context.RequestContext
+        self,
+        placed: placement_request.Placement,
+        context: cinder_context.RequestContext,
     ) -> bool:
         """Whether Cinder gives the tier's type to this very request.
 
@@ -184,72 +188,76 @@ class Door:
         """
         return self._recorder.wait(timeout_s)
 
-    def _decide(self, wish: wishes.Wish) -> tuple[wishes.Placement, float]:
-        """The placement of a wish, and the age of its image in seconds."""
-        if not wish.is_ours:
-            return wishes.Placement(
-                decision=placement.decide(tiers=(), request=wish.request())
+    def _decide(
+        self, asked: placement_request.PlacementRequest
+    ) -> tuple[placement_request.Placement, float]:
+        """The placement of a request, and the age of its image in seconds."""
+        if not asked.is_ours:
+            return placement_request.Placement(
+                decision=placement.decide(
+                    tiers=(), request=asked.for_decision()
+                )
             ), 0.0
-        state = self.applied(wish.context)
+        state = self.applied(asked.context)
         facts, age_s = None, 0.0
         if (
             state.tiers
-            and wish.image_ref is not None
-            and wish.fixed_by is None
+            and asked.image_ref is not None
+            and asked.fixed_by is None
         ):
             facts = self._images.remembered(
-                wish.image_ref, wish.context.project_id
+                asked.image_ref, asked.context.project_id
             )
             if facts is None:
                 answer = self._images.read(
-                    wish.context, wish.image_ref, self._limits()
+                    asked.context, asked.image_ref, self._limits()
                 )
                 facts, age_s = answer.facts, answer.age_s
-        named, offers = wish.named_type, wish.type_offers
-        if state.tiers and named is None and not wish.moves:
+        named, offers = asked.named_type, asked.type_offers
+        if state.tiers and named is None and not asked.moves:
             named, offers = self.types.named_by_others(
-                wish.context, facts and facts.volume_type
+                asked.context, facts and facts.volume_type
             )
-        elif facts is not None and not wish.moves:
-            own = self.types.find_encrypted(wish.context, facts.volume_type)
+        elif facts is not None and not asked.moves:
+            own = self.types.find_encrypted(asked.context, facts.volume_type)
             # The request leaves the choice to the image, which chose.
-            if own is not None and (own.follows_image or wish.keeps_type):
-                wish = dataclasses.replace(wish, has=wish.has | _ENCRYPTION)
+            if own is not None and (own.follows_image or asked.keeps_type):
+                asked = dataclasses.replace(asked, has=asked.has | _ENCRYPTION)
             elif own is not None:
                 named = decision.NamedType(
                     source=decision.TypeSource.IMAGE, follows_image=False
                 )
         # A tier may be gone, or closed to the project, since it was read.
         for _ in range(3):
-            placed = self._placed(state, wish, named, offers, facts)
-            if self.is_usable(placed, wish.context):
+            placed = self._placed(state, asked, named, offers, facts)
+            if self.is_usable(placed, asked.context):
                 return placed, age_s
-            state = self._applied.read_anew(wish.context, state)
+            state = self._applied.read_anew(asked.context, state)
         raise TierChanged
 
     def _on_error(
         self,
-        wish: wishes.Wish,
+        asked: placement_request.PlacementRequest,
         error: Exception,
-    ) -> wishes.Placement:
+    ) -> placement_request.Placement:
         """The operator's choice, as far as it drops and opens nothing."""
         known: dict[str, typing.Any] = {}
         state = tiers = None
         try:
-            state = self.applied(wish.context)
-            tiers = self._tiers_of(state, wish.context)
-            is_untyped = wish.named_type is None and not wish.moves
-            has_image = wish.image_ref is not None and not wish.keeps_type
+            state = self.applied(asked.context)
+            tiers = self._tiers_of(state, asked.context)
+            is_untyped = asked.named_type is None and not asked.moves
+            has_image = asked.image_ref is not None and not asked.keeps_type
             # The default type of the project is not known, either.
             known = {
-                'may_name_type': is_untyped and not wish.keeps_type,
+                'may_name_type': is_untyped and not asked.keeps_type,
                 'may_bring_key': has_image and state.any_encryption,
                 'is_refused': (
                     has_image and getattr(error, 'is_final', False)
                 ),
             }
             if is_untyped:
-                named, offers = self.types.named_by_others(wish.context, None)
+                named, offers = self.types.named_by_others(asked.context, None)
                 known |= {
                     'named_type': named,
                     'cinder_offers': offers,
@@ -264,12 +272,14 @@ class Door:
         for found in (tiers, state and ()):
             placed = self._placement(
                 placement.decide_on_error(
-                    on_error=chosen, tiers=found, request=wish.request(**known)
+                    on_error=chosen,
+                    tiers=found,
+                    request=asked.for_decision(**known),
                 ),
                 state,
             )
             try:
-                if self.is_usable(placed, wish.context):
+                if self.is_usable(placed, asked.context):
                     break
             except Exception as second:  # noqa: BLE001 - see the module
                 error.add_note(
@@ -281,35 +291,35 @@ class Door:
     def _placed(
         self,
         state: applied_tiers.AppliedState,
-        wish: wishes.Wish,
+        asked: placement_request.PlacementRequest,
         named: decision.NamedType | None,
         offers: frozenset[decision.Feature],
         facts: glance.ImageFacts | None,
-    ) -> wishes.Placement:
-        """What is decided of a wish, from memory for one that is the same."""
+    ) -> placement_request.Placement:
+        """What is decided of a request; from memory for the same one."""
         # Facts by identity, which costs nothing: who reads an image anew
         # makes new ones. To be kept alive, they are remembered, too.
         key = (
             id(facts),
-            wish.project,
-            wish.context.is_admin,
-            wish.moves,
+            asked.project,
+            asked.context.is_admin,
+            asked.moves,
             named,
             offers,
-            wish.fixed_by,
-            wish.zone,
-            wish.default_zone,
-            wish.has,
-            wish.keeps_type,
-            wish.takes_boot_snapshots,
+            asked.fixed_by,
+            asked.zone,
+            asked.default_zone,
+            asked.has,
+            asked.keeps_type,
+            asked.takes_boot_snapshots,
         )
-        memory = self._memory_of(state, wish.context)
+        memory = self._memory_of(state, asked.context)
         known = memory.placements.get(key)
         if known is None:
-            fixed_by = wish.fixed_by
-            if facts and facts.boot_snapshot and wish.takes_boot_snapshots:
+            fixed_by = asked.fixed_by
+            if facts and facts.boot_snapshot and asked.takes_boot_snapshots:
                 fixed_by = decision.FixedBy.SNAPSHOT
-            request = wish.request(
+            request = asked.for_decision(
                 named_type=named,
                 cinder_offers=offers,
                 fixed_by=fixed_by,
@@ -370,8 +380,8 @@ class Door:
         decided: decision.PlacementDecision,
         state: applied_tiers.AppliedState | None,
         facts: glance.ImageFacts | None = None,
-    ) -> wishes.Placement:
-        return wishes.Placement(
+    ) -> placement_request.Placement:
+        return placement_request.Placement(
             decision=decided,
             image_id=facts and facts.image_id,
             state=state,
@@ -392,8 +402,8 @@ class Door:
 
     def _keep(
         self,
-        wish: wishes.Wish,
-        placed: wishes.Placement,
+        asked: placement_request.PlacementRequest,
+        placed: placement_request.Placement,
         error: Exception | None,
         age_s: float,
         seconds: float,
@@ -408,17 +418,17 @@ class Door:
         )
         kept = record.Record(
             door=self.name,
-            context=wish.context,
+            context=asked.context,
             decision=placed.decision,
-            project=wish.project,
-            volume_id=wish.volume_id,
+            project=asked.project,
+            volume_id=asked.volume_id,
             image_id=placed.image_id,
             volume_type_id=(placed.tier_type and placed.tier_type.type_id),
             error=text,
             error_kind=error and type(error).__name__,
             seconds=seconds,
             image_age_s=age_s or None,
-            zone=wish.zone,
+            zone=asked.zone,
             is_clients_doing=getattr(error, 'caused_by_client', False),
         )
         self._metrics.observe(kept)

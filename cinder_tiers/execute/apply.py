@@ -131,7 +131,7 @@ def _carry_out(
 def _check_consent(
     action: actions.Action, current: actions.Resource | None
 ) -> None:
-    changed = consent.astray(action, current)
+    changed = consent.changed_since_plan(action, current)
     if changed:
         values = ', '.join(
             f'{one.field} is {_text(one.before)}, not {_text(one.after)}'

@@ -18,9 +18,9 @@ from oslo_log import log as logging
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import matching
-from cinder_tiers.doors import wish as wishes_of_doors
+from cinder_tiers.doors import placement_request
 from cinder_tiers.scheduler import guard
-from cinder_tiers.scheduler import request as wishes
+from cinder_tiers.scheduler import request as requests
 
 LOG = logging.getLogger(__name__)
 
@@ -28,14 +28,14 @@ LOG = logging.getLogger(__name__)
 #: TierWeigher. Not in the filter properties: Cinder sends them to
 #: cinder-volume.
 _placed: weakref.WeakKeyDictionary[
-    cinder_context.RequestContext, wishes_of_doors.Placement
+    cinder_context.RequestContext, placement_request.Placement
 ] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
 def placement_of(
     context: cinder_context.RequestContext,
-) -> wishes_of_doors.Placement | None:
+) -> placement_request.Placement | None:
     """Where this request goes, if it was given a tier.
 
     :param context: of the request.
@@ -47,7 +47,7 @@ def placement_of(
 
 def _remember(
     context: cinder_context.RequestContext,
-    placed: wishes_of_doors.Placement | None,
+    placed: placement_request.Placement | None,
 ) -> None:
     with _lock:
         if placed is not None and placed.tier_type is not None:
@@ -80,9 +80,9 @@ class TierFilter(filters.BaseBackendFilter):
             _remember(filter_properties['context'], None)
             if not _may_retype(filter_properties):
                 return []
-            wish = wishes.read_wish(filter_properties)
-            if wish is not None:
-                return self._keep(backends, wish)
+            asked = requests.parse_request(filter_properties)
+            if asked is not None:
+                return self._keep(backends, asked)
             if not filter_properties.get('resource_type'):
                 return backends
             return self._keep_unbound(backends, filter_properties)
@@ -90,33 +90,35 @@ class TierFilter(filters.BaseBackendFilter):
             return self._on_failure(backends, filter_properties, error)
 
     @staticmethod
-    def _keep(backends: list, wish: wishes_of_doors.Wish) -> list:
+    def _keep(
+        backends: list, asked: placement_request.PlacementRequest
+    ) -> list:
         scheduler = door.of_process('scheduler')
-        placed = scheduler.place(wish)
+        placed = scheduler.place(asked)
         verdict = placed.decision.verdict
-        _remember(wish.context, placed)
+        _remember(asked.context, placed)
         if verdict is decision.Verdict.TIER:
             kept = matching.matcher_of(placed.tier_type.extra_specs).keep(
                 backends
             )
             if kept or not backends or not scheduler.learns_zones():
                 return kept
-            return TierFilter._keep(backends, wish)
+            return TierFilter._keep(backends, asked)
         if verdict is decision.Verdict.NOT_OURS:
             return backends
         if verdict is decision.Verdict.UNDECIDED and placed.state is not None:
-            return guard.keep_permitted(backends, wish, placed.state)
+            return guard.keep_permitted(backends, asked, placed.state)
         return []
 
     @staticmethod
     def _keep_unbound(backends: list, filter_properties: dict) -> list:
-        if wishes.follows_image(filter_properties):
+        if requests.follows_image(filter_properties):
             return backends
-        wish = wishes.read_unbound(filter_properties)
-        if wish is None:
+        asked = requests.read_unbound(filter_properties)
+        if asked is None:
             return backends
-        state = door.of_process('scheduler').applied(wish.context)
-        return guard.keep_permitted(backends, wish, state)
+        state = door.of_process('scheduler').applied(asked.context)
+        return guard.keep_permitted(backends, asked, state)
 
     @staticmethod
     def _on_failure(
@@ -154,7 +156,7 @@ class TierFilter(filters.BaseBackendFilter):
 
 
 def _may_retype(filter_properties: dict) -> bool:
-    retype = wishes.read_retype(filter_properties)
+    retype = requests.read_retype(filter_properties)
     return retype is None or guard.may_retype(
         retype, door.of_process('scheduler').applied(retype.context)
     )
@@ -165,12 +167,12 @@ def _without_private(backends: list, filter_properties: dict) -> list:
     if not _may_retype(filter_properties):
         return []
     if filter_properties.get('resource_type') and not (
-        wishes.follows_image(filter_properties)
-        or wishes.read_unbound(filter_properties)
+        requests.follows_image(filter_properties)
+        or requests.read_unbound(filter_properties)
     ):
         return backends
     context = filter_properties['context']
     state = door.of_process('scheduler').applied(context)
     return guard.keep_permitted(
-        backends, wishes.read_bare(filter_properties), state
+        backends, requests.read_bare(filter_properties), state
     )

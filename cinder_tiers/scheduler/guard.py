@@ -8,11 +8,13 @@ backend will do. Must not know why no tier was chosen.
 
 from cinder_tiers.doors import applied
 from cinder_tiers.doors import matching
-from cinder_tiers.doors import wish as wishes
+from cinder_tiers.doors import placement_request
 
 
 def keep_permitted(
-    backends: list, wish: wishes.Wish, state: applied.AppliedState
+    backends: list,
+    asked: placement_request.PlacementRequest,
+    state: applied.AppliedState,
 ) -> list:
     """The backends that do not serve only tiers closed to a project.
 
@@ -21,10 +23,10 @@ def keep_permitted(
     tier that was retired or cannot be read count as well.
 
     :param backends: BackendState objects of Cinder's scheduler.
-    :param wish: the request.
+    :param asked: the request.
     :param state: the applied tiers.
     """
-    if wish.context.is_admin and not wish.moves:
+    if asked.context.is_admin and not asked.moves:
         return backends
     closed: set[int] = set()
     opened: set[int] = set()
@@ -35,7 +37,7 @@ def keep_permitted(
             continue
         is_open = (
             volume_type.projects is None
-            or wish.project in volume_type.projects
+            or asked.project in volume_type.projects
         )
         try:
             served = matcher.keep(backends)
@@ -47,7 +49,9 @@ def keep_permitted(
     return [backend for backend in backends if id(backend) not in closed]
 
 
-def may_retype(retype: wishes.Retype, state: applied.AppliedState) -> bool:
+def may_retype(
+    retype: placement_request.Retype, state: applied.AppliedState
+) -> bool:
     """Whether a volume may get the private type of a tier.
 
     :param retype: the request.

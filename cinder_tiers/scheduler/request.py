@@ -19,7 +19,7 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors import image_metadata
-from cinder_tiers.doors import wish
+from cinder_tiers.doors import placement_request
 
 #: {key of a request spec: what it fixes the place of a new volume by}
 _FIXED_BY = {
@@ -48,8 +48,10 @@ _CREATES = (None, 'create_volume')
 _MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
 
 
-def read_wish(filter_properties: dict) -> wish.Wish | None:
-    """The wish of a request, or None for one that leaves no choice.
+def parse_request(
+    filter_properties: dict,
+) -> placement_request.PlacementRequest | None:
+    """What a request asks, or None for one that leaves no choice.
 
     :param filter_properties: as FilterScheduler fills them in.
     :raises Exception: whatever Cinder's database layer raises.
@@ -75,7 +77,7 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
         if named is None:
             return None
         # Its volumes go where it is: as for a volume without an image.
-        return wish.Wish(**common)
+        return placement_request.PlacementRequest(**common)
     if not volume_id:
         return None
     moves = operation in _MOVES and named is not None
@@ -95,7 +97,7 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
     else:
         image_ref = spec.get('image_id')
         fixed_by = _fixed_by(spec)
-    return wish.Wish(
+    return placement_request.PlacementRequest(
         **common,
         volume_id=volume_id,
         moves=moves,
@@ -107,7 +109,9 @@ def read_wish(filter_properties: dict) -> wish.Wish | None:
     )
 
 
-def read_unbound(filter_properties: dict) -> wish.Wish | None:
+def read_unbound(
+    filter_properties: dict,
+) -> placement_request.PlacementRequest | None:
     """A request whose type names no backend, or None for another.
 
     Cinder makes such a type itself, the public `__DEFAULT__`. To Cinder every
@@ -129,7 +133,7 @@ def read_unbound(filter_properties: dict) -> wish.Wish | None:
     return read_bare(filter_properties)
 
 
-def read_bare(filter_properties: dict) -> wish.Wish:
+def read_bare(filter_properties: dict) -> placement_request.PlacementRequest:
     """Who asks, and for which project.
 
     :param filter_properties: as FilterScheduler fills them in.
@@ -137,7 +141,7 @@ def read_bare(filter_properties: dict) -> wish.Wish:
     spec = filter_properties.get('request_spec') or {}
     context = filter_properties['context']
     properties = spec.get('volume_properties') or {}
-    return wish.Wish(
+    return placement_request.PlacementRequest(
         context=context,
         volume_id=spec.get('volume_id'),
         moves=spec.get('operation') in _MOVES,
@@ -157,7 +161,7 @@ def follows_image(filter_properties: dict) -> bool:
     )
 
 
-def read_retype(filter_properties: dict) -> wish.Retype | None:
+def read_retype(filter_properties: dict) -> placement_request.Retype | None:
     """A member's retype to a private tier's type, or None for any other.
 
     Cinder looks the new type up with an administrator's rights (volume/api.py,
@@ -177,7 +181,7 @@ def read_retype(filter_properties: dict) -> wish.Retype | None:
     if context.is_admin:
         return None
     properties = spec.get('volume_properties') or {}
-    return wish.Retype(
+    return placement_request.Retype(
         context=context,
         type_id=volume_type.get('id'),
         project=properties.get('project_id') or context.project_id or '',

@@ -205,7 +205,7 @@ def read_tiers(
     types: dict[str, TypeReading] = {}
     left_out = []
     for one in sorted(readings, key=lambda one: (one.name, one.type_id)):
-        if one.mark is None or type_succession.is_of_no_tier(
+        if one.mark is None or type_succession.is_superseded(
             one.name, one.mark, has_tier=one.mark in types
         ):
             continue

@@ -102,14 +102,14 @@ def not_needed(
     )
 
 
-def astray(
+def changed_since_plan(
     action: actions.Action,
     current: actions.Resource | None,
 ) -> tuple[difference.Difference, ...]:
     """What is neither as the plan saw it, nor as it should be.
 
     A consent is given to what a plan shows, so what came up since has none.
-    What an apply that was cut off has left is on the way and not astray.
+    What an interrupted apply has left is half done, and not a change.
 
     :param action: one to which consent was given.
     :param current: the object as it is now; None when it does not exist.

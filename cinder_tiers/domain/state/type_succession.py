@@ -103,7 +103,7 @@ def is_ready(
     )
 
 
-def is_of_no_tier(name: str, tier: str, *, has_tier: bool) -> bool:
+def is_superseded(name: str, tier: str, *, has_tier: bool) -> bool:
     """Whether a type with the mark of a tier is not the type of that tier.
 
     :param name: of the volume type.
@@ -111,9 +111,9 @@ def is_of_no_tier(name: str, tier: str, *, has_tier: bool) -> bool:
     :param has_tier: whether another type is the tier's already, for types
         in the order of their names.
 
-    >>> is_of_no_tier('gold - retired 7c1f0a9e', 'gold', has_tier=False)
+    >>> is_superseded('gold - retired 7c1f0a9e', 'gold', has_tier=False)
     True
-    >>> is_of_no_tier('database - new', 'database', has_tier=False)
+    >>> is_superseded('database - new', 'database', has_tier=False)
     False
     """
     return successor_of(name) == tier or has_tier and is_standby_of(name, tier)

@@ -85,7 +85,9 @@ class ConsentTestCase(testtools.TestCase):
         self.take_access()
         self.assert_ran(0, self.run_tier('apply', '--allow', NAME))
         self.assert_ran(
-            0, self.run_tier('apply', '--allow', NAME), 'is not needed'
+            0,
+            self.run_tier('apply', '--allow', NAME),
+            f"--allow '{NAME}' has no effect",
         )
         self.assertFalse(self.has_access())
 

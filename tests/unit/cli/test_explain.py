@@ -202,7 +202,7 @@ class ExplainTestCase(testtools.TestCase):
             ('| summary      | A volume from this image goes to tier archi'),
             '|              | general: the fallback serves only volumes',
             '| backends     | node@archive#archive: own, 40 of 100 GiB f',
-            'volume_backend_name is database, archive is wanted',
+            'volume_backend_name is database, expected archive',
             '| hidden       | -',
         ):
             self.assertIn(line, ran.stdout)

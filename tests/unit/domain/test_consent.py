@@ -160,10 +160,12 @@ class AstrayTestCase(testtools.TestCase):
         TYPE, projects=frozenset('a'), extra_specs={'x': '2', 'y': '1'}
     )
 
-    def astray(self, current, after=after):
+    def changed_since_plan(self, current, after=after):
         return [
             (one.field, one.before, one.after)
-            for one in consent.astray(action(TYPE, after=after), current)
+            for one in consent.changed_since_plan(
+                action(TYPE, after=after), current
+            )
         ]
 
     @ddt.data(
@@ -173,12 +175,14 @@ class AstrayTestCase(testtools.TestCase):
         {'projects': frozenset()},
     )
     def test_what_a_killed_apply_leaves_is_on_the_way(self, changes):
-        self.assertEqual([], self.astray(dataclasses.replace(TYPE, **changes)))
+        self.assertEqual(
+            [], self.changed_since_plan(dataclasses.replace(TYPE, **changes))
+        )
 
     def test_what_is_gone_or_done_is_on_the_way(self):
-        self.assertEqual([], self.astray(None))
-        self.assertEqual([], self.astray(self.after))
-        self.assertEqual([], self.astray(None, after=None))
+        self.assertEqual([], self.changed_since_plan(None))
+        self.assertEqual([], self.changed_since_plan(self.after))
+        self.assertEqual([], self.changed_since_plan(None, after=None))
 
     @ddt.data(
         ({'projects': frozenset('abc')}, 'projects', frozenset('abc')),
@@ -196,18 +200,19 @@ class AstrayTestCase(testtools.TestCase):
     ):
         found = dataclasses.replace(TYPE, **changes)
         self.assertEqual(
-            [(field, value)], [one[:2] for one in self.astray(found)]
+            [(field, value)],
+            [one[:2] for one in self.changed_since_plan(found)],
         )
         self.assertEqual(
             [(field, value)],
-            [one[:2] for one in self.astray(found, after=None)],
+            [one[:2] for one in self.changed_since_plan(found, after=None)],
         )
 
     def test_what_nobody_asks_for_may_change(self):
         now = dataclasses.replace(POOL, pg_num=64, options={'noscrub': '1'})
         self.assertEqual(
             (),
-            consent.astray(
+            consent.changed_since_plan(
                 action(
                     POOL, after=dataclasses.replace(POOL, size=2, pg_num=None)
                 ),

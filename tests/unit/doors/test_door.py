@@ -21,7 +21,7 @@ from cinder_tiers.doors import door
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 from cinder_tiers.doors import record
-from cinder_tiers.doors import wish as wishes
+from cinder_tiers.doors import placement_request
 from tests.unit.doors import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
@@ -98,12 +98,12 @@ class DoorTestCase(testtools.TestCase):
             recorder=recorder or record.Recorder(),
         )
 
-    def wish(self, user=None, **wish):
-        return wishes.Wish(
+    def asked(self, user=None, **asked):
+        return placement_request.PlacementRequest(
             **{
                 'context': user or self.cinder.user(),
                 'project': PROJECT,
-                **wish,
+                **asked,
             }
         )
 
@@ -134,12 +134,12 @@ class DoorTestCase(testtools.TestCase):
 class PlaceTestCase(DoorTestCase):
     def test_a_tagged_image_goes_to_its_tier(self):
         image = self.glance.add_image('db')
-        placed = self.door().place(self.wish(image_ref=image))
+        placed = self.door().place(self.asked(image_ref=image))
         self.assert_placed('database', placed, decision.Rule.TAG)
         self.assertEqual(image, placed.image_id)
 
     def test_a_volume_without_an_image_falls_back(self):
-        placed = self.door().place(self.wish())
+        placed = self.door().place(self.asked())
         self.assert_placed('general', placed, decision.Rule.NO_IMAGE)
         self.assertIsNone(placed.image_id)
 
@@ -151,7 +151,7 @@ class PlaceTestCase(DoorTestCase):
         self.assert_verdict(
             'not_ours',
             broken.place(
-                self.wish(
+                self.asked(
                     image_ref=self.glance.add_image('db'), named_type=EXPLICIT
                 )
             ),
@@ -162,7 +162,7 @@ class PlaceTestCase(DoorTestCase):
     def test_what_has_a_place_needs_no_image(self, fixed_by):
         broken = self.door(fetch=fail_with(ZeroDivisionError()))
         placed = broken.place(
-            self.wish(
+            self.asked(
                 image_ref=self.glance.add_image('db'),
                 fixed_by=fixed_by,
                 named_type=FOLLOWS,
@@ -180,7 +180,7 @@ class PlaceTestCase(DoorTestCase):
         self.assert_verdict(
             'not_ours',
             self.door().place(
-                self.wish(image_ref=self.glance.add_image('db'))
+                self.asked(image_ref=self.glance.add_image('db'))
             ),
             decision.Rule.NO_TIERS,
         )
@@ -197,7 +197,7 @@ class PlaceTestCase(DoorTestCase):
         self.cinder.add_type('follow', tiers_follow_image='<is> True')
         type_name = 'follow' if rule is None else 'plain'
         placed = self.door().place(
-            self.wish(
+            self.asked(
                 named_type=named,
                 image_ref=self.glance.add_image(
                     'db', cinder_img_volume_type=type_name
@@ -211,21 +211,21 @@ class PlaceTestCase(DoorTestCase):
 
     def test_the_default_type_of_the_project(self):
         self.cinder.set_project_default(self.cinder.add_type('plain'))
-        wish = self.wish(image_ref=self.glance.add_image('db'))
+        asked = self.asked(image_ref=self.glance.add_image('db'))
         self.assert_verdict(
-            'not_ours', self.door().place(wish), decision.Rule.PROJECT_TYPE
+            'not_ours', self.door().place(asked), decision.Rule.PROJECT_TYPE
         )
         self.cinder.set_project_default(
             self.cinder.add_type('follow', tiers_follow_image='<is> True')
         )
-        self.assert_placed('database', self.door().place(wish))
+        self.assert_placed('database', self.door().place(asked))
 
     def test_it_does_not_count_for_a_volume_that_moves(self):
         self.cinder.set_project_default(self.cinder.add_type('plain'))
         self.assert_placed(
             'database',
             self.door().place(
-                self.wish(
+                self.asked(
                     moves=True,
                     image_ref=self.glance.add_image(
                         'db', cinder_img_volume_type='plain'
@@ -250,12 +250,12 @@ class PlaceTestCase(DoorTestCase):
         self.assert_verdict(
             'undecided',
             self.door().place(
-                self.wish(image_ref=image, takes_boot_snapshots=True)
+                self.asked(image_ref=image, takes_boot_snapshots=True)
             ),
             decision.Rule.FIXED,
         )
         self.assert_placed(
-            'database', self.door().place(self.wish(image_ref=image))
+            'database', self.door().place(self.asked(image_ref=image))
         )
 
     @ddt.data('http://host/', '')
@@ -263,7 +263,7 @@ class PlaceTestCase(DoorTestCase):
         api, image = self.door(), self.glance.add_image('db')
         for _ in range(3):
             self.assert_placed(
-                'database', api.place(self.wish(image_ref=start + image))
+                'database', api.place(self.asked(image_ref=start + image))
             )
         self.assertEqual(1, len(self.glance.requests))
 
@@ -275,14 +275,14 @@ class PlaceTestCase(DoorTestCase):
             tiers_tags='p',
             tiers_priority='30',
         )
-        wish = {
+        asked = {
             'user': self.cinder.user(role='admin'),
             'image_ref': self.glance.add_image('p', visibility='public'),
         }
-        self.assert_placed('premium', self.door().place(self.wish(**wish)))
+        self.assert_placed('premium', self.door().place(self.asked(**asked)))
         self.assert_placed(
             'general',
-            self.door().place(self.wish(moves=True, **wish)),
+            self.door().place(self.asked(moves=True, **asked)),
             decision.Rule.NO_ACCESS,
         )
 
@@ -292,7 +292,7 @@ class OnErrorTestCase(DoorTestCase):
     def place(self, name='api', named_type=FOLLOWS, **parts):
         failing = {'fetch': fail_with(glance.ImageUnreadable('down'))}
         return self.door(name, **{**failing, **parts}).place(
-            self.wish(
+            self.asked(
                 image_ref=self.glance.add_image('db'),
                 named_type=named_type,
                 keeps_type=name == 'scheduler',

@@ -58,7 +58,9 @@ class TierChangedTestCase(test_door.DoorTestCase):
 
         self.configure(applied_cache_seconds=1000)
         return self.door(name, read=read).place(
-            self.wish(user, image_ref=self.image, named_type=test_door.FOLLOWS)
+            self.asked(
+                user, image_ref=self.image, named_type=test_door.FOLLOWS
+            )
         )
 
     def test_a_tier_is_gone(self):

@@ -13,7 +13,7 @@ from cinder_tiers.doors import glance
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Wish:
+class PlacementRequest:
     """A request as a door reads it."""
 
     context: cinder_context.RequestContext
@@ -46,10 +46,10 @@ class Wish:
         """Whether no type is named, or one that follows the image."""
         return self.named_type is None or self.named_type.follows_image
 
-    def request(self, **known: typing.Any) -> decision.Request:
-        """The wish in the words of `decide()`.
+    def for_decision(self, **known: typing.Any) -> decision.Request:
+        """The request in the words of `decide()`.
 
-        :param known: fields that are known better than from the wish.
+        :param known: fields that are known better than from the request.
         """
         return decision.Request(
             **{
