@@ -30,8 +30,8 @@ from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 from cinder_tiers.doors import metrics
 from cinder_tiers.doors import named_types
-from cinder_tiers.doors import record
 from cinder_tiers.doors import placement_request
+from cinder_tiers.doors import record
 
 LOG = logging.getLogger(__name__)
 

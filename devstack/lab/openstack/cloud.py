@@ -8,6 +8,7 @@ run again.
 """
 
 import argparse
+from collections.abc import Iterable
 from collections.abc import Mapping
 import pathlib
 import sys
@@ -166,8 +167,7 @@ def _ensure_images(
                 tags=tags,
                 hw_disk_bus='virtio',
             )
-        if set(image.tags) != set(tags):
-            connection.image.update_image(image, tags=tags)
+        _set_tags(connection, image, tags)
     stamp.write_text(digest)
 
 
@@ -181,9 +181,21 @@ def _retire_image(
         connection.image.update_image(
             image,
             name=f'{image.name} until {image.id}',
-            tags=[],
             visibility='private',
         )
+        _set_tags(connection, image, ())
+
+
+def _set_tags(
+    connection: openstack.connection.Connection,
+    image: Any,
+    tags: Iterable[str],
+) -> None:
+    # The SDK would patch single places of the list, which Glance refuses.
+    for tag in set(image.tags).difference(tags):
+        connection.image.remove_tag(image, tag)
+    for tag in set(tags).difference(image.tags):
+        connection.image.add_tag(image, tag)
 
 
 def wait_for_services(

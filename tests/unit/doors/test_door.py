@@ -20,8 +20,8 @@ from cinder_tiers.doors import applied
 from cinder_tiers.doors import door
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
-from cinder_tiers.doors import record
 from cinder_tiers.doors import placement_request
+from cinder_tiers.doors import record
 from tests.unit.doors import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
