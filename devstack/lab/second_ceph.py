@@ -53,7 +53,7 @@ def up(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
             f'{"FAILED" if result.problem else result.remark}'
         ),
     )
-    print_line('For a catalog:\n' + catalog_entry(lab))
+    print_line('For a tiers file:\n' + catalog_entry(lab))
 
 
 def destroy(
