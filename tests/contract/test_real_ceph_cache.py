@@ -154,11 +154,11 @@ class RealCacheTierWorldTestCase(
     def count_objects(self, pool, number):
         """Waits until the monitors know how many objects a pool holds."""
         for _ in range(600):
-            known = ceph_cache.observe(self.session, self.catalog)
-            if known['objects_in'].get(pool) == number:
+            found = self.observe().ceph['ceph'].objects_in
+            if found.get(pool) == number:
                 return
             time.sleep(0.2)
-        self.fail(f'{pool} has not {number} objects: {known["objects_in"]}')
+        self.fail(f'{pool} has not {number} objects: {found}')
 
     def is_locked_out(self, ioctx):
         """Whether I/O fails as soon as the client knows of the overlay."""

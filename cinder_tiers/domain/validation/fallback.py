@@ -44,7 +44,7 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
                 found=(
                     f'fallback tier {name!r} is restricted to '
                     'availability zones, but names none '
-                    f'({extra_specs.ZONES} names none)'
+                    f'({extra_specs.ZONES} is empty)'
                 ),
             )
         elif shared == [None]:
