@@ -6,6 +6,7 @@ Glance is a function that counts its calls, which is a parameter. The clock
 does not pass by itself, but for who waits.
 """
 
+import gc
 import sys
 import threading
 import time
@@ -85,7 +86,12 @@ def refused(is_lasting=True):
 
 def waits_or_is_done(thread):
     """Whether a thread stands in a wait of threading, or has ended."""
-    frame = sys._current_frames().get(thread.ident)
+    # Before CPython 3.12 a collection in here can hang all threads (gh-106883).
+    gc.disable()
+    try:
+        frame = sys._current_frames().get(thread.ident)
+    finally:
+        gc.enable()
     return frame is None or (
         (frame.f_code.co_filename, frame.f_code.co_name)
         == (threading.__file__, 'wait')
