@@ -37,7 +37,7 @@ RAN = re.compile(r'\b(?:Filter|Weigher) (\w+) returned')
 OUR_TROUBLE = re.compile(
     r' (?:WARNING|ERROR|CRITICAL) \[cinder_tiers\b'
     r'(?!\.doors\.backend_zones\] The availability zones of backends could '
-    r'not be read \(DBNonExistentTable\b).*'
+    r'not be read \((?:DBConnectionError|DBNonExistentTable)\b).*'
 )
 
 

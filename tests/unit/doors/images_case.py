@@ -86,7 +86,7 @@ def refused(is_lasting=True):
 
 def waits_or_is_done(thread):
     """Whether a thread stands in a wait of threading, or has ended."""
-    # Before CPython 3.12 a collection in here can hang all threads (gh-106883).
+    # CPython 3.11 can hang all threads if it collects in here (gh-106883).
     gc.disable()
     try:
         frame = sys._current_frames().get(thread.ident)
