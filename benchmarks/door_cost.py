@@ -206,7 +206,8 @@ def background_s():
     return sum(
         time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
         for thread in threading.enumerate()
-        if thread.name.startswith(THREAD_PREFIX)
+        # One that is being started has no number yet, and has used nothing.
+        if thread.ident and thread.name.startswith(THREAD_PREFIX)
     )
 
 
