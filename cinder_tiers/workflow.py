@@ -252,7 +252,7 @@ def _chosen(
     missing = [
         errors.Problem(
             where=catalog.source.file,
-            found=f'there is no tier {name!r}',
+            found=f'tier {name!r} does not exist',
             expected=f'one of {have}',
             remedy='fix --tier',
         )

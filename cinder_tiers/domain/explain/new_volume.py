@@ -153,7 +153,7 @@ def _named_type(question: Question, known: facts.Facts) -> _Named | None:
             decision.TypeSource.REQUEST: lambda: (
                 question.requested_type and (question.requested_type,)
             ),
-            # One that is named counts even if nobody sees such a type.
+            # One that is named counts even if no user can see the type.
             decision.TypeSource.IMAGE: lambda: (
                 image and image.type_ref and (known.find_type(image.type_ref),)
             ),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The catalog that says what exists, so that a plan for it is empty.
 
-A volume type with our mark becomes a tier; every other one a tier that is not
+A managed volume type becomes a tier; every other one a tier that is not
 taken over. What a catalog cannot say is told in a remark: nothing is dropped
 in silence. Pure. Must not know how anything is read, nor how a catalog is
 written down.

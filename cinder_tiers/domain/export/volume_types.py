@@ -54,7 +54,7 @@ def tier_of(
 
     :param found: the type.
     :param known: what else exists.
-    :param is_ours: whether it carries our mark of a tier.
+    :param is_ours: whether it has the ownership marker of a tier.
     :raises ValueError: it cannot be a tier; the text says why.
     """
     check_name(found.name)

@@ -236,7 +236,7 @@ def first_named(
 
     :param asked: {who may name it: what they name, if anything}; those that
         are weaker than the one who names a type are not asked.
-    :returns: None when nobody names one.
+    :returns: None if none is named.
     """
     for source in decision.TypeSource:
         if source in asked and (named := asked[source]()):

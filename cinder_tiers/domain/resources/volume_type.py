@@ -2,7 +2,7 @@
 
 """Volume types: what is wanted, the plan and its refusals.
 
-Pure. A volume type without our mark belongs to somebody else.
+Pure. A volume type without the ownership marker is not managed.
 """
 
 import collections.abc

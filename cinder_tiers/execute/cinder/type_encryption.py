@@ -27,10 +27,10 @@ class TypeEncryptions:
     ) -> None:
         """Sets the encryption of the type in one call.
 
-        :param consented: whether the type may lack our mark.
+        :param consented: whether the type may be unmanaged.
         :raises errors.ActionFailed: when Cinder refuses, as it does once a
-            volume has the type, when the type is gone, or when it lost our
-            mark since the plan was made and nobody consented.
+            volume has the type, when the type is gone, or when it lost the
+            ownership marker since the plan was made, without consent.
         """
         try:
             self._write(wanted, key, current, consented)

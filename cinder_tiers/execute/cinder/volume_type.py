@@ -20,7 +20,7 @@ _STILL_IN_USE = 'Target volume type is still in use'
 
 
 class VolumeTypes:
-    """Creates volume types, and changes and deletes those with our mark."""
+    """Creates volume types, changes and deletes managed ones."""
 
     def __init__(self, connection: openstack.connection.Connection) -> None:
         self._block_storage = connection.block_storage
@@ -73,7 +73,7 @@ class VolumeTypes:
     def _create_type(
         self, wanted: cinder_state.VolumeType, name: str, done: list[str]
     ) -> object:
-        # In one call, so that no type without our mark can be left.
+        # In one call, so that no type without the ownership marker is left.
         resource = self._block_storage.create_type(
             name=name,
             is_public=wanted.is_public,

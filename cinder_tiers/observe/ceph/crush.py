@@ -122,7 +122,7 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
 def parse_profile(name: str, dumped: dict) -> ceph_state.ErasureCodeProfile:
     """A profile of `osd erasure-code-profile get`.
 
-    Some plugins have no k or m; such a profile equals none of ours.
+    Some plugins have no k or m; such a profile equals no managed one.
     """
     return ceph_state.ErasureCodeProfile(
         name=name,

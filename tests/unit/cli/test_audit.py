@@ -134,7 +134,8 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
         ran = self.run_tier('audit', '--tier', 'generel')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn(
-            "no tier 'generel'; expected one of database, general", ran.stderr
+            "tier 'generel' does not exist; expected one of database, general",
+            ran.stderr,
         )
 
 
