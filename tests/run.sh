@@ -22,12 +22,15 @@ parts:
   pure        domain and bench without any OpenStack package       (tox -e pure)
   docs        the documentation, warnings are errors               (tox -e docs)
   cinder      Cinder's own scheduler tests, ours enabled   (tox -e cinder-tests)
+  contract    against a real Ceph of their own              (tox -e contract)
   functional  against the real cloud of devstack/lab.sh     (tox -e functional)
   all         all of these; the default
   long        programmes, most against the lab, in 75 minutes   (tox -e long)
 
 The lab is brought up for the functional and the long part and, unless it was
-up before, taken down at the end. Its state is in $CINDER_TIERS_LAB.
+up before, taken down at the end. Its state is in $CINDER_TIERS_LAB. The
+contract part makes a lab of its own that has only Ceph, in a folder beside it
+whose name ends in -contract, and removes it.
 
 The output of each part is in .tox/results/PART.log. Printed are the time of
 each part, what failed, and the ten slowest tests and fixtures.
@@ -56,6 +59,9 @@ readonly FUNCTIONAL_LIMIT_SECONDS=3400
 readonly LONG_LIMIT_SECONDS=10800
 readonly MOST_LINES_OF_A_LOG=60
 readonly MOST_SLOWEST=10
+# The lab of the contract part, and what is added to the ports of the other.
+readonly CONTRACT_LAB=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-lab}-contract
+readonly CONTRACT_PORT_OFFSET=$((${CINDER_TIERS_LAB_PORT_OFFSET:-0} + 500))
 # uv brings its own list of authorities; the machine's list is the right one.
 export UV_SYSTEM_CERTS=1
 
@@ -81,6 +87,9 @@ finish() {
     local some_passed some_failed some_skipped
     trap '' INT TERM
     trap - EXIT
+    if [[ " ${parts[*]} " == *' contract '* ]]; then
+        destroy_contract_lab
+    fi
     if [[ -n $lab_is_ours ]] && ! run devstack/lab.sh down; then
         failures+=("FAILED devstack/lab.sh down")
     fi
@@ -214,7 +223,7 @@ $(tally failures "$repository" "$before")"
     if ((passed + failed == 0)); then
         fail "$part" "no test ran"
     fi
-    if [[ $part == functional || $part == long ]] && ((skipped > 0)); then
+    if [[ $part == @(contract|functional|long) ]] && ((skipped > 0)); then
         fail "$part" "$skipped tests of the lab were skipped"
     fi
     # What tests alone do not explain.
@@ -223,17 +232,36 @@ $(tally failures "$repository" "$before")"
     fi
 }
 
+# run_lab_tests PART ARGUMENT...: the arguments are those of lab.sh up.
 run_lab_tests() {
     local part=$1 status started=$SECONDS
-    run devstack/lab.sh up >>"$RESULTS/$part.log" 2>&1
+    shift
+    run devstack/lab.sh up "$@" >>"$RESULTS/$part.log" 2>&1
     status=$?
-    echo "== lab: up after $((SECONDS - started)) s"
+    echo "== lab of $part: up after $((SECONDS - started)) s"
     if ((status != 0)); then
         fail "$part" "none ran, devstack/lab.sh up: status $status"
         end_of_log "$part"
         return
     fi
     run_tests "$part" "$part" ".tox/$part"
+}
+
+# It takes half a minute to make it again.
+destroy_contract_lab() {
+    [[ -e $CONTRACT_LAB ]] || return 0
+    CINDER_TIERS_LAB=$CONTRACT_LAB run devstack/lab.sh destroy \
+        --keep-downloads >>"$RESULTS/contract.log" 2>&1 \
+        || fail contract 'devstack/lab.sh destroy: see its log'
+}
+
+# A cluster of its own, so that the part may run beside the functional one.
+run_contract_tests() {
+    destroy_contract_lab
+    local -x CINDER_TIERS_LAB=$CONTRACT_LAB
+    local -x CINDER_TIERS_LAB_PORT_OFFSET=$CONTRACT_PORT_OFFSET
+    run_lab_tests contract --ceph-only
+    destroy_contract_lab
 }
 
 run_part() {
@@ -248,6 +276,7 @@ run_part() {
         unit) run_tests unit py3 . ;;
         pure) run_tests pure pure .tox/pure ;;
         cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
+        contract) run_contract_tests ;;
         functional | long) run_lab_tests "$part" ;;
     esac
     if [[ -e $RESULTS/$part.counts ]]; then
@@ -278,10 +307,10 @@ for argument in "${@:-all}"; do
             exit 0
             ;;
         all)
-            without_lab+=(style unit pure docs cinder)
+            without_lab+=(style unit pure docs cinder contract)
             with_lab+=(functional)
             ;;
-        style | unit | pure | docs | cinder)
+        style | unit | pure | docs | cinder | contract)
             without_lab+=("$argument")
             ;;
         functional | long)

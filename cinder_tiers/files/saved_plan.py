@@ -147,7 +147,9 @@ def read(path: str) -> SavedPlan:
         jsonschema.validate(value, _SCHEMA)
     except OSError as error:
         raise _problem(
-            path, f'it cannot be read: {error.strerror}', 'a saved plan'
+            path,
+            f'a file that cannot be read ({error.strerror})',
+            'a saved plan',
         ) from error
     except (ValueError, RecursionError) as error:
         raise _problem(

@@ -41,6 +41,7 @@ EPILOG = f"""examples:
   devstack/lab.sh logs cinder-volume -n 50
   devstack/lab.sh restart cinder-api cinder-scheduler
   devstack/lab.sh up --threads native  run Cinder without eventlet from now on
+  devstack/lab.sh up --ceph-only     Ceph alone, within half a minute
   devstack/lab.sh second-ceph up     another cluster, for tiers of its own
   devstack/lab.sh debian-image       a Debian guest with cloud-init
   devstack/lab.sh destroy            leave nothing behind
@@ -137,6 +138,12 @@ def _parser() -> argparse.ArgumentParser:
         'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the '
         'choice, which is eventlet at first',
     )
+    sub.add_argument(
+        '--ceph-only',
+        action='store_true',
+        help='start Ceph and nothing of OpenStack; "up" without it starts '
+        'the rest',
+    )
     sub = add_command(
         'restart',
         _restart,
@@ -202,10 +209,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _lock(_prepare_lab(root)) as lab:
+    with _lock(_prepare_lab(root, ceph_only=options.ceph_only)) as lab:
         if options.threads:
             lab.choose_threads(options.threads)
-        up.up(lab, _print_line)
+        up.up(lab, _print_line, ceph_only=options.ceph_only)
     return 0
 
 
@@ -300,7 +307,9 @@ def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
         ).returncode
 
 
-def _prepare_lab(root: pathlib.Path) -> layout.Layout:
+def _prepare_lab(
+    root: pathlib.Path, *, ceph_only: bool = False
+) -> layout.Layout:
     """Return the lab, after the machine was found able to carry it."""
     existing = layout.load(root)
     if existing and (
@@ -317,6 +326,7 @@ def _prepare_lab(root: pathlib.Path) -> layout.Layout:
         preflight.observe(ports, root),
         root=root,
         lab_exists=existing is not None,
+        ceph_only=ceph_only,
     )
     return layout.load_or_create(root)
 

@@ -60,6 +60,23 @@ class StagesFailed(Exception):
         )
 
 
+def needed_for(stages: Sequence[Stage], name: str) -> list[Stage]:
+    """Return a stage and all that it needs, in the order given.
+
+    :param name: of the stage.
+    :raises KeyError: there is no such stage, or none that one of them needs.
+    """
+    by_name = {stage.name: stage for stage in stages}
+    found: set[str] = set()
+    missing = [name]
+    while missing:
+        one = missing.pop()
+        if one not in found:
+            found.add(one)
+            missing += by_name[one].needs
+    return [stage for stage in stages if stage.name in found]
+
+
 def run(
     stages: Sequence[Stage],
     report: Callable[[StageResult], None],

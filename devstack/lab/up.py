@@ -29,11 +29,21 @@ from lab import second_ceph
 from lab import stages
 from lab import status
 
+#: The stage that starts the first cluster.
+CEPH_STAGE = 'ceph'
 
-def up(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
+
+def up(
+    lab: layout.Layout,
+    print_line: Callable[[str], None] = print,
+    *,
+    ceph_only: bool = False,
+) -> None:
     """Start everything that does not run; may be called at any time.
 
     :param print_line: takes each line for the user.
+    :param ceph_only: start the first Ceph cluster and nothing of OpenStack;
+        what runs already is left running.
     :raises lab.stages.StagesFailed: a stage failed; what runs is left running.
     :raises lab.processes.supervisord.SupervisorError: a program does not stay
         up.
@@ -48,7 +58,10 @@ def up(lab: layout.Layout, print_line: Callable[[str], None] = print) -> None:
             f'{outcome}'
         )
 
-    results = stages.run(all_stages(lab), report)
+    wanted = all_stages(lab)
+    if ceph_only:
+        wanted = stages.needed_for(wanted, CEPH_STAGE)
+    results = stages.run(wanted, report)
     supervisord.Supervisor(lab).wait_until_running()
     memory_gib = status.memory_gib(lab)
     slowest = max(results, key=lambda result: result.seconds)
@@ -126,7 +139,7 @@ def _machine_stages(
             name='supervisor', needs=('tools',), run=start_supervisor
         ),
         stages.Stage(
-            name='ceph',
+            name=CEPH_STAGE,
             needs=('packages', 'supervisor'),
             run=clusters.first(lab, supervisor).up,
         ),

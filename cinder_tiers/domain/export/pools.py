@@ -161,8 +161,8 @@ def _rule(
     rule = ceph.crush_rules.get(pool.crush_rule)
     if rule is None or rule.root is None or rule.failure_domain is None:
         raise ValueError(
-            f'CRUSH rule {pool.crush_rule} does not have the steps take, '
-            'choose and emit only'
+            f'CRUSH rule {pool.crush_rule} has steps other than take, choose '
+            'and emit'
         )
     if rule.root != tier_pools.ROOT:
         raise ValueError(

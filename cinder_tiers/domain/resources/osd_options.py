@@ -169,10 +169,10 @@ def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
     """Why some OSDs do not use an option that counts from their next start.
 
     >>> restart_reason([0, 2])
-    'osd.0, osd.2 still use the values from their last start: restart them'
+    'restart osd.0, osd.2: values from the last start are still in use'
     """
     names = ', '.join(f'osd.{osd_id}' for osd_id in osd_ids)
-    return f'{names} still use the values from their last start: restart them'
+    return f'restart {names}: values from the last start are still in use'
 
 
 def start_reason(

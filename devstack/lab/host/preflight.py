@@ -16,6 +16,8 @@ import sys
 from lab import layout
 
 MEMORY_NEEDED_GIB = 8
+#: Of a lab that has nothing but Ceph.
+CEPH_MEMORY_NEEDED_GIB = 3
 DISK_NEEDED_GIB = 20
 DISTRIBUTION = ('debian', '12')
 
@@ -46,14 +48,20 @@ class UnsuitableMachineError(Exception):
 
 
 def find_problems(
-    machine: Machine, *, root: pathlib.Path, lab_exists: bool
+    machine: Machine,
+    *,
+    root: pathlib.Path,
+    lab_exists: bool,
+    ceph_only: bool = False,
 ) -> list[str]:
     """Return every reason why the lab cannot be started; empty if none.
 
     :param lab_exists: a lab lives in ``root`` already, so its disk is made
         and its own processes may hold memory.
+    :param ceph_only: nothing but Ceph is to be started.
     """
     found = []
+    needed_gib = CEPH_MEMORY_NEEDED_GIB if ceph_only else MEMORY_NEEDED_GIB
     if machine.user_id != 0:
         found.append(
             f'user id is {machine.user_id}, expected 0: the lab '
@@ -66,10 +74,10 @@ def find_problems(
             'are those of Debian 12. Use such a machine or a container.'
         )
     if not lab_exists:
-        if machine.available_memory_gib < MEMORY_NEEDED_GIB:
+        if machine.available_memory_gib < needed_gib:
             found.append(
                 f'{machine.available_memory_gib:.1f} GiB of memory are '
-                f'available, expected at least {MEMORY_NEEDED_GIB} GiB. '
+                f'available, expected at least {needed_gib} GiB. '
                 'Stop other work or use a larger machine.'
             )
         if machine.free_disk_gib < DISK_NEEDED_GIB:
@@ -119,13 +127,21 @@ def observe(
     )
 
 
-def check(machine: Machine, *, root: pathlib.Path, lab_exists: bool) -> None:
-    """Check that a machine can carry the lab.
+def check(
+    machine: Machine,
+    *,
+    root: pathlib.Path,
+    lab_exists: bool,
+    ceph_only: bool = False,
+) -> None:
+    """Check that a machine can carry the lab; see :func:`find_problems`.
 
     :raises UnsuitableMachineError: it cannot carry the lab; nothing was
         changed.
     """
-    found = find_problems(machine, root=root, lab_exists=lab_exists)
+    found = find_problems(
+        machine, root=root, lab_exists=lab_exists, ceph_only=ceph_only
+    )
     if found:
         raise UnsuitableMachineError(
             'this machine cannot carry the lab; nothing was '

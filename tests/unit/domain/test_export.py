@@ -280,7 +280,7 @@ class ExportTestCase(testtools.TestCase):
         ({'pools': []}, 'has no pool volumes'),
         (
             {'pools': [pool(crush_rule='tree')]},
-            'rule tree does not have the steps',
+            'rule tree has steps other than take',
         ),
         ({'pools': [pool(crush_rule='racks')]}, 'takes the root room'),
         ({'pools': [pool(size=4)]}, '3 failure domains'),

@@ -185,7 +185,7 @@ class ExportStorageTestCase(testtools.TestCase):
         ),
         (
             {'cache': test_export.pool(name='cache', crush_rule='tree')},
-            'rule tree does not have the steps',
+            'rule tree has steps other than take',
         ),
         (
             {'cache': test_export.pool(name='cache', kind='erasure')},

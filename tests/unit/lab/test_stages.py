@@ -45,6 +45,19 @@ class StagesTest(testtools.TestCase):
             ),
         )
 
+    def test_what_a_stage_needs_is_found_through_others(self):
+        all_of_them = [
+            stage('c', 'b'),
+            stage('a'),
+            stage('other', 'a'),
+            stage('b', 'a'),
+        ]
+        self.assertEqual(
+            ['c', 'a', 'b'],
+            [one.name for one in stages.needed_for(all_of_them, 'c')],
+        )
+        self.assertRaises(KeyError, stages.needed_for, all_of_them, 'd')
+
     def test_a_remark_is_reported(self):
         (result,) = stages.run(
             [stage('a', run=lambda: 'all there')], lambda result: None

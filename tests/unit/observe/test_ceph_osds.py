@@ -176,7 +176,7 @@ class AtStartTestCase(testtools.TestCase):
             (seen.values, seen.after_restart),
         )
         self.assertEqual(
-            ('osd.0 still use the values from their last start: restart them'),
+            ('restart osd.0: values from the last start are still in use'),
             seen.reasons['osd_op_queue'],
         )
 

@@ -21,9 +21,12 @@ FIT = preflight.Machine(
 ROOT = pathlib.Path('/var/lib/cinder-tiers-lab')
 
 
-def problems(lab_exists=False, **changes):
+def problems(lab_exists=False, ceph_only=False, **changes):
     return preflight.find_problems(
-        dataclasses.replace(FIT, **changes), root=ROOT, lab_exists=lab_exists
+        dataclasses.replace(FIT, **changes),
+        root=ROOT,
+        lab_exists=lab_exists,
+        ceph_only=ceph_only,
     )
 
 
@@ -43,6 +46,13 @@ class ProblemsTest(testtools.TestCase):
         (line,) = problems(available_memory_gib=3.96)
         self.assertIn('4.0 GiB of memory are available', line)
         self.assertIn('at least 8 GiB', line)
+
+    def test_ceph_alone_needs_less_memory(self):
+        self.assertEqual(
+            [], problems(ceph_only=True, available_memory_gib=3.96)
+        )
+        (line,) = problems(ceph_only=True, available_memory_gib=2.0)
+        self.assertIn('at least 3 GiB', line)
 
     def test_too_little_disk(self):
         (line,) = problems(free_disk_gib=1.0)
