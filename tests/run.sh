@@ -30,7 +30,7 @@ parts:
 The lab is brought up for the functional and the long part and, unless it was
 up before, taken down at the end. Its state is in $CINDER_TIERS_LAB. The
 contract part makes a lab of its own that has only Ceph, in a folder beside it
-whose name ends in -contract, and removes it.
+whose name ends in -contract, and removes all of it but uv and supervisord.
 
 The output of each part is in .tox/results/PART.log. Printed are the time of
 each part, what failed, and the ten slowest tests and fixtures.
