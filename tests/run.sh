@@ -212,13 +212,16 @@ run_tests() {
         echo 0 0 0 >"$RESULTS/$part.counts"
         return
     fi
-    local passed failed skipped
+    local passed failed skipped failures
     read -r passed failed skipped <"$RESULTS/$part.counts"
     tally slowest "$repository" "$before" "$part" >"$RESULTS/$part.slowest"
     if ((failed > 0)); then
+        failures=$(tally failures "$repository" "$before")
         fail "$part" "$failed of its tests:
-$(tally failures "$repository" "$before")"
+$failures"
         tally details "$repository" "$before"
+        # What the process said when it died is in no result.
+        [[ $failures != *'its process died'* ]] || end_of_log "$part"
     fi
     if ((passed + failed == 0)); then
         fail "$part" "no test ran"

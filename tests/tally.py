@@ -29,6 +29,7 @@ TRACEBACK_LINES = 40
 OTHER_LINES = 20
 LONGEST_LINE = 400
 FRAME = (' ', '"')
+NO_REASON = 'left no reason: its process died, see the end of the log'
 
 # testtools' StreamToDict gives a test that was started and never ended (its
 # worker died) the status 'inprogress', or 'unknown' when even less is known.
@@ -114,7 +115,8 @@ def failed_tests(tests: list[dict]) -> Iterator[str]:
                 )
             )
         )
-        yield f'{test["id"]}: {end[-LONGEST_REASON:] or test["status"]}'
+        silent = 'uxsuccess' if test['status'] == 'uxsuccess' else NO_REASON
+        yield f'{test["id"]}: {end[-LONGEST_REASON:] or silent}'
     if len(failed) > MOST_NAMED:
         yield f'and {len(failed) - MOST_NAMED} more'
 

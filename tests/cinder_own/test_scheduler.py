@@ -29,6 +29,7 @@ from eventlet import patcher
 from oslo_config import cfg
 
 import cinder_tiers
+import shared_connection
 
 FILTER = 'TierFilter'
 WEIGHER = 'TierWeigher'
@@ -89,6 +90,7 @@ def extend_default_lists():
 def load_tests(loader, tests, pattern):
     """What unittest, and so stestr, calls to find the tests of this module."""
     extend_default_lists()
+    shared_connection.keep_open_while_used()
     # Cinder's tests leave out what is below INFO, OS_DEBUG or not; these two
     # say which filters and weighers ran.
     for name in (

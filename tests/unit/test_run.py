@@ -99,7 +99,8 @@ class TallyTestCase(testtools.TestCase):
             [
                 f'{ID}fails: AssertionError: as it must',
                 f'{ID}succeeds_unexpectedly: uxsuccess',
-                'test_sample.SlowTestCase.test_is_killed_at_its_end: fail',
+                'test_sample.SlowTestCase.test_is_killed_at_its_end: left no '
+                'reason: its process died, see the end of the log',
             ],
             sorted(self.tally('failures', 'none').splitlines()),
         )

@@ -205,6 +205,10 @@ def forget_doors():
     door.forget()
 
 
+#: Above what any test waits for.
+LOCK_SECONDS = 60
+
+
 def no_sync(connection, _record):
     """Let commits not wait for the disk: no test survives the machine."""
     connection.execute('PRAGMA synchronous = OFF')
@@ -272,7 +276,14 @@ class Scheduler(fixtures.Fixture):
         rpc.init(cfg.CONF)
         self.addCleanup(rpc.cleanup)
         database.write_bytes(empty_database())
-        self.engine = sqlalchemy.create_engine(f'sqlite:///{database}')
+        # As many threads as a test has may write at one time, on a machine
+        # that is as slow as it is: the defaults give up after 5 s without the
+        # lock of the file, and after 30 s without one of 15 connections.
+        self.engine = sqlalchemy.create_engine(
+            f'sqlite:///{database}',
+            connect_args={'timeout': LOCK_SECONDS},
+            pool_size=0,
+        )
         sqlalchemy.event.listen(self.engine, 'connect', no_sync)
         # The end of a server waits for its idle thread, which otherwise looks
         # once a second whether it is to end.

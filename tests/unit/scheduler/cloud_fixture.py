@@ -106,8 +106,10 @@ class Cloud(fixtures.Fixture):
     def _settle(self, kind, ident):
         """A resource when all has been done to it.
 
-        Messages are served one after another, so the calls in here are
-        answered last.
+        A server serves its messages one after another, so the calls in here
+        are answered last. Every server is called: which one a message goes to
+        is told by the host that the object had which the caller passed, and
+        that may have moved since.
         """
         self._volumes.scheduler_rpcapi.get_pools(self.admin)
         what = kind.get_by_id(self.admin, ident)
@@ -116,6 +118,7 @@ class Cloud(fixtures.Fixture):
             if host not in self._served:
                 self._serve(f'cinder-volume.{host}', 'node', VolumeStandIn())
                 self._served.add(host)
+        for host in self._served:
             self._volumes.volume_rpcapi.get_capabilities(
                 self.admin, host, False
             )

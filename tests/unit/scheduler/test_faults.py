@@ -8,6 +8,7 @@ of the database is away, Cinder's matching code raises. What each door
 remembers of Glance is the business of tests/unit/doors.
 """
 
+import concurrent.futures
 import threading
 import time
 
@@ -48,22 +49,14 @@ class FaultsTestCase(scheduler_case.SchedulerTestCase):
         :param images: ids
         :returns: [(host, seconds that it took)] in the same order
         """
-        found = {}
 
-        def create(number, image_id):
+        def create(image_id):
             started = time.monotonic()
             volume = self.create_from(image_id)
-            found[number] = volume.host, time.monotonic() - started
+            return volume.host, time.monotonic() - started
 
-        threads = [
-            threading.Thread(target=create, args=numbered)
-            for numbered in enumerate(images)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        return [found[number] for number in range(len(images))]
+        with concurrent.futures.ThreadPoolExecutor(len(images)) as threads:
+            return list(threads.map(create, images))
 
 
 @ddt.ddt

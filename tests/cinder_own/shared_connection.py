@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Keeps Cinder's test database open while a thread of ours reads it.
+
+All threads of a Cinder test share one connection to an sqlite database in
+memory, and the fixture closes it at the end of the test. Who closes it while
+another thread executes a statement ends the process with SIGSEGV; no thread
+of Cinder 29.0.0 outlives its test, but ours, which look at availability
+zones in the background, do. A real database has a connection for each thread.
+"""
+
+import collections
+import threading
+
+from sqlalchemy import event
+from sqlalchemy import pool
+
+#: No statement of a test takes so long.
+MOST_SECONDS = 60
+
+_changed = threading.Condition()
+_users: collections.Counter[int] = collections.Counter()
+
+
+def _checked_out(_connection, _record, _proxy):
+    with _changed:
+        _users[threading.get_ident()] += 1
+
+
+def _checked_in(_connection, _record):
+    with _changed:
+        _users[threading.get_ident()] -= 1
+        _changed.notify_all()
+
+
+def _wait_for_others(_connection, _record):
+    """Wait until only the thread that closes it may use the connection.
+
+    :raises RuntimeError: another thread does not let it go
+    """
+    mine = threading.get_ident()
+
+    def is_free():
+        alive = {thread.ident for thread in threading.enumerate()} - {mine}
+        return not any(_users[ident] > 0 for ident in alive)
+
+    with _changed:
+        if not _changed.wait_for(is_free, MOST_SECONDS):
+            raise RuntimeError(
+                'A thread still uses the connection that a test closes; '
+                f'uses by thread: {dict(_users)}.'
+            )
+
+
+def keep_open_while_used():
+    """From now on, for each connection of this process."""
+    event.listen(pool.Pool, 'checkout', _checked_out)
+    event.listen(pool.Pool, 'checkin', _checked_in)
+    event.listen(pool.Pool, 'close', _wait_for_others)
