@@ -38,12 +38,32 @@ POLICY
     fi
 )
 
+# The whole lab in a Debian of another release, where its folder is, beside the
+# one of this machine; ports are those of the machine.
+if [ "${1:-}" = --release ]; then
+    release=${2:-}
+    case $release in
+        bookworm) offset=1000 ;;
+        trixie) offset=2000 ;;
+        forky) offset=3000 ;;
+        *) die "found --release '$release', expected bookworm, trixie or forky" ;;
+    esac
+    shift 2
+    # Cgroups are the machine's, and named after the folder.
+    export CINDER_TIERS_LAB=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-$release}
+    export CINDER_TIERS_LAB_PORT_OFFSET=${CINDER_TIERS_LAB_PORT_OFFSET:-$offset}
+    exec "$here/release.sh" "$release" devstack/lab.sh "$@"
+fi
+
 distribution=$(. /etc/os-release 2> /dev/null &&
-    echo "${ID:-} ${VERSION_ID:-}") || distribution=unknown
-[ "$distribution" = "debian 12" ] ||
-    die "this is $distribution, expected debian 12: package names and" \
-        "versions are those of Debian 12. Use such a machine or a container." \
-        "Nothing was changed."
+    echo "${ID:-} ${VERSION_CODENAME:-${VERSION_ID:-}}") || distribution=unknown
+case $distribution in
+    "debian bookworm" | "debian trixie" | "debian forky") ;;
+    *) die "this is $distribution, expected debian bookworm or debian trixie" \
+        "(or debian forky for up --ceph-only): package names and versions" \
+        "are those of Debian. Use such a machine or a container. Nothing was" \
+        "changed." ;;
+esac
 [ "$(id -u)" = 0 ] ||
     die "user id is $(id -u), expected 0: the lab makes loop devices and" \
         "cgroups. Run it as root. Nothing was changed."

@@ -25,12 +25,16 @@ parts:
   contract    against a real Ceph of their own              (tox -e contract)
   functional  against the real cloud of devstack/lab.sh     (tox -e functional)
   all         all of these; the default
-  long        programmes, most against the lab, in 75 minutes   (tox -e long)
+  long        programmes, most against the lab, in 75 minutes   (tox -e long),
+              and after them ceph18 and ceph20
+  ceph18      the contract part in a Debian 13, with Ceph 18 and Python 3.13
+  ceph20      the contract part in a Debian forky, with Ceph 20 and Python 3.14
 
 The lab is brought up for the functional and the long part and, unless it was
 up before, taken down at the end. Its state is in $CINDER_TIERS_LAB. The
 contract part makes a lab of its own that has only Ceph, in a folder beside it
 whose name ends in -contract, and removes all of it but uv and supervisord.
+Another Debian is made by devstack/release.sh, and stays for the next time.
 
 The output of each part is in .tox/results/PART.log. Printed are the time of
 each part, what failed, and the ten slowest tests and fixtures.
@@ -44,6 +48,7 @@ examples:
   tests/run.sh style unit      # before each commit
   tests/run.sh long            # before a release, after a change of a door
   devstack/lab.sh up && tests/run.sh functional   # leaves the lab up
+  tests/run.sh contract ceph18 ceph20             # each Ceph that is supported
 END_OF_USAGE
 }
 
@@ -267,6 +272,29 @@ run_contract_tests() {
     destroy_contract_lab
 }
 
+# run_release_tests PART RELEASE PORT_OFFSET: the contract part in there.
+run_release_tests() {
+    local part=$1 release=$2 status last failures
+    # As devstack/lab.sh --release has it.
+    run env CINDER_TIERS_LAB="/var/lib/cinder-tiers-$release" \
+        CINDER_TIERS_LAB_PORT_OFFSET="$3" \
+        devstack/release.sh "$release" tests/run.sh contract \
+        >>"$RESULTS/$part.log" 2>&1
+    status=$?
+    last=$(tail -n 1 "$RESULTS/$part.log")
+    if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]
+    then
+        echo "${BASH_REMATCH[@]:1}" >"$RESULTS/$part.counts"
+    fi
+    if ((status != 0)); then
+        failures=$(grep -A "$MOST_LINES_OF_A_LOG" '^FAILED' \
+            "$RESULTS/$part.log")
+        fail "$part" "in Debian $release: status $status
+${failures:-its log is in $RESULTS/$part.log}"
+        end_of_log "$part"
+    fi
+}
+
 run_part() {
     local part=$1 started=$SECONDS counts='' passed failed skipped
     echo "== $part: begins; its output is in $RESULTS/$part.log"
@@ -281,6 +309,8 @@ run_part() {
         cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
         contract) run_contract_tests ;;
         functional | long) run_lab_tests "$part" ;;
+        ceph18) run_release_tests "$part" trixie 2000 ;;
+        ceph20) run_release_tests "$part" forky 3000 ;;
     esac
     if [[ -e $RESULTS/$part.counts ]]; then
         read -r passed failed skipped <"$RESULTS/$part.counts"
@@ -313,11 +343,14 @@ for argument in "${@:-all}"; do
             without_lab+=(style unit pure docs cinder contract)
             with_lab+=(functional)
             ;;
-        style | unit | pure | docs | cinder | contract)
+        style | unit | pure | docs | cinder | contract | ceph18 | ceph20)
             without_lab+=("$argument")
             ;;
-        functional | long)
+        functional)
             with_lab+=("$argument")
+            ;;
+        long)
+            with_lab+=(long ceph18 ceph20)
             ;;
         *)
             echo "tests/run.sh: no part is called '$argument'" >&2

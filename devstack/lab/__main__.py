@@ -42,6 +42,7 @@ EPILOG = f"""examples:
   devstack/lab.sh restart cinder-api cinder-scheduler
   devstack/lab.sh up --threads native  run Cinder without eventlet from now on
   devstack/lab.sh up --ceph-only     Ceph alone, within half a minute
+  devstack/lab.sh --release trixie up  all of it in a Debian 13 of its own
   devstack/lab.sh second-ceph up     another cluster, for tiers of its own
   devstack/lab.sh debian-image       a Debian guest with cloud-init
   devstack/lab.sh destroy            leave nothing behind

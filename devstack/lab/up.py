@@ -109,6 +109,11 @@ def _machine_stages(
 ) -> list[stages.Stage]:
     """Return the stages below OpenStack."""
 
+    def ceph_packages() -> str | None:
+        return packages.install_debian_packages(
+            lab.log / 'apt.log', packages.CEPH_PACKAGES
+        )
+
     def apt() -> str | None:
         return packages.install_debian_packages(lab.log / 'apt.log')
 
@@ -127,7 +132,9 @@ def _machine_stages(
         return _probe_accelerator(lab)
 
     return [
-        stages.Stage(name='packages', run=apt),
+        stages.Stage(name='ceph-packages', run=ceph_packages),
+        # After the others: one apt at a time.
+        stages.Stage(name='packages', needs=('ceph-packages',), run=apt),
         stages.Stage(name='tools', run=lambda: packages.install_tools(lab)),
         stages.Stage(name='python', needs=('tools',), run=python),
         stages.Stage(
@@ -140,7 +147,7 @@ def _machine_stages(
         ),
         stages.Stage(
             name=CEPH_STAGE,
-            needs=('packages', 'supervisor'),
+            needs=('ceph-packages', 'supervisor'),
             run=clusters.first(lab, supervisor).up,
         ),
         # After Ceph, which sets the limits of its own disks and no others.

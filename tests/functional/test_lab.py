@@ -73,7 +73,9 @@ class RefusalTest(lab.LabTestCase):
             env=self.environment,
         )
         self.assertEqual(1, done.returncode, done.stderr)
-        self.assertIn('this is fedora 44, expected debian 12', done.stderr)
+        self.assertIn(
+            'this is fedora 44, expected debian bookworm', done.stderr
+        )
 
     def test_commands_without_a_lab_say_how_to_start_one(self):
         for command in ('status', 'down', 'logs', 'openrc'):

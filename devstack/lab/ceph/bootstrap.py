@@ -47,10 +47,10 @@ def write_configuration(layout: topology.CephLayout) -> None:
         (layout.folder / name).mkdir(parents=True, exist_ok=True)
     layout.manager_modules.mkdir(exist_ok=True)
     for name in topology.MANAGER_MODULES:
-        _link(
-            layout.manager_modules / name,
-            topology.MANAGER_MODULES_SOURCE / name,
-        )
+        source = topology.MANAGER_MODULES_SOURCE / name
+        if source.exists():
+            _link(layout.manager_modules / name, source)
+    (layout.manager_modules / topology.MANAGER_STAND_IN).write_text('')
     private_file.write(layout.folder / 'fsid', f'{layout.fsid}\n')
     private_file.write(layout.conf, topology.conf_text(layout))
     # Holds no secret; services that do not run as root read it.

@@ -9,6 +9,7 @@ in :data:`INITIAL_OPTIONS` and live in the monitors' database.
 
 import dataclasses
 import pathlib
+import sysconfig
 import uuid
 
 from lab.host import throttle
@@ -20,12 +21,14 @@ MANAGER = 'mgr.x'
 #: do without (HEALTH_ERR). It loads all that it finds; the others would double
 #: its memory, 310 MB, and the time that it takes to start.
 MANAGER_MODULES_SOURCE = pathlib.Path('/usr/share/ceph/mgr')
+#: Those of them that only some releases of Ceph have are left out there.
 MANAGER_MODULES = (
     'balancer',
     'crash',
     'devicehealth',
     'mgr_module.py',
     'mgr_util.py',
+    'object_format.py',
     'orchestrator',
     'pg_autoscaler',
     'progress',
@@ -33,6 +36,15 @@ MANAGER_MODULES = (
     'status',
     'telemetry',
     'volumes',
+)
+
+#: A module that those of Ceph 18 import, and that cannot be imported by more
+#: than one of them (PyO3): they get an empty one, and use it for nothing here.
+MANAGER_STAND_IN = 'bcrypt.py'
+
+#: Where Debian keeps what OSDs need for RBD.
+OBJECT_CLASSES = (
+    f'/usr/lib/{sysconfig.get_config_var("MULTIARCH")}/rados-classes'
 )
 
 #: It is allocated when the OSD is made; Ceph's own choice is 5 GiB.
@@ -49,6 +61,9 @@ INITIAL_OPTIONS = {
     ('osd', 'bluestore_rocksdb_options_annex'): 'max_total_wal_size=268435456',
     # Tools that wait for statistics need not wait for 5 s.
     ('mgr', 'mgr_stats_period'): '1',
+    # The queue mClock would measure each disk first, for a minute on those
+    # that are held to a speed.
+    ('osd', 'osd_mclock_skip_benchmark'): 'true',
     # Pools keep the placement groups that they were given, where they were
     # given them: nothing moves while something is measured.
     ('global', 'osd_pool_default_pg_autoscale_mode'): 'off',
@@ -290,6 +305,8 @@ def _sections(layout: CephLayout) -> dict[str, dict[str, object]]:
         'osd': {
             **daemon,
             'osd_data': f'{folder}/$name',
+            # Debian's Ceph 18 looks for it below the working directory.
+            'osd_class_dir': OBJECT_CLASSES,
             'keyring': f'{folder}/$name/keyring',
         },
     }

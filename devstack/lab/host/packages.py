@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from lab.host import commands
 from lab import layout
 
-DEBIAN_PACKAGES = (
-    # Ceph and its bindings
+#: Ceph, its bindings, and what disks are made with.
+CEPH_PACKAGES = (
     'ceph-common',
     'ceph-mgr',
     'ceph-mon',
@@ -25,6 +25,9 @@ DEBIAN_PACKAGES = (
     'python3-rados',
     'python3-rbd',
     'util-linux',
+)
+DEBIAN_PACKAGES = (
+    *CEPH_PACKAGES,
     # measures the layers below guests
     'fio',
     # what OpenStack stands on

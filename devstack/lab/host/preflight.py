@@ -19,7 +19,10 @@ MEMORY_NEEDED_GIB = 8
 #: Of a lab that has nothing but Ceph.
 CEPH_MEMORY_NEEDED_GIB = 3
 DISK_NEEDED_GIB = 20
-DISTRIBUTION = ('debian', '12')
+#: ID and VERSION_CODENAME of os-release(5); a testing release has no number.
+DISTRIBUTIONS = (('debian', 'bookworm'), ('debian', 'trixie'))
+#: Of a lab that has nothing but Ceph: Ceph 16, 18 and 20.
+CEPH_DISTRIBUTIONS = (*DISTRIBUTIONS, ('debian', 'forky'))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,7 +30,7 @@ class Machine:
     """What the judgement needs to know of a machine.
 
     :param user_id: numeric id of the user that runs the lab; 0 is root.
-    :param distribution: (ID, VERSION_ID) of os-release(5).
+    :param distribution: (ID, VERSION_CODENAME) of os-release(5).
     :param available_memory_gib: MemAvailable of proc(5).
     :param free_disk_gib: free space below the lab's folder.
     :param busy_ports: service name -> port that another program listens on.
@@ -67,11 +70,13 @@ def find_problems(
             f'user id is {machine.user_id}, expected 0: the lab '
             'makes loop devices and cgroups. Run it as root.'
         )
-    if machine.distribution != DISTRIBUTION:
+    usable = CEPH_DISTRIBUTIONS if ceph_only else DISTRIBUTIONS
+    if machine.distribution not in usable:
         found.append(
             f'this is {" ".join(machine.distribution).strip() or "unknown"}, '
-            f'expected {" ".join(DISTRIBUTION)}: package names and versions '
-            'are those of Debian 12. Use such a machine or a container.'
+            f'expected {" or ".join(map(" ".join, usable))}: package names '
+            'and versions are those of that release. Use such a machine or a '
+            'container.'
         )
     if not lab_exists:
         if machine.available_memory_gib < needed_gib:
@@ -175,7 +180,9 @@ def _distribution(os_release: pathlib.Path) -> tuple[str, str]:
     values = dict(line.split('=', 1) for line in lines if '=' in line)
     return (
         values.get('ID', '').strip('"'),
-        values.get('VERSION_ID', '').strip('"'),
+        values.get('VERSION_CODENAME', values.get('VERSION_ID', '')).strip(
+            '"'
+        ),
     )
 
 

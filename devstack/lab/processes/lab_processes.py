@@ -27,7 +27,11 @@ class Process:
 def find_marked(
     root: pathlib.Path, proc: pathlib.Path = pathlib.Path('/proc')
 ) -> list[Process]:
-    """Return the processes that were started for the lab in ``root``."""
+    """Return the processes that were started for the lab in ``root``.
+
+    A lab in a system of its own (release.sh) may have the same path there, and
+    is another one.
+    """
     wanted = f'{MARK}={root}'.encode()
     found = []
     for entry in proc.iterdir():
@@ -35,7 +39,11 @@ def find_marked(
             continue
         try:
             environment = (entry / 'environ').read_bytes().split(b'\0')
-            if wanted in environment and not _is_dead(entry):
+            if (
+                wanted in environment
+                and (entry / 'root').samefile('/')
+                and not _is_dead(entry)
+            ):
                 found.append(
                     Process(pid=int(entry.name), command=_command(entry))
                 )

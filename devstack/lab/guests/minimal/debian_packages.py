@@ -155,6 +155,9 @@ def unpack(
 ) -> pathlib.Path:
     """Download a binary package and unpack it without installing it.
 
+    Packages of Debian 13 hold in usr/ what was in / before; links lead there,
+    as the package base-files makes them.
+
     :returns: the folder that holds the package's files.
     :raises lab.host.commands.CommandFailed: apt-get or dpkg-deb failed.
     """
@@ -168,6 +171,9 @@ def unpack(
     root = folder.path / package.name
     folder.run('dpkg-deb', '--extract', deb, root)
     deb.unlink()
+    for name in ('bin', 'lib'):
+        if (root / 'usr' / name).is_dir() and not (root / name).exists():
+            (root / name).symlink_to(f'usr/{name}')
     return root
 
 

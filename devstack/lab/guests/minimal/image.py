@@ -12,6 +12,7 @@ around it; this folder has the parts.
 import dataclasses
 import os
 import pathlib
+import shutil
 
 from lab.guests import build_folder
 from lab.guests import disk
@@ -19,6 +20,9 @@ from lab.guests import image_file
 from lab.guests.minimal import debian_packages
 from lab.guests.minimal import fio
 from lab.guests.minimal import initramfs
+
+#: A folder with fio's unpacked source, for a fio that the archive has not.
+FIO_SOURCE_VARIABLE = 'CINDER_TIERS_LAB_FIO_SOURCE'
 
 # Packages of the host whose version shows in the image.
 _HOST_INGREDIENTS = ('extlinux', 'gcc', 'libc6-dev', 'syslinux-common')
@@ -31,7 +35,7 @@ class Inputs:
     :param kernel: the kernel's package.
     :param busybox: the package of the static busybox.
     :param libaio: the package of libaio's static library.
-    :param fio: fio's source package.
+    :param fio: fio's source package, or the folder that was given.
     :param host: {package of the host that has a part in it: its version}.
     :param recipe_sha256: of this program's own files, the guest's scripts
         among them.
@@ -92,7 +96,7 @@ def gather_inputs() -> Inputs:
         ),
         busybox=debian_packages.find('busybox-static'),
         libaio=debian_packages.find('libaio-dev'),
-        fio=debian_packages.find_source('fio'),
+        fio=_fio_source(),
         host=image_file.host_versions(_HOST_INGREDIENTS),
         recipe_sha256=recipe_sha256(),
     )
@@ -103,9 +107,13 @@ def _build(inputs: Inputs, folder: build_folder.BuildFolder) -> pathlib.Path:
         debian_packages.unpack(package, folder=folder)
         for package in (inputs.kernel, inputs.busybox, inputs.libaio)
     )
-    source = debian_packages.unpack_source(
-        inputs.fio, binary='fio', folder=folder
-    )
+    if given := os.environ.get(FIO_SOURCE_VARIABLE):
+        source = folder.path / 'fio-source'
+        shutil.copytree(given, source)
+    else:
+        source = debian_packages.unpack_source(
+            inputs.fio, binary='fio', folder=folder
+        )
     archive = initramfs.build(
         kernel=kernel,
         busybox=busybox / 'bin/busybox',
@@ -114,6 +122,23 @@ def _build(inputs: Inputs, folder: build_folder.BuildFolder) -> pathlib.Path:
     )
     (vmlinuz,) = (kernel / 'boot').glob('vmlinuz-*')
     return disk.build(kernel=vmlinuz, initramfs=archive, folder=folder)
+
+
+def _fio_source() -> debian_packages.Package:
+    given = os.environ.get(FIO_SOURCE_VARIABLE)
+    if not given:
+        return debian_packages.find_source('fio')
+    source = pathlib.Path(given)
+    if not (source / 'configure').is_file():
+        raise build_folder.GuestImageError(
+            f'{FIO_SOURCE_VARIABLE} is {given}, which has no file '
+            f'"configure"; expected the folder of an unpacked fio source'
+        )
+    return debian_packages.Package(
+        name='fio',
+        version=source.name,
+        sha256=image_file.recipe_sha256(source),
+    )
 
 
 def recipe_sha256() -> str:

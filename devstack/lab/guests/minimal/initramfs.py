@@ -30,26 +30,37 @@ MODULES = (
 ROOTFS = pathlib.Path(__file__).parent / 'rootfs'
 
 
-def module_files(modules_dep: str, names: tuple[str, ...]) -> list[str]:
+def module_files(
+    modules_dep: str, modules_builtin: str, names: tuple[str, ...]
+) -> dict[str, list[str]]:
     """List the files of kernel modules and of all that they need.
 
     :param modules_dep: text of modules.dep(5); it lists indirect needs too.
+    :param modules_builtin: text of modules.builtin; what the kernel of one
+        release loads may be built in in the next.
     :param names: modules, with ``_``, not ``-``.
-    :returns: paths relative to the folder of modules.dep, sorted.
+    :returns: {name of a module that is to be loaded: paths relative to the
+        folder of modules.dep}, in the given order.
     :raises GuestImageError: the kernel does not have some of the modules.
     """
     needs = {}
     for line in modules_dep.splitlines():
         file, _, needed = line.partition(':')
-        name = file.rpartition('/')[2].partition('.')[0].replace('-', '_')
-        needs[name] = [file, *needed.split()]
-    missing = [name for name in names if name not in needs]
+        needs[_module_name(file)] = [file, *needed.split()]
+    built_in = set(map(_module_name, modules_builtin.splitlines()))
+    missing = [
+        name for name in names if name not in needs and name not in built_in
+    ]
     if missing:
         raise build_folder.GuestImageError(
-            f'the kernel has no loadable modules {", ".join(missing)}; if '
-            f'they are built in, take them out of MODULES in {__file__}'
+            f'the kernel has no modules {", ".join(missing)}, which the guest '
+            f'needs for its disks: see MODULES in {__file__}'
         )
-    return sorted({file for name in names for file in needs[name]})
+    return {name: needs[name] for name in names if name in needs}
+
+
+def _module_name(file: str) -> str:
+    return file.rpartition('/')[2].partition('.')[0].replace('-', '_')
 
 
 def build(
@@ -121,12 +132,17 @@ def _add_modules(
     folder.run('depmod', '-b', kernel, version)
     target = root / 'lib/modules' / version
     dependencies = (modules / 'modules.dep').read_text(encoding='utf-8')
-    for file in module_files(dependencies, MODULES):
+    loaded = module_files(
+        dependencies,
+        (modules / 'modules.builtin').read_text(encoding='utf-8'),
+        MODULES,
+    )
+    for file in sorted({file for files in loaded.values() for file in files}):
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(modules / file, target / file)
     for index in ('modules.order', 'modules.builtin'):
         shutil.copy(modules / index, target / index)
     folder.run('depmod', '-b', root, version)
     (root / 'etc/modules').write_text(
-        ''.join(f'{name}\n' for name in MODULES), encoding='utf-8'
+        ''.join(f'{name}\n' for name in loaded), encoding='utf-8'
     )

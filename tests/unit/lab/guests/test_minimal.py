@@ -169,22 +169,41 @@ class ModuleFilesTestCase(testtools.TestCase):
         'kernel/drivers/scsi/scsi_mod.ko.xz:\n'
         'kernel/net/9p/9pnet-rdma.ko:\n'
     )
+    BUILT_IN = 'kernel/drivers/virtio/virtio_pci.ko\n'
 
-    def test_needed_modules_are_listed_once(self):
+    def test_a_module_is_listed_with_what_it_needs(self):
         self.assertEqual(
-            [
-                'kernel/drivers/cdrom/cdrom.ko',
-                'kernel/drivers/scsi/scsi_mod.ko.xz',
-                'kernel/drivers/scsi/sr_mod.ko.xz',
-                'kernel/fs/isofs/isofs.ko',
-            ],
-            initramfs.module_files(self.DEPENDENCIES, ('sr_mod', 'isofs')),
+            {
+                'sr_mod': [
+                    'kernel/drivers/scsi/sr_mod.ko.xz',
+                    'kernel/drivers/cdrom/cdrom.ko',
+                    'kernel/drivers/scsi/scsi_mod.ko.xz',
+                ],
+                'isofs': [
+                    'kernel/fs/isofs/isofs.ko',
+                    'kernel/drivers/cdrom/cdrom.ko',
+                ],
+            },
+            initramfs.module_files(
+                self.DEPENDENCIES, self.BUILT_IN, ('sr_mod', 'isofs')
+            ),
+        )
+
+    def test_what_is_built_in_need_not_be_loaded(self):
+        """As virtio_pci is in Debian 13's kernel, and not in 12's."""
+        self.assertEqual(
+            ['isofs'],
+            list(
+                initramfs.module_files(
+                    self.DEPENDENCIES, self.BUILT_IN, ('virtio_pci', 'isofs')
+                )
+            ),
         )
 
     def test_dashes_in_file_names_are_underscores_in_module_names(self):
         self.assertEqual(
-            ['kernel/net/9p/9pnet-rdma.ko'],
-            initramfs.module_files(self.DEPENDENCIES, ('9pnet_rdma',)),
+            {'9pnet_rdma': ['kernel/net/9p/9pnet-rdma.ko']},
+            initramfs.module_files(self.DEPENDENCIES, '', ('9pnet_rdma',)),
         )
 
     def test_all_missing_modules_are_named(self):
@@ -192,9 +211,10 @@ class ModuleFilesTestCase(testtools.TestCase):
             build_folder.GuestImageError,
             initramfs.module_files,
             self.DEPENDENCIES,
-            ('isofs', 'ahci', 'nvme'),
+            self.BUILT_IN,
+            ('isofs', 'ahci', 'nvme', 'virtio_pci'),
         )
-        self.assertIn('no loadable modules ahci, nvme;', str(error))
+        self.assertIn('no modules ahci, nvme, which', str(error))
 
 
 class GuestScriptsTestCase(testtools.TestCase):

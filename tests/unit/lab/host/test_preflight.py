@@ -12,7 +12,7 @@ from lab.host import preflight
 
 FIT = preflight.Machine(
     user_id=0,
-    distribution=('debian', '12'),
+    distribution=('debian', 'bookworm'),
     available_memory_gib=20.0,
     free_disk_gib=70.0,
     busy_ports={},
@@ -40,7 +40,19 @@ class ProblemsTest(testtools.TestCase):
 
     def test_another_distribution(self):
         (line,) = problems(distribution=('ubuntu', '24.04'))
-        self.assertIn('this is ubuntu 24.04, expected debian 12', line)
+        self.assertIn('this is ubuntu 24.04, expected debian bookworm', line)
+
+    def test_debian_13_does_as_well(self):
+        self.assertEqual([], problems(distribution=('debian', 'trixie')))
+
+    def test_ceph_alone_runs_on_a_testing_release_as_well(self):
+        newer = ('debian', 'forky')
+        self.assertEqual([], problems(ceph_only=True, distribution=newer))
+        (line,) = problems(distribution=newer)
+        self.assertIn(
+            'this is debian forky, expected debian bookworm or debian trixie:',
+            line,
+        )
 
     def test_too_little_memory(self):
         (line,) = problems(available_memory_gib=3.96)
@@ -118,8 +130,10 @@ class ObserveTest(testtools.TestCase):
         self.assertEqual({}, self.observe({'glance': port}).busy_ports)
 
     def test_quotes_of_os_release_do_not_count(self):
-        seen = self.observe(os_release='ID=debian\nVERSION_ID="12"\n')
-        self.assertEqual(('debian', '12'), seen.distribution)
+        seen = self.observe(
+            os_release='ID=debian\nVERSION_CODENAME=bookworm\n'
+        )
+        self.assertEqual(('debian', 'bookworm'), seen.distribution)
 
     def test_memory_is_what_is_available(self):
         self.assertEqual(2.0, self.observe().available_memory_gib)

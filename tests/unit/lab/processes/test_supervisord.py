@@ -5,9 +5,11 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 
+import fixtures
 import testtools
 
 from lab import layout
@@ -157,3 +159,19 @@ class SupervisorTest(testtools.TestCase):
         self.assertEqual(
             [], lab_processes.find_marked(self.lab.root.with_name('another'))
         )
+
+    @testtools.skipUnless(os.geteuid() == 0, 'chroot(2) is for root')
+    def test_a_lab_of_that_path_in_another_system_is_another_one(self):
+        system = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        lab = self.lab.root.with_name('another')
+        shutil.copy('/bin/busybox', system / 'sleep')
+        started = subprocess.Popen(
+            ['chroot', system, '/sleep', '600'],
+            env={**os.environ, lab_processes.MARK: str(lab)},
+        )
+        self.addCleanup(started.wait)
+        self.addCleanup(started.kill)
+        root = pathlib.Path(f'/proc/{started.pid}/root')
+        while root.samefile('/'):
+            time.sleep(0.01)
+        self.assertEqual([], lab_processes.find_marked(lab))

@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+
+# Runs a command in a Debian of another release: see usage() below.
+
+set -euo pipefail
+checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+usage() {
+    cat <<'END_OF_USAGE'
+usage: devstack/release.sh [-h] RELEASE COMMAND [ARGUMENT]...
+       devstack/release.sh RELEASE --remove
+
+Runs a command in a Debian of another release, in this folder: bookworm (with
+Ceph 16), trixie (Ceph 18) or forky (Ceph 20). The system is made at the first
+use, with mmdebstrap, from the Debian mirror of the machine's own apt sources;
+it takes about 400 MiB and a minute. All commands for one release share a
+mount namespace, which the machine does not see; /dev, /sys and the network
+are those of the machine. The folder .tox is another one in there.
+
+--remove removes the system of that release. Nothing may run in it.
+
+environment:
+  CINDER_TIERS_RELEASES  folder of the systems
+                         (default: /var/lib/cinder-tiers-releases)
+
+examples:
+  devstack/release.sh trixie tests/run.sh contract
+  devstack/release.sh forky cat /etc/os-release
+
+exit status: that of the command; 1 if it could not be run; 2 wrong usage
+END_OF_USAGE
+}
+
+die() {
+    printf 'release.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+misused() {
+    printf 'release.sh: %s\n' "$*" >&2
+    usage >&2
+    exit 2
+}
+
+# started PID: when it was started, in clock ticks since the machine was; a
+# process id alone may be given to another process later.
+started() {
+    local stat fields
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
+    # The name in parentheses may hold anything.
+    read -ra fields <<<"${stat##*) }"
+    echo "${fields[19]}"
+}
+
+# Print the process that keeps the namespace, if there is one.
+keeper() {
+    local pid ticks
+    [[ -r $root.keeper ]] || return
+    read -r pid ticks <"$root.keeper" || return
+    [[ $(started "$pid") == "$ticks" ]] || return
+    echo "$pid"
+}
+
+# Print the processes that run in the system, but the one that keeps it.
+inhabitants() {
+    local link
+    for link in /proc/[0-9]*/root; do
+        # The path is told as of its own namespace.
+        if [[ $(readlink "$link") == "$root" ]]; then
+            link=${link#/proc/}
+            echo "${link%/root}"
+        fi
+    done
+}
+
+# Print the URI of the Debian mirror that this machine uses.
+mirror() {
+    # shellcheck disable=SC2016
+    apt-get indextargets --format '$(REPO_URI)' \
+        'Identifier: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
+}
+
+make_system() {
+    [[ ! -e $root/.made ]] || return 0
+    local uri source
+    if ! command -v mmdebstrap >/dev/null; then
+        echo "installing mmdebstrap" >&2
+        { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+            -o DPkg::Lock::Timeout=300 --no-install-recommends \
+            install mmdebstrap debian-archive-keyring
+        } >"$root.log" 2>&1 || {
+            tail -n 8 "$root.log" >&2
+            die "apt-get could not install mmdebstrap"
+        }
+    fi
+    uri=$(mirror)
+    [[ -n $uri ]] || die "apt has no source of Debian: run apt-get update," \
+        "and see apt-get indextargets"
+    echo "making Debian $release, about a minute" >&2
+    rm -rf --one-file-system "$root"
+    source="deb $uri $release main"
+    # No release yet: a mirror that is a snapshot of it is soon too old.
+    [[ $release != forky ]] ||
+        source="deb [check-valid-until=no] $uri $release main"
+    mmdebstrap --variant=minbase \
+        --include=ca-certificates,git,python3,python3-venv \
+        "$release" "$root" "$source" >"$root.log" 2>&1 || {
+        tail -n 8 "$root.log" >&2
+        die "mmdebstrap could not make Debian $release; see $root.log"
+    }
+    # Packages install, but start nothing.
+    printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+    chmod 755 "$root/usr/sbin/policy-rc.d"
+    touch "$root/.made"
+}
+
+# What runs in there must see the system as /, as a mount point, and the same
+# mounts as all other commands: loop devices tell the paths of theirs.
+keep_namespace() {
+    ! keeper >/dev/null || return 0
+    mkdir -p "$root$checkout" "$root.tox"
+    # A symbolic link there would lead out of the system.
+    rm -f "$root/etc/resolv.conf"
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    cp /etc/hosts "$root/etc/hosts"
+    # Whoever has a mirror of his own may have its certificate there.
+    cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+    # shellcheck disable=SC2016
+    setsid unshare --mount --propagation private /bin/bash -c '
+        set -e
+        root=$1 checkout=$2
+        mount --rbind "$root" "$root"
+        mount -t proc proc "$root/proc"
+        mount --rbind /sys "$root/sys"
+        mount --rbind /dev "$root/dev"
+        mount --bind "$checkout" "$root$checkout"
+        mkdir -p "$root$checkout/.tox"
+        mount --bind "$root.tox" "$root$checkout/.tox"
+        echo $$
+        exec sleep infinity
+    ' keeper "$root" "$checkout" >"$root.ready" 2>"$root.log" </dev/null 9>&- &
+    local child=$! pid
+    until [[ -s $root.ready ]]; do
+        kill -0 "$child" 2>/dev/null \
+            || die "its mounts failed: $(tail -n 3 "$root.log")"
+        sleep 0.1
+    done
+    pid=$(<"$root.ready")
+    echo "$pid $(started "$pid")" >"$root.keeper"
+}
+
+remove() {
+    local running pid
+    running=$(inhabitants | tr '\n' ' ')
+    [[ -z $running ]] || die "processes run in $root: $running." \
+        "End them (a lab: devstack/lab.sh --release $release down)." \
+        "Nothing was removed."
+    if pid=$(keeper); then
+        kill "$pid"
+        while [[ -e /proc/$pid ]]; do
+            sleep 0.1
+        done
+    fi
+    rm -rf --one-file-system "$root" "$root.tox"
+    rm -f "$root.keeper" "$root.log" "$root.ready"
+}
+
+case ${1:-} in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    bookworm | trixie | forky) release=$1 ;;
+    '') misused "no release is named" ;;
+    *) misused "found release '$1', expected bookworm, trixie or forky" ;;
+esac
+shift
+[[ $# -gt 0 ]] || misused "no command is named"
+[[ $(id -u) == 0 ]] || die "user id is $(id -u), expected 0: it mounts." \
+    "Run it as root."
+releases=${CINDER_TIERS_RELEASES:-/var/lib/cinder-tiers-releases}
+mkdir -p "$releases"
+root=$(cd "$releases" && pwd -P)/$release
+
+# One at a time makes or removes it; commands run side by side.
+exec 9>"$root.lock"
+flock 9
+if [[ $1 == --remove ]]; then
+    remove
+    exit 0
+fi
+make_system
+keep_namespace
+pid=$(keeper) || die "nothing keeps its mounts: see $root.log"
+exec 9>&-
+
+# Folders of this machine are not there.
+case ${PIP_FIND_LINKS:-} in
+    /* | file:*) unset PIP_FIND_LINKS ;;
+esac
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/root LC_ALL=C.UTF-8
+unset TMPDIR VIRTUAL_ENV PYTHONPATH PYTHONHOME
+# shellcheck disable=SC2016
+exec nsenter --target "$pid" --mount chroot "$root" \
+    /bin/bash -c 'cd "$1" && shift && exec "$@"' release "$checkout" "$@"
