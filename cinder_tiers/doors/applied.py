@@ -251,15 +251,16 @@ class AppliedTiers:
         if ttl_s == 0:
             with self._lock:
                 return self._refresh_or_keep(context)
-        age_s = self._clock() - self._tried_at
+        tried_at = self._tried_at
+        age_s = self._clock() - tried_at
         if age_s < _AHEAD * ttl_s:
             return known
         try:
-            reading = self._reading.ask()
+            reading = self._reading.ask(lambda: self._tried_at == tried_at)
         except RuntimeError:  # no thread can be started
             with self._lock:
                 return self._refresh_or_keep(context)
-        if age_s >= ttl_s:
+        if reading is not None and age_s >= ttl_s:
             is_very_old = self._clock() - self._read_at > 2 * ttl_s + 1
             reading.wait(
                 self._wait_s if is_very_old else min(self._wait_s, _MOMENT_S)

@@ -59,13 +59,20 @@ class SharedWork:
             name, self._do, queue_size=1
         )
 
-    def ask(self) -> Turn:
+    def ask(
+        self, is_needed: collections.abc.Callable[[], bool] = lambda: True
+    ) -> Turn | None:
         """Have it done soon, or share what is under way.
 
+        :param is_needed: looked at when nothing is under way: what was may
+            have ended since the caller found that it is needed.
+        :returns: None when it is not needed any more.
         :raises RuntimeError: no thread can be started.
         """
         with self._lock:
             if self._turn is None:
+                if not is_needed():
+                    return None
                 turn = Turn(clock=self._clock, asked_at=self._clock())
                 self._background.leave(turn)
                 self._turn = turn
