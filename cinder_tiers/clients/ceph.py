@@ -46,7 +46,7 @@ def import_binding(name: str) -> types.ModuleType:
     try:
         return __import__(name)
     except ImportError as error:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             f'The Python module {name} cannot be imported ({error}); it '
             'is part of Ceph, not of a package index: install '
             f'python3-{name} of the distribution, and in a virtual '
@@ -119,6 +119,13 @@ class Session:
                 f'osd.{osd_id} of Ceph cluster {self.cluster.name!r} did not '
                 f'answer "{prefix}": {error}'
             ) from error
+        if -code == errno.ETIMEDOUT:
+            # Not the monitors' doing; the others still answer.
+            raise CommandFailed(
+                f'osd.{osd_id} of Ceph cluster {self.cluster.name!r} did not '
+                f'answer "{prefix}" within {TIMEOUT_S} s',
+                errno=errno.ETIMEDOUT,
+            )
         if code:
             raise self._failure(prefix, -code, said)
         return json.loads(output)

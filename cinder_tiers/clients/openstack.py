@@ -33,7 +33,26 @@ def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
         yield
     except API_ERRORS as error:
         hint = f'; {remedy}' if remedy else ''
-        raise errors.Unreachable(f'{what}: {error}{hint}') from error
+        raise failure(error, f'{what}: {error}{hint}') from error
+
+
+def failure(error: Exception, text: str) -> errors.Unreachable:
+    """The expected failure that an error of an API is.
+
+    >>> refused = openstack.exceptions.ForbiddenException(http_status=403)
+    >>> type(failure(refused, 'Cinder refused')).__name__
+    'NotVisible'
+
+    :param error: one of `API_ERRORS`.
+    :param text: for the user.
+    """
+    status = getattr(error, 'http_status', None) or getattr(
+        error, 'status_code', None
+    )
+    is_answer = isinstance(status, int) and 400 <= status < 500
+    if is_answer or isinstance(error, openstack.exceptions.DuplicateResource):
+        return errors.NotVisible(text)
+    return errors.Unreachable(text)
 
 
 def asking_as_admin(

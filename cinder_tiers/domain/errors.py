@@ -47,5 +47,13 @@ class Unreachable(TiersError):
     """A service could not be asked: absent, slow, or it refused us."""
 
 
+class NotVisible(Unreachable):
+    """A service answered: there is no such thing, or not for this user."""
+
+
 class ActionFailed(TiersError):
     """A write was not done, or was not found to be in effect."""
+
+
+class Refused(ActionFailed):
+    """A plan has refused actions; nothing has been changed."""

@@ -39,7 +39,7 @@ def identity_of(connection: openstack.connection.Connection) -> str:
             f'Keystone did not return the endpoint of Cinder: {error}'
         ) from error
     if not url:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             f'Keystone has no block storage in region {service.region_name}'
         )
     parts = urllib.parse.urlsplit(url)

@@ -48,7 +48,7 @@ def observe(
     )
     backends = placement.observe_backends(connection)
     if backends is None:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             'Cinder does not show you its backends; the user must be an '
             'administrator of block storage'
         )

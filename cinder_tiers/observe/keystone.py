@@ -10,7 +10,6 @@ import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
-from cinder_tiers.domain import errors
 
 #: What an id of a project may look like; other text is not asked for as one.
 _ID = re.compile('[0-9A-Za-z_-]{1,64}')
@@ -52,9 +51,10 @@ def names(
         except openstack.exceptions.NotFoundException:
             continue
         except openstack_client.API_ERRORS as error:
-            raise errors.Unreachable(
+            raise openstack_client.failure(
+                error,
                 f'Keystone did not show project {ident}, which has access to '
-                f'a volume type: {error}'
+                f'a volume type: {error}',
             ) from error
     return found
 
@@ -70,8 +70,9 @@ def _ids(
             except openstack.exceptions.NotFoundException:
                 return frozenset(ids)
     except openstack_client.API_ERRORS as error:
-        raise errors.Unreachable(
+        raise openstack_client.failure(
+            error,
             f'Keystone did not look up project {name!r}: {error}; access: '
-            'in the tiers file requires a user who may list projects'
+            'in the tiers file requires a user who may list projects',
         ) from error
     return frozenset(ids)

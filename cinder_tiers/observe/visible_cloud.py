@@ -45,7 +45,7 @@ def observe(
     """
     known = observe_types(connection)
     if not known.is_admin and project not in (None, known.project):
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             f'project {project} is not your own; only an administrator of '
             'block storage can query other projects'
         )
@@ -112,7 +112,7 @@ def own_project(connection: openstack.connection.Connection) -> str:
     with openstack_client.asking('Keystone gave no token'):
         project = connection.current_project_id
     if not project:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             'the token has no project; authenticate with a project '
             '(--os-project-name)'
         )
@@ -242,12 +242,13 @@ def find_project(connection: openstack.connection.Connection, ref: str) -> str:
     except openstack_client.API_ERRORS as error:
         if _PROJECT_ID.fullmatch(ref):
             return ref
-        raise errors.Unreachable(
+        raise openstack_client.failure(
+            error,
             f'Keystone did not look up project {ref}: {error}; use its ID '
-            'instead'
+            'instead',
         ) from error
     if found is None:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             f'project {ref} does not exist; see "openstack project list"'
         )
     return found.id
@@ -266,7 +267,7 @@ def find_image(
     with openstack_client.asking(f'Glance did not show image {ref}'):
         found = connection.image.find_image(ref)
     if found is None:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             f'image {ref} does not exist or is not visible to this user; '
             'see "openstack image list"'
         )
@@ -331,7 +332,7 @@ def find_volume(
             ref, all_projects=known.is_admin
         )
     if found is None:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             f'volume {ref} does not exist or is not visible to this user; '
             'see "openstack volume list"'
         )

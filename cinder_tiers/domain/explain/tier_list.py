@@ -89,7 +89,7 @@ def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
     :raises errors.Unreachable: extra specs are hidden from the user.
     """
     if facts.EXTRA_SPECS in known.hidden:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             f'Cinder does not show you {facts.EXTRA_SPECS.what} '
             f'(policy {facts.EXTRA_SPECS.policy}); run the command as an '
             'administrator, or show a tiers file with --declared'

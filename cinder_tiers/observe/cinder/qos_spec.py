@@ -62,7 +62,7 @@ def read_qos_specs(
             if type_succession.owner_of(one.name) == one.name:
                 having[one.qos_specs_id].add(one.name)
     if _HIDDEN in having:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             'Cinder does not show which QoS spec a volume type has; the '
             'policy volume_extension:access_types_qos_specs_id must '
             'allow it'
