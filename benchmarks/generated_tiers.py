@@ -24,6 +24,7 @@ from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.resources import volume_type as volume_type_kind
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.files.tiers import reader
 
@@ -255,7 +256,10 @@ def _pool(pool, like, rule_id):
         'crush_rule': rule_id,
         'pg_autoscale_mode': pool.pg_autoscale_mode,
         'erasure_code_profile': pool.erasure_code_profile or '',
-        'application_metadata': {name: {} for name in pool.applications},
+        'application_metadata': {
+            name: {ceph_state.OWNERSHIP_KEY: ceph_state.OWNERSHIP_VALUE}
+            for name in pool.applications
+        },
         'flags_names': 'hashpspool'
         + (',ec_overwrites' if pool.ec_overwrites else ''),
         'options': {'compression_mode': 'passive'}

@@ -32,6 +32,7 @@ from cinder_tiers.execute import registry
 from cinder_tiers.files import saved_plan
 from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe.cinder import volumes as cinder_volumes
 from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_audit
@@ -127,7 +128,7 @@ def save_plan(
     """Saves a plan for `apply`.
 
     :param path: of the file, which is replaced.
-    :param planned: without refused actions.
+    :param planned: `apply` does nothing of it while an action is refused.
     :param connection: with the cloud that the plan is for.
     :param text: of the tiers file.
     :raises errors.TiersError: when it cannot be written.
@@ -149,6 +150,7 @@ def apply(
     agree: collections.abc.Callable[[Planned], None],
     report: collections.abc.Callable[[actions.Result], None],
     allowed: collections.abc.Sequence[str] = (),
+    is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
     open_clusters: OpenClusters = for_plan.sessions,
 ) -> tuple[actions.Result, ...]:
     """Makes Cinder and Ceph match a catalog, or does what was planned.
@@ -161,6 +163,8 @@ def apply(
     :param report: is called with each result as soon as there is one.
     :param allowed: objects of which refused actions are allowed; a saved plan
         has its own.
+    :param is_to_stop: is asked before each action; those after a yes are
+        skipped.
     :returns: the result of each action, in the order of the plan.
     :raises errors.TiersError: before anything is written: as `plan`; when
         the lock is not to be had, when the plan has refused actions, or when
@@ -189,10 +193,13 @@ def apply(
         return execution.apply(
             plan=planned.plan,
             report=report,
+            is_to_stop=is_to_stop,
             settle_s=_SETTLE_S,
             read=for_plan.reader(connection=connection, clusters=clusters),
             executors=registry.executors(
-                connection=connection, clusters=clusters
+                connection=connection,
+                clusters=clusters,
+                read_usage=ceph_usage.attempt,
             ),
         )
 

@@ -12,6 +12,7 @@ import difflib
 import itertools
 
 _SHOWN_NAMES = 20
+_SHOWN_OSDS = 20
 _COMPARED_WORDS = 200
 
 
@@ -35,3 +36,21 @@ def listed(names: collections.abc.Iterable[str]) -> str:
         else ''
     )
     return (', '.join(shown[:_SHOWN_NAMES]) or 'none') + more
+
+
+def osds(osd_ids: collections.abc.Iterable[int]) -> str:
+    """OSDs by their names, in the order of their ids.
+
+    >>> osds([10, 9])
+    'osd.9, osd.10'
+    >>> osds(range(10000))[-27:]
+    'osd.18, osd.19 and 9980 more'
+    """
+    ordered = sorted(osd_ids)
+    more = (
+        f' and {len(ordered) - _SHOWN_OSDS} more'
+        if len(ordered) > _SHOWN_OSDS
+        else ''
+    )
+    shown = ', '.join(f'osd.{osd_id}' for osd_id in ordered[:_SHOWN_OSDS])
+    return shown + more

@@ -56,6 +56,7 @@ def apply(
     read: Reader,
     report: collections.abc.Callable[[actions.Result], None],
     settle_s: float = 0.0,
+    is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
 ) -> tuple[actions.Result, ...]:
     """Carries out a plan without refused actions.
 
@@ -66,12 +67,14 @@ def apply(
     :param report: called with each result as soon as it is known.
     :param settle_s: seconds that a write may take to show in what is in
         effect; daemons hear of it a little later.
+    :param is_to_stop: is asked before each action; those after a yes are
+        skipped.
     :returns: a result for each action, in the order of the plan.
-    :raises errors.ActionFailed: when an action is refused; then nothing has
-        been changed.
+    :raises errors.Refused: when an action is refused; then nothing has been
+        changed.
     """
     if plan.refused:
-        raise errors.ActionFailed(
+        raise errors.Refused(
             '\n'.join(
                 [
                     (
@@ -91,7 +94,13 @@ def apply(
     missing: set[actions.Key] = set()
     for action in plan.actions:
         lacking = sorted(str(key) for key in action.needs & missing)
-        if lacking:
+        if is_to_stop():
+            result = actions.Result(
+                action=action,
+                outcome=actions.Outcome.SKIPPED,
+                reason='apply was interrupted',
+            )
+        elif lacking:
             result = actions.Result(
                 action=action,
                 outcome=actions.Outcome.SKIPPED,
@@ -193,7 +202,7 @@ def _check_effect(
             f'{one.field} is {one.before}, not {one.after}'
             + (
                 f' ({reasons[name]})'
-                if (name := one.field.rpartition('.')[2]) in reasons
+                if reasons.get(name := one.field.rpartition('.')[2])
                 else ''
             )
             for one in ignored

@@ -24,15 +24,17 @@ def executors(
     *,
     connection: openstack.connection.Connection,
     clusters: ceph_client.Sessions,
+    read_usage: pool.ReadUsage,
 ) -> dict[actions.Kind, apply.Executor]:
     """An executor for each kind of object.
 
     :param clusters: {name of the cluster in the catalog: session}.
+    :param read_usage: how full a cluster is.
     """
     return {
         actions.Kind.ERASURE_CODE_PROFILE: crush.ErasureCodeProfiles(clusters),
         actions.Kind.CRUSH_RULE: crush.CrushRules(clusters),
-        actions.Kind.POOL: pool.Pools(clusters),
+        actions.Kind.POOL: pool.Pools(clusters, read_usage),
         actions.Kind.OSD_OPTIONS: osd_options.OsdOptions(
             clusters, mask=osd_options_kind.CLASS
         ),

@@ -69,7 +69,8 @@ def plain(plan: plans.Plan) -> tuple[dict[str, object], ...]:
 
     :returns: for each action `action` (create, update, delete), `object`, and
         `fields`: {field: [before, after]} of all that differs; where consent
-        was given, `although` says what it would be refused for.
+        was given, `although` says what it would be refused for, and `refused`
+        of what is refused.
     """
     return tuple(
         {
@@ -84,6 +85,7 @@ def plain(plan: plans.Plan) -> tuple[dict[str, object], ...]:
                 if action.consented
                 else {}
             ),
+            **({'refused': action.refusal.reason} if action.refusal else {}),
         }
         for action in plan.actions
     )
@@ -115,7 +117,7 @@ def write(
     :param catalog_file: name of the tiers file.
     :param catalog: its text.
     :param cloud: tells it from others; the same text on every host.
-    :param plan: without refused actions.
+    :param plan: what was looked at, refused actions among it.
     :raises errors.TiersError: when it cannot be written.
     """
     text = json.dumps(

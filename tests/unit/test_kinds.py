@@ -17,6 +17,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute import registry as execute_registry
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import registry as observe_registry
 from tests.unit.observe import test_ceph
 
@@ -29,7 +30,7 @@ class KindsTestCase(testtools.TestCase):
 
     def test_each_kind_has_an_executor(self):
         executors = execute_registry.executors(
-            connection=mock.Mock(), clusters={}
+            connection=mock.Mock(), clusters={}, read_usage=ceph_usage.attempt
         )
         self.assertEqual(registry.BY_KIND.keys(), executors.keys())
 

@@ -13,6 +13,7 @@ import enum
 import shlex
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import spelling
 
 _SCHEDULER = 'io_scheduler'
 _AGAIN = 'see "ceph osd tree" and "ceph osd metadata", and run the audit again'
@@ -233,12 +234,8 @@ def _shown(looks: collections.abc.Mapping[int, _Look]) -> str:
     for osd_id, look in looks.items():
         osds.setdefault(look.current, []).append(osd_id)
     return ', '.join(
-        f'{current} ({_names(ids)})' for current, ids in osds.items()
+        f'{current} ({spelling.osds(ids)})' for current, ids in osds.items()
     )
-
-
-def _names(osd_ids: collections.abc.Iterable[int]) -> str:
-    return ', '.join(f'osd.{osd_id}' for osd_id in sorted(osd_ids))
 
 
 def _unknown(
@@ -255,7 +252,9 @@ def _unknown(
             else:
                 host = osds[osd_id].host or 'the host of the OSD'
                 elsewhere.setdefault(host, set()).add(osd_id)
-    texts = [f'{_names(ids)} {reason}' for reason, ids in reasons.items()]
+    texts = [
+        f'{spelling.osds(ids)} {reason}' for reason, ids in reasons.items()
+    ]
     for host, ids in sorted(elsewhere.items()):
         disks = sorted(set().union(*(osds[osd_id].disks for osd_id in ids)))
         # An OSD calls its disks what it likes.
@@ -263,7 +262,7 @@ def _unknown(
             f'/sys/block/{disk}/queue/scheduler' for disk in disks
         )
         texts.append(
-            f'the I/O scheduler of {_names(ids)} can only be read '
+            f'the I/O scheduler of {spelling.osds(ids)} can only be read '
             f'on {host}: run "grep . {files}" there, or run this audit '
             'there'
         )

@@ -483,7 +483,7 @@ def _reason(
         whys = (
             f'{name}, where it is set: {action.before.reasons[name]}'
             for name in (field.partition('.')[2] for field in current)
-            if name in action.before.reasons
+            if action.before.reasons.get(name)
         )
         text = '; '.join((text, *whys))
     if action.refusal:

@@ -210,6 +210,8 @@ KEY_SIZE_BITS = Range(1, 2**31 - 1)
 COPIES = Range(1, 10)
 DATA_CHUNKS = Range(2, 32)
 CODING_CHUNKS = Range(1, 16)
+#: Of both.
+CHUNKS = Range(2, 48)
 PG_NUM = Range(1, 65536)
 #: Of a primary affinity, and of how full a cache may be.
 RATIO = Range(0, 1)

@@ -82,15 +82,23 @@ class Replicated:
 
     #: Copies.
     size: int
-    #: Copies that must be there for I/O to go on.
-    min_size: int
+    #: Copies that must be there for I/O to go on; None: left as it is.
+    min_size: int | None = None
     #: Whether a single copy, lost with the first disk, was asked for in words.
     single_copy: bool = False
+    #: Whether it was asked for in words that one copy is enough for I/O, so
+    #: that a write may be lost with one disk.
+    unprotected_writes: bool = False
 
     @property
     def failure_domains(self) -> int:
         """Failure domains needed to place each copy in another one."""
         return self.size
+
+    @property
+    def least_min_size(self) -> int:
+        """The least min_size with which no write depends on one disk."""
+        return min(2, self.size)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,6 +107,21 @@ class ErasureCoded:
 
     k: int
     m: int
+    #: Chunks that must be there for I/O to go on; None: left as it is.
+    min_size: int | None = None
+    #: Whether it was asked for in words that k chunks are enough for I/O, so
+    #: that a write may be lost with one disk.
+    unprotected_writes: bool = False
+
+    @property
+    def size(self) -> int:
+        """Chunks."""
+        return self.k + self.m
+
+    @property
+    def least_min_size(self) -> int:
+        """The least min_size with which no write depends on one disk."""
+        return self.k + 1
 
     @property
     def failure_domains(self) -> int:

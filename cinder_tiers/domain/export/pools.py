@@ -27,6 +27,7 @@ from cinder_tiers.domain.validation import clusters as cluster_rules
 _DATA_POOL = 'rbd_default_data_pool'
 
 Remarks = list[str]
+_Protection = catalogs.Replicated | catalogs.ErasureCoded
 
 
 def rbd_of(
@@ -182,12 +183,13 @@ def _rule(
 def _protection(
     ceph: ceph_state.CephState,
     pool: ceph_state.Pool,
-) -> catalogs.Replicated | catalogs.ErasureCoded:
+) -> _Protection:
     if pool.kind == 'replicated':
         if pool.size not in limits.COPIES:
             raise ValueError(f'it has {pool.size} copies')
-        return catalogs.Replicated(
-            size=pool.size, min_size=pool.min_size, single_copy=pool.size == 1
+        return _with_min_size(
+            catalogs.Replicated(size=pool.size, single_copy=pool.size == 1),
+            pool,
         )
     profile = ceph.erasure_code_profiles.get(pool.erasure_code_profile or '')
     if profile is None:
@@ -199,7 +201,17 @@ def _protection(
         raise ValueError(
             f'pool {pool.name} is erasure coded with k={k} and m={m}'
         )
-    return catalogs.ErasureCoded(k=k, m=m)
+    return _with_min_size(catalogs.ErasureCoded(k=k, m=m), pool)
+
+
+def _with_min_size(
+    protection: _Protection, pool: ceph_state.Pool
+) -> _Protection:
+    return dataclasses.replace(
+        protection,
+        min_size=pool.min_size,
+        unprotected_writes=pool.min_size < protection.least_min_size,
+    )
 
 
 def _pg_num(
@@ -297,6 +309,9 @@ def _check(rbd: catalogs.RbdPool, known: inventory.KnownCluster) -> None:
                 f'by {", ".join(sorted(foreign))}'
             )
         for one in difference.differences(before, pool):
+            # Set when the tier is taken over, which is asked for.
+            if one.field == 'managed':
+                continue
             raise ValueError(
                 f'{one.field} of pool {pool.name} is '
                 f'{_shown(one.before)}, and would be '

@@ -3,7 +3,9 @@
 """Consent by name: what a plan refuses, an operator may allow.
 
 A consent names one object of the plan, and counts for what the plan would do
-to that object and for nothing else. Pure. Must not know where names come from.
+to that object and for nothing else. With fields behind a colon, as in
+`pool tier-database (ceph):size`, it counts only while nothing else of the
+object changes. Pure. Must not know where names come from.
 """
 
 import collections.abc
@@ -14,6 +16,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 
 _Actions = collections.abc.Mapping[actions.Key, actions.Action]
@@ -28,7 +31,8 @@ def grant(
     named: after an apply that was cut off, the same names finish it.
 
     :param names: of refused objects, as `str(Key)`, or without the part in
-        parentheses when one refused object only has that kind and name.
+        parentheses when one refused object only has that kind and name; each
+        may have a colon and fields, separated by commas, behind it.
     :returns: the plan; what was named is no longer refused, and says so.
     :raises errors.ProblemsFound: for each name that fits no refused object,
         several of them, or one that no consent helps.
@@ -38,11 +42,13 @@ def grant(
     unknown: list[str] = []
     granted: set[actions.Key] = set()
     for name in dict.fromkeys(names):
-        found = _named(refused, name)
+        found, fields = _named(refused, name)
         if not found:
             unknown.append(name)
         elif len(found) > 1 or not refused[found[0]].refusal.yields_to_consent:
             unclear.append(_unclear(name, [refused[key] for key in found]))
+        elif beyond := _beyond(refused[found[0]], fields):
+            unclear.append(_too_narrow(name, refused[found[0]], beyond))
         else:
             granted.update(found)
     left = [
@@ -98,7 +104,7 @@ def not_needed(
         action.key: action for action in plan.actions if action.consented
     }
     return tuple(
-        name for name in dict.fromkeys(names) if not _named(allowed, name)
+        name for name in dict.fromkeys(names) if not _named(allowed, name)[0]
     )
 
 
@@ -129,6 +135,8 @@ def changed_since_plan(
             field=name, before=now.get(name), after=old.get(name)
         )
         for name in sorted(changed)
+        # Of OSDs only what they were told is read again.
+        if not (isinstance(current, ceph_state.OsdOptions) and name not in now)
         if not _between(now.get(name), old.get(name), new.get(name))
     )
 
@@ -139,14 +147,67 @@ def _between(now: object, old: object, new: object) -> bool:
     return now in (old, new)
 
 
-def _named(refused: _Actions, name: str) -> list[actions.Key]:
-    """The keys that a name fits: one that it fits exactly, or several."""
+def _named(
+    refused: _Actions, name: str
+) -> tuple[list[actions.Key], frozenset[str] | None]:
+    """The keys that a name fits: one that it fits exactly, or several.
+
+    :returns: the keys, and the fields that the name has; None for all of
+        them. A name of an object may have a colon, too.
+    """
     name = name.strip()
+    if found := _keys_named(refused, name):
+        return found, None
+    name, colon, fields = name.rpartition(':')
+    if not colon:
+        return [], None
+    return _keys_named(refused, name.strip()), frozenset(
+        field.strip() for field in fields.split(',')
+    )
+
+
+def _keys_named(refused: _Actions, name: str) -> list[actions.Key]:
     return [key for key in refused if str(key) == name] or [
         key
         for key in refused
         if str(dataclasses.replace(key, cluster=None)) == name
     ]
+
+
+def _beyond(
+    action: actions.Action, fields: frozenset[str] | None
+) -> tuple[str, ...]:
+    """What an action changes besides some fields; all for another action."""
+    if fields is None:
+        return ()
+    if not (action.before and action.after):
+        return (action.verb,)
+    return tuple(
+        one.field
+        for one in difference.differences(action.before, action.after)
+        if one.field not in fields
+    )
+
+
+def _too_narrow(
+    name: str, action: actions.Action, beyond: tuple[str, ...]
+) -> errors.Problem:
+    whole = str(action.key)
+    if beyond == (action.verb,):
+        found = f'the plan would {action.verb} the object'
+        wider = whole
+    else:
+        found = f'the plan changes {spelling.listed(beyond)} of it, too'
+        wider = f'{whole}:' + ','.join(
+            one.field
+            for one in difference.differences(action.before, action.after)
+        )
+    return errors.Problem(
+        where=f'--allow {shlex.quote(name)}',
+        found=found,
+        expected='no other change than of the fields that it names',
+        remedy=f'if that is right, too: --allow {shlex.quote(wider)}',
+    )
 
 
 def _is_of_a_kind(name: str) -> bool:

@@ -3,8 +3,8 @@
 """What the actions of a plan do to data and to room, as an estimate.
 
 Beside the plan, and not part of it: sizes change from minute to minute, the
-plan does not. Only changes of pools that exist have an effect here; an object
-that is created holds nothing yet. How each figure is made is told in
+plan does not. Only changes of pools that exist have an effect on data; an
+object that is created holds nothing yet. How each figure is made is told in
 `data_movement` and in doc/source/admin/tiers.rst. Pure. Must not know how
 effects are shown.
 """
@@ -14,6 +14,7 @@ import dataclasses
 
 from cinder_tiers.domain.plan import capacity
 from cinder_tiers.domain.plan import data_movement
+from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
@@ -77,6 +78,12 @@ def of_plan(
     earlier: dict[str, dict[int, float]] = {name: {} for name in ceph}
     for action in planned:
         found[action.key] = NONE
+        if (
+            action.key.kind is actions.Kind.CEPHX_USER
+            and action.before is None
+            and (note := cephx_user.key_note(ceph[action.key.cluster]))
+        ):
+            found[action.key] = Effect(statements=(note,))
         if not (
             isinstance(action.before, ceph_state.Pool)
             and isinstance(action.after, ceph_state.Pool)
@@ -179,7 +186,7 @@ def of_pool(
         effect,
         problems=(
             *effect.problems,
-            *_quotas(after, usage.pools[before.name], quotas),
+            *pool_kind.full_quotas(before, after, usage),
         ),
     ), added
 
@@ -197,28 +204,6 @@ def _impossible(
             pool_kind.is_settable(one, name) for one in (before, after)
         )
     ]
-
-
-def _quotas(
-    after: ceph_state.Pool, used: usages.PoolUsage, names: list[str]
-) -> collections.abc.Iterator[str]:
-    """Ceph calls a pool full that reached its quota (OSDMonitor.cc)."""
-    for name in names:
-        quota = int(after.options[name])
-        stored = (
-            used.stored_bytes if name == 'quota_max_bytes' else used.objects
-        )
-        if 0 < quota <= stored:
-            shown = [
-                units.size_text(value)
-                if name == 'quota_max_bytes'
-                else f'{value} objects'
-                for value in (quota, stored)
-            ]
-            yield (
-                f'{name} of {shown[0]} is not above the {shown[1]} that '
-                'the pool stores: Ceph would stop all writes to the pool'
-            )
 
 
 def _moved(

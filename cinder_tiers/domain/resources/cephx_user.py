@@ -19,6 +19,8 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 
+#: Of the keys that every Ceph release reads.
+_OLD_CIPHER = 'aes'
 # A grant ends at a comma or semicolon that is not inside quotes.
 _GRANT = re.compile(r"""(?:"[^"]*"|'[^']*'|[^,;"'])+""")
 
@@ -105,12 +107,11 @@ def plan(
     """The action on the user of cinder-volume, if it lacks something."""
     name = f'client.{cluster.cinder_user}'
     before = ceph.users.get(name)
+    needed = grants_of(catalog, cluster)
     after = ceph_state.CephxUser(
         name=name,
-        caps=union(
-            before.caps if before else {},
-            grants_of(catalog, cluster),
-        ),
+        caps=union(before.caps if before else {}, needed),
+        needed=needed,
     )
     if before is None or difference.differences(before, after):
         yield actions.Action(
@@ -121,6 +122,25 @@ def plan(
             after=after,
             why='gives cinder-volume access to the pools of the tiers',
         )
+
+
+def key_note(ceph: ceph_state.CephState) -> str | None:
+    """What is to be known before a cephx user is made; None for nothing.
+
+    A cluster that Ceph 20 made has keys that older clients cannot read: those
+    of 16.2.15 and 18.2.7 end with "Malformed input".
+    """
+    if not ceph.key_ciphers or _OLD_CIPHER in ceph.key_ciphers:
+        return None
+    return (
+        f'the key of the user has the cipher {", ".join(ceph.key_ciphers)}, '
+        'the only one that the cluster allows: hosts of Cinder, Nova and '
+        'Glance with librados of Ceph 19 or older cannot use it. Upgrade them '
+        'first, or allow the old cipher, "ceph mon set auth_allowed_ciphers '
+        'aes,aes256k", "ceph mon set auth_service_cipher aes" and "ceph '
+        'config set mon mon_auth_allow_insecure_key true", and make the user '
+        'with "ceph auth get-or-create --key_type aes"'
+    )
 
 
 def _lacks(

@@ -26,6 +26,15 @@ def check(
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[errors.Problem]:
     """Problems between the parts of a catalog; one of `validation.catalog`."""
+    for cluster in catalog.clusters.values():
+        for host, options in cluster.host_osd_options.items():
+            path = ('clusters', cluster.name, _KEY, host)
+            yield from osd_options.endangering(
+                options,
+                where=lambda name, path=path: catalog.source.where(
+                    (*path, name)
+                ),
+            )
     # Of a tier whose pool was complained of, the cluster is not known.
     if any(
         tier.rbd is None
@@ -118,7 +127,7 @@ def _conflicts(
                 continue
             other = tier.rbd.osd_options[name]
             shared = [
-                f'osd.{osd.osd_id}'
+                osd.osd_id
                 for osd in ceph.osds
                 if osd.location.get('host') == host
                 and osd.device_class == tier.rbd.device_class
@@ -137,7 +146,7 @@ def _conflicts(
                     f'the {tier.rbd.device_class} OSDs'
                 ),
                 expected=(
-                    f'one value for {", ".join(shared)} of '
+                    f'one value for {spelling.osds(shared)} of '
                     f'cluster {cluster.name!r}; Ceph would use that of the '
                     'host'
                 ),

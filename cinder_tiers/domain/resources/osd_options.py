@@ -16,6 +16,8 @@ import types
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import osd_option_names
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
@@ -43,6 +45,40 @@ READ_AT_START = frozenset(
         'bluestore_cache_size_hdd',
         'bluestore_cache_size_ssd',
     }
+)
+
+#: osd_op_queue of OSDs that share I/O by mClock, the default since Ceph 17.
+MCLOCK = 'mclock_scheduler'
+#: Options that such an OSD sets to 0 itself, whatever its profile
+#: (OSD::maybe_override_sleep_options_for_qos, Ceph 18.2.7 and 20.2.4).
+MCLOCK_FORCES_TO_0 = re.compile(
+    'osd_(delete|recovery|snap_trim)_sleep(_hdd|_ssd|_hybrid)?'
+    '|osd_recovery_sleep_degraded(_hdd|_ssd|_hybrid)?'
+    '|osd_scrub_sleep'
+)
+#: Options that such an OSD takes from its profile, unless it is told not to
+#: (OSD::maybe_override_options_for_qos). Of the first, its configuration
+#: shows the value that it was told, and not the one that it uses.
+MCLOCK_KEEPS = frozenset(
+    {
+        'osd_max_backfills',
+        'osd_recovery_max_active',
+        'osd_recovery_max_active_hdd',
+        'osd_recovery_max_active_ssd',
+    }
+)
+MCLOCK_OVERRIDE = 'osd_mclock_override_recovery_settings'
+
+#: Options that make an OSD lose or hide data: they are for its developers, or
+#: for the rescue of a cluster, one OSD at a time.
+ENDANGERS_DATA = re.compile(
+    r'(bdev|bluefs|filestore|journal|kstore|memstore|osd)_debug_\w+'
+    r'|bluestore_debug_(?!enforce_settings)\w+'
+    r'|\w+_inject_\w+'
+    '|bluestore_ignore_data_csum'
+    '|filestore_kill_at'
+    '|osd_find_best_info_ignore_history_les'
+    '|osd_ignore_stale_divergent_priors'
 )
 
 #: {option that is gone: what took its place}, for the message about it.
@@ -106,6 +142,46 @@ def normal(schema: ceph_state.OptionSchema, value: catalogs.Value) -> str:
     return text
 
 
+_FORCED = 'OSDs with the queue mClock set it to 0'
+_FORCED_REMEDY = (
+    'remove it from the tiers file, or set osd_op_queue to wpq for each of '
+    'these OSDs, and restart them'
+)
+_KEPT = 'OSDs with the queue mClock take it from their mClock profile'
+_KEPT_REMEDY = (
+    f'remove it from the tiers file, or declare {MCLOCK_OVERRIDE}: true '
+    'beside it'
+)
+
+
+def mclock_refusals(
+    changed: collections.abc.Collection[str],
+    before: ceph_state.OsdOptions,
+    after: ceph_state.OsdOptions,
+) -> collections.abc.Iterator[actions.Refusal]:
+    """What OSDs with the queue mClock would accept, and not use.
+
+    :param changed: options that are not as they should be.
+    :param before: the options as OSDs use them.
+    :param after: as they should.
+    """
+    if not before.mclock_osds:
+        return
+    osds = spelling.osds(before.mclock_osds)
+    forced = [name for name in changed if MCLOCK_FORCES_TO_0.fullmatch(name)]
+    if forced:
+        yield actions.Refusal(
+            reason=f'{osds} would not use {", ".join(forced)}: {_FORCED}',
+            remedy=_FORCED_REMEDY,
+        )
+    kept = sorted(MCLOCK_KEEPS.intersection(changed))
+    if kept and after.values.get(MCLOCK_OVERRIDE) != 'true':
+        yield actions.Refusal(
+            reason=f'{osds} would not use {", ".join(kept)}: {_KEPT}',
+            remedy=_KEPT_REMEDY,
+        )
+
+
 def problems(
     declared: collections.abc.Mapping[str, catalogs.Value],
     schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
@@ -121,6 +197,8 @@ def problems(
     found = []
     for name, value in declared.items():
         schema = schemas.get(name)
+        if ENDANGERS_DATA.fullmatch(name):
+            continue  # `check` has named it
         if schema is None:
             found.append(
                 errors.Problem(
@@ -147,6 +225,41 @@ def problems(
     return found
 
 
+def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Options that no Ceph release has that this was tested with.
+
+    They are no problems of the file: the cluster may be of another release,
+    and says in a plan what it knows.
+    """
+    declared = [
+        (('tiers', tier.name, 'rbd', 'osd_options'), tier.rbd.osd_options)
+        for tier in catalog.tiers
+        if tier.rbd
+    ] + [
+        (('clusters', cluster.name, 'host_osd_options', host), options)
+        for cluster in catalog.clusters.values()
+        for host, options in cluster.host_osd_options.items()
+    ]
+    for path, options in declared:
+        for name in options:
+            if name in osd_option_names.RELEASES:
+                continue
+            # A file may have many of them, and few names are compared.
+            near = (
+                known
+                for known in osd_option_names.RELEASES
+                if known.split('_')[:2] == name.split('_')[:2]
+            )
+            yield errors.Problem(
+                where=catalog.source.where((*path, name)),
+                found=f'the option {name!r}, which Ceph 16, 18 and 20 do not '
+                'have',
+                expected='an option of the OSDs',
+                remedy=f'{spelling.did_you_mean(name, near)}see "ceph config '
+                'help" in the cluster',
+            )
+
+
 def shown(values: collections.abc.Mapping[int, str]) -> str:
     """The value that some OSDs have in effect, in one text.
 
@@ -155,13 +268,14 @@ def shown(values: collections.abc.Mapping[int, str]) -> str:
 
     :param values: {OSD id: value}, one or more.
     """
-    holders: dict[str, list[str]] = {}
+    holders: dict[str, list[int]] = {}
     for osd_id in sorted(values):
-        holders.setdefault(values[osd_id], []).append(f'osd.{osd_id}')
+        holders.setdefault(values[osd_id], []).append(osd_id)
     if len(holders) == 1:
         return next(iter(holders))
     return ', '.join(
-        f'{value} ({", ".join(names)})' for value, names in holders.items()
+        f'{value} ({spelling.osds(osd_ids)})'
+        for value, osd_ids in holders.items()
     )
 
 
@@ -171,7 +285,7 @@ def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
     >>> restart_reason([0, 2])
     'restart osd.0, osd.2: values from the last start are still in use'
     """
-    names = ', '.join(f'osd.{osd_id}' for osd_id in osd_ids)
+    names = spelling.osds(osd_ids)
     return f'restart {names}: values from the last start are still in use'
 
 
@@ -184,7 +298,7 @@ def start_reason(
     :param value: that was told.
     :param osd_ids: one or more.
     """
-    names = ', '.join(f'osd.{osd_id}' for osd_id in osd_ids)
+    names = spelling.osds(osd_ids)
     return (
         'it takes effect when the OSD restarts, and Ceph ignores class '
         f'and host masks at startup: also set it for each of {names}, as '
@@ -194,24 +308,26 @@ def start_reason(
 
 
 def reason(
-    layers: collections.abc.Mapping[str, object], *, op_queue: str
+    name: str,
+    layers: collections.abc.Mapping[str, object],
+    *,
+    op_queue: str,
 ) -> str:
     """Why an OSD does not use what the monitors were told for its like.
 
     Later layers win: default, mon, file, env, cmdline, override
     (src/common/config_values.h).
 
-    :param layers: {layer: value} of one option (`config diff` of the OSD).
+    :param name: of the option.
+    :param layers: {layer: value} of it (`config diff` of the OSD).
     :param op_queue: osd_op_queue of the OSD.
     :returns: what is the matter and what to do.
     """
+    if op_queue == MCLOCK and name in MCLOCK_KEEPS:
+        return f'{_KEPT}: {_KEPT_REMEDY}'
+    if op_queue == MCLOCK and MCLOCK_FORCES_TO_0.fullmatch(name):
+        return f'{_FORCED}: {_FORCED_REMEDY}'
     if 'override' in layers:
-        if op_queue == 'mclock_scheduler':
-            return (
-                'the mClock profile of the OSD determines it: use the '
-                'profile custom, or set '
-                'osd_mclock_override_recovery_settings to true'
-            )
         return (
             'it was set in the running OSD, with "ceph tell" or '
             'injectargs: undo that, or restart the OSD'
@@ -255,7 +371,7 @@ def not_heeded(
     """
     for name in names:
         if (
-            name in reasons
+            reasons.get(name)
             and name in told
             and _is(schemas[name], told[name], wanted[name])
         ):
@@ -344,7 +460,49 @@ def options_action(
                 schemas=ceph.option_schemas,
             )
         ),
+        refusal=actions.joined(
+            (
+                *mclock_refusals(changed, before, after),
+                *_refusals_of_dev(changed, ceph.option_schemas),
+            )
+        ),
     )
+
+
+def _refusals_of_dev(
+    changed: collections.abc.Iterable[str],
+    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
+) -> collections.abc.Iterator[actions.Refusal]:
+    names = [name for name in changed if schemas[name].level == 'dev']
+    if names:
+        yield actions.Refusal(
+            reason=f'Ceph means {", ".join(names)} for its developers only '
+            '(level dev)',
+            remedy='remove it from the tiers file',
+            yields_to_consent=True,
+        )
+
+
+def endangering(
+    declared: collections.abc.Iterable[str],
+    *,
+    where: collections.abc.Callable[[str], str],
+) -> kinds.Problems:
+    """Options that no tier may have.
+
+    :param declared: names of options.
+    :param where: gives the place of an option in the catalog.
+    """
+    for name in declared:
+        if ENDANGERS_DATA.fullmatch(name):
+            yield errors.Problem(
+                where=where(name),
+                found=f'the option {name}, with which OSDs can lose data',
+                expected='options that tune; this one is for developers of '
+                'Ceph, or for a rescue',
+                remedy='remove it; for a rescue, use "ceph config set" for '
+                'one OSD',
+            )
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
@@ -352,7 +510,14 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
     seen: dict[tuple[str, str, str], tuple[str, object]] = {}
     for tier in catalog.tiers:
         rbd = tier.rbd
-        if rbd is None or rbd.device_class is None:
+        if rbd is None:
+            continue
+        path = ('tiers', tier.name, 'rbd', 'osd_options')
+        yield from endangering(
+            rbd.osd_options,
+            where=lambda name, path=path: catalog.source.where((*path, name)),
+        )
+        if rbd.device_class is None:
             continue
         for name, value in rbd.osd_options.items():
             other, wanted = seen.setdefault(

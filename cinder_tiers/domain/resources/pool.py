@@ -12,11 +12,14 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import pg_budget
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import usage as usages
+from cinder_tiers.domain import units
 
 #: Fields that Ceph changes in a pool that exists, and moves its data then.
 MOVING_FIELDS = ('size', 'pg_num', 'crush_rule')
@@ -91,15 +94,16 @@ def _faults(
             f'{low} or more',
             'raise it',
         )
-    if options.get('fast_read') is True and isinstance(
-        rbd.protection, catalogs.Replicated
-    ):
-        yield (
-            ('pool_options', 'fast_read'),
-            'the pool is replicated',
-            'an erasure coded pool; it has no effect on others',
-            'remove it',
-        )
+    for name in pool_options.OF_ERASURE_CODE:
+        if options.get(name) is True and isinstance(
+            rbd.protection, catalogs.Replicated
+        ):
+            yield (
+                ('pool_options', name),
+                'the pool is replicated',
+                'an erasure coded pool; it has no effect on others',
+                'remove it',
+            )
     if _DATA_POOL in rbd.rbd_options:
         yield (
             ('rbd_options', _DATA_POOL),
@@ -152,14 +156,48 @@ def plan(
     ceph: ceph_state.CephState,
 ) -> kinds.Actions:
     """Actions on the pools of a cluster, tier by tier."""
+    planned: list[actions.Action] = []
+    rules: list[ceph_state.CrushRule] = []
     for tier in catalog.tiers_of(cluster.name):
-        for pool in crush.pools_in(tier.rbd, ceph).pools:
-            yield from _action(
-                cluster.name,
-                pool,
-                ceph.pools.get(pool.name),
-                f'tier {tier.name}',
+        wanted = crush.pools_in(tier.rbd, ceph)
+        rules.extend(wanted.crush_rules)
+        for pool in wanted.pools:
+            planned.extend(
+                _action(
+                    cluster.name,
+                    pool,
+                    ceph.pools.get(pool.name),
+                    f'tier {tier.name}',
+                    ceph,
+                )
             )
+    for action in pg_budget.checked(planned, rules, ceph):
+        yield dataclasses.replace(
+            action,
+            refusal=actions.joined(
+                filter(None, (action.refusal, _too_new(action.after, ceph)))
+            ),
+        )
+
+
+def _too_new(
+    wanted: ceph_state.Pool, ceph: ceph_state.CephState
+) -> actions.Refusal | None:
+    """Settings that the cluster has not got yet."""
+    lacking = [
+        f'{name} (Ceph {since})'
+        for name, since in pool_options.SINCE.items()
+        if wanted.options.get(name) == 'true'
+        and ceph.release is not None
+        and ceph.release < since
+    ]
+    if not lacking:
+        return None
+    return actions.Refusal(
+        reason=f'the cluster, of Ceph {ceph.release}, does not have '
+        f'{", ".join(lacking)}',
+        remedy='remove it, or upgrade the cluster first',
+    )
 
 
 def _action(
@@ -167,6 +205,7 @@ def _action(
     wanted: ceph_state.Pool,
     before: ceph_state.Pool | None,
     why: str,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     def key(kind: actions.Kind, name: str) -> actions.Key:
         return actions.Key(kind=kind, cluster=cluster, name=name)
@@ -179,9 +218,11 @@ def _action(
     if wanted.rbd_default_data_pool:
         needs.add(key(actions.Kind.POOL, wanted.rbd_default_data_pool))
     after = wanted
+    if before is None or is_half_made(before, ceph.usage):
+        after = dataclasses.replace(wanted, min_size=wanted.first_min_size)
     if before is not None:
         after = dataclasses.replace(
-            wanted, applications=before.applications | wanted.applications
+            after, applications=before.applications | wanted.applications
         )
         if not difference.differences(before, after):
             return
@@ -191,7 +232,40 @@ def _action(
         after=after,
         why=why,
         needs=frozenset(needs),
-        refusal=before and _refusal(before, after),
+        refusal=before and _refusal(before, after, ceph),
+    )
+
+
+def is_half_made(
+    pool: ceph_state.Pool, usage: usages.Usage | usages.Unknown
+) -> bool:
+    """Whether a pool may have been left by an apply that was cut off.
+
+    Which names its application late, so that such a pool has none, and holds
+    nothing.
+
+    :param pool: as it is.
+    :param usage: of its cluster.
+    """
+    if pool.applications or isinstance(usage, usages.Unknown):
+        return False
+    held = usage.pools.get(pool.name)
+    return held is None or not held.objects
+
+
+def is_foreign(pool: ceph_state.Pool) -> bool:
+    """Whether a pool that exists may be of another service, such as Nova.
+
+    One that the project made has the ownership marker. Versions that set none
+    gave it a CRUSH rule of its own name, which a pool of Nova has not; one
+    without an application is not in use.
+
+    :param pool: as it is.
+    """
+    return (
+        not pool.managed
+        and bool(pool.applications)
+        and not f'{pool.crush_rule}-'.startswith(f'{pool.name}-')
     )
 
 
@@ -221,9 +295,53 @@ def is_settable(before: ceph_state.Pool, field: str) -> bool:
     return field in MOVING_FIELDS and before.kind in ('replicated', 'erasure')
 
 
+def full_quotas(
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
+    usage: usages.Usage | usages.Unknown,
+) -> collections.abc.Iterator[str]:
+    """The quotas that would stop all writes to a pool, as statements.
+
+    Ceph calls a pool full that has reached its quota (OSDMonitor.cc).
+
+    :param before: the pool as it is.
+    :param after: as it should be.
+    :param usage: of the cluster. What is not known of a pool with data is
+        told as well.
+    """
+    changed = {one.field for one in difference.differences(before, after)}
+    for name in sorted(pool_options.QUOTAS):
+        if f'options.{name}' not in changed:
+            continue
+        quota = int(after.options[name])
+        if not quota:
+            continue
+        if isinstance(usage, usages.Unknown) or before.name not in usage.pools:
+            reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
+            yield (
+                f'{name} may be below what the pool stores, which could not '
+                f'be determined: {reason}'
+            )
+            continue
+        used = usage.pools[before.name]
+        stored, text = (
+            (used.stored_bytes, units.size_text)
+            if name == 'quota_max_bytes'
+            else (used.objects, '{} objects'.format)
+        )
+        if quota <= stored:
+            yield (
+                f'{name} of {text(quota)} is not above the {text(stored)} '
+                'that the pool stores: Ceph would stop all writes to the pool'
+            )
+
+
 def _refusal(
-    before: ceph_state.Pool, after: ceph_state.Pool
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
+    ceph: ceph_state.CephState,
 ) -> actions.Refusal | None:
+    usage = ceph.usage
     refusals = []
     foreign = before.applications - {'rbd'}
     if foreign:
@@ -231,6 +349,19 @@ def _refusal(
             actions.Refusal(
                 reason=f'the pool is used by {", ".join(sorted(foreign))}',
                 remedy='name another pool in the tiers file',
+            )
+        )
+    elif is_foreign(before):
+        refusals.append(
+            actions.Refusal(
+                reason=(
+                    'the pool exists and does not have the ownership marker '
+                    f'({ceph_state.OWNERSHIP_KEY}='
+                    f'{ceph_state.OWNERSHIP_VALUE} in the metadata of its '
+                    'application rbd), so it may belong to another service'
+                ),
+                remedy='name another pool in the tiers file',
+                yields_to_consent=True,
             )
         )
     moving = [
@@ -248,6 +379,11 @@ def _refusal(
                 reason=(
                     'it would move or rewrite data of an existing '
                     f'pool: {changes}'
+                    + (
+                        '; fewer failed disks would lose data'
+                        if after.size < before.size
+                        else ''
+                    )
                 ),
                 remedy='declare what exists'
                 + (
@@ -258,7 +394,74 @@ def _refusal(
                 yields_to_consent=can_be_set,
             )
         )
+    refusals.extend(
+        _refusal_of_min_size(one)
+        for one in difference.differences(before, after)
+        if one.field == 'min_size' and not is_half_made(before, usage)
+    )
+    refusals.extend(_refusals_of_data_pool(before, after, ceph))
+    refusals.extend(_refusals_of_ec_optimizations(before, after))
+    for statement in full_quotas(before, after, usage):
+        refusals.append(
+            actions.Refusal(
+                reason=statement,
+                remedy='raise the quota above what is stored, or remove it',
+                yields_to_consent=True,
+            )
+        )
     return actions.joined(refusals)
+
+
+def _refusals_of_data_pool(
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
+    ceph: ceph_state.CephState,
+) -> collections.abc.Iterator[actions.Refusal]:
+    """A tier that becomes erasure coded, or is no longer.
+
+    A data pool that exists and was unset is set again without any of this.
+    """
+    old, new = before.rbd_default_data_pool, after.rbd_default_data_pool
+    if old == new or new in ceph.pools or is_half_made(before, ceph.usage):
+        return
+    yield actions.Refusal(
+        reason=f'RBD images that are created from then on would have their '
+        f'data in pool {new or before.name}, while those that exist keep it '
+        f'in pool {old or before.name}',
+        remedy='declare what exists, or name another pool and retype the '
+        'volumes',
+        yields_to_consent=True,
+    )
+
+
+def _refusals_of_ec_optimizations(
+    before: ceph_state.Pool, after: ceph_state.Pool
+) -> collections.abc.Iterator[actions.Refusal]:
+    name = f'options.{pool_options.EC_OPTIMIZATIONS}'
+    for one in difference.differences(before, after):
+        if one.field != name:
+            continue
+        is_on = one.before == 'true'
+        yield actions.Refusal(
+            reason=f'Ceph never switches {pool_options.EC_OPTIMIZATIONS} off '
+            'again' + ('' if is_on else ', once it is on in an existing pool'),
+            remedy='declare what exists',
+            yields_to_consent=not is_on,
+        )
+
+
+def _refusal_of_min_size(change: difference.Difference) -> actions.Refusal:
+    effect = (
+        'writes would be acknowledged with fewer copies or chunks of them'
+        if change.after < change.before
+        else 'I/O would stop wherever fewer copies or chunks are there'
+    )
+    return actions.Refusal(
+        reason=f'it would change min_size of an existing pool, {change.before}'
+        f' -> {change.after}: {effect}',
+        remedy='remove min_size from the tiers file, which leaves it as it is',
+        yields_to_consent=True,
+    )
 
 
 POOL = kinds.ResourceKind(

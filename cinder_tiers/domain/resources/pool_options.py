@@ -32,7 +32,15 @@ FLAGS = frozenset(
         'write_fadvise_dontneed',
     }
 )
-BOOLEANS = FLAGS | {'fast_read'}
+#: Fast erasure coding, which Ceph never switches off again.
+EC_OPTIMIZATIONS = 'allow_ec_optimizations'
+BOOLEANS = FLAGS | {'fast_read', EC_OPTIMIZATIONS}
+#: Of erasure coded pools only.
+OF_ERASURE_CODE = ('fast_read', EC_OPTIMIZATIONS)
+#: {setting: the major release of Ceph that brought it}
+SINCE: collections.abc.Mapping[str, int] = types.MappingProxyType(
+    {EC_OPTIMIZATIONS: 20}
+)
 QUOTAS = frozenset({'quota_max_bytes', 'quota_max_objects'})
 NUMBERS = frozenset(
     {
@@ -119,6 +127,8 @@ def normal(name: str, value: catalogs.Value) -> str:
         if value not in WORDS[name]:
             raise ValueError(f'one of {", ".join(WORDS[name])}, or {UNSET}')
         return str(value)
+    if name == 'recovery_priority':
+        return _priority(value)
     if isinstance(value, bool | str) or value < 0 or not math.isfinite(value):
         raise ValueError(
             'a number of 0 or more, in bytes or seconds where '
@@ -128,9 +138,26 @@ def normal(name: str, value: catalogs.Value) -> str:
         if value != int(value):
             raise ValueError('an integer; 0 for no quota')
         return str(int(value))
+    return _number(value)
+
+
+def _priority(value: catalogs.Value) -> str:
+    """Of the recovery of a pool, beside that of other pools."""
+    if (
+        isinstance(value, bool | str)
+        or not -10 <= value <= 10
+        or value != int(value)
+    ):
+        raise ValueError(f'an integer from -10 to 10, or {UNSET}')
+    return _number(value)
+
+
+def _number(value: float) -> str:
     # Ceph removes a number that is set to 0 (OSDMonitor, "pool set").
     if not value:
         return UNSET
+    if not math.isfinite(value):
+        return str(value)
     # Ceph shows 0.7 as 0.69999999999999996.
     return str(int(value)) if value == int(value) else format(value, '.15g')
 
@@ -166,11 +193,16 @@ def observed(dumped: dict) -> dict[str, str]:
     """
     flags = set(dumped['flags_names'].split(','))
     found = {name: str(name in flags).lower() for name in FLAGS}
+    found[EC_OPTIMIZATIONS] = str('ec_optimizations' in flags).lower()
     found['fast_read'] = str(bool(dumped['fast_read'])).lower()
     found.update({name: str(dumped[name]) for name in QUOTAS})
     options = dumped.get('options', {})
     for name in NUMBERS:
-        found[name] = normal(name, options.get(name, 0))
+        value = options.get(name, 0)
+        # What nobody may declare can still be there.
+        found[name] = (
+            _number(value) if isinstance(value, int | float) else str(value)
+        )
     for name in WORDS:
         value = options.get(name, UNSET)
         found[name] = _CSUM_TYPES.get(value, str(value))

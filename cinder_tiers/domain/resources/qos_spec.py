@@ -14,11 +14,22 @@ import dataclasses
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import type_succession
+
+#: Limits of the consumer front-end that Nova passes to libvirt
+#: (nova/virt/libvirt/volume/volume.py), and what Cinder makes them from for
+#: the size of a volume (cinder/volume/manager.py, _driver_initialize).
+LIBVIRT_LIMITS = tuple(
+    f'{direction}_{what}_sec{form}'
+    for direction in ('total', 'read', 'write')
+    for what in ('bytes', 'iops')
+    for form in ('', '_max', '_per_gb', '_per_gb_min')
+) + ('size_iops_sec',)
 
 #: {consumer: what a change does not reach}.
 _KEEPS = {
@@ -240,6 +251,28 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
                 remedy='remove one of them, or make them equal',
             )
         yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})
+
+
+def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Limits with a name near to one of libvirt's, which limit nothing.
+
+    Nova passes over what it does not know. They are no problems of the file:
+    other hypervisors have other names, and a QoS spec that exists is exported
+    as it is.
+    """
+    for tier in catalog.tiers:
+        for name in (tier.qos and tier.qos.front_end) or {}:
+            meant = spelling.did_you_mean(name, LIBVIRT_LIMITS)
+            if name not in LIBVIRT_LIMITS and meant:
+                yield errors.Problem(
+                    where=catalog.source.where(
+                        ('tiers', tier.name, 'qos', 'front_end', name)
+                    ),
+                    found=f'the limit {name!r}, which Nova does not pass to '
+                    'libvirt',
+                    expected='a limit of libvirt',
+                    remedy=f'{meant}fix it, unless your hypervisor knows it',
+                )
 
 
 def _totals(

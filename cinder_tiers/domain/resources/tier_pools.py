@@ -136,17 +136,29 @@ def head_protection(protection: catalogs.ErasureCoded) -> catalogs.Replicated:
     >>> head_protection(catalogs.ErasureCoded(k=4, m=3)).size
     4
     """
-    size = max(3, protection.m + 1)
-    return catalogs.Replicated(size=size, min_size=default_min_size(size))
+    return catalogs.Replicated(size=max(3, protection.m + 1))
 
 
-def default_min_size(size: int) -> int:
-    """Ceph's own: half, rounded up (src/osd/osd_types.h, v16.2.15).
+def first_min_size(
+    protection: catalogs.Replicated | catalogs.ErasureCoded,
+) -> int:
+    """min_size of a new pool, where the tiers file has none.
 
-    >>> [default_min_size(size) for size in (2, 3, 4)]
-    [1, 2, 2]
+    Ceph's own (half of the copies, rounded up, and k + 1: OSDMonitor,
+    prepare_pool_size, v16.2.15), but for two copies and for m = 1. There Ceph
+    would go on with what one more failed disk takes away.
+
+    >>> [first_min_size(catalogs.Replicated(size=n)) for n in (1, 2, 3, 5)]
+    [1, 2, 2, 3]
+    >>> first_min_size(catalogs.ErasureCoded(k=4, m=2))
+    5
     """
-    return size - size // 2
+    if protection.min_size is not None:
+        return protection.min_size
+    if isinstance(protection, catalogs.ErasureCoded):
+        return protection.least_min_size
+    half = protection.size - protection.size // 2
+    return max(half, protection.least_min_size)
 
 
 def head_pg_num(pg_num: int | None) -> int | None:
@@ -184,6 +196,7 @@ def _replicated(
         kind='replicated',
         size=protection.size,
         min_size=protection.min_size,
+        first_min_size=first_min_size(protection),
         pg_num=pg_num,
         pg_autoscale_mode=_autoscale_mode(pg_num),
         crush_rule=rbd.pool,
@@ -199,12 +212,12 @@ def _replicated(
 def _erasure_coded(
     rbd: catalogs.RbdPool, *, name: str, protection: catalogs.ErasureCoded
 ) -> ceph_state.Pool:
-    # min_size as OSDMonitor::prepare_pool_size chooses it (v16.2.15).
     return ceph_state.Pool(
         name=name,
         kind='erasure',
-        size=protection.k + protection.m,
-        min_size=protection.k + min(1, protection.m - 1),
+        size=protection.size,
+        min_size=protection.min_size,
+        first_min_size=first_min_size(protection),
         pg_num=rbd.pg_num,
         pg_autoscale_mode=_autoscale_mode(rbd.pg_num),
         crush_rule=name,

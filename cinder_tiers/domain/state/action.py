@@ -125,9 +125,13 @@ class Action:
             return f'{self.refusal.remedy}; --allow has no effect on this'
         return (
             f'{self.refusal.remedy}; or, to accept it, add '
-            f'--allow {shlex.quote(str(self.key))} to "tier plan" and '
-            '"tier apply"'
+            f'{self.consent_argument} to "tier plan" and "tier apply"'
         )
+
+    @property
+    def consent_argument(self) -> str:
+        """What an operator adds to a command to allow it."""
+        return f'--allow {shlex.quote(str(self.key))}'
 
     @property
     def objection(self) -> str:

@@ -7,6 +7,7 @@ comparison. Whoever builds them normalises defaults first. Must not know how
 they are read or written.
 """
 
+import collections
 import collections.abc
 import dataclasses
 import types
@@ -48,6 +49,12 @@ class ErasureCodeProfile:
     failure_domain: str
 
 
+#: In the metadata of the application rbd of a pool (`ceph osd pool
+#: application get POOL rbd`): the pool is managed. Its value says by what.
+OWNERSHIP_KEY = 'managed_by'
+OWNERSHIP_VALUE = 'cinder-tiers'
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pool:
     """A Ceph pool."""
@@ -57,7 +64,9 @@ class Pool:
     kind: str
     #: Copies, or k + m.
     size: int
-    min_size: int
+    #: Copies, or chunks, that must be there for I/O to go on; wanted None:
+    #: left as it is.
+    min_size: int | None = dataclasses.field(metadata=difference.NONE_IS_ANY)
     #: The target when it is on its way; wanted None: left to Ceph.
     pg_num: int | None = dataclasses.field(metadata=difference.NONE_IS_ANY)
     #: on, warn or off; wanted None: left to Ceph.
@@ -70,6 +79,9 @@ class Pool:
     erasure_code_profile: str | None = None
     #: Names of the applications that use it, such as rbd.
     applications: frozenset[str] = frozenset({'rbd'})
+    #: Whether it has the ownership marker, `OWNERSHIP_KEY` in the metadata of
+    #: its application rbd.
+    managed: bool = True
     #: RBD needs it on an erasure coded pool.
     ec_overwrites: bool = False
     #: Pool that takes the data of new RBD images; None for this pool.
@@ -82,6 +94,10 @@ class Pool:
     #: the pool does not set; wanted: only what is declared.
     rbd_options: collections.abc.Mapping[str, str | None] = dataclasses.field(
         default_factory=dict, metadata=difference.ABSENT_IS_ANY
+    )
+    #: Wanted: min_size of a pool that is only now made, where none is wanted.
+    first_min_size: int | None = dataclasses.field(
+        default=None, metadata=difference.IS_NOTE
     )
 
 
@@ -130,6 +146,10 @@ class OsdOptions:
     after_restart: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE
     )
+    #: Ids of the OSDs that have the queue mClock.
+    mclock_osds: tuple[int, ...] = dataclasses.field(
+        default=(), metadata=difference.IS_NOTE
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -155,6 +175,11 @@ class CephxUser:
     name: str
     #: {daemon type, such as osd: capabilities as Ceph's text}.
     caps: collections.abc.Mapping[str, str]
+    #: Wanted: grants that tiers need, by daemon type; all else in `caps` was
+    #: held when the plan was made.
+    needed: collections.abc.Mapping[str, tuple[str, ...]] = dataclasses.field(
+        default_factory=dict, metadata=difference.IS_NOTE
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -183,6 +208,8 @@ class OptionSchema:
     default: str = ''
     #: Whether a running OSD heeds a new value.
     at_runtime: bool = True
+    #: Whom Ceph means it for: basic, advanced or dev.
+    level: str = 'advanced'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -216,6 +243,15 @@ class CephState:
     cache_tiers: collections.abc.Mapping[str, CacheTier] = dataclasses.field(
         default_factory=dict
     )
+    #: The major release that all monitors have (min_mon_release), such as 18;
+    #: None when it was not read.
+    release: int | None = None
+    #: Placement groups that an OSD may have on average (mon_max_pg_per_osd);
+    #: None when it was not read.
+    max_pg_per_osd: int | None = None
+    #: Ciphers of the keys that it gives to new cephx users; empty where it
+    #: has no choice (up to Ceph 19), and when the user of Cinder exists.
+    key_ciphers: tuple[str, ...] = ()
     #: Whether its monitors know cache tiers; looked at when the catalog
     #: declares one.
     has_cache_tiering: bool = True
@@ -232,14 +268,12 @@ class CephState:
     @property
     def device_classes(self) -> collections.abc.Mapping[str, int]:
         """{device class: number of OSDs}, sorted by name."""
-        classes = sorted(
+        classes = collections.Counter(
             osd.device_class
             for osd in self.osds
             if osd.device_class is not None
         )
-        return types.MappingProxyType(
-            {name: classes.count(name) for name in classes}
-        )
+        return types.MappingProxyType(dict(sorted(classes.items())))
 
     @property
     def hosts(self) -> frozenset[str]:

@@ -173,25 +173,52 @@ def _clusters(catalog: catalogs.Catalog) -> Problems:
         )
 
 
+def _min_size(
+    catalog: catalogs.Catalog,
+    path: catalogs.Path,
+    protection: catalogs.Replicated | catalogs.ErasureCoded,
+) -> Problems:
+    """Problems of a min_size; none where there is none."""
+    if isinstance(protection, catalogs.Replicated):
+        name, least, what = 'replicated', 1, f'size {protection.size}'
+    else:
+        name, least = 'erasure_coded', protection.k
+        what = f'k={protection.k} and m={protection.m}'
+    where = catalog.source.where((*path, name, 'min_size'))
+    found = protection.min_size
+    if found is not None and not least <= found <= protection.size:
+        yield errors.Problem(
+            where=where,
+            found=f'min_size {found} with {what}',
+            expected=f'a min_size from {least} to {protection.size}; Ceph '
+            'takes no other',
+            remedy='fix min_size',
+        )
+        return
+    is_unprotected = found is not None and found < protection.least_min_size
+    if is_unprotected != protection.unprotected_writes:
+        yield errors.Problem(
+            where=where,
+            found=f'{"no min_size" if found is None else f"min_size {found}"} '
+            f'with {what} and '
+            f'{"with" if protection.unprotected_writes else "without"} '
+            'unprotected_writes: true',
+            expected=f'both or neither: with a min_size below '
+            f'{protection.least_min_size} a write may be lost with one disk, '
+            'so it must be requested explicitly',
+            remedy=f'raise min_size to {protection.least_min_size} or more, '
+            'or add unprotected_writes: true for data that may be lost'
+            if is_unprotected
+            else 'remove unprotected_writes',
+        )
+
+
 def _protection(catalog: catalogs.Catalog) -> Problems:
     for path, rbd in itertools.chain.from_iterable(
         tier.storages for tier in catalog.tiers
     ):
         protection = rbd.protection
-        if (
-            isinstance(protection, catalogs.Replicated)
-            and protection.min_size > protection.size
-        ):
-            yield errors.Problem(
-                where=catalog.source.where((*path, 'replicated', 'min_size')),
-                found=f'min_size {protection.min_size} with size '
-                f'{protection.size}',
-                expected=(
-                    f'a min_size from 1 to {protection.size}; otherwise no '
-                    'I/O would ever be possible'
-                ),
-                remedy='lower min_size or raise size',
-            )
+        yield from _min_size(catalog, path, protection)
         if (
             isinstance(protection, catalogs.Replicated)
             and (protection.size == 1) != protection.single_copy

@@ -27,13 +27,26 @@ class CephxUsers:
         Those that are wanted hold those that the plan saw.
 
         :raises errors.ActionFailed: when it has got others since, which Ceph
-            would take away.
+            would take away, or lost some, which would come back.
         """
         lost = cephx_user.beyond(current.caps, wanted.caps) if current else ()
         if lost:
             raise errors.ActionFailed(
                 f'{key} was granted {"; ".join(lost)} since the plan was '
                 'made; nothing of it was changed; run "openstack tier '
+                'plan" again'
+            )
+        revoked = (
+            cephx_user.beyond(
+                wanted.caps, cephx_user.union(current.caps, wanted.needed)
+            )
+            if current
+            else ()
+        )
+        if revoked:
+            raise errors.ActionFailed(
+                f'{"; ".join(revoked)} of {key} was revoked since the plan '
+                'was made; nothing of it was changed; run "openstack tier '
                 'plan" again'
             )
         self._sessions[key.cluster].command(

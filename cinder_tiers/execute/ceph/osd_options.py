@@ -3,6 +3,7 @@
 """Sets options of OSDs for a device class or host."""
 
 from cinder_tiers.clients import ceph
+from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 
@@ -23,9 +24,14 @@ class OsdOptions:
         *,
         key: actions.Key,
         current: ceph_state.OsdOptions | None,
+        consented: bool = False,
     ) -> None:
         """Tells the monitors each value, for OSDs to come as well."""
-        for name, value in wanted.values.items():
+        # Without the override OSDs would not heed some of the others.
+        for name, value in sorted(
+            wanted.values.items(),
+            key=lambda item: item[0] != osd_options.MCLOCK_OVERRIDE,
+        ):
             self._sessions[key.cluster].command(
                 'config set',
                 who=f'osd/{self._mask}:{wanted.name}',

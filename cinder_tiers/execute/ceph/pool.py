@@ -7,6 +7,7 @@ finishes what was cut off. Never deletes, and moves data only with an
 operator's consent.
 """
 
+import collections.abc
 import dataclasses
 
 from cinder_tiers.clients import ceph
@@ -16,6 +17,7 @@ from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import usage as usages
 
 #: Fields of a pool that are set with `osd pool set`: {field: Ceph's name}.
 _POOL_VARIABLES = {
@@ -23,6 +25,10 @@ _POOL_VARIABLES = {
     'pg_autoscale_mode': 'pg_autoscale_mode',
     'ec_overwrites': 'allow_ec_overwrites',
 }
+#: How full a cluster is.
+ReadUsage = collections.abc.Callable[
+    [ceph.Session], usages.Usage | usages.Unknown
+]
 #: Flags without which Ceph changes neither size nor pg_num.
 _GUARDS = frozenset({'options.nosizechange', 'options.nopgchange'})
 
@@ -30,8 +36,9 @@ _GUARDS = frozenset({'options.nosizechange', 'options.nopgchange'})
 class Pools:
     """Creates pools, and changes them; with consent, what moves data."""
 
-    def __init__(self, sessions: ceph.Sessions) -> None:
+    def __init__(self, sessions: ceph.Sessions, read_usage: ReadUsage) -> None:
         self._sessions = sessions
+        self._read_usage = read_usage
 
     def write(
         self,
@@ -54,11 +61,36 @@ class Pools:
         changed = difference.differences(current, wanted)
         for change in changed:
             _check_allowed(current, change, consented)
+        if not consented:
+            self._check_quotas(session, current, wanted)
         for change in sorted(changed, key=_turn):
             if change.field in pool_kind.MOVING_FIELDS:
-                self._move(session, wanted, change)
+                self._move(session, current, wanted, change)
             else:
                 self._set(session, current, wanted, change)
+
+    def _check_quotas(
+        self,
+        session: ceph.Session,
+        current: ceph_state.Pool,
+        wanted: ceph_state.Pool,
+    ) -> None:
+        """What the plan saw may have grown since.
+
+        :raises errors.ActionFailed: a new quota would stop all writes.
+        """
+        if not current.applications or not any(
+            one.field.removeprefix('options.') in pool_options.QUOTAS
+            for one in difference.differences(current, wanted)
+        ):
+            return
+        found = list(
+            pool_kind.full_quotas(current, wanted, self._read_usage(session))
+        )
+        if found:
+            raise errors.ActionFailed(
+                f'pool {current.name} is not changed: {"; ".join(found)}'
+            )
 
     def _create(self, session: ceph.Session, pool: ceph_state.Pool) -> None:
         arguments: dict[str, object] = {
@@ -81,6 +113,7 @@ class Pools:
     def _move(
         self,
         session: ceph.Session,
+        current: ceph_state.Pool,
         wanted: ceph_state.Pool,
         change: difference.Difference,
     ) -> None:
@@ -107,11 +140,12 @@ class Pools:
             ) from error
         if change.field == 'size':
             # Ceph has just chosen another one (OSDMonitor, "pool set").
+            min_size = wanted.min_size or current.min_size
             session.command(
                 'osd pool set',
                 pool=wanted.name,
                 var='min_size',
-                val=str(wanted.min_size),
+                val=str(min(min_size, wanted.size)),
             )
 
     def _set(
@@ -142,6 +176,14 @@ class Pools:
                 session.command(
                     'osd pool application enable', pool=wanted.name, app=name
                 )
+        elif change.field == 'managed':
+            session.command(
+                'osd pool application set',
+                pool=wanted.name,
+                app='rbd',
+                key=ceph_state.OWNERSHIP_KEY,
+                value=ceph_state.OWNERSHIP_VALUE,
+            )
         elif change.field == 'rbd_default_data_pool':
             session.set_rbd_option(
                 wanted.name, change.field, wanted.rbd_default_data_pool
@@ -160,12 +202,26 @@ def _check_allowed(
     :raises errors.ActionFailed: it may not be set.
     """
     field = change.field
-    is_fixed = field in pool_kind.FIXED_FIELDS
-    if is_fixed or pool_kind.moves_data(current, field) and not consented:
+    effect = None
+    if field in pool_kind.FIXED_FIELDS:
+        effect = 'is not possible'
+    elif not consented and pool_kind.moves_data(current, field):
+        effect = 'moves data'
+    elif (
+        not consented and field == 'managed' and pool_kind.is_foreign(current)
+    ):
+        effect = 'is for whoever made the pool to allow'
+    elif not consented and field == 'min_size' and current.applications:
+        effect = 'decides when the pool serves I/O'
+    elif not consented and (field, change.after) == (
+        'rbd_default_data_pool',
+        None,
+    ):
+        effect = 'decides where the data of new RBD images is'
+    if effect:
         raise errors.ActionFailed(
             f'pool {current.name} has {field} {change.before} instead of '
-            f'{change.after}; it is not changed, because that '
-            + ('is not possible' if is_fixed else 'moves data')
+            f'{change.after}; it is not changed, because that {effect}'
         )
 
 
@@ -183,8 +239,9 @@ def _as_created(wanted: ceph_state.Pool) -> ceph_state.Pool:
     """A new pool before anything was set; its min_size is Ceph's choice."""
     return dataclasses.replace(
         wanted,
-        min_size=0,
+        min_size=None,
         applications=frozenset(),
+        managed=False,
         ec_overwrites=False,
         rbd_default_data_pool=None,
         options={},

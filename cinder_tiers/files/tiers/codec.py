@@ -14,7 +14,6 @@ from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.files.tiers import shapes
 
 VERSION = 1
@@ -125,10 +124,18 @@ _CLUSTER = shapes.Record(
 )
 
 _COPIES = shapes.number(limits.COPIES, more=' copies')
+_UNPROTECTED_WRITES = shapes.field(
+    'unprotected_writes',
+    shapes.flag(
+        'true or false; true accepts a min_size with which a write may be '
+        'lost with one disk'
+    ),
+)
 _REPLICATED = shapes.Record(
     kind=catalogs.Replicated,
     definition='replicated',
-    expected='a mapping with size and, optionally, min_size and single_copy',
+    expected='a mapping with size and, optionally, min_size, single_copy and '
+    'unprotected_writes',
     required=('size',),
     fields=(
         shapes.field('size', _COPIES),
@@ -140,14 +147,13 @@ _REPLICATED = shapes.Record(
                 'the first failed disk'
             ),
         ),
+        _UNPROTECTED_WRITES,
     ),
-    more_defaults=lambda replicated: {
-        'min_size': tier_pools.default_min_size(replicated['size'])
-    },
 )
 _ERASURE_CODED = shapes.Record(
     kind=catalogs.ErasureCoded,
-    expected='a mapping with k and m',
+    expected='a mapping with k and m and, optionally, min_size and '
+    'unprotected_writes',
     required=('k', 'm'),
     fields=(
         shapes.field(
@@ -156,10 +162,12 @@ _ERASURE_CODED = shapes.Record(
         shapes.field(
             'm', shapes.number(limits.CODING_CHUNKS, more=' coding chunks')
         ),
+        shapes.field('min_size', shapes.number(limits.CHUNKS, more=' chunks')),
+        _UNPROTECTED_WRITES,
     ),
 )
 # Of what was complained of already.
-_STAND_INS = {'protection': catalogs.Replicated(size=3, min_size=2)}
+_STAND_INS = {'protection': catalogs.Replicated(size=3)}
 _POOL_FIELDS = (
     shapes.field('pool', _POOL),
     shapes.field(

@@ -20,7 +20,14 @@ def observe(
     """The cephx user of cinder-volume, if there is one."""
     name = f'client.{session.cluster.cinder_user}'
     user = read(session, name)
-    return {'users': {name: user} if user else {}}
+    if user:
+        return {'users': {name: user}}
+    # Since Ceph 20 (MonMap::dump).
+    ciphers = session.command('mon dump').get('auth_allowed_ciphers', ())
+    return {
+        'users': {},
+        'key_ciphers': tuple(one['name'] for one in ciphers),
+    }
 
 
 def read(

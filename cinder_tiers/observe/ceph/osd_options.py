@@ -5,6 +5,9 @@ The configuration of the monitors says what OSDs were told; this asks each
 running OSD of a device class or host what it made of that.
 """
 
+import collections.abc
+import concurrent.futures
+import contextlib
 import errno
 
 from cinder_tiers.clients import ceph as ceph_session
@@ -13,9 +16,13 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
 
+#: OSDs; librados keeps a connection to each, and asks in a thread.
+MOST_ASKED_AT_ONCE = 32
+
 # A command to an OSD that is down.
 _DOWN = (errno.ENXIO, errno.ETIMEDOUT, errno.EAGAIN)
 _OP_QUEUE = 'osd_op_queue'
+_BACKFILLS = 'osd_max_backfills'
 # Layers of an OSD's own.
 _LOCAL = {'cmdline', 'env', 'file'}
 _NO_OPTION = (errno.ENOENT, errno.EINVAL)
@@ -156,6 +163,7 @@ def parse_schema(told: dict) -> ceph_state.OptionSchema:
             told['can_update_at_runtime']
             and told['name'] not in osd_options.READ_AT_START
         ),
+        level=told.get('level', 'advanced'),
     )
 
 
@@ -177,28 +185,44 @@ def in_effect(
     osd_ids = _osds(session, mask, name) if schemas else []
     if not osd_ids:
         return ceph_state.OsdOptions(name=name, values={})
-    diffs = {}
-    for osd_id in osd_ids:
-        try:
-            diffs[osd_id] = session.tell(osd_id, 'config diff')['diff']
-        except ceph_session.CommandFailed as error:
-            if error.errno not in _DOWN:
-                raise
+    diffs = {
+        osd_id: told['diff']
+        for osd_id, told in _ask_each(
+            osd_ids, lambda osd_id: session.tell(osd_id, 'config diff')
+        ).items()
+    }
     if not diffs:
         raise errors.Unreachable(
             f'no OSD of {mask} {name} of Ceph cluster '
             f'{session.cluster.name!r} answers; see "ceph osd tree"'
         )
     queue = schemas_of(session, {_OP_QUEUE})[_OP_QUEUE].default
-    dumped = (
-        []
-        if all(schema.at_runtime for schema in schemas.values())
-        else session.command('config dump')
-    )
+    queues = {
+        osd_id: _text(diff.get(_OP_QUEUE, {}).get('final', queue))
+        for osd_id, diff in diffs.items()
+    }
+    dumped = session.command('config dump')
     values, reasons, after_restart = {}, {}, {}
     for option, schema in schemas.items():
         now = {osd_id: _value(schema, diff) for osd_id, diff in diffs.items()}
-        reasons[option] = _reason(option, diffs, queue)
+        if option == _BACKFILLS:
+            now |= _reservers(session, diffs)
+        told = {
+            _normal(schema, entry['value'])
+            for entry in dumped
+            if (entry['section'], entry['mask'], entry['name'])
+            == ('osd', f'{mask}:{name}', option)
+        }
+        reasons[option] = _reason(
+            option,
+            # Those that do what they were told need no reason.
+            {
+                osd_id: diff
+                for osd_id, diff in diffs.items()
+                if now[osd_id] not in told
+            },
+            queues,
+        )
         if not schema.at_runtime:
             later = {
                 osd_id: _at_start(schema, diff, dumped, osd_id)
@@ -214,19 +238,71 @@ def in_effect(
                 if not _LOCAL & diffs[osd_id].get(option, {}).keys()
             }
             reasons[option] = (
-                _reason_at_start(
-                    schema,
-                    free,
-                    later,
-                    f'{mask}:{name}',
-                    dumped,
-                )
-                or reasons[option]
+                _reason_at_start(schema, free, later, told) or reasons[option]
             )
         values[option] = osd_options.shown(now)
     return ceph_state.OsdOptions(
-        name=name, values=values, reasons=reasons, after_restart=after_restart
+        name=name,
+        values=values,
+        reasons=reasons,
+        after_restart=after_restart,
+        mclock_osds=tuple(
+            osd_id
+            for osd_id, used in sorted(queues.items())
+            if used == osd_options.MCLOCK
+        ),
     )
+
+
+def _reservers(
+    session: ceph_session.Session, osd_ids: collections.abc.Iterable[int]
+) -> dict[int, str]:
+    """How many backfills OSDs really allow.
+
+    Under mClock their configuration shows another number than they use.
+
+    :returns: {OSD id: number}; without those that do not tell.
+    """
+    found = {}
+    for osd_id, told in _ask_each(
+        osd_ids,
+        lambda osd_id: session.tell(osd_id, 'dump_recovery_reservations'),
+        errno.EINVAL,
+    ).items():
+        with contextlib.suppress(KeyError, TypeError):
+            found[osd_id] = str(told['local_reservations']['max_allowed'])
+    return found
+
+
+def _ask_each(
+    osd_ids: collections.abc.Iterable[int],
+    ask: collections.abc.Callable[[int], object],
+    *passed_over: int,
+) -> dict[int, object]:
+    """Ask OSDs side by side, so that one that hangs costs its time once.
+
+    :param ask: asks the OSD of an id, in a thread.
+    :param passed_over: error numbers that mean no answer, besides those of an
+        OSD that is down.
+    :returns: {OSD id: answer}, in the given order; without those that gave
+        none.
+    :raises errors.TiersError: what `ask` raises for any other reason.
+    """
+
+    def attempt(osd_id: int) -> object:
+        try:
+            return ask(osd_id)
+        except ceph_session.CommandFailed as error:
+            if error.errno not in (*_DOWN, *passed_over):
+                raise
+            return None
+
+    osd_ids = list(osd_ids)
+    with concurrent.futures.ThreadPoolExecutor(MOST_ASKED_AT_ONCE) as threads:
+        answers = zip(osd_ids, threads.map(attempt, osd_ids), strict=True)
+        return {
+            osd_id: answer for osd_id, answer in answers if answer is not None
+        }
 
 
 def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
@@ -281,25 +357,19 @@ def _reason_at_start(
     schema: ceph_state.OptionSchema,
     now: dict[int, str],
     later: dict[int, str],
-    mask: str,
-    dumped: list[dict],
+    told: set[str],
 ) -> str:
     """Why OSDs do not use an option that counts from their start.
 
     :param now: {OSD id: value in use}, of those without a value of their
         own.
     :param later: {OSD id: value after a restart}.
+    :param told: values that the monitors have for these OSDs.
     :returns: '' when nothing of the kind is the matter.
     """
     late = [osd_id for osd_id in now if later[osd_id] != now[osd_id]]
     if late:
         return osd_options.restart_reason(late)
-    told = {
-        _normal(schema, entry['value'])
-        for entry in dumped
-        if (entry['section'], entry['mask'], entry['name'])
-        == ('osd', mask, schema.name)
-    }
     return ''.join(
         osd_options.start_reason(schema.name, value, unmoved)
         for value in told
@@ -315,22 +385,24 @@ def _normal(schema: ceph_state.OptionSchema, value: object) -> str:
         return text
 
 
-def _reason(name: str, diffs: dict[int, dict], default_queue: str) -> str:
-    """Of the first OSD that tells the most, by id.
+def _reason(name: str, diffs: dict[int, dict], queues: dict[int, str]) -> str:
+    """Of the first OSD that tells the most, by id; '' without one.
 
-    :param default_queue: osd_op_queue of an OSD that was told no other.
+    :param diffs: of the OSDs that use another value than they were told.
+    :param queues: {OSD id: osd_op_queue}.
     """
     seen = []
-    for _, diff in sorted(diffs.items()):
+    for osd_id, diff in sorted(diffs.items()):
         layers = {
             layer: value
             for layer, value in diff.get(name, {}).items()
             if layer not in ('default', 'final')
         }
-        seen.append((len(layers), layers, diff))
-    _, layers, diff = max(seen, key=lambda one: one[0])
-    queue = _text(diff.get(_OP_QUEUE, {}).get('final', default_queue))
-    return osd_options.reason(layers, op_queue=queue)
+        seen.append((len(layers), layers, osd_id))
+    if not seen:
+        return ''
+    _, layers, osd_id = max(seen, key=lambda one: one[0])
+    return osd_options.reason(name, layers, op_queue=queues[osd_id])
 
 
 def _text(value: object) -> str:

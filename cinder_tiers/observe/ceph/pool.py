@@ -20,7 +20,12 @@ def observe(
 ) -> dict[str, object]:
     """The pools, with the RBD options of those that Cinder names."""
     heads = {tier.rbd.pool for tier in catalog.tiers_of(session.cluster.name)}
-    return {'pools': read_pools(session, with_rbd_options=heads)}
+    limit = session.command('config get', who='mon', key='mon_max_pg_per_osd')
+    return {
+        'pools': read_pools(session, with_rbd_options=heads),
+        'max_pg_per_osd': int(limit),
+        'release': session.command('mon dump').get('min_mon_release'),
+    }
 
 
 def read(session: ceph_session.Session, name: str) -> ceph_state.Pool | None:
@@ -80,6 +85,12 @@ def parse_pool(
         crush_rule=rule_names[dumped['crush_rule']],
         erasure_code_profile=dumped['erasure_code_profile'] or None,
         applications=frozenset(dumped['application_metadata']),
+        managed=(
+            dumped['application_metadata']
+            .get('rbd', {})
+            .get(ceph_state.OWNERSHIP_KEY)
+            == ceph_state.OWNERSHIP_VALUE
+        ),
         ec_overwrites='ec_overwrites' in dumped['flags_names'].split(','),
         rbd_default_data_pool=rbd_options.get(_DATA_POOL),
         options=pool_options.observed(dumped),

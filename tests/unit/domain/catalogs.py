@@ -42,7 +42,9 @@ def cache(pool='cache', **changes):
         rbd=rbd(
             pool=pool,
             pg_num=8,
-            protection=catalog.Replicated(size=2, min_size=1),
+            protection=catalog.Replicated(
+                size=2, min_size=1, unprotected_writes=True
+            ),
         ),
     )
     return dataclasses.replace(plain, **changes)

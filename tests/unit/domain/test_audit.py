@@ -160,7 +160,9 @@ DRIFT = {
     ),
     'data pool': (
         lambda actual: put(
-            actual.ceph['ceph'].pools, 'tier-archive-data', min_size=3
+            actual.ceph['ceph'].pools,
+            'tier-archive-data',
+            ec_overwrites=False,
         ),
         'archive',
         ['pool'],

@@ -326,8 +326,60 @@ class CatalogRulesTestCase(testtools.TestCase):
 
     @ddt.data(
         (
+            {
+                'protection': catalogs.Replicated(
+                    size=1, min_size=1, single_copy=True
+                )
+            },
+        ),
+        (
+            {
+                'protection': catalogs.ErasureCoded(
+                    k=4, m=2, min_size=4, unprotected_writes=True
+                )
+            },
+        ),
+        ({'protection': catalogs.ErasureCoded(k=4, m=2, min_size=6)},),
+    )
+    @ddt.unpack
+    def test_numbers_that_make_sense_together(self, changes):
+        self.assertEqual(
+            [],
+            found(given.tier('a', fallback=True, rbd=given.rbd(**changes))),
+        )
+
+    @ddt.data(
+        (
             {'protection': catalogs.Replicated(size=2, min_size=3)},
             'min_size 3 with size 2',
+        ),
+        (
+            {'protection': catalogs.ErasureCoded(k=4, m=2, min_size=3)},
+            'min_size 3 with k=4 and m=2',
+        ),
+        (
+            {'protection': catalogs.Replicated(size=2, min_size=1)},
+            'min_size 1 with size 2 and without unprotected_writes: true',
+        ),
+        (
+            {'protection': catalogs.ErasureCoded(k=4, m=2, min_size=4)},
+            'min_size 4 with k=4 and m=2 and without unprotected_writes: true',
+        ),
+        (
+            {
+                'protection': catalogs.Replicated(
+                    size=3, min_size=2, unprotected_writes=True
+                )
+            },
+            'min_size 2 with size 3 and with unprotected_writes: true',
+        ),
+        (
+            {
+                'protection': catalogs.Replicated(
+                    size=3, unprotected_writes=True
+                )
+            },
+            'no min_size with size 3 and with unprotected_writes: true',
         ),
         ({'protection': catalogs.ErasureCoded(k=2, m=3)}, 'm=3 with k=2'),
         ({'pg_num': 48}, 'pg_num 48'),

@@ -153,6 +153,13 @@ class ExportTestCase(testtools.TestCase):
             tier,
         )
 
+    def test_a_pool_without_the_marker_is_declared_as_well(self):
+        managed, _ = self.tier(cloud(volume_type()))
+        tier, remarks = self.tier(
+            cloud(volume_type(), pools=[pool(managed=False)])
+        )
+        self.assertEqual((managed, []), (tier, remarks))
+
     def test_taking_it_over_would_only_mark_the_type(self):
         exported = export.export(cloud(volume_type()))
         known = cloud(volume_type(specs={'tiers:name': 'gold'}))
@@ -262,7 +269,14 @@ class ExportTestCase(testtools.TestCase):
         tier, remarks = self.tier(self.coded())
         self.assertEqual([], remarks)
         self.assertEqual(
-            (catalogs.ErasureCoded(k=2, m=1), 64, 'hdd', 'osd'),
+            (
+                catalogs.ErasureCoded(
+                    k=2, m=1, min_size=2, unprotected_writes=True
+                ),
+                64,
+                'hdd',
+                'osd',
+            ),
             (
                 tier.rbd.protection,
                 tier.rbd.pg_num,

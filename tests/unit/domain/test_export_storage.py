@@ -156,7 +156,9 @@ class ExportStorageTestCase(testtools.TestCase):
                     pool='cache',
                     device_class='hdd',
                     failure_domain='osd',
-                    protection=catalogs.Replicated(size=2, min_size=1),
+                    protection=catalogs.Replicated(
+                        size=2, min_size=1, unprotected_writes=True
+                    ),
                 ),
             ),
             tier.rbd.cache,

@@ -7,6 +7,7 @@ import testtools
 
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
+from tests.unit.domain import catalogs as given
 
 KINDS = ('str', 'uint', 'int', 'size', 'secs', 'float', 'bool')
 
@@ -95,12 +96,50 @@ class ReasonTestCase(testtools.TestCase):
     )
     @ddt.unpack
     def test_the_layer_that_wins_is_named(self, layers, reason):
-        self.assertIn(reason, osd_options.reason(layers, op_queue='wpq'))
-
-    def test_an_mclock_profile_is_told_from_other_overrides(self):
         self.assertIn(
-            'profile custom',
+            reason,
+            osd_options.reason('osd_max_scrubs', layers, op_queue='wpq'),
+        )
+
+    @ddt.data(
+        ('osd_max_scrubs', 'in the running OSD'),
+        ('osd_max_backfills', 'osd_mclock_override_recovery_settings: true'),
+        ('osd_recovery_sleep_hdd', 'set osd_op_queue to wpq'),
+    )
+    @ddt.unpack
+    def test_what_mclock_determines_is_told_from_other_overrides(
+        self, name, remedy
+    ):
+        self.assertIn(
+            remedy,
             osd_options.reason(
-                {'mon': '5', 'override': '1'}, op_queue='mclock_scheduler'
+                name,
+                {'mon': '5', 'override': '1'},
+                op_queue='mclock_scheduler',
             ),
         )
+
+
+@ddt.ddt
+class EndangersDataTestCase(testtools.TestCase):
+    @ddt.data(
+        ('osd_find_best_info_ignore_history_les', True),
+        ('bluestore_debug_omit_block_device_write', True),
+        ('bluestore_ignore_data_csum', True),
+        ('osd_debug_drop_ping_probability', True),
+        ('bdev_inject_crash', True),
+        ('filestore_debug_inject_read_err', True),
+        # How much is logged, what a disk is taken for, and what tunes.
+        ('debug_osd', False),
+        ('bluestore_debug_enforce_settings', False),
+        ('osd_op_num_shards', False),
+        ('bluestore_csum_type', False),
+    )
+    @ddt.unpack
+    def test_no_tier_may_have_what_loses_data(self, name, is_refused):
+        tier = given.tier(rbd=given.rbd(osd_options={name: 'true'}))
+        catalog = given.of(tier)
+        found = list(osd_options.check(catalog))
+        self.assertEqual(is_refused, bool(found), found)
+        for one in found:
+            self.assertIn(name, one.found)

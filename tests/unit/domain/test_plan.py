@@ -180,10 +180,8 @@ class PlanTestCase(testtools.TestCase):
         self.assertEqual(4, len(made.refused))
 
     @ddt.data(
-        ('min_size', 1),
         ('pg_autoscale_mode', 'on'),
         ('applications', frozenset()),
-        ('rbd_default_data_pool', 'x'),
     )
     @ddt.unpack
     def test_what_moves_no_data_is_put_right(self, field, value):
@@ -194,6 +192,19 @@ class PlanTestCase(testtools.TestCase):
         (action,) = made.actions
         (change,) = difference.differences(action.before, action.after)
         self.assertEqual((field, value), (change.field, change.before))
+
+    def test_a_replicated_tier_does_not_become_erasure_coded_unasked(self):
+        copies = catalogs.Replicated(size=3)
+        actual = applied(
+            given.of(given.tier(rbd=given.rbd(protection=copies)))
+        )
+        coded = catalogs.ErasureCoded(k=2, m=1)
+        made = self.make(
+            given.of(given.tier(rbd=given.rbd(protection=coded))), actual
+        )
+        (action,) = made.refused
+        self.assertIn('pool tier-database-data', action.refusal.reason)
+        self.assertTrue(action.refusal.yields_to_consent)
 
     def test_a_pool_of_another_application_is_refused(self):
         catalog = given.of(given.tier())
@@ -516,13 +527,17 @@ class DesiredTestCase(testtools.TestCase):
         )
         self.assertEqual([data, head], [one.pg_num for one in wanted.pools])
 
-    @ddt.data((2, 1, 2), (4, 2, 5), (8, 3, 9))
+    @ddt.data((2, 1, 3), (4, 2, 5), (8, 3, 9))
     @ddt.unpack
-    def test_min_size_of_an_erasure_coded_pool_is_ceph_s(self, k, m, size):
-        data, _ = tier_pools.pools_of(
+    def test_an_erasure_coded_pool_begins_with_a_chunk_more(self, k, m, size):
+        data, head = tier_pools.pools_of(
             given.rbd(protection=catalogs.ErasureCoded(k=k, m=m))
         ).pools
-        self.assertEqual((k + m, size), (data.size, data.min_size))
+        self.assertEqual(
+            (k + m, None, size),
+            (data.size, data.min_size, data.first_min_size),
+        )
+        self.assertEqual((None, 2), (head.min_size, head.first_min_size))
 
     def test_only_tagged_tiers_have_tags_and_priority(self):
         self.assertEqual(

@@ -177,15 +177,15 @@ class ApplyTestCase(testtools.TestCase):
             name=in_effect.name,
             kind=in_effect.kind,
             size=in_effect.size,
-            min_size=1,
+            min_size=in_effect.min_size,
             pg_num=in_effect.pg_num,
-            pg_autoscale_mode=in_effect.pg_autoscale_mode,
+            pg_autoscale_mode='warn',
             crush_rule=in_effect.crush_rule,
         )
         self.world.ignored.add(pool)
         (result,) = self.carry_out(self.make_plan())
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
-        self.assertIn('min_size is 1, not 2', result.reason)
+        self.assertIn('pg_autoscale_mode is warn, not off', result.reason)
 
     def test_an_object_that_was_not_made_is_a_failure(self):
         self.world.ignored.add(key(actions.Kind.CRUSH_RULE, 'tier-general'))

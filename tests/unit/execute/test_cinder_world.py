@@ -17,6 +17,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute import registry
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as observer
 from cinder_tiers.observe import registry as observe_registry
 from tests.contract import cinder_api
@@ -100,7 +101,9 @@ class RealCinderWorldTestCase(
             **{
                 kind: executor
                 for kind, executor in registry.executors(
-                    connection=self.connection, clusters={}
+                    connection=self.connection,
+                    clusters={},
+                    read_usage=ceph_usage.attempt,
                 ).items()
                 if kind in CINDER_KINDS
             },

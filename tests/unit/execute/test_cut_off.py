@@ -10,6 +10,7 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as observer
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
@@ -106,7 +107,11 @@ class CutOffTestCase(testtools.TestCase):
         for result in apply.apply(
             plan=plan,
             report=lambda one: None,
-            executors=registry.executors(connection=connection, clusters={}),
+            executors=registry.executors(
+                connection=connection,
+                clusters={},
+                read_usage=ceph_usage.attempt,
+            ),
             read=observer.reader(connection=self.connection, clusters={}),
         ):
             self.assertEqual(

@@ -109,6 +109,15 @@ OF_A_CLASS = strategies.fixed_dictionaries(
         ),
     }
 )
+#: That each pool holds before an apply.
+BYTES_IN_EACH = 10**6
+QUOTAS = strategies.sampled_from(
+    ({},) * 3
+    + tuple(
+        {'quota_max_bytes': value}
+        for value in (0, 5, BYTES_IN_EACH, BYTES_IN_EACH + 1)
+    )
+)
 #: Of hosts, other options than of classes.
 OF_HOSTS = strategies.sampled_from(
     ({},) * 2 + ({'a': {'bluestore_cache_size_ssd': '1G'}},)
@@ -148,9 +157,15 @@ def storages(draw, name):
     protection = draw(
         strategies.sampled_from(
             (
-                catalogs.Replicated(size=2, min_size=1),
+                catalogs.Replicated(size=2),
+                catalogs.Replicated(
+                    size=2, min_size=1, unprotected_writes=True
+                ),
                 catalogs.Replicated(size=3, min_size=2),
                 catalogs.ErasureCoded(k=2, m=1),
+                catalogs.ErasureCoded(
+                    k=2, m=1, min_size=2, unprotected_writes=True
+                ),
             )
         )
     )
@@ -161,6 +176,7 @@ def storages(draw, name):
         pg_num=draw(strategies.sampled_from((None, 8, 16))),
         protection=protection,
         cache=draw(caches(name)),
+        options=draw(QUOTAS),
         **(draw(OF_A_CLASS) if device_class else {}),
     )
     return {
@@ -263,7 +279,10 @@ def edited(draw, catalog):
                 protection=draw(
                     strategies.sampled_from(
                         (
-                            catalogs.Replicated(size=2, min_size=1),
+                            catalogs.Replicated(size=2),
+                            catalogs.Replicated(
+                                size=2, min_size=1, unprotected_writes=True
+                            ),
                             catalogs.Replicated(size=3, min_size=2),
                         )
                     )
@@ -367,13 +386,28 @@ class AlwaysTestCase(testtools.TestCase):
                 )
             if isinstance(found, ceph_state.Pool):
                 self.assertEqual(
-                    (found.size, found.pg_num, found.crush_rule),
+                    (
+                        found.size,
+                        found.min_size,
+                        found.pg_num,
+                        found.crush_rule,
+                    ),
                     (
                         after[one].size,
+                        after[one].min_size,
                         after[one].pg_num,
                         after[one].crush_rule,
                     ),
                 )
+                for name, held in (
+                    ('quota_max_bytes', BYTES_IN_EACH),
+                    ('quota_max_objects', 3),
+                ):
+                    quota = after[one].options.get(name)
+                    if quota != found.options.get(name):
+                        self.assertTrue(
+                            quota == '0' or int(quota) > held, quota
+                        )
 
     @settings(max_examples=200)
     @given(first=sound_catalogs(), second=sound_catalogs())
@@ -381,6 +415,11 @@ class AlwaysTestCase(testtools.TestCase):
         world = in_memory.World(osds=plain.osds(), existing=FOREIGN)
         for catalog in (first, second):
             before = dict(world.objects)
+            world.bytes_in = {
+                one.name: BYTES_IN_EACH
+                for one in before
+                if one.kind is actions.Kind.POOL
+            }
             if try_to_apply(catalog, world):
                 self.assertEqual((), make_plan(catalog, world).actions)
             else:

@@ -19,6 +19,7 @@ from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_export as inventory
 from cinder_tiers.observe import for_plan as world
 from tests.contract import cinder_api
@@ -113,7 +114,9 @@ class TakeOverTestCase(testtools.TestCase):
             plan=plan,
             report=lambda result: None,
             executors=registry.executors(
-                connection=self.connection, clusters={}
+                connection=self.connection,
+                clusters={},
+                read_usage=ceph_usage.attempt,
             ),
             read=world.reader(connection=self.connection, clusters={}),
         )

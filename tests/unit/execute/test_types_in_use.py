@@ -16,6 +16,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as world
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
@@ -109,7 +110,9 @@ class TypesInUseTestCase(testtools.TestCase):
             plan=plan,
             report=lambda result: None,
             executors=registry.executors(
-                connection=self.connection, clusters={}
+                connection=self.connection,
+                clusters={},
+                read_usage=ceph_usage.attempt,
             ),
             read=world.reader(connection=self.connection, clusters={}),
         )

@@ -104,6 +104,9 @@ def world_of(case):
             world.objects[key], **fields_of(declared)
         )
     world.objects_in = case.get('objects_in', {})
+    world.max_pg_per_osd = case.get('max_pg_per_osd')
+    world.release = case.get('release')
+    world.bytes_in = case.get('bytes_in', {})
     for text in case.get('removed', ()):
         del world.objects[key_of(text)]
     return world

@@ -59,7 +59,7 @@ class TiersFileTestCase(testtools.TestCase):
         self.assertEqual(2000, database.quotas.size_gib)
         self.assertEqual(-1, archive.quotas.volumes)
         self.assertEqual(3, database.rbd.protection.min_size)
-        self.assertEqual(1, general.rbd.protection.min_size)
+        self.assertIsNone(general.rbd.protection.min_size)
         self.assertTrue(scratch.rbd.protection.single_copy)
         self.assertEqual(4, archive.rbd.protection.k)
         self.assertEqual(('bfq',), general.rbd.osd_requirements.io_scheduler)

@@ -210,8 +210,8 @@ class WriterTestCase(testtools.TestCase):
         catalog = reader.read_file(str(test_reader.SAMPLE))
         text = self.write(catalog)
         self.assertEqual(catalog, self.read(text))
-        self.assertIn('      replicated: {size: 3}\n', text)
-        for absent in ('failure_domain', 'min_size', 'user: admin'):
+        self.assertIn('      replicated: {size: 3, min_size: 2}\n', text)
+        for absent in ('failure_domain', 'unprotected_writes', 'user: admin'):
             self.assertNotIn(absent, text)
 
     @settings(max_examples=300)

@@ -89,9 +89,15 @@ class ObserveTestCase(testtools.TestCase):
         for name in ('archive', 'database'):
             wanted = self.tier(name)
             for pool in wanted.pools:
+                # Recorded when pools had no ownership marker.
                 self.assertEqual(
-                    (),
-                    difference.differences(self.state.pools[pool.name], pool),
+                    ['managed'],
+                    [
+                        one.field
+                        for one in difference.differences(
+                            self.state.pools[pool.name], pool
+                        )
+                    ],
                 )
             for rule in wanted.crush_rules:
                 self.assertEqual(rule, self.state.crush_rules[rule.name])

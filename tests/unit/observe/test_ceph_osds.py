@@ -27,14 +27,18 @@ class Osds:
 
     :param diffs: {id: what `config diff` says}; None is down.
     :param stored: (section, mask, option, value) that the monitors have.
+    :param queue: default of osd_op_queue.
+    :param reserved: {id: backfills that it allows}; empty: they do not tell.
     """
 
     class cluster:  # noqa: N801 - stands for a value
         name = 'ceph'
 
-    def __init__(self, diffs, stored=()):
+    def __init__(self, diffs, stored=(), *, queue='wpq', reserved=()):
         self.diffs = diffs
         self.stored = stored
+        self.queue = queue
+        self.reserved = dict(reserved)
 
     def command(self, prefix, **arguments):
         if prefix == 'osd crush class ls-osd':
@@ -56,7 +60,7 @@ class Osds:
             return {
                 'name': 'osd_op_queue',
                 'type': 'str',
-                'default': 'wpq',
+                'default': self.queue,
                 'daemon_default': '',
                 'can_update_at_runtime': False,
             }
@@ -65,6 +69,16 @@ class Osds:
     def tell(self, osd_id, prefix):
         if self.diffs[osd_id] is None:
             raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
+        if prefix == 'dump_recovery_reservations':
+            if not self.reserved:
+                raise ceph_session.CommandFailed('no', errno=errno.EINVAL)
+            # As Ceph 20.2.4 answers, without the requests.
+            return {
+                'local_reservations': {
+                    'max_allowed': self.reserved[osd_id],
+                    'min_priority': 0,
+                }
+            }
         return {'diff': self.diffs[osd_id]}
 
 
@@ -101,6 +115,48 @@ class InEffectTestCase(testtools.TestCase):
             '4 (osd.0), 2 (osd.1)', seen.values['osd_max_backfills']
         )
         self.assertIn('ceph.conf', seen.reasons['osd_max_backfills'])
+
+    def test_the_reason_is_of_one_that_differs(self):
+        told = layers(default=1, mon=4, file=4, final=4)
+        seen = ceph_osds.in_effect(
+            Osds(
+                {0: told, 1: layers(default=1, final=1)},
+                [('osd', 'class:hdd', 'osd_max_backfills', '4')],
+            ),
+            'class',
+            'hdd',
+            {'osd_max_backfills': BACKFILLS},
+        )
+        self.assertIn('not received', seen.reasons['osd_max_backfills'])
+
+    def test_osds_that_do_as_told_need_no_reason(self):
+        seen = ceph_osds.in_effect(
+            Osds(
+                {0: layers(default=1, mon=4, final=4)},
+                [('osd', 'class:hdd', 'osd_max_backfills', '4')],
+            ),
+            'class',
+            'hdd',
+            {'osd_max_backfills': BACKFILLS},
+        )
+        self.assertEqual({'osd_max_backfills': ''}, seen.reasons)
+
+    def test_backfills_are_those_that_the_osd_allows(self):
+        # Ceph 18.2.7 and 20.2.4: the configuration says 3, the OSD uses 1.
+        seen = ceph_osds.in_effect(
+            Osds(
+                {0: layers(default=1, mon=3, final=3)},
+                [('osd', 'class:hdd', 'osd_max_backfills', '3')],
+                queue='mclock_scheduler',
+                reserved={0: 1},
+            ),
+            'class',
+            'hdd',
+            {'osd_max_backfills': BACKFILLS},
+        )
+        self.assertEqual({'osd_max_backfills': '1'}, seen.values)
+        self.assertEqual((0,), seen.mclock_osds)
+        self.assertIn('mClock', seen.reasons['osd_max_backfills'])
 
     def test_one_that_is_down_is_left_out(self):
         self.assertEqual(

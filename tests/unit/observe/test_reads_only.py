@@ -20,7 +20,9 @@ READS = frozenset(
     {
         'auth get',
         'config diff',
+        'dump_recovery_reservations',
         'config dump',
+        'config get',
         'config help',
         'df',
         'get_command_descriptions',
