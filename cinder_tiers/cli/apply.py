@@ -4,15 +4,19 @@
 
 import argparse
 import collections.abc
+import contextlib
 import os
+import signal
+import threading
 import typing
 
 from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import plan_text
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
-from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.files import saved_plan
@@ -20,6 +24,9 @@ from cinder_tiers.files.tiers import reader
 from cinder_tiers import workflow
 
 _URL = 'CINDER_TIERS_COORDINATION_URL'
+
+
+_STDERR = 2
 
 
 class ApplyTiers(base.CatalogLister):
@@ -34,8 +41,13 @@ class ApplyTiers(base.CatalogLister):
     service that all of them reach.
     """
 
+    #: Whether nobody reads standard error any more.
+    _is_unread = False
+
     _epilog = """Exit status: 0 the cloud matches the tiers file; 1 an error
-occurred, an action failed, or the answer was not yes.
+occurred, an action failed, or the answer was not yes; 2 a wrong argument; 5 a
+change is refused, and nothing was changed; 6 a service did not answer; 130
+interrupted by Ctrl-C, after the action that was running.
 
 Example: openstack tier apply --catalog tiers.yaml --wait 600
 --coordination-url etcd3+http://controller:2379
@@ -64,7 +76,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             action='store_true',
             help=(
                 'do not ask for confirmation (never asked unless standard '
-                'input and standard error are a terminal)'
+                'input is a terminal)'
             ),
         )
         return parser
@@ -77,7 +89,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
 
         Expected failures end as CommandError of OSC.
         """
-        with base.user_errors():
+        with base.user_errors(), _Interrupt() as interrupt:
             saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
             results = workflow.apply(
                 connection=self.app.client_manager.sdk_connection,
@@ -88,8 +100,9 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 ),
                 agree=lambda planned: self._agree(planned, parsed_args),
                 report=self._report,
+                is_to_stop=lambda: interrupt.came,
             )
-        self._conclude(results)
+        self._conclude(results, is_interrupted=interrupt.came)
         return render.RESULT_COLUMNS, [
             render.result_row(result) for result in results
         ]
@@ -104,15 +117,20 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         :raises errors.TiersError: the answer was not yes.
         """
         plan = planned.plan
-        base.log_effects(self.log, plan.actions, planned.effects)
+        asks = (
+            not (parsed_args.plan or parsed_args.yes or plan.refused)
+            and bool(plan.actions)
+            and self.app.stdin is not None
+            and self.app.stdin.isatty()
+        )
+        if not asks:
+            base.log_effects(self.log, plan.actions, planned.effects)
         if parsed_args.plan:
             return
         for name in consent.not_needed(plan, parsed_args.allow):
             self.log.warning(base.NOT_NEEDED, name)
-        if not (
-            plan.refused
-            or parsed_args.yes
-            or _agrees(plan, stdin=self.app.stdin, stderr=self.app.stderr)
+        if asks and not _agrees(
+            planned, stdin=self.app.stdin, stderr=self.app.stderr
         ):
             raise errors.ActionFailed(
                 'Nothing was changed because the answer was not yes.'
@@ -127,15 +145,28 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             self.log.error(
                 '%s: %s', text, escaping.printable_lines(result.reason)
             )
-        elif self.app.options.verbose_level:
-            self.app.stderr.write(f'{text}\n')
+        elif self.app.options.verbose_level and not self._is_unread:
+            try:
+                self.app.stderr.write(f'{text}\n')
+            except BrokenPipeError:
+                # Who reads no more has not asked for half of a change. What
+                # is buffered would fail again when Python ends, with 120.
+                self._is_unread = True
+                with open(os.devnull, 'w') as nowhere:
+                    os.dup2(nowhere.fileno(), self.app.stderr.fileno())
 
-    def _conclude(self, results: tuple[actions.Result, ...]) -> None:
+    def _conclude(
+        self, results: tuple[actions.Result, ...], *, is_interrupted: bool
+    ) -> None:
         done = sum(
             result.outcome is actions.Outcome.DONE for result in results
         )
         if done < len(results):
-            self.exit_status = 1
+            self.exit_status = (
+                exit_status.INTERRUPTED
+                if is_interrupted
+                else exit_status.ERROR
+            )
             self.log.error(
                 (
                     '%d of %d actions were done; fix the cause and rerun '
@@ -143,6 +174,38 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 ),
                 done,
                 len(results),
+            )
+
+
+class _Interrupt:
+    """Ctrl-C during an apply: the action that runs is ended, the rest is not
+    begun. A second one ends the process at once, as ever.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self._before: object = None
+
+    def __enter__(self) -> typing.Self:
+        # Python allows it in the main thread only, where commands run.
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, *unused: object) -> None:
+        self.came = True
+        signal.signal(signal.SIGINT, self._before)
+        # A handler may run inside of a write to standard error, which must
+        # not be entered again.
+        with contextlib.suppress(OSError):
+            os.write(
+                _STDERR,
+                b'interrupted: apply stops after the action that is running; '
+                b'press Ctrl-C again to stop at once\n',
             )
 
 
@@ -181,26 +244,29 @@ def _seconds(text: str) -> float:
 
 
 def _agrees(
-    plan: plans.Plan, *, stdin: typing.TextIO | None, stderr: typing.TextIO
+    planned: workflow.Planned, *, stdin: typing.TextIO, stderr: typing.TextIO
 ) -> bool:
-    """Whether a plan may be carried out.
+    """Shows a person what is going to be done, and asks.
 
-    Where a person is at both ends, each action is shown in a line, and the
-    person is asked; else nothing is, and the answer is yes.
-
-    :param plan: without refused actions; nobody is asked about an empty one.
-    :param stdin: what answers; None where there is no standard input.
+    :param planned: without refused actions.
+    :param stdin: what answers.
     :param stderr: where the question goes.
+    :raises errors.ActionFailed: the person would not see the question.
     """
-    if (
-        not plan.actions
-        or stdin is None
-        or not (stdin.isatty() and stderr.isatty())
+    if not stderr.isatty():
+        raise errors.ActionFailed(
+            'Nothing was changed because standard input is a terminal, but '
+            'standard error, where the question would be, is not; add --yes '
+            'if the plan is right'
+        )
+    for line in plan_text.lines(
+        planned.plan,
+        catalog=planned.catalog,
+        found=planned.effects,
+        width=base.text_width(stderr),
     ):
-        return True
-    for action in plan.actions:
-        stderr.write(f'{render.plan_line(action)}\n')
-    count = len(plan.actions)
+        stderr.write(f'{line}\n')
+    count = len(planned.plan.actions)
     stderr.write(f'Apply {count} change{"" if count == 1 else "s"}? [y/N] ')
     stderr.flush()
     return stdin.readline().strip().lower() in ('y', 'yes')

@@ -6,6 +6,7 @@ import argparse
 import collections.abc
 
 from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import explain
 from cinder_tiers.cli.render import audit as render_audit
 from cinder_tiers.cli.render import cells
@@ -15,11 +16,11 @@ from cinder_tiers import workflow
 
 #: {worst state: exit status}
 STATUSES = {
-    audit.State.COMPLIANT: 0,
-    audit.State.NOT_APPLICABLE: 0,
-    audit.State.UNKNOWN: 3,
-    audit.State.OUT_OF_DATE: 2,
-    audit.State.NON_COMPLIANT: 2,
+    audit.State.COMPLIANT: exit_status.OK,
+    audit.State.NOT_APPLICABLE: exit_status.OK,
+    audit.State.UNKNOWN: exit_status.UNKNOWN,
+    audit.State.OUT_OF_DATE: exit_status.DIFFERENT,
+    audit.State.NON_COMPLIANT: exit_status.DIFFERENT,
 }
 
 
@@ -33,9 +34,9 @@ class AuditTiers(base.CatalogLister):
     and counts all volumes. Changes nothing.
     """
 
-    _epilog = """Exit status: 0 everything is compliant or not applicable; 2
+    _epilog = """Exit status: 0 everything is compliant or not applicable; 4
 something is non-compliant or out of date; 3 something is unknown, and nothing
-is worse; 1 an error occurred.
+is worse; 1 an error occurred; 2 a wrong argument; 6 Cinder did not answer.
 
 Example: openstack tier audit --tier database -f json -c Object -c State
 """

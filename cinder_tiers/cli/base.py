@@ -7,10 +7,14 @@ import collections.abc
 import contextlib
 import logging
 import os
+import shutil
+import typing
 
+from cliff.formatters import base as formatters
 from osc_lib.command import command
 from osc_lib import exceptions
 
+from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import plugin
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import effects
@@ -19,21 +23,11 @@ from cinder_tiers.domain import text as escaping
 
 #: What is said of a name of --allow that changed nothing.
 NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
+#: Name of the format of `TextFormatter`.
+TEXT = 'text'
+#: Columns of a text that no terminal shows.
+WIDTH_OF_FILES = 120
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
-
-
-def exit_with_1(parser: argparse.ArgumentParser) -> None:
-    """Makes a wrong argument exit with status 1.
-
-    argparse would exit with 2, which has a meaning of its own here.
-    """
-
-    def error(message: str) -> None:
-        parser.exit(
-            1, f'{parser.format_usage()}{parser.prog}: error: {message}\n'
-        )
-
-    parser.error = error
 
 
 def name_program(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +39,7 @@ def name_program(parser: argparse.ArgumentParser) -> None:
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """Adds --catalog; names the program; a wrong argument gives status 1."""
-    exit_with_1(parser)
+    """Adds --catalog; names the program."""
     name_program(parser)
     parser.add_argument(
         '--catalog',
@@ -80,21 +73,82 @@ def default_catalog() -> str:
     return os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG)
 
 
-class StatusLister(command.Lister):
-    """A command that shows a table.
+class StatusCommand(command.Command):
+    """A command with the exit statuses of `exit_status`.
 
-    cliff's lister has no exit status of its own; this one's is
-    :attr:`exit_status`, 0 until `take_action` sets another.
+    cliff's commands that show something have none of their own; that of this
+    one is :attr:`exit_status`, which `take_action` may set.
     """
 
-    exit_status = 0
+    exit_status = exit_status.OK
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Runs the command.
 
         :returns: the exit status.
         """
-        return super().run(parsed_args) or self.exit_status
+        try:
+            return super().run(parsed_args) or self.exit_status
+        except exceptions.CommandError as error:
+            status = exit_status.of(error.__cause__)
+            # OSC shows it, and exits with 1.
+            if status == exit_status.ERROR or self.app.options.debug:
+                raise
+            self.log.error('%s', error)
+            return status
+
+
+class StatusLister(StatusCommand, command.Lister):
+    """A command that shows a table."""
+
+
+class TextFormatter(formatters.ListFormatter):
+    """Shows text of its own in place of rows.
+
+    Where columns are chosen or sorted, the rows are meant: a table is shown.
+    """
+
+    #: {columns of the terminal: lines}; set by the command.
+    lines: collections.abc.Callable[[int], collections.abc.Iterable[str]]
+
+    def __init__(self, *, fallback: formatters.ListFormatter) -> None:
+        """Nothing to show yet.
+
+        :param fallback: shows the rows.
+        """
+        self._fallback = fallback
+
+    def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
+        """It has no options; --max-width is that of the table."""
+
+    def emit_list(
+        self,
+        column_names: collections.abc.Sequence[str],
+        data: collections.abc.Iterable[collections.abc.Sequence[object]],
+        stdout: typing.TextIO,
+        parsed_args: argparse.Namespace,
+    ) -> None:
+        """Write the text."""
+        if parsed_args.columns or parsed_args.sort_columns:
+            self._fallback.emit_list(column_names, data, stdout, parsed_args)
+            return
+        width = parsed_args.max_width or text_width(stdout)
+        for line in self.lines(width):
+            stdout.write(f'{line}\n')
+
+
+def text_width(stream: typing.TextIO) -> int:
+    """Columns of the terminal that a stream leads to, or of $COLUMNS.
+
+    A file or a pipe has WIDTH_OF_FILES.
+    """
+    if stream.isatty() or 'COLUMNS' in os.environ:
+        return shutil.get_terminal_size((WIDTH_OF_FILES, 0)).columns
+    return WIDTH_OF_FILES
+
+
+class StatusShowOne(StatusCommand, command.ShowOne):
+    """A command that shows one object."""
 
 
 class CatalogLister(StatusLister):

@@ -5,10 +5,10 @@
 import argparse
 import dataclasses
 
-from osc_lib.command import command
 from oslo_config import cfg
 
 from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import explanation as render
 from cinder_tiers import conf
 from cinder_tiers.domain import errors
@@ -21,15 +21,15 @@ from cinder_tiers.observe import visible_cloud as placement
 
 #: {outcome: exit status}
 STATUSES = {
-    explanation.Outcome.PLACED: 0,
-    explanation.Outcome.IN_PLACE: 0,
-    explanation.Outcome.NOT_PLACED: 2,
-    explanation.Outcome.MISPLACED: 2,
-    explanation.Outcome.UNKNOWN: 3,
+    explanation.Outcome.PLACED: exit_status.OK,
+    explanation.Outcome.IN_PLACE: exit_status.OK,
+    explanation.Outcome.NOT_PLACED: exit_status.DIFFERENT,
+    explanation.Outcome.MISPLACED: exit_status.DIFFERENT,
+    explanation.Outcome.UNKNOWN: exit_status.UNKNOWN,
 }
 
 
-class ExplainPlacement(command.ShowOne):
+class ExplainPlacement(base.StatusShowOne):
     """Show where a volume would go, or should be, and why.
 
     For an image (or for no image, with --blank): the tier of a new volume, why
@@ -40,19 +40,17 @@ class ExplainPlacement(command.ShowOne):
     """
 
     _epilog = """Exit status: 0 a new volume can be placed, or the volume is
-where it should be; 2 the request is refused or no backend qualifies, or the
+where it should be; 4 the request is refused or no backend qualifies, or the
 volume is not where it should be; 3 your permissions do not show enough to
-determine this; 1 an error occurred.
+determine this; 1 an error occurred; 2 a wrong argument; 6 a service did not
+answer.
 
 Example: openstack tier explain --image debian -f value -c tier
 """
 
-    exit_status = 0
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        base.exit_with_1(parser)
         base.name_program(parser)
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument(
@@ -101,13 +99,6 @@ Example: openstack tier explain --image debian -f value -c tier
         )
         return parser
 
-    def run(self, parsed_args: argparse.Namespace) -> int:
-        """Runs the command.
-
-        :returns: the exit status.
-        """
-        return super().run(parsed_args) or self.exit_status
-
     def take_action(
         self,
         parsed_args: argparse.Namespace,
@@ -144,7 +135,7 @@ Example: openstack tier explain --image debian -f value -c tier
         if parsed_args.type_ref is not None:
             requested_type = known.find_type(parsed_args.type_ref)
             if requested_type is None:
-                raise errors.Unreachable(
+                raise errors.NotVisible(
                     f'volume type {parsed_args.type_ref} does not exist '
                     'or is not visible to this user; see "openstack '
                     'volume type list"'
@@ -174,7 +165,7 @@ Example: openstack tier explain --image debian -f value -c tier
         policy: decision.Policy,
     ) -> render.Shown:
         if parsed_args.type_ref is not None or parsed_args.project is not None:
-            raise errors.Unreachable(
+            raise errors.NotVisible(
                 '--type and --project describe a new volume and cannot '
                 'be used with --volume; leave them out'
             )
@@ -212,7 +203,7 @@ def read_policy(config_files: list[str]) -> decision.Policy:
         options([], default_config_files=config_files, default_config_dirs=[])
         return conf.policy_of(group)
     except (cfg.Error, ValueError) as error:
-        raise errors.Unreachable(
+        raise errors.NotVisible(
             f'--config-file: {error}; name the cinder.conf of cinder-api or '
             'cinder-scheduler'
         ) from error

@@ -4,9 +4,9 @@
 import argparse
 import os
 
-from osc_lib.command import command
 
 from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
@@ -16,10 +16,8 @@ from cinder_tiers.domain.export import inventory as inventories
 from cinder_tiers.files import write_atomic
 from cinder_tiers import workflow
 
-DONE, ERROR, NOT_ALL = 0, 1, 2
 
-
-class ExportTiers(command.Command):
+class ExportTiers(base.StatusCommand):
     """Write a tiers file from the existing cloud, to take it over.
 
     Changes nothing. A managed volume type becomes a tier; every other volume
@@ -28,20 +26,18 @@ class ExportTiers(command.Command):
     file cannot express is in its comments, with the reason.
     """
 
-    _epilog = """Exit status: 0 the file describes the cloud; 2 the file is
+    _epilog = """Exit status: 0 the file describes the cloud; 4 the file is
 written, but "tier plan" would still change something, as the file and standard
-error say; 1 an error occurred, and nothing is written.
+error say; 1 an error occurred, and nothing is written; 2 a wrong argument; 6 a
+service did not answer.
 
 Example: openstack tier export --out tiers.yaml --cluster
 ceph=/etc/ceph/ceph.conf:admin
 """
 
-    exit_status = DONE
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        base.exit_with_1(parser)
         base.name_program(parser)
         parser.add_argument(
             '--cluster',
@@ -69,13 +65,6 @@ ceph=/etc/ceph/ceph.conf:admin
             '--force', action='store_true', help='replace the file of --out'
         )
         return parser
-
-    def run(self, parsed_args: argparse.Namespace) -> int:
-        """Runs the command.
-
-        :returns: the exit status.
-        """
-        return super().run(parsed_args) or self.exit_status
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Observes, declares and writes.
@@ -113,7 +102,7 @@ ceph=/etc/ceph/ceph.conf:admin
                 cells.printable(text),
             )
         if exported.leftover:
-            self.exit_status = NOT_ALL
+            self.exit_status = exit_status.DIFFERENT
         if self.app.options.verbose_level:
             tiers = exported.catalog.tiers
             self.app.stderr.write(

@@ -5,33 +5,53 @@
 import argparse
 import collections.abc
 
+import stevedore
+
 from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import plan_text
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import workflow
-
-NOTHING_TO_DO, ERROR, CHANGES = 0, 1, 2
 
 
 class PlanTiers(base.CatalogLister):
     """Show the changes that would make Cinder and Ceph match the tiers file.
 
-    Changes nothing. The table is empty if there is nothing to do. Estimates
-    how much data each change moves, and how full the OSDs are afterwards. With
-    --out, the plan is saved for review: "tier apply <plan>" carries out that
-    plan, or does nothing if the cloud has changed since. A refused change is
-    carried out only if --allow names its object.
+    Changes nothing. Shows a line for each change, by tier (+ create, ~ update,
+    - delete), and below it how much data it moves, how full the OSDs are
+    afterwards, and why it is refused. With --out, the plan is saved for
+    review: "tier apply <plan>" carries out that plan, or does nothing if the
+    cloud has changed since. A refused change is carried out only if --allow
+    names its object.
     """
 
-    _epilog = """Exit status: 0 nothing to do; 2 there are changes; 1 an error
-occurred, or a change is refused because it would move or delete data or change
-a resource that is not managed, and --allow does not name it.
+    @property
+    def formatter_default(self) -> str:
+        """Text for people; cliff's others show rows."""
+        return base.TEXT
+
+    _epilog = """Exit status: 0 nothing to do; 4 there are changes; 5 a change
+is refused because it would move or delete data, stop I/O, or change a resource
+that is not managed, and --allow does not name it; 1 an error occurred; 2 a
+wrong argument; 6 a service did not answer.
 
 Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
--c Effect -c "Bytes to move"
+-c Effect -c "Bytes to move" -c Refused -c Allow
 """
+
+    def _load_formatter_plugins(self) -> stevedore.ExtensionManager:
+        # An entry point would add the format to every command of OSC.
+        loaded = super()._load_formatter_plugins()
+        # To look one up by name would fix what names there are.
+        (table,) = (one.obj for one in loaded if one.name == 'table')
+        self._text = base.TextFormatter(fallback=table)
+        loaded.extensions.append(
+            stevedore.extension.Extension(base.TEXT, None, None, self._text)
+        )
+        return loaded
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
@@ -62,22 +82,25 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                 allowed=parsed_args.allow,
             )
             plan = planned.plan
-            if parsed_args.out and not plan.refused:
+            if parsed_args.out:
                 workflow.save_plan(
                     parsed_args.out, planned, connection=connection, text=text
                 )
-        for action in plan.refused:
-            self.log.error(
-                '%s',
-                cells.printable(
-                    f'refused to {action.verb} {action.key}: '
-                    f'{action.objection}'
-                ),
-            )
-        base.log_effects(self.log, plan.actions, planned.effects)
+        # Whoever reads the text at a terminal has it already.
+        if parsed_args.formatter != base.TEXT or not self.app.stdout.isatty():
+            for action in plan.refused:
+                self.log.error(
+                    '%s',
+                    cells.printable(
+                        f'refused to {action.verb} {action.key}: '
+                        f'{action.objection}'
+                    ),
+                )
+            base.log_effects(self.log, plan.actions, planned.effects)
         if parsed_args.out and plan.refused:
-            self.log.error(
-                '%s was not written because the plan has refused changes',
+            self.log.warning(
+                '%s has refused changes: "tier apply" does nothing of it; '
+                'make the plan again with --allow for each of them',
                 parsed_args.out,
             )
         for name in consent.not_needed(plan, parsed_args.allow):
@@ -87,13 +110,22 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                 f'No changes: Cinder and Ceph match {parsed_args.catalog}.\n'
             )
         self.exit_status = (
-            ERROR
+            exit_status.REFUSED
             if plan.refused
-            else CHANGES
+            else exit_status.DIFFERENT
             if plan.actions
-            else NOTHING_TO_DO
+            else exit_status.OK
         )
-        return render.PLAN_COLUMNS, [
-            render.plan_row(action, planned.effects[action.key])
-            for action in plan.actions
-        ]
+        self._text.lines = lambda width: plan_text.lines(
+            plan, catalog=catalog, found=planned.effects, width=width
+        )
+        is_for_people = parsed_args.formatter in ('table', base.TEXT)
+        return (
+            render.PLAN_COLUMNS
+            + (() if is_for_people else render.REFUSAL_COLUMNS),
+            [
+                render.plan_row(action, planned.effects[action.key])
+                + (() if is_for_people else render.refusal_row(action))
+                for action in plan.actions
+            ],
+        )

@@ -8,6 +8,7 @@ import collections.abc
 from osc_lib.command import command
 
 from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
@@ -17,7 +18,6 @@ from cinder_tiers.observe import visible_cloud as placement
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
-    base.exit_with_1(parser)
     base.name_program(parser)
     parser.add_argument(
         '--declared',
@@ -94,13 +94,13 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
         for tier in listed:
             if tier.problem:
                 self.log.error('%s', cells.printable(tier.problem))
-                self.exit_status = 1
+                self.exit_status = exit_status.ERROR
         return render_tiers.TIER_COLUMNS, [
             render_tiers.tier_row(tier) for tier in listed
         ]
 
 
-class ShowTier(command.ShowOne):
+class ShowTier(base.StatusShowOne):
     """Show one applied tier, or one of the tiers file.
 
     Reads the applied tier from its volume type. The pools that serve it, and
@@ -114,7 +114,6 @@ Example: openstack tier show database -f json
 """
 
     auth_required = False
-    exit_status = 0
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
@@ -122,13 +121,6 @@ Example: openstack tier show database -f json
         _add_source(parser)
         parser.add_argument('name', metavar='<tier>', help='name of the tier')
         return parser
-
-    def run(self, parsed_args: argparse.Namespace) -> int:
-        """Runs the command.
-
-        :returns: the exit status.
-        """
-        return super().run(parsed_args) or self.exit_status
 
     def take_action(
         self,
@@ -159,4 +151,4 @@ Example: openstack tier show database -f json
 
     def _complain(self, problem: str) -> None:
         self.log.error('%s', cells.printable(problem))
-        self.exit_status = 1
+        self.exit_status = exit_status.ERROR

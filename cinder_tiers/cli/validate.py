@@ -6,9 +6,12 @@ import argparse
 import collections.abc
 
 from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.resources import qos_spec
 from cinder_tiers.domain.validation import fallback as fallback_rules
 from cinder_tiers.files.tiers import reader
 
@@ -56,13 +59,18 @@ Example: openstack tier validate tiers.yaml -f json
             catalog = reader.read_file(path)
         except errors.ProblemsFound as error:
             problems = error.problems
-            self.exit_status = 1
+            self.exit_status = exit_status.ERROR
         else:
             if self.app.options.verbose_level:
                 self.app.stderr.write(
                     f'{cells.printable(path)} is valid; tiers: '
                     f'{len(catalog.tiers)}\n'
                 )
+            for problem in (
+                *qos_spec.misspelled(catalog),
+                *osd_options.unknown_names(catalog),
+            ):
+                self.log.warning('%s', cells.printable(str(problem)))
             if fallback_rules.has_open_default(catalog):
                 self.log.warning(
                     (

@@ -5,6 +5,8 @@
 Pure. Must not know where its arguments came from, nor how cliff prints.
 """
 
+from cliff import columns
+
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
@@ -19,6 +21,8 @@ PLAN_COLUMNS = (
     'Effect',
     'Bytes to move',
 )
+#: Besides, for programs: why an action is refused, and what allows it.
+REFUSAL_COLUMNS = ('Refused', 'Reason', 'Allow')
 RESULT_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Result')
 
 
@@ -26,9 +30,8 @@ def plan_row(
     action: actions.Action, effect: effects.Effect = effects.NONE
 ) -> cells.Row:
     """An action and its effect under PLAN_COLUMNS."""
-    verb = f'refused: {action.verb}' if action.refusal else action.verb
     return (
-        verb,
+        Verb((action.verb, action.refusal is not None)),
         cells.printable(str(action.key)),
         *_before_after(action),
         action.explanation,
@@ -37,19 +40,32 @@ def plan_row(
     )
 
 
-def plan_line(action: actions.Action) -> str:
-    """An action in one line, fit for a terminal."""
-    text = f'{action.verb} {action.key}'
-    if action.before and action.after:
-        changes = ', '.join(
-            f'{one.field} {cells.value_text(one.before)} -> '
-            f'{cells.value_text(one.after)}'
-            for one in difference.differences(action.before, action.after)
-        )
-        text += f': {changes}'
-    if action.consented:
-        text += f' (allowed, although {action.consented.reason})'
-    return cells.printable(text)
+def refusal_row(action: actions.Action) -> cells.Row:
+    """An action under REFUSAL_COLUMNS."""
+    refusal = action.refusal
+    return (
+        cells.YesNo(refusal is not None),
+        cells.Optional(refusal and refusal.reason),
+        cells.Optional(
+            str(action.key) if refusal and refusal.yields_to_consent else None
+        ),
+    )
+
+
+class Verb(columns.FormattableColumn):
+    """What an action does; for people also whether it is refused.
+
+    The value is (verb, whether it is refused).
+    """
+
+    def human_readable(self) -> str:
+        """Such as `refused: update`."""
+        verb, is_refused = self._value
+        return f'refused: {verb}' if is_refused else verb
+
+    def machine_readable(self) -> str:
+        """`create`, `update` or `delete`."""
+        return self._value[0]
 
 
 def result_row(result: actions.Result) -> cells.Row:

@@ -53,14 +53,22 @@ class Ran:
     stderr: str
 
 
-def openstack(*arguments, answer=None, **environment):
+def openstack(*arguments, answer=None, errors_to_file=False, **environment):
     """Runs the real shell with real arguments.
 
     :param arguments: words after `openstack`.
     :param answer: what a person types at a terminal; None: there is none.
+    :param errors_to_file: whether standard error is no terminal then.
     :param environment: as of `run`.
     """
-    return _run(shell.OpenStackShell, 'tier ', arguments, environment, answer)
+    return _run(
+        shell.OpenStackShell,
+        'tier ',
+        arguments,
+        environment,
+        answer,
+        errors_to_file,
+    )
 
 
 def cinder_tiers(*arguments, **environment):
@@ -68,7 +76,14 @@ def cinder_tiers(*arguments, **environment):
     return _run(tiers_shell.TiersShell, '', arguments, environment)
 
 
-def _run(application, noun, arguments, environment, answer=None):
+def _run(
+    application,
+    noun,
+    arguments,
+    environment,
+    answer=None,
+    errors_to_file=False,
+):
     """Runs a shell with the commands of this tree.
 
     :param noun: what its commands begin with.
@@ -82,7 +97,7 @@ def _run(application, noun, arguments, environment, answer=None):
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     out = io.StringIO()
-    err = io.StringIO() if answer is None else Terminal()
+    err = io.StringIO() if answer is None or errors_to_file else Terminal()
     for name in kept:
         if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_')):
             del os.environ[name]

@@ -54,7 +54,7 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
                 ('tier general', 'non-compliant', 'volume type'),
                 ('volume type image-tier', 'non-compliant', 'volume type'),
             ],
-            self.states(status=2),
+            self.states(status=4),
         )
         self.assertEqual(0, self.run_tier('apply').status)
         self.assertEqual(
@@ -76,7 +76,7 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
         self.openstack(
             'volume', 'type', 'set', '--description', 'x', 'image-tier'
         )
-        (row,) = self.audit('--tier', 'database', status=2)
+        (row,) = self.audit('--tier', 'database', status=4)
         self.assertEqual(
             (
                 'tier database',
@@ -105,7 +105,7 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
     def test_a_cluster_that_is_not_there_leaves_the_rest(self):
         self.assertEqual(0, self.run_tier('apply').status)
         self.write(self.text + ON_CEPH)
-        rows = self.audit(status=2)
+        rows = self.audit(status=4)
         self.assertEqual(
             [
                 ('tier database', 'compliant', 'all'),
@@ -202,7 +202,7 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
                 ('volumes of tier database', 'out of date', 'placement', 1),
                 ('volumes of tier database', 'non-compliant', 'placement', 1),
             ],
-            self.audit('--volumes', '--tier', 'database', status=2),
+            self.audit('--volumes', '--tier', 'database', status=4),
         )
         self.assertEqual([], self.audit('--tier', 'database', status=0))
         self.assertIn(
@@ -260,11 +260,11 @@ class FailureTestCase(testtools.TestCase):
         self.assertNotIn('compliant', ran.stdout)
         self.assertNotIn('Traceback', ran.stderr)
 
-    def test_a_wrong_argument_is_not_status_2(self):
+    def test_a_wrong_argument_has_a_status_of_its_own(self):
         ran = shell.openstack(
             *test_commands.NO_CLOUD, 'tier', 'audit', '--bogus'
         )
-        self.assertEqual(1, ran.status)
+        self.assertEqual(2, ran.status)
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'audit', '--help')

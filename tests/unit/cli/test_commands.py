@@ -280,11 +280,11 @@ class FailureTestCase(testtools.TestCase):
         self.assertNotIn('Traceback', ran.stderr)
 
     @ddt.data('plan', 'apply', 'backend-config', 'list', 'validate')
-    def test_a_wrong_argument_is_not_status_2(self, command):
+    def test_a_wrong_argument_has_a_status_of_its_own(self, command):
         ran = shell.openstack(*NO_CLOUD, 'tier', command, '--bogus')
-        self.assertEqual(1, ran.status)
+        self.assertEqual(2, ran.status)
         self.assertIn('--bogus', ran.stderr)
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'plan', '--help')
-        self.assertIn('0 nothing to do; 2 there are changes', ran.stdout)
+        self.assertIn('0 nothing to do; 4 there are changes', ran.stdout)

@@ -68,12 +68,12 @@ class ConsentTestCase(testtools.TestCase):
         self.assert_ran(0, self.run_tier('apply'))
         self.take_access()
         for command in ('plan', 'apply'):
-            self.assert_ran(1, self.run_tier(command), f"--allow '{NAME}'")
+            self.assert_ran(5, self.run_tier(command), f"--allow '{NAME}'")
             wrong = self.run_tier(command, '--allow', 'volume type databse')
             self.assert_ran(1, wrong, f"did you mean '{NAME}'?")
             self.assertEqual('', wrong.stdout)
         planned = self.run_tier('plan', '--allow', NAME, '-f', 'json')
-        self.assert_ran(2, planned)
+        self.assert_ran(4, planned)
         (row,) = json.loads(planned.stdout)
         self.assertEqual('update', row['Action'])
         self.assertIn(
@@ -95,17 +95,24 @@ class ConsentTestCase(testtools.TestCase):
         self.assert_ran(0, self.run_tier('apply'))
         self.take_access()
         self.assert_ran(
-            1, self.run_tier('plan', '--out', self.saved), 'was not written'
+            5,
+            self.run_tier('plan', '--out', self.saved),
+            'has refused changes',
         )
+        (action,) = json.loads(pathlib.Path(self.saved).read_text())['actions']
+        self.assertIn('take the volume type away', action['refused'])
+        self.assert_ran(5, self.run_tier('apply', self.saved))
+        self.assertTrue(self.has_access())
+        self.take_access()
         self.assert_ran(
-            2, self.run_tier('plan', '--out', self.saved, '--allow', NAME)
+            4, self.run_tier('plan', '--out', self.saved, '--allow', NAME)
         )
         for words in (
             (self.saved, '--allow', NAME),
             ('--allow', NAME, self.saved),
         ):
             self.assert_ran(
-                1,
+                2,
                 self.run_tier('apply', *words),
                 'not allowed with argument',
                 'usage',
@@ -131,14 +138,24 @@ class ConsentTestCase(testtools.TestCase):
         self.assertNotIn('[y/N]', ran.stderr)
         self.assertFalse(self.has_access())
 
+    def test_a_person_who_would_not_see_the_question_is_not_passed_over(self):
+        ran = self.run_tier('apply', answer='yes\n', errors_to_file=True)
+        self.assert_ran(1, ran, 'Nothing was changed', 'add --yes')
+        self.assertFalse(self.has_access())
+        ran = self.run_tier('apply', '-y', answer='', errors_to_file=True)
+        self.assert_ran(0, ran)
+        self.assertTrue(self.has_access())
+
     def test_at_a_terminal_apply_asks(self):
         for answer in ('', '\n', 'n\n', 'yeah\n'):
             ran = self.run_tier('apply', answer=answer)
             self.assert_ran(
                 1,
                 ran,
-                'create volume type database\n'
-                'create volume type general\nApply 2 changes? [y/N] ',
+                'tier database\n  + volume type database\n\n'
+                'tier general\n  + volume type general\n\n'
+                'Plan: 2 to create, 0 to update, 0 to delete; no data moves.'
+                '\nApply 2 changes? [y/N] ',
                 'Nothing was changed',
             )
             self.assertEqual('', ran.stdout)
@@ -152,8 +169,8 @@ class ConsentTestCase(testtools.TestCase):
         self.assert_ran(
             1,
             self.run_tier('apply', '--allow', NAME, answer='n\n'),
-            f'update {NAME}: projects {"a" * 32} -> - (allowed, although it '
-            f'would take',
+            f'tier database\n  ~ {NAME}: projects {"a" * 32} -> -\n'
+            '      allowed, although it would take',
             'Apply 1 change? [y/N] ',
         )
         self.assertTrue(self.has_access())

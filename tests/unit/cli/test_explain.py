@@ -85,12 +85,12 @@ class ExplainTestCase(testtools.TestCase):
         self.assertEqual((status, ''), (ran.status, ran.stderr), ran.stdout)
         return json.loads(ran.stdout)
 
-    def refuse(self, *arguments, role='admin'):
+    def refuse(self, *arguments, role='admin', status=1):
         """What is said of a command that ends with an error."""
         ran = shell.openstack(
             *self.api.arguments_of(role), 'tier', 'explain', *arguments
         )
-        self.assertEqual((1, ''), (ran.status, ran.stdout), ran.stderr)
+        self.assertEqual((status, ''), (ran.status, ran.stdout), ran.stderr)
         self.assertNotIn('Traceback', ran.stderr)
         return ran.stderr
 
@@ -230,7 +230,7 @@ class ExplainTestCase(testtools.TestCase):
         )
         lost = self.api.add_image(cinder_img_volume_type='lost')
         self.assertEqual(
-            'not placed', self.explain('--image', lost, status=2)['outcome']
+            'not placed', self.explain('--image', lost, status=4)['outcome']
         )
 
     def test_a_type_that_was_set_for_the_project(self):
@@ -272,7 +272,7 @@ class ExplainTestCase(testtools.TestCase):
         image = self.api.add_image('premium', visibility='public')
         path = self.conf('[cinder_tiers]\non_no_access = refuse\n')
         shown = self.explain(
-            '--image', image, '--project', US, '--config-file', path, status=2
+            '--image', image, '--project', US, '--config-file', path, status=4
         )
         self.assertEqual(
             ('not placed', None, path),
@@ -410,7 +410,7 @@ class ExplainTestCase(testtools.TestCase):
 
     def test_elsewhere(self):
         shown = self.explain(
-            '--volume', self.volume('archive', 'database'), status=2
+            '--volume', self.volume('archive', 'database'), status=4
         )
         self.assertEqual('misplaced', shown['outcome'])
 
@@ -425,7 +425,7 @@ class ExplainTestCase(testtools.TestCase):
         self.explain(
             '--volume',
             self.volume('general', 'image-tier', image_id=image),
-            status=2,
+            status=4,
         )
 
     def test_an_image_that_is_gone(self):
@@ -459,11 +459,11 @@ class ExplainTestCase(testtools.TestCase):
             THEM, self.explain('--volume', volume, status=0)['project']
         )
 
-    # Errors: status 1, what to do, and no traceback
+    # Errors: a status, what to do, and no traceback
 
     def test_wrong_arguments(self):
         for arguments in ((), ('--blank', '--image', 'x'), ('--bogus',)):
-            self.assertIn('usage:', self.refuse(*arguments))
+            self.assertIn('usage:', self.refuse(*arguments, status=2))
         for more in (('--type', 'x'), ('--project', 'x')):
             self.assertIn(
                 'leave them out', self.refuse('--volume', 'x', *more)

@@ -121,8 +121,29 @@ class TwoAppliesTestCase(testtools.TestCase):
         self.assertEqual((0, []), (second.status, json.loads(second.stdout)))
         self.assertEqual(0, first.wait(timeout=60))
 
+    def test_ctrl_c_ends_the_action_and_begins_no_other(self):
+        first = self.start()
+        first.send_signal(signal.SIGINT)
+        first.send_signal(signal.SIGCONT)
+        _, said = first.communicate(timeout=60)
+        self.assertEqual(130, first.returncode, said)
+        self.assertIn('after the action that is running', said)
+        self.assertIn('apply was interrupted', said)
+        self.assertIn('actions were done', said)
+        self.assertNotIn('Traceback', said)
+        self.assertTrue(0 < self.planned() < 30)
+        self.assertEqual(0, self.run_tier('apply').status)
+        self.assertEqual(0, self.planned())
+
+    def test_who_reads_no_more_does_not_stop_an_apply(self):
+        first = self.start()
+        first.stderr.close()
+        first.send_signal(signal.SIGCONT)
+        self.assertEqual(0, first.wait(timeout=60))
+        self.assertEqual(0, self.planned())
+
     def test_a_wait_that_is_no_time_is_refused(self):
         for text in ('-1', 'nan', 'inf', 'x'):
             ran = self.run_tier('apply', '--wait', text)
-            self.assertEqual((1, ''), (ran.status, ran.stdout))
+            self.assertEqual((2, ''), (ran.status, ran.stdout))
             self.assertIn('--wait', ran.stderr)

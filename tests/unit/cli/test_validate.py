@@ -29,6 +29,7 @@ WORDY = (
         for n in range(900)
     )
 )
+QOS = 'tags: [archive]\n    qos: {{front_end: {{{}: 7}}}}'
 
 
 @ddt.ddt
@@ -114,6 +115,47 @@ class ValidateTestCase(testtools.TestCase):
             "tag 'Database' of tier 'archive'",
             str([row['Found'] for row in rows]),
         )
+
+    def test_a_misspelled_limit_is_a_warning(self):
+        path = test_commands.edited(
+            self, ('tags: [archive]', QOS.format('totl_iops_sec'))
+        )
+        ran = shell.openstack('tier', 'validate', path)
+        self.assertEqual(0, ran.status, ran.stdout)
+        self.assertIn("the limit 'totl_iops_sec'", ran.stderr)
+        self.assertIn("did you mean 'total_iops_sec'?", ran.stderr)
+        for name in ('total_iops_sec_max', 'read_bytes_sec_per_gb', 'odd'):
+            path = test_commands.edited(
+                self, ('tags: [archive]', QOS.format(name))
+            )
+            ran = shell.openstack('tier', 'validate', path)
+            self.assertNotIn('the limit', ran.stderr)
+
+    @ddt.data(
+        ('osd_op_num_shrads', "did you mean 'osd_op_num_shards'?"),
+        ('osd_op_threads', 'see "ceph config help"'),
+        ('osd_op_num_shards', None),
+    )
+    @ddt.unpack
+    def test_an_option_that_no_release_has_is_a_warning(self, name, remedy):
+        path = test_commands.edited(
+            self,
+            (
+                'tags: [archive]',
+                'tags: [archive]',
+            ),
+            (
+                'device_class: hdd',
+                f'device_class: hdd\n      osd_options: {{{name}: 4}}',
+            ),
+        )
+        ran = shell.openstack('tier', 'validate', path)
+        self.assertEqual(0, ran.status, ran.stdout)
+        if remedy is None:
+            self.assertNotIn('the option', ran.stderr)
+        else:
+            self.assertIn(f"the option '{name}'", ran.stderr)
+            self.assertIn(remedy, ran.stderr)
 
     @ddt.data('csv', 'json', 'yaml', 'table', 'value')
     def test_each_format_names_the_line(self, form):

@@ -19,7 +19,7 @@ class WithoutCephTestCase(tiers_file_case.TiersFileTestCase):
 
     def test_plan_apply_plan_change_plan(self):
         plan = self.run_tier('plan', '-f', 'json')
-        self.assertEqual((2, ''), (plan.status, plan.stderr))
+        self.assertEqual((4, ''), (plan.status, plan.stderr))
         rows = json.loads(plan.stdout)
         self.assertEqual(
             [
@@ -39,7 +39,7 @@ class WithoutCephTestCase(tiers_file_case.TiersFileTestCase):
 
         self.write(TIERS.replace('500', '600').replace('[alpha]', '[]'))
         plan = self.run_tier('plan', '-f', 'json')
-        self.assertEqual(1, plan.status)
+        self.assertEqual(5, plan.status)
         self.assertIn("--allow 'volume type database'", plan.stderr)
         self.assertEqual(
             [
