@@ -276,14 +276,31 @@ class PoolConsentContract(ConsentContract):
         # Ceph chooses a min_size with each size, which is not to stay.
         for size, min_size in ((3, 2), (2, 2), (2, 1), (3, 1)):
             pool = self.set_tier(
-                protection=catalogs.Replicated(size=size, min_size=min_size)
+                protection=catalogs.Replicated(
+                    size=size,
+                    min_size=min_size,
+                    unprotected_writes=min_size == 1,
+                )
             )
-            if self.pool_of(pool).size == size:
-                self.assert_all_done(self.carry_out(self.make_plan()))
-            else:
-                self.assert_done_with(f'pool {pool} (ceph)')
+            self.assert_done_with(f'pool {pool} (ceph)')
             found = self.pool_of(pool)
             self.assertEqual((size, min_size), (found.size, found.min_size))
+
+    def test_a_min_size_that_is_not_declared_stays_with_each_size(self):
+        self.set_tier(protection=catalogs.Replicated(size=3))
+        self.carry_out(self.make_plan())
+        for size in (2, 3):
+            pool = self.set_tier(protection=catalogs.Replicated(size=size))
+            self.assert_done_with(f'pool {pool} (ceph)')
+            found = self.pool_of(pool)
+            self.assertEqual((size, 2), (found.size, found.min_size))
+        self.set_pool(pool, 'min_size', '1')
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_a_new_pool_of_two_copies_acknowledges_no_write_to_one(self):
+        pool = self.set_tier(protection=catalogs.Replicated(size=2))
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual(2, self.pool_of(pool).min_size)
 
     def test_placement_groups_are_split_and_merged(self):
         self.carry_out(self.make_plan())
@@ -318,7 +335,9 @@ class PoolConsentContract(ConsentContract):
         self.set_tier(
             pg_num=8,
             options=dict.fromkeys(guards, False),
-            protection=catalogs.Replicated(size=2, min_size=1),
+            protection=catalogs.Replicated(
+                size=2, min_size=1, unprotected_writes=True
+            ),
         )
         self.assert_done_with(f'pool {pool} (ceph)')
         self.assertEqual(8, self.pool_of(pool).pg_num)

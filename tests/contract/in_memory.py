@@ -17,6 +17,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import usage as usages
 
 
 #: The options that its OSDs know.
@@ -114,7 +115,12 @@ def harms(current, wanted):
 def needs_consent(current, wanted):
     """Whether a write is only done for an operator who allows it."""
     if isinstance(current, ceph_state.Pool):
-        return moves_data(current, wanted)
+        return moves_data(current, wanted) or (
+            wanted.min_size not in (None, current.min_size)
+            and bool(current.applications)
+            or current.rbd_default_data_pool is not None
+            and wanted.rbd_default_data_pool is None
+        )
     if wanted is None:
         return True
     if isinstance(current, cinder_state.VolumeType):
@@ -150,6 +156,10 @@ class World:
         self.objects = dict(existing)
         #: {pool: number of objects}; the others hold none.
         self.objects_in = {}
+        #: {pool: bytes of its objects, one copy}; the others hold none.
+        self.bytes_in = {}
+        #: None: they are not known.
+        self.max_pg_per_osd = self.release = None
         #: Keys of objects on which writes fail.
         self.broken = set()
         #: Keys of objects of which writes are accepted and then ignored.
@@ -173,7 +183,9 @@ class World:
         if current is not None and (
             harms(current, wanted)
             or not consented
-            and needs_consent(current, wanted)
+            and (
+                needs_consent(current, wanted) or self._fills(current, wanted)
+            )
         ):
             raise errors.ActionFailed(f'{key}: nobody consented to that')
         if wanted is None:
@@ -185,8 +197,26 @@ class World:
             return
         self.objects[key] = self._as_written(wanted, key, current, consented)
 
+    def _fills(self, current, wanted):
+        """Whether a write makes a pool full, which then takes no writes."""
+        return isinstance(current, ceph_state.Pool) and any(
+            0 < int(wanted.options.get(name, 0)) <= held.get(wanted.name, 0)
+            and wanted.options[name] != current.options.get(name)
+            for name, held in (
+                ('quota_max_bytes', self.bytes_in),
+                ('quota_max_objects', self.objects_in),
+            )
+        )
+
     def _as_written(self, wanted, key, current, consented):
         """What exists after a write; it holds no intent."""
+        if isinstance(wanted, ceph_state.Pool):
+            wanted = dataclasses.replace(
+                wanted,
+                first_min_size=None,
+                min_size=wanted.min_size
+                or min(current.min_size if current else 1, wanted.size),
+            )
         if isinstance(wanted, ceph_state.Pool) and wanted.pg_num is None:
             before = current or dataclasses.replace(
                 wanted, pg_num=32, pg_autoscale_mode='on'
@@ -275,6 +305,23 @@ class World:
             for osd in self.osds
         )
 
+    def _usage(self, pools):
+        return usages.Usage(
+            pools={
+                name: usages.PoolUsage(
+                    stored_bytes=self.bytes_in.get(name, 0),
+                    objects=self.objects_in.get(name, 0),
+                    used_bytes=self.bytes_in.get(name, 0) * pool.size,
+                    max_avail_bytes=10**15,
+                )
+                for name, pool in pools.items()
+            },
+            osds={},
+            nearfull_ratio=0.85,
+            backfillfull_ratio=0.9,
+            full_ratio=0.95,
+        )
+
     def observe(self):
         """The whole state."""
 
@@ -310,6 +357,9 @@ class World:
                     class_options=Effective(of(actions.Kind.OSD_OPTIONS)),
                     host_options=Effective(of(actions.Kind.HOST_OSD_OPTIONS)),
                     option_schemas=SCHEMAS,
+                    usage=self._usage(of(actions.Kind.POOL)),
+                    max_pg_per_osd=self.max_pg_per_osd,
+                    release=self.release,
                 )
             },
         )

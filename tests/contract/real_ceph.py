@@ -21,6 +21,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_export as inventory
 from tests.contract import in_memory
 from tests.unit.domain import inventories as given
@@ -39,11 +40,12 @@ OPTIONS = {
     'quota_max_bytes': 10**12,
     'quota_max_objects': 10**6,
 }
-#: Values in another form than the OSDs show them.
+#: Values in another form than the OSDs show them; OSDs with the queue mClock,
+#: the default since Ceph 17, use them as well.
 OSD_OPTIONS = {
     'bluestore_prefer_deferred_size_hdd': '48K',
-    'osd_recovery_sleep': 0.10,
-    'osd_max_backfills': 3,
+    'osd_scrub_load_threshold': 0.10,
+    'osd_recovery_priority': 6,
 }
 #: Of all OSDs of one host, likewise.
 HOST_OPTIONS = {
@@ -120,7 +122,12 @@ class CephAndCinderInMemory(testtools.TestCase):
     def observe(self):
         return actual_state.ActualState(
             cinder=self.cinder.observe().cinder,
-            ceph={'ceph': ceph.observe(self.session, self.catalog)},
+            ceph={
+                'ceph': dataclasses.replace(
+                    ceph.observe(self.session, self.catalog),
+                    usage=ceph_usage.attempt(self.session),
+                )
+            },
         )
 
 
@@ -150,14 +157,14 @@ class RealCephCase(CephAndCinderInMemory):
         whole = self.tier(
             'whole',
             classes[0],
-            catalogs.Replicated(size=2, min_size=1),
+            catalogs.Replicated(size=2, min_size=1, unprotected_writes=True),
             options=OPTIONS,
             rbd_options={'rbd_cache': False, 'rbd_qos_iops_limit': 500},
         )
         coded = self.tier(
             'coded',
             classes[-1],
-            catalogs.ErasureCoded(k=2, m=1),
+            catalogs.ErasureCoded(k=2, m=1, min_size=3),
             options={**OPTIONS, 'fast_read': True},
             osd_options=OSD_OPTIONS,
             primary_affinity=0.7,
@@ -170,7 +177,9 @@ class RealCephCase(CephAndCinderInMemory):
         self.other_rule = coded.name
         self.cinder = in_memory.World(osds=())
         self.executors = registry.executors(
-            connection=NoConnection(), clusters={'ceph': self.session}
+            connection=NoConnection(),
+            clusters={'ceph': self.session},
+            read_usage=ceph_usage.attempt,
         )
         self.executors[actions.Kind.VOLUME_TYPE] = self.cinder
 

@@ -21,9 +21,12 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.observe.ceph import cephx_user as observed_user
 from cinder_tiers.observe.ceph import crush as observed_crush
@@ -142,18 +145,18 @@ class RealCephWorldTestCase(
         self.session.command(
             'config set',
             who=f'osd.{osd_id}',
-            name='osd_max_backfills',
+            name='osd_recovery_priority',
             value='2',
         )
         self.addCleanup(
             self.session.command,
             'config rm',
             who=f'osd.{osd_id}',
-            name='osd_max_backfills',
+            name='osd_recovery_priority',
         )
         plan = self.wait_for_plan()
         self.assertIn(
-            'osd_max_backfills is already set to this, but a more '
+            'osd_recovery_priority is already set to this, but a more '
             'specific section takes precedence',
             plan.actions[0].why,
         )
@@ -218,6 +221,70 @@ class RealCephWorldTestCase(
                 osd.location['host'] == self.host,
                 scrubs == {'osd_max_scrubs': '2'},
             )
+
+    def declare_osd_options(self, options):
+        """Has the tier of the device class want more of its OSDs."""
+        whole, coded = self.catalog.tiers
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=(
+                whole,
+                dataclasses.replace(
+                    coded,
+                    rbd=dataclasses.replace(
+                        coded.rbd,
+                        osd_options={**real_ceph.OSD_OPTIONS, **options},
+                    ),
+                ),
+            ),
+        )
+        for name in options:
+            self.addCleanup(
+                self.session.command,
+                'config rm',
+                who=f'osd/class:{self.device_class}',
+                name=name,
+            )
+
+    def test_what_limits_recovery_is_in_effect_or_refused(self):
+        """By what the OSDs do, not by what their configuration says."""
+        self.carry_out(self.make_plan())
+        osd_ids = self.session.command(
+            'osd crush class ls-osd', class_=self.device_class
+        )
+        queue = self.session.tell(
+            osd_ids[0], 'config get', var='osd_op_queue'
+        )['osd_op_queue']
+        # OSDs may keep what an earlier test had them use.
+        wanted = 2 + max(map(self.backfills_allowed, osd_ids))
+        sleep = {'osd_recovery_sleep': 0.1}
+        limit = {'osd_max_backfills': wanted}
+        if queue == 'wpq':
+            self.declare_osd_options({**sleep, **limit})
+        else:
+            for options, remedy in (
+                (sleep, 'osd_op_queue to wpq'),
+                (limit, 'osd_mclock_override_recovery_settings: true'),
+            ):
+                self.declare_osd_options(options)
+                (action,) = self.make_plan().refused
+                self.assertIn(remedy, action.refusal.remedy)
+            self.declare_osd_options(
+                {**limit, 'osd_mclock_override_recovery_settings': True}
+            )
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual((), self.make_plan().actions)
+        self.assertEqual({wanted}, set(map(self.backfills_allowed, osd_ids)))
+
+    def backfills_allowed(self, osd_id):
+        """How many an OSD starts, and takes part in."""
+        told = self.session.tell(osd_id, 'dump_recovery_reservations')
+        one, other = (
+            told[side]['max_allowed']
+            for side in ('local_reservations', 'remote_reservations')
+        )
+        self.assertEqual(one, other)
+        return one
 
     def test_a_host_wins_over_a_device_class(self):
         osd = next(
@@ -295,31 +362,12 @@ class RealCephWorldTestCase(
 
     def test_what_is_shown_at_once_and_used_from_the_start_is_told(self):
         self.carry_out(self.make_plan())
-        whole, coded = self.catalog.tiers
-        self.catalog = dataclasses.replace(
-            self.catalog,
-            tiers=(
-                whole,
-                dataclasses.replace(
-                    coded,
-                    rbd=dataclasses.replace(
-                        coded.rbd,
-                        osd_options={
-                            **real_ceph.OSD_OPTIONS,
-                            'bluestore_cache_size': '80M',
-                        },
-                    ),
-                ),
-            ),
-        )
-        self.addCleanup(
-            self.session.command,
-            'config rm',
-            who=f'osd/class:{self.device_class}',
-            name='bluestore_cache_size',
-        )
+        self.declare_osd_options({'bluestore_cache_size': '80M'})
         self.settle_s = NEVER_SETTLES_S
-        (result,) = self.carry_out(self.make_plan())
+        # An option of the level dev.
+        (result,) = self.carry_out(
+            self.granted(f'osd options {self.device_class} (ceph)')
+        )
         self.assertEqual(actions.Outcome.FAILED, result.outcome)
         self.assertIn('Ceph ignores class and host masks', result.reason)
 
@@ -371,7 +419,11 @@ class RealCephWorldTestCase(
             self.catalog,
             tiers=(
                 self.tier(
-                    'any', None, catalogs.Replicated(size=2, min_size=1)
+                    'any',
+                    None,
+                    catalogs.Replicated(
+                        size=2, min_size=1, unprotected_writes=True
+                    ),
                 ),
             ),
         )
@@ -386,7 +438,7 @@ class RealCephWorldTestCase(
         tier = self.tier(
             'odd',
             self.device_class,
-            catalogs.Replicated(size=2, min_size=1),
+            catalogs.Replicated(size=2, min_size=1, unprotected_writes=True),
             osd_options={'osd_op_threads': 2},
         )
         self.catalog = dataclasses.replace(self.catalog, tiers=(tier,))
@@ -419,6 +471,78 @@ class RealCephWorldTestCase(
             ):
                 return used
             time.sleep(1)
+
+    def test_a_quota_that_would_stop_all_writes_is_refused(self):
+        self.set_tier(device_class=self.device_class)
+        self.carry_out(self.make_plan())
+        name = f'{self.mark}-whole'
+        self.set_tier(options={'quota_max_objects': OBJECTS - 1})
+        seen_before = self.make_plan()
+        self.assertEqual((), seen_before.refused)
+        self.wait_for_used(name, 2 * self.fill(name))
+        # Of a plan that was made before the pool was filled, too.
+        (result,) = self.carry_out(seen_before)
+        self.assertIn('Ceph would stop all writes', result.reason)
+        (action,) = self.make_plan().refused
+        self.assertIn('Ceph would stop all writes', action.refusal.reason)
+        self.assert_done_with(f'pool {name} (ceph)')
+
+    def test_a_grant_that_was_revoked_since_does_not_come_back(self):
+        name = f'client.{self.mark}'
+        self.set_caps(name, mon='allow r', mds='allow r')
+        plan = self.make_plan()
+        self.session.command('auth caps', entity=name, caps=['mon', 'allow r'])
+        (failed,) = [
+            result
+            for result in self.carry_out(plan)
+            if result.outcome is actions.Outcome.FAILED
+        ]
+        self.assertIn('mds allow r of cephx user', failed.reason)
+        self.assertNotIn('mds', self.read(failed.action.key).caps)
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertNotIn('mds', self.read(failed.action.key).caps)
+
+    def test_a_pool_of_another_service_is_taken_with_consent_only(self):
+        self.carry_out(self.make_plan())
+        name = f'{self.mark}-whole'
+        self.session.command(
+            'osd pool application rm',
+            pool=name,
+            app='rbd',
+            key=ceph_state.OWNERSHIP_KEY,
+        )
+        # As before there was a marker: the rule says whose it is.
+        (action,) = self.make_plan().actions
+        self.assertIsNone(action.refusal)
+        self.set_pool(name, 'crush_rule', 'replicated_rule')
+        self.assertTrue(pool_kind.is_foreign(self.pool_of(name)))
+        (action,) = self.make_plan().refused
+        self.assertIn('ownership marker', action.refusal.reason)
+        self.assert_done_with(f'pool {name} (ceph)')
+        self.assertTrue(self.pool_of(name).managed)
+
+    def test_more_placement_groups_than_osds_may_have_are_refused(self):
+        """By the plan, for what Ceph itself refuses."""
+        limit = {'who': 'mon', 'name': 'mon_max_pg_per_osd'}
+        self.session.command('config set', **limit, value='2')
+        self.addCleanup(self.session.command, 'config rm', **limit)
+        plan = self.make_plan()
+        for action in plan.refused:
+            self.assertIn('mon_max_pg_per_osd', action.refusal.reason)
+        names = [str(action.key) for action in plan.refused]
+        self.assertIn(f'pool {self.mark}-whole (ceph)', names)
+        failed = [
+            result.reason
+            for result in self.carry_out(consent.grant(plan, names))
+            if result.outcome is actions.Outcome.FAILED
+        ]
+        self.assertIn('exceeds', failed[0])
+
+    def test_what_nobody_may_declare_is_observed(self):
+        self.carry_out(self.make_plan())
+        name = f'{self.mark}-whole'
+        self.set_pool(name, 'recovery_priority', '-3')
+        self.assertEqual('-3', self.pool_of(name).options['recovery_priority'])
 
     def test_a_copy_more_and_less_take_what_was_estimated(self):
         # Within 5 % of the estimate: omap and padding of few objects. Not on
@@ -469,7 +593,7 @@ class RealCephWorldTestCase(
         self.session.command(
             'config set',
             who=f'osd/class:{self.device_class}',
-            name='osd_max_backfills',
+            name='osd_recovery_priority',
             value='2',
         )
         self.assertNotIn('already', self.wait_for_plan().actions[0].why)

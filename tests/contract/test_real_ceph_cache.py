@@ -24,6 +24,7 @@ from cinder_tiers.domain.state import difference
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from tests.contract import in_memory
 from tests.contract import real_ceph
 from tests.contract import world_contract
@@ -76,6 +77,7 @@ class RealCacheTierWorldTestCase(
         self.executors = registry.executors(
             connection=real_ceph.NoConnection(),
             clusters={'ceph': self.session},
+            read_usage=ceph_usage.attempt,
         )
         self.executors[actions.Kind.VOLUME_TYPE] = self.cinder
         self.addCleanup(self.remove)
@@ -87,7 +89,9 @@ class RealCacheTierWorldTestCase(
             pg_num=8,
             device_class=self.device_class,
             failure_domain='osd',
-            protection=catalogs.Replicated(size=2, min_size=1),
+            protection=catalogs.Replicated(
+                size=2, min_size=1, unprotected_writes=True
+            ),
         )
 
     def declare(self, *pools):

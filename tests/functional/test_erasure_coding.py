@@ -160,7 +160,7 @@ class ErasureCodingTest(volumes.VolumesTestCase):
         self.run_command(
             'rbd', 'config', 'pool', 'remove', POOL, 'rbd_default_data_pool'
         )
-        row = self.audited(catalog, 2)['pool']
+        row = self.audited(catalog, 4)['pool']
         self.assertEqual(
             (
                 'non-compliant',

@@ -69,7 +69,6 @@ CHANGED = {
     f'default quota {NAME}': {'volumes', 'size_gib'},
     f'qos spec tier-{NAME}': {'specs.total_iops_sec'},
     f'pool {NAME} (ceph)': {
-        'min_size',
         'options.compression_mode',
         'options.quota_max_objects',
         'rbd_options.rbd_readahead_max_bytes',
@@ -113,7 +112,6 @@ def changed(tier, project):
         'extra_specs': {'functional:kind': 'two'},
     }
     tier['rbd'] |= {
-        'replicated': {'size': 2, 'min_size': 1},
         'pool_options': {
             'compression_mode': 'aggressive',
             'quota_max_objects': 200000,
@@ -212,7 +210,7 @@ class EveryKindTest(volumes.VolumesTestCase):
             CHANGED,
             {
                 row['Object']: set(row['After'])
-                for row in self.tier('plan', expect=2)
+                for row in self.tier('plan', expect=4)
             },
         )
         self.tier('apply')
@@ -224,7 +222,13 @@ class EveryKindTest(volumes.VolumesTestCase):
 
         self.change_behind_our_back()
         self.assertEqual(NAMED, self.wait_for_audit())
-        self.tier('apply', '--allow', f'volume type {NAME}')
+        self.tier(
+            'apply',
+            '--allow',
+            f'volume type {NAME}',
+            '--allow',
+            f'pool {NAME} (ceph)',
+        )
         self.assertEqual([], self.tier('plan'))
 
     def assert_effective(self):
@@ -250,7 +254,7 @@ class EveryKindTest(volumes.VolumesTestCase):
             for one in self.ceph('osd', 'pool', 'ls', 'detail')
         }
         self.assertEqual(
-            (1, 200000, 'aggressive', pools[CACHE]['pool_id']),
+            (2, 200000, 'aggressive', pools[CACHE]['pool_id']),
             (
                 pools[NAME]['min_size'],
                 pools[NAME]['quota_max_objects'],
@@ -293,7 +297,7 @@ class EveryKindTest(volumes.VolumesTestCase):
             if one.name == f'tier-{NAME}'
         )
         self.cinder.qos_specs.set_keys(spec.id, {'total_iops_sec': '700'})
-        for words in (('min_size', '2'), ('compression_mode', 'force')):
+        for words in (('min_size', '1'), ('compression_mode', 'force')):
             self.ceph('osd', 'pool', 'set', NAME, *words)
         self.ceph('osd', 'pool', 'set-quota', NAME, 'max_objects', '5')
         self.run_command(
@@ -318,7 +322,7 @@ class EveryKindTest(volumes.VolumesTestCase):
         for _ in range(30):
             found = {
                 row['Aspect']: set(row['Current'])
-                for row in self.tier('audit', expect=2)
+                for row in self.tier('audit', expect=4)
                 if row['State'] != 'compliant'
             }
             if found == NAMED:

@@ -62,16 +62,16 @@ class ExportTest(ExportTestCase):
             self.assertNotIn('take_over', exported)
             for key in ('description', 'tags', 'priority', 'fallback'):
                 self.assertEqual(tier.get(key), exported.get(key))
-            for key in (
-                'cluster',
-                'pool',
-                'device_class',
-                'pg_num',
-                'erasure_coded',
-            ):
+            for key in ('cluster', 'pool', 'device_class', 'pg_num'):
                 self.assertEqual(
                     tier['rbd'].get(key), exported['rbd'].get(key)
                 )
+            # What is there is named, min_size too, which need not be declared.
+            coded = exported['rbd'].get('erasure_coded', {})
+            self.assertEqual(
+                tier['rbd'].get('erasure_coded', {}),
+                {key: coded[key] for key in coded if key != 'min_size'},
+            )
 
     def test_settings_of_pools_and_osds_come_back(self):
         content = yaml.safe_load(self.catalog.read_text())
@@ -149,7 +149,7 @@ class ExportTest(ExportTestCase):
         self.assertIs(False, archive['take_over'])
         self.assertNotIn('tags', archive)
         self.assertEqual(
-            ('tier-archive', {'k': 2, 'm': 1}),
+            ('tier-archive', {'k': 2, 'm': 1, 'min_size': 3}),
             (archive['rbd']['pool'], archive['rbd']['erasure_coded']),
         )
         self.assert_nothing_to_do()
@@ -266,7 +266,7 @@ class ForeignBackendTest(ExportTestCase):
                     'cluster': 'ceph',
                     'pool': FOREIGN,
                     'pg_num': 8,
-                    'replicated': {'size': 3},
+                    'replicated': {'size': 3, 'min_size': 2},
                 },
             },
             tier,
@@ -298,7 +298,7 @@ class ForeignBackendTest(ExportTestCase):
         tier.update(tags=[self.name], priority=91)
         pathlib.Path(self.path).write_text(yaml.safe_dump(content))
         self.run_command(
-            'openstack', 'tier', 'plan', '--catalog', self.path, expect=1
+            'openstack', 'tier', 'plan', '--catalog', self.path, expect=5
         )
         self.run_command(
             'openstack',
@@ -309,13 +309,26 @@ class ForeignBackendTest(ExportTestCase):
             f'tiers:name={self.name}',
             self.name,
         )
+        pool = f'pool {FOREIGN} (ceph)'
         planned = self.ask(
-            'openstack', 'tier', 'plan', '--catalog', self.path, expect=2
+            'openstack', 'tier', 'plan', '--catalog', self.path, expect=5
         )
         self.assertEqual(
-            [f'volume type {self.name}'], [one['Object'] for one in planned]
+            {pool: ['managed'], f'volume type {self.name}': None},
+            {
+                one['Object']: sorted(one['After']) if one['Refused'] else None
+                for one in planned
+            },
         )
-        self.run_command('openstack', 'tier', 'apply', '--catalog', self.path)
+        self.run_command(
+            'openstack',
+            'tier',
+            'apply',
+            '--catalog',
+            self.path,
+            '--allow',
+            f'{pool}:managed',
+        )
         self.assert_nothing_to_do()
         self.assertEqual(pools, self.pools())
         again = self.export()['tiers'][self.name]

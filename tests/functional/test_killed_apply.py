@@ -76,7 +76,6 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
             },
             rbd_options={'rbd_readahead_max_bytes': 4096},
             osd_options={'osd_max_scrubs': 3, 'osd_recovery_sleep': 0.2},
-            replicated={'size': 2, 'min_size': 2},
         )
         cold.update(
             qos={'back_end': {'write_iops_sec': 100}},
@@ -101,7 +100,7 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
                     'pool': f'{self.mark}-fast',
                     'device_class': 'ssd',
                     'pg_num': 4,
-                    'replicated': {'size': 2, 'min_size': 1},
+                    'replicated': {'size': 2, 'min_size': 2},
                     'pool_options': {
                         'compression_mode': 'passive',
                         'quota_max_objects': 1000,

@@ -15,6 +15,7 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
+from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as world
 from tests.functional import lab
 from tests.functional import tier_objects
@@ -131,7 +132,9 @@ class RandomCatalogsTest(tier_objects.TierObjectsTestCase):
                     connection=self.connection, clusters=clusters
                 ),
                 executors=registry.executors(
-                    connection=self.connection, clusters=clusters
+                    connection=self.connection,
+                    clusters=clusters,
+                    read_usage=ceph_usage.attempt,
                 ),
             )
         except errors.ActionFailed:

@@ -109,7 +109,7 @@ class SecondClusterTest(volumes.VolumesTestCase):
                 cls.catalog,
                 '-f',
                 'json',
-                expect=2,
+                expect=4,
             )
         )
         cls.addClassCleanup(
@@ -237,7 +237,7 @@ class SecondClusterTest(volumes.VolumesTestCase):
         self.wait_while(
             lambda: self.in_use('osd.1', QUEUE, *self.second) != '30', 30
         )
-        found = self.audited(expect=2)
+        found = self.audited(expect=4)
         row = found['journaled', 'osd options']
         self.assertEqual(
             (

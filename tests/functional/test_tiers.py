@@ -40,11 +40,16 @@ class TiersTest(lab.LabTestCase):
         types = self.ask('openstack', 'volume', 'type', 'list', '--long')
         return pools, rules, users, types
 
-    def assert_refused(self, catalog, *fragments):
+    def assert_refused(self, catalog, *fragments, status=5):
         before = self.world()
         for command in ('plan', 'apply'):
             output, errors = self.run_command(
-                'openstack', 'tier', command, '--catalog', catalog, expect=1
+                'openstack',
+                'tier',
+                command,
+                '--catalog',
+                catalog,
+                expect=status,
             )
             for fragment in fragments:
                 self.assertIn(fragment, output + errors)
@@ -63,7 +68,7 @@ class TiersTest(lab.LabTestCase):
         )
         self.addCleanup(self.run_command, 'openstack', 'tier', 'apply')
         planned = self.ask(
-            'openstack', 'tier', 'plan', '--catalog', changed, expect=2
+            'openstack', 'tier', 'plan', '--catalog', changed, expect=4
         )
         self.assertEqual(1, len(planned), planned)
         self.run_command('openstack', 'tier', 'apply', '--catalog', changed)
@@ -143,7 +148,7 @@ class TiersTest(lab.LabTestCase):
         """A plan of so many actions; OSDs hear of a change soon."""
         for _ in range(60):
             planned = self.ask(
-                'openstack', 'tier', 'plan', '--catalog', catalog, expect=2
+                'openstack', 'tier', 'plan', '--catalog', catalog, expect=4
             )
             if len(planned) == actions:
                 break
@@ -181,7 +186,7 @@ class TiersTest(lab.LabTestCase):
             changed,
             '--out',
             saved,
-            expect=2,
+            expect=4,
         )
         self.run_command(
             'openstack',
@@ -212,7 +217,7 @@ class TiersTest(lab.LabTestCase):
             changed,
             '--out',
             saved,
-            expect=2,
+            expect=4,
         )
         self.run_command('openstack', 'tier', 'apply', saved)
         self.assertEqual(
@@ -232,7 +237,7 @@ class TiersTest(lab.LabTestCase):
                         'device_class': 'ssd',
                         'failure_domain': 'host',
                         'pg_num': pg_num,
-                        'replicated': {'size': 2, 'min_size': 1},
+                        'replicated': {'size': 2, 'min_size': 2},
                     },
                     'qos': {'front_end': {'total_iops_sec': 100}},
                 }
@@ -314,7 +319,7 @@ class TiersTest(lab.LabTestCase):
         self.assert_refused(
             self.changed(
                 lambda content: content['tiers']['general']['rbd'].update(
-                    replicated={'size': 2, 'min_size': 1}
+                    replicated={'size': 2}
                 )
             ),
             'tier-general',
@@ -331,6 +336,7 @@ class TiersTest(lab.LabTestCase):
             'nvme',
             'hdd',
             'ssd',
+            status=1,
         )
 
     def test_the_sections_for_cinder_are_those_that_the_lab_runs_with(self):

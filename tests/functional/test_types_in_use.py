@@ -69,7 +69,7 @@ class TypesInUseTest(volumes.VolumesTestCase):
         self.cinder.default_types.create(NAME, project)
         self.addCleanup(self.cinder.default_types.delete, project)
         self.declare(tags=['functional-one', 'functional-two'])
-        _, errors = self.tier('apply', expect=1)
+        _, errors = self.tier('apply', expect=5)
         self.assertIn('the volume type has volumes', errors)
         self.tier('apply', '--allow', OBJECT)
         self.tier('plan')
@@ -90,7 +90,7 @@ class TypesInUseTest(volumes.VolumesTestCase):
         self.assertEqual(NAME, new.volume_type)
 
         found, _ = self.tier(
-            'audit', '--volumes', '--tier', NAME, '-f', 'csv', expect=2
+            'audit', '--volumes', '--tier', NAME, '-f', 'csv', expect=4
         )
         self.assertIn(old.id, found)
         self.assertNotIn(new.id, found)
