@@ -193,6 +193,10 @@ class World:
             return
         for lacking in self._parts(wanted, key) - self.objects.keys():
             raise errors.ActionFailed(f'there is no {lacking}')
+        if isinstance(wanted, ceph_state.CrushRule) and not any(
+            osd.is_below(wanted.root) for osd in self.osds
+        ):
+            raise errors.ActionFailed(f'there is no bucket {wanted.root}')
         if key in self.ignored:
             return
         self.objects[key] = self._as_written(wanted, key, current, consented)

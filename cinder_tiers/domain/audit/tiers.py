@@ -18,7 +18,6 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import host_osd_options
 from cinder_tiers.domain.resources import registry
-from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -162,7 +161,7 @@ def _requirements(
                 osd.osd_id: facts.get(osd.osd_id)
                 for osd in observed.ceph[tier.rbd.cluster].osds
                 if osd.device_class == tier.rbd.device_class
-                and osd.location.get('root') == tier_pools.ROOT
+                and osd.is_below(tier.rbd.crush_root)
             },
         ):
             yield Finding(

@@ -118,6 +118,10 @@ DEVICE_CLASS = Text(
     expected='a CRUSH device class, such as ssd; without it OSDs of all '
     'classes',
 )
+CRUSH_ROOT = Text(
+    pattern=_WORD,
+    expected='the CRUSH root below which the pool lies, such as default',
+)
 FAILURE_DOMAIN = Text(
     pattern=_WORD, expected='a CRUSH bucket type, such as host'
 )

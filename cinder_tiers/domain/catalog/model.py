@@ -30,6 +30,9 @@ Path = tuple[str | int, ...]
 #: Appended to the pool of an erasure coded tier to name its data pool.
 DATA_POOL_SUFFIX = '-data'
 
+#: CRUSH root of a pool that names none, which Ceph creates in each cluster.
+CRUSH_ROOT = 'default'
+
 #: Access for all projects, asked for in words.
 PUBLIC = 'public'
 
@@ -178,6 +181,8 @@ class RbdPool:
     pool: str
     #: CRUSH device class, such as ssd; None for OSDs of all classes.
     device_class: str | None = None
+    #: CRUSH bucket, usually a root, below which its OSDs are.
+    crush_root: str = CRUSH_ROOT
     protection: Replicated | ErasureCoded
     #: CRUSH bucket type of which no two copies may share one.
     failure_domain: str = 'host'

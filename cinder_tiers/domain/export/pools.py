@@ -97,6 +97,7 @@ def _placed(
         cluster=known.cluster.name,
         pool=pool.name,
         device_class=rule.device_class,
+        crush_root=rule.root,
         failure_domain=rule.failure_domain,
         protection=_protection(known.ceph, holder),
         pg_num=_pg_num(pool, holder, remarks),
@@ -165,16 +166,14 @@ def _rule(
             f'CRUSH rule {pool.crush_rule} has steps other than take, choose '
             'and emit'
         )
-    if rule.root != tier_pools.ROOT:
-        raise ValueError(
-            f'CRUSH rule {rule.name} takes the root {rule.root}, '
-            f'but only {tier_pools.ROOT} can be declared'
-        )
-    if not limits.FAILURE_DOMAIN.fits(rule.failure_domain) or (
-        rule.device_class and not limits.DEVICE_CLASS.fits(rule.device_class)
+    if (
+        not limits.FAILURE_DOMAIN.fits(rule.failure_domain)
+        or not limits.CRUSH_ROOT.fits(rule.root)
+        or rule.device_class
+        and not limits.DEVICE_CLASS.fits(rule.device_class)
     ):
         raise ValueError(
-            f'the failure domain or the device class of CRUSH '
+            f'the root, the failure domain or the device class of CRUSH '
             f'rule {rule.name} cannot be written'
         )
     return rule

@@ -8,6 +8,7 @@ Pure. Must not know what the change is.
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import data_movement
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import usage as usages
@@ -47,6 +48,8 @@ class Change:
             if self.rule.device_class
             else f'root {self.rule.root}'
         )
+        if self.rule.device_class and self.rule.root != catalogs.CRUSH_ROOT:
+            of += f' under {self.rule.root}'
         text = (
             f'{self.after.osds} OSDs of {of}: {_percent(self.before)} -> '
             f'{_percent(self.after)}'

@@ -30,14 +30,12 @@ def shares_of(
         empty for a rule of which the OSDs are not known, such as one that was
         written by hand. An OSD that is out has no capacity.
     """
-    if rule is None or rule.root is None:
+    if rule is None:
         return {}
     sizes = {
         osd.osd_id: usage.osds[osd.osd_id].total_bytes
         for osd in osds
-        if osd.osd_id in usage.osds
-        and osd.location.get('root') == rule.root
-        and rule.device_class in (None, osd.device_class)
+        if osd.osd_id in usage.osds and rule.takes(osd)
     }
     total = sum(sizes.values())
     return {osd_id: size / total for osd_id, size in sizes.items() if size}

@@ -9,6 +9,7 @@ left to it, and another one is used. So no rule and no profile is ever changed.
 Pure.
 """
 
+import collections
 import collections.abc
 import dataclasses
 
@@ -245,9 +246,11 @@ def _placement(
                 ),
             )
         ]
+    if not any(osd.is_below(rbd.crush_root) for osd in ceph.osds):
+        return [_without_root(catalog, path, rbd, ceph)]
     buckets = ceph.buckets(
         kind=rbd.failure_domain,
-        root=tier_pools.ROOT,
+        root=rbd.crush_root,
         device_class=rbd.device_class,
     )
     needed = rbd.protection.failure_domains
@@ -260,7 +263,7 @@ def _placement(
             found=f'{len(buckets)} failure domains of type '
             f'{rbd.failure_domain!r} with {rbd.device_class or "any"} '
             f'OSDs under '
-            f'CRUSH root {tier_pools.ROOT!r}'
+            f'CRUSH root {rbd.crush_root!r}'
             + (f' ({", ".join(sorted(buckets))})' if buckets else ''),
             expected=f'at least {needed}, one for each copy or chunk of tier '
             f'{tier.name!r}; bucket types in use: {", ".join(kinds)}',
@@ -268,6 +271,29 @@ def _placement(
             'add OSDs',
         )
     ]
+
+
+def _without_root(
+    catalog: catalogs.Catalog,
+    path: catalogs.Path,
+    rbd: catalogs.RbdPool,
+    ceph: ceph_state.CephState,
+) -> errors.Problem:
+    """A CRUSH root that does not exist, or has no OSD."""
+    roots = collections.Counter(
+        osd.location['root'] for osd in ceph.osds if 'root' in osd.location
+    )
+    exist = ', '.join(
+        f'{name} ({count} OSDs)' for name, count in sorted(roots.items())
+    )
+    return errors.Problem(
+        where=catalog.source.where((*path, 'crush_root')),
+        found=f'cluster {rbd.cluster!r} has no OSD under CRUSH root '
+        f'{rbd.crush_root!r}',
+        expected=f'one that has OSDs: {exist or "none"}',
+        remedy=f'{spelling.did_you_mean(rbd.crush_root, roots)}fix '
+        'crush_root, or move OSDs there with "ceph osd crush move"',
+    )
 
 
 ERASURE_CODE_PROFILE = kinds.ResourceKind(

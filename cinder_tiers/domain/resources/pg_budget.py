@@ -62,14 +62,9 @@ def _osds(
 ) -> frozenset[int]:
     """The OSDs of a CRUSH rule; empty for one that is not understood."""
     rule = rules.get(name)
-    if rule is None or rule.root is None:
+    if rule is None:
         return frozenset()
-    return frozenset(
-        osd.osd_id
-        for osd in ceph.osds
-        if osd.location.get('root') == rule.root
-        and rule.device_class in (None, osd.device_class)
-    )
+    return frozenset(osd.osd_id for osd in ceph.osds if rule.takes(osd))
 
 
 def _refusal(

@@ -21,8 +21,6 @@ from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 
-#: CRUSH root below which tiers place data.
-ROOT = 'default'
 #: Stands for a device class in the name of a rule that takes all of them.
 ANY = 'any'
 
@@ -66,7 +64,7 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
                 name=data,
                 k=rbd.protection.k,
                 m=rbd.protection.m,
-                root=ROOT,
+                root=rbd.crush_root,
                 device_class=rbd.device_class,
                 failure_domain=rbd.failure_domain,
             ),
@@ -95,7 +93,10 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
     :param rbd: the pool of the tier.
     :param pool: the pool, one of `rbd.pools`.
     """
-    return pool, f'{pool}-{rbd.device_class or ANY}-{rbd.failure_domain}'
+    places = (rbd.device_class or ANY, rbd.failure_domain)
+    if rbd.crush_root != catalogs.CRUSH_ROOT:
+        places = (rbd.crush_root, *places)
+    return pool, '-'.join((pool, *places))
 
 
 def tiers_with_pool(
@@ -178,7 +179,7 @@ def _rule(
     return ceph_state.CrushRule(
         name=name,
         kind=kind,
-        root=ROOT,
+        root=rbd.crush_root,
         device_class=rbd.device_class,
         failure_domain=rbd.failure_domain,
     )

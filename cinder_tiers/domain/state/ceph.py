@@ -33,6 +33,14 @@ class CrushRule:
     device_class: str | None
     failure_domain: str | None
 
+    def takes(self, osd: 'Osd') -> bool:
+        """Whether it may choose an OSD; one written by hand chooses none."""
+        return (
+            self.root is not None
+            and osd.is_below(self.root)
+            and self.device_class in (None, osd.device_class)
+        )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ErasureCodeProfile:
@@ -194,6 +202,10 @@ class Osd:
     #: 0 to 1: how willing it is to be the primary of a placement group.
     primary_affinity: float = 1.0
 
+    def is_below(self, bucket: str) -> bool:
+        """Whether it lies in a CRUSH bucket; their names are unique."""
+        return bucket in self.location.values()
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OptionSchema:
@@ -288,13 +300,13 @@ class CephState:
         """Names of CRUSH buckets of a type that hold an OSD.
 
         :param kind: bucket type, such as host.
-        :param root: only below this root.
+        :param root: only below this bucket.
         :param device_class: only with an OSD of it; None for any.
         """
         return frozenset(
             osd.location[kind]
             for osd in self.osds
             if kind in osd.location
-            and osd.location.get('root') == root
+            and osd.is_below(root)
             and device_class in (None, osd.device_class)
         )

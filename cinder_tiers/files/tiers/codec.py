@@ -175,6 +175,10 @@ _POOL_FIELDS = (
         shapes.text(limits.DEVICE_CLASS, definition='device_class'),
     ),
     shapes.field(
+        'crush_root',
+        shapes.text(limits.CRUSH_ROOT, definition='crush_root'),
+    ),
+    shapes.field(
         'failure_domain',
         shapes.text(limits.FAILURE_DOMAIN, definition='failure_domain'),
     ),
@@ -235,6 +239,7 @@ _CACHE = shapes.Record(
     ),
     more_defaults=lambda cache: {
         'device_class': catalogs.RbdPool.device_class,
+        'crush_root': catalogs.RbdPool.crush_root,
         'failure_domain': catalogs.RbdPool.failure_domain,
         'pg_num': catalogs.RbdPool.pg_num,
         'stale_reads': catalogs.Cache.stale_reads,

@@ -128,9 +128,7 @@ def _is_below(osd: ceph_state.Osd, rule: ceph_state.CrushRule | None) -> bool:
     """Whether a rule may choose an OSD; of a rule of several parts, yes."""
     if rule is None or rule.root is None:
         return True
-    return osd.location.get('root') == rule.root and (
-        rule.device_class in (None, osd.device_class)
-    )
+    return rule.takes(osd)
 
 
 def _pools(

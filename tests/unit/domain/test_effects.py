@@ -39,6 +39,7 @@ RULES = {
         rule('all', None),
         rule('hdd-too', 'hdd'),
         rule('by-osd', 'hdd', 'osd'),
+        rule('hdd-a', 'hdd', 'osd', 'host0'),
         rule('by-hand', None, None, None),
     )
 }
@@ -159,6 +160,13 @@ class MovementTestCase(testtools.TestCase):
             pool(size=3), pool(size=3, pg_num=64), cluster(size=3, hosts=3)
         )
         self.assertEqual(0, found.bytes_to_move)
+
+    def test_to_osds_below_another_bucket_all_but_its_copies_move(self):
+        # host0 has the only OSD of hdd-a, which has one of 2 copies with
+        # 1/3.
+        found = effect(pool(), pool(crush_rule='hdd-a'))
+        self.assertIn('1 OSDs of class hdd under host0', str(found))
+        self.assertEqual(round(200 * GIB * 5 / 6), found.bytes_to_move)
 
     def test_with_another_failure_domain_only_what_it_refuses_moves(self):
         # Of 11 other OSDs one is on the host of the first copy: of the second

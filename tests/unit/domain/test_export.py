@@ -222,6 +222,16 @@ class ExportTestCase(testtools.TestCase):
         )
         self.assertIn('target_size_ratio=0.1', ' '.join(remarks))
 
+    def test_a_rule_below_another_root_is_said(self):
+        osds = tuple(
+            dataclasses.replace(osd, location={**osd.location, 'room': 'room'})
+            for osd in given.osds()
+        )
+        tier, remarks = self.tier(
+            cloud(volume_type(), pools=[pool(crush_rule='racks')], osds=osds)
+        )
+        self.assertEqual(([], 'room'), (remarks, tier.rbd.crush_root))
+
     def test_a_single_copy_is_said_in_words(self):
         tier, _ = self.tier(
             cloud(volume_type(), pools=[pool(size=1, min_size=1)])
@@ -296,7 +306,10 @@ class ExportTestCase(testtools.TestCase):
             {'pools': [pool(crush_rule='tree')]},
             'rule tree has steps other than take',
         ),
-        ({'pools': [pool(crush_rule='racks')]}, 'takes the root room'),
+        (
+            {'pools': [pool(crush_rule='racks')]},
+            "no OSD under CRUSH root 'room'",
+        ),
         ({'pools': [pool(size=4)]}, '3 failure domains'),
         ({'pools': [pool(size=11)]}, '11 copies'),
         ({'pools': [pool(kind='erasure')]}, 'has no data pool'),

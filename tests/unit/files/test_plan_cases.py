@@ -60,17 +60,23 @@ def fields_of(declared):
 
 
 def osds_of(declared):
-    """{host: [device class of each OSD]} as OSDs."""
+    """{host or root/host: [device class of each OSD]} as OSDs."""
     placed = [
-        (host, name) for host, classes in declared.items() for name in classes
+        (*place.rpartition('/')[::2], name)
+        for place, classes in declared.items()
+        for name in classes
     ]
     return [
         ceph_state.Osd(
             osd_id=number,
             device_class=name,
-            location={'osd': f'osd.{number}', 'host': host, 'root': 'default'},
+            location={
+                'osd': f'osd.{number}',
+                'host': host,
+                'root': root or 'default',
+            },
         )
-        for number, (host, name) in enumerate(placed)
+        for number, (root, host, name) in enumerate(placed)
     ]
 
 

@@ -106,6 +106,7 @@ CACHES = strategies.sampled_from(
                 pool='cache',
                 device_class=None,
                 pg_num=None,
+                crush_root='flash',
                 failure_domain='rack',
             ),
             settings={'cache_target_full_ratio': 0.5, 'hit_set_count': 0},
@@ -160,6 +161,7 @@ def written_catalogs(draw):
                     osd_requirements=draw(REQUIREMENTS),
                     cache=draw(CACHES),
                     device_class=draw(strategies.sampled_from(('ssd', '5'))),
+                    crush_root=draw(strategies.sampled_from(('default', 'f'))),
                     failure_domain=draw(
                         strategies.sampled_from(('host', 'rack'))
                     ),
