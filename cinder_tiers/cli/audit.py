@@ -18,10 +18,23 @@ from cinder_tiers import workflow
 STATUSES = {
     audit.State.COMPLIANT: exit_status.OK,
     audit.State.NOT_APPLICABLE: exit_status.OK,
+    audit.State.WARNING: exit_status.OK,
     audit.State.UNKNOWN: exit_status.UNKNOWN,
     audit.State.OUT_OF_DATE: exit_status.DIFFERENT,
     audit.State.NON_COMPLIANT: exit_status.DIFFERENT,
 }
+
+
+def status_of(
+    findings: collections.abc.Sequence[audit.Finding], *, strict: bool
+) -> int:
+    """The exit status of an audit.
+
+    :param strict: whether a warning counts as a difference.
+    """
+    if strict and any(one.state is audit.State.WARNING for one in findings):
+        return exit_status.DIFFERENT
+    return STATUSES[audit.worst(findings)]
 
 
 class AuditTiers(base.CatalogLister):
@@ -31,12 +44,14 @@ class AuditTiers(base.CatalogLister):
     plan" would change anything for it. If a service does not respond, the
     affected checks are unknown and the audit continues. With --volumes, also
     checks the volumes of all projects: lists each volume that is not compliant
-    and counts all volumes. Changes nothing.
+    and counts all volumes. Known bad practice is a warning, which does not
+    make a tier non-compliant. Changes nothing.
     """
 
-    _epilog = """Exit status: 0 everything is compliant or not applicable; 4
-something is non-compliant or out of date; 3 something is unknown, and nothing
-is worse; 1 an error occurred; 2 a wrong argument; 6 Cinder did not answer.
+    _epilog = """Exit status: 0 everything is compliant or not applicable, or
+there are only warnings; 4 something is non-compliant or out of date, or with
+--strict there is a warning; 3 something is unknown, and nothing is worse; 1 an
+error occurred; 2 a wrong argument; 6 Cinder did not answer.
 
 Example: openstack tier audit --tier database -f json -c Object -c State
 """
@@ -70,6 +85,11 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             ),
         )
         parser.add_argument(
+            '--strict',
+            action='store_true',
+            help='with warnings, end with the exit status of a difference, 4',
+        )
+        parser.add_argument(
             '--config-file',
             metavar='<file>',
             action='append',
@@ -100,7 +120,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
                 volumes_by=policy if parsed_args.volumes else None,
                 with_residency=parsed_args.residency,
             )
-        self.exit_status = STATUSES[audit.worst(findings)]
+        self.exit_status = status_of(findings, strict=parsed_args.strict)
         return render_audit.COLUMNS, [
             render_audit.row(finding) for finding in findings
         ]

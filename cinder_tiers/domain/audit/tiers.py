@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The audit: each tier held against what exists, in one of five states.
+"""The audit: each tier held against what exists, in one of six states.
 
 The same difference as the plan's, told by tier and aspect. Unlike a plan it
 goes on where something could not be read, and says so. Pure. Must not know
@@ -13,6 +13,7 @@ import enum
 import itertools
 
 from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
@@ -47,6 +48,8 @@ class State(enum.Enum):
     """It is as the catalog, or its tier, says."""
     NOT_APPLICABLE = 'not applicable'
     """Nothing is asked of it."""
+    WARNING = 'warning'
+    """It is as the catalog says, and that is a known risk."""
     UNKNOWN = 'unknown'
     """It could not be told."""
     OUT_OF_DATE = 'out of date'
@@ -108,10 +111,12 @@ def audit(
     """Holds each tier against what exists.
 
     :returns: for each tier, in the order of the file, what is not as declared
-        or not known, or one compliant finding; then what is of no tier. All
-        are compliant exactly when all could be read, the plan is empty, and
-        the OSDs are what is required of them.
+        or not known, or one compliant finding, and then its warnings; then
+        what is of no tier. Without the warnings, all are compliant exactly
+        when all could be read, the plan is empty, and the OSDs are what is
+        required of them.
     """
+    warnings = list(_warnings(catalog, observed))
     problems = _problems(catalog, observed)
     hosts = _host_problems(catalog, observed)
     found = [
@@ -129,7 +134,32 @@ def audit(
             [one for one in found if one.tier == tier.name]
             or [_as_declared(tier, observed)]
         )
+        ordered.extend(one for one in warnings if one.tier == tier.name)
     return (*ordered, *(one for one in found if one.tier is None))
+
+
+def _warnings(
+    catalog: catalogs.Catalog, observed: Observed
+) -> collections.abc.Iterator[Finding]:
+    """Known bad practice."""
+    for one in practice.advise(
+        catalog,
+        {
+            name: state
+            for name, state in observed.ceph.items()
+            if not isinstance(state, Unread)
+        },
+    ):
+        yield Finding(
+            object_name=f'tier {one.tier}',
+            tier=one.tier,
+            state=State.WARNING,
+            aspect=one.aspect,
+            current=one.current,
+            expected=one.expected,
+            reason=one.reason,
+            remedy=one.remedy,
+        )
 
 
 def _requirements(

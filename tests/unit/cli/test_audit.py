@@ -13,6 +13,7 @@ import tempfile
 import ddt
 import testtools
 
+from cinder_tiers.cli import audit as audit_command
 from cinder_tiers.cli.render import audit as render_audit
 from cinder_tiers.domain.audit import tiers as audit
 from tests.unit.cli import shell
@@ -209,6 +210,40 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
             ('volumes', 'unknown', 'placement', None),
             self.audit('--volumes', status=3, role='member'),
         )
+
+
+@ddt.ddt
+class ExitStatusTestCase(testtools.TestCase):
+    @ddt.data(
+        ((), 0, 0),
+        (('compliant', 'warning'), 0, 4),
+        (('warning', 'unknown'), 3, 4),
+        (('warning', 'non-compliant'), 4, 4),
+        (('not applicable', 'unknown'), 3, 3),
+    )
+    @ddt.unpack
+    def test_a_warning_is_a_difference_only_when_asked(
+        self, states, status, strict
+    ):
+        found = [
+            audit.Finding(
+                object_name='tier a',
+                tier='a',
+                state=audit.State(state),
+                aspect='any',
+            )
+            for state in states
+        ]
+        self.assertEqual(
+            (status, strict),
+            (
+                audit_command.status_of(found, strict=False),
+                audit_command.status_of(found, strict=True),
+            ),
+        )
+
+    def test_each_state_has_a_status(self):
+        self.assertEqual(set(audit.State), set(audit_command.STATUSES))
 
 
 class HostileTextTestCase(testtools.TestCase):
