@@ -119,7 +119,7 @@ def needs_consent(current, wanted):
             wanted.min_size not in (None, current.min_size)
             and bool(current.applications)
             or current.rbd_default_data_pool is not None
-            and wanted.rbd_default_data_pool is None
+            and wanted.rbd_default_data_pool != current.rbd_default_data_pool
         )
     if wanted is None:
         return True

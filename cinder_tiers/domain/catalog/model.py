@@ -27,7 +27,8 @@ Value = str | int | float | bool
 #: A place in the catalog: keys and list positions from its root.
 Path = tuple[str | int, ...]
 
-#: Appended to the pool of an erasure coded tier to name its data pool.
+#: Appended to the pool of an erasure coded tier to name its data pool, where
+#: the tiers file does not name it.
 DATA_POOL_SUFFIX = '-data'
 
 #: CRUSH root of a pool that names none, which Ceph creates in each cluster.
@@ -184,6 +185,8 @@ class RbdPool:
     #: CRUSH bucket, usually a root, below which its OSDs are.
     crush_root: str = CRUSH_ROOT
     protection: Replicated | ErasureCoded
+    #: Pool for the data of an erasure coded tier; None: named after `pool`.
+    data_pool_name: str | None = None
     #: CRUSH bucket type of which no two copies may share one.
     failure_domain: str = 'host'
     #: Placement groups; None leaves the number to Ceph's autoscaler.
@@ -212,7 +215,7 @@ class RbdPool:
     def data_pool(self) -> str:
         """The Ceph pool that holds the data of images."""
         if isinstance(self.protection, ErasureCoded):
-            return self.pool + DATA_POOL_SUFFIX
+            return self.data_pool_name or self.pool + DATA_POOL_SUFFIX
         return self.pool
 
     @property

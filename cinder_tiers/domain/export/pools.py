@@ -24,8 +24,6 @@ from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import clusters as cluster_rules
 
-_DATA_POOL = 'rbd_default_data_pool'
-
 Remarks = list[str]
 _Protection = catalogs.Replicated | catalogs.ErasureCoded
 
@@ -46,11 +44,6 @@ def rbd_of(
     holder = pool
     export_cache.check_alone(ceph, name)
     if pool.rbd_default_data_pool:
-        if pool.rbd_default_data_pool != name + catalogs.DATA_POOL_SUFFIX:
-            raise ValueError(
-                f'its {_DATA_POOL} is {pool.rbd_default_data_pool}, and only '
-                f'{name}{catalogs.DATA_POOL_SUFFIX} can be declared'
-            )
         holder = _pool(known, pool.rbd_default_data_pool)
         export_cache.check_alone(ceph, holder.name)
         if name in ceph.cache_tiers:
@@ -93,6 +86,7 @@ def _placed(
     :raises ValueError: they cannot be declared.
     """
     rule = _rule(known.ceph, holder)
+    is_default = holder.name == pool.name + catalogs.DATA_POOL_SUFFIX
     return catalogs.RbdPool(
         cluster=known.cluster.name,
         pool=pool.name,
@@ -100,6 +94,7 @@ def _placed(
         crush_root=rule.root,
         failure_domain=rule.failure_domain,
         protection=_protection(known.ceph, holder),
+        data_pool_name=(None if holder is pool or is_default else holder.name),
         pg_num=_pg_num(pool, holder, remarks),
     )
 

@@ -39,10 +39,13 @@ def check(catalog: catalogs.Catalog) -> Problems:
     for tier in catalog.tiers:
         if tier.rbd is None:
             continue
-        path = ('tiers', tier.name, 'rbd', 'device_class')
-        for name, found, expected, remedy in _faults(
-            tier.rbd, is_class_written=path in catalog.source.lines
-        ):
+        place = ('tiers', tier.name, 'rbd')
+        written = frozenset(
+            name
+            for name in ('device_class', 'erasure_coded')
+            if (*place, name) in catalog.source.lines
+        )
+        for name, found, expected, remedy in _faults(tier.rbd, written):
             yield errors.Problem(
                 where=catalog.source.where(('tiers', tier.name, 'rbd', *name)),
                 found=f'{".".join(name)} of tier {tier.name!r}: {found}',
@@ -53,16 +56,15 @@ def check(catalog: catalogs.Catalog) -> Problems:
 
 def _faults(
     rbd: catalogs.RbdPool,
-    *,
-    is_class_written: bool,
+    written: frozenset[str],
 ) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
     """(place, what was found, what is right, what to do) of each problem.
 
-    :param is_class_written: whether the file has a device_class, even with a
-        value that was left out.
+    :param written: which of device_class and erasure_coded the file has, even
+        with a value that was left out.
     """
     options = rbd.options
-    if rbd.device_class is None and not is_class_written:
+    if rbd.device_class is None and 'device_class' not in written:
         yield from _without_class(rbd)
     for name, value in options.items():
         try:
@@ -104,12 +106,38 @@ def _faults(
                 'an erasure coded pool; it has no effect on others',
                 'remove it',
             )
+    if rbd.data_pool_name is not None:
+        yield from _of_data_pool(rbd, written)
     if _DATA_POOL in rbd.rbd_options:
         yield (
             ('rbd_options', _DATA_POOL),
             repr(rbd.rbd_options[_DATA_POOL]),
             'nothing: erasure_coded sets it',
             'remove it',
+        )
+
+
+def _of_data_pool(
+    rbd: catalogs.RbdPool,
+    written: frozenset[str],
+) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
+    if (
+        isinstance(rbd.protection, catalogs.Replicated)
+        and 'erasure_coded' not in written
+    ):
+        yield (
+            ('data_pool',),
+            f'{rbd.data_pool_name!r} with replicated',
+            'erasure_coded beside it; the data of a replicated tier lies in '
+            'pool',
+            'remove data_pool',
+        )
+    elif rbd.data_pool_name == rbd.pool:
+        yield (
+            ('data_pool',),
+            f'{rbd.data_pool_name!r}, which pool names as well',
+            'another pool: RBD keeps headers of images in a replicated one',
+            'name another pool',
         )
 
 
@@ -417,12 +445,13 @@ def _refusals_of_data_pool(
     after: ceph_state.Pool,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Refusal]:
-    """A tier that becomes erasure coded, or is no longer.
+    """A tier that becomes erasure coded, is no longer, or has another pool.
 
     A data pool that exists and was unset is set again without any of this.
     """
     old, new = before.rbd_default_data_pool, after.rbd_default_data_pool
-    if old == new or new in ceph.pools or is_half_made(before, ceph.usage):
+    is_set_again = old is None and new in ceph.pools
+    if old == new or is_set_again or is_half_made(before, ceph.usage):
         return
     yield actions.Refusal(
         reason=f'RBD images that are created from then on would have their '

@@ -270,19 +270,23 @@ def _pools(catalog: catalogs.Catalog) -> Problems:
     }
     for tier in catalog.tiers:
         for path, pool in (
-            (path, pool)
+            (
+                (*path, 'data_pool' if pool == rbd.data_pool_name else 'pool'),
+                pool,
+            )
             for path, rbd in tier.storages
             for pool in rbd.own_pools
         ):
             key = (tier.rbd.cluster, pool)
             if key in owners:
                 yield errors.Problem(
-                    where=catalog.source.where((*path, 'pool')),
+                    where=catalog.source.where(path),
                     found=f'pool {pool!r} of tier {tier.name!r} is also the '
                     f'{owners[key]}',
                     expected=(
                         'a separate pool for each tier and cache (an erasure '
-                        f'coded one also has POOL{catalogs.DATA_POOL_SUFFIX})'
+                        'coded one also has data_pool, by default '
+                        f'POOL{catalogs.DATA_POOL_SUFFIX})'
                     ),
                     remedy='name another pool',
                 )

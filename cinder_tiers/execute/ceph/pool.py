@@ -213,9 +213,10 @@ def _check_allowed(
         effect = 'is for whoever made the pool to allow'
     elif not consented and field == 'min_size' and current.applications:
         effect = 'decides when the pool serves I/O'
-    elif not consented and (field, change.after) == (
-        'rbd_default_data_pool',
-        None,
+    elif (
+        not consented
+        and field == 'rbd_default_data_pool'
+        and change.before is not None
     ):
         effect = 'decides where the data of new RBD images is'
     if effect:

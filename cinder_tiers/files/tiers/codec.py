@@ -271,6 +271,7 @@ _RBD = shapes.Record(
         shapes.field('cluster', shapes.any_text('a name under clusters')),
         *_POOL_FIELDS,
         shapes.field('erasure_coded', _ERASURE_CODED, attribute='protection'),
+        shapes.field('data_pool', _POOL, attribute='data_pool_name'),
         shapes.field(
             'pool_options',
             shapes.Settings(

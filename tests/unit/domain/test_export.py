@@ -246,7 +246,7 @@ class ExportTestCase(testtools.TestCase):
                     crush_rule='by-hand',
                     pg_autoscale_mode='off',
                     pg_num=16,
-                    rbd_default_data_pool='volumes-data',
+                    rbd_default_data_pool=changes.get('name', 'volumes-data'),
                 ),
                 ceph_state.Pool(
                     **{
@@ -295,6 +295,14 @@ class ExportTestCase(testtools.TestCase):
             ),
         )
 
+    def test_a_data_pool_of_any_name_is_said(self):
+        usual, _ = self.tier(self.coded())
+        tier, remarks = self.tier(self.coded(name='ec21'))
+        self.assertEqual([], remarks)
+        self.assertEqual(
+            (None, 'ec21'), (usual.rbd.data_pool_name, tier.rbd.data_pool_name)
+        )
+
     def test_placement_groups_that_do_not_fit_are_left_alone(self):
         tier, remarks = self.tier(self.coded(pg_num=256))
         self.assertIsNone(tier.rbd.pg_num)
@@ -319,7 +327,7 @@ class ExportTestCase(testtools.TestCase):
             'used by rgw',
         ),
         ({'pools': [pool(applications=frozenset())]}, 'applications'),
-        ({'pools': [pool(rbd_default_data_pool='ec')]}, 'volumes-data'),
+        ({'pools': [pool(rbd_default_data_pool='ec')]}, 'has no pool ec'),
         (
             {'backends': [inventories.rbd_backend('rbd-1', 'a/b')]},
             'has no pool a/b',

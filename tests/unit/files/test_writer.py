@@ -176,6 +176,7 @@ def written_catalogs(draw):
                             )
                         )
                     ),
+                    data_pool_name=draw(strategies.sampled_from((None, 'ec'))),
                     options={'target_size_ratio': 0.1, 'noscrub': True},
                     osd_options={'osd_max_backfills': draw(OPTIONS)},
                     rbd_options={'rbd_cache': draw(OPTIONS)},
