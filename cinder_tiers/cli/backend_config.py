@@ -71,4 +71,4 @@ Example: openstack tier backend-config > tiers.conf
                 + backend_config.default_type_comments(catalog)
                 + backend_config.cinder_conf(sections)
             )
-        self.app.stdout.write(text)
+        base.write_file(self.app.stdout, text)

@@ -5,6 +5,7 @@
 import argparse
 import collections.abc
 import contextlib
+import io
 import logging
 import os
 import shutil
@@ -73,6 +74,32 @@ def default_catalog() -> str:
     return os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG)
 
 
+def keep_encodable(stream: typing.TextIO) -> None:
+    r"""Has a stream show as `\\xe9` what its encoding lacks.
+
+    Names in Cinder and Ceph are any text, and terminals with LC_ALL=C or
+    PYTHONIOENCODING=ascii take little of it. Standard error of Python is so
+    from the start.
+
+    :param stream: one that is no stream of bytes is left as it is.
+    """
+    if isinstance(stream, io.TextIOWrapper) and stream.errors == 'strict':
+        stream.reconfigure(errors='backslashreplace')
+
+
+def write_file(stream: typing.TextIO, text: str) -> None:
+    """Writes the text of a file to a stream.
+
+    Such files are of UTF-8, whatever the terminal is.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        stream.flush()
+        stream.buffer.write(text.encode('utf-8'))
+        stream.buffer.flush()
+    else:
+        stream.write(text)
+
+
 class StatusCommand(command.Command):
     """A command with the exit statuses of `exit_status`.
 
@@ -87,6 +114,7 @@ class StatusCommand(command.Command):
 
         :returns: the exit status.
         """
+        keep_encodable(self.app.stdout)
         try:
             return super().run(parsed_args) or self.exit_status
         except exceptions.CommandError as error:

@@ -83,7 +83,7 @@ ceph=/etc/ceph/ceph.conf:admin
                     parsed_args.out, made.text, replace=parsed_args.force
                 )
             else:
-                self.app.stdout.write(made.text)
+                base.write_file(self.app.stdout, made.text)
         # Who has no Ceph and named none need not hear of it.
         if parsed_args.clusters or any(
             map(inventories.location_of, made.inventory.backends)

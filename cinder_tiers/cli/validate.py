@@ -9,6 +9,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
+from cinder_tiers.domain.catalog import fio_patterns
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import qos_spec
@@ -69,6 +70,7 @@ Example: openstack tier validate tiers.yaml -f json
             for problem in (
                 *qos_spec.misspelled(catalog),
                 *osd_options.unknown_names(catalog),
+                *fio_patterns.unknown(catalog),
             ):
                 self.log.warning('%s', cells.printable(str(problem)))
             if fallback_rules.has_open_default(catalog):

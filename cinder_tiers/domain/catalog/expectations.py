@@ -18,7 +18,8 @@ Expectations = collections.abc.Mapping[
     str, collections.abc.Mapping[str, float]
 ]
 
-#: Names of patterns, as fio profiles have them.
+#: Names of patterns, as fio profiles have them. They become words of a shell
+#: script, file names and table cells.
 PATTERN = re.compile(r'[a-z0-9][a-z0-9.-]{0,39}', re.ASCII)
 #: Names of limits of percentiles.
 PERCENTILE = re.compile(r'p([1-9][0-9]?(?:\.[0-9]{1,3})?)_ms_max', re.ASCII)

@@ -30,8 +30,26 @@ _MASKS = {
     actions.Kind.HOST_OSD_OPTIONS: HOST,
 }
 
-_SIZE = re.compile(r'(\d+)\s*([KMGTPE]?)(?:I?B)?', re.IGNORECASE)
+# As people write them; Ceph knows 4K and 4Ki (strict_iecstrtoll).
+_SIZE = re.compile(r'(\d+)\s*(?:([KMGTPE])I?)?B?', re.IGNORECASE | re.ASCII)
 _POWERS = {letter: 1024**power for power, letter in enumerate(('', *'KMGTPE'))}
+# Parts of a span of time (parse_timespan of src/common/ceph_time.cc).
+_SPAN = re.compile(r'(\d+)\s*([a-z]*)\s*', re.ASCII)
+_SECONDS = {
+    unit: seconds
+    for units, seconds in (
+        (('', 's', 'sec', 'second', 'seconds'), 1),
+        (('m', 'min', 'minute', 'minutes'), 60),
+        (('h', 'hr', 'hour', 'hours'), 3600),
+        (('d', 'day', 'days'), 86400),
+        (('w', 'wk', 'week', 'weeks'), 7 * 86400),
+        (('mo', 'month', 'months'), 30 * 86400),
+        (('y', 'yr', 'year', 'years'), 365 * 86400),
+    )
+    for unit in units
+}
+# A number with a unit, where Ceph takes only the number.
+_WITH_UNIT = re.compile(r'[-+]?[\d.]+\s*[A-Za-z%/]+')
 _TRUE, _FALSE = {'true', 'yes', 'on', '1'}, {'false', 'no', 'off', '0'}
 
 #: Options of which Ceph says that running OSDs heed a new value, and shows it,
@@ -117,29 +135,58 @@ def normal(schema: ceph_state.OptionSchema, value: catalogs.Value) -> str:
     if schema.kind == 'size':
         match = _SIZE.fullmatch(text)
         if match is None or isinstance(value, bool | float):
-            raise ValueError('a number of bytes, such as 4096 or 4K')
-        return str(int(match[1]) * _POWERS[match[2].upper()])
-    if schema.kind in ('int', 'uint'):
-        try:
-            number = int(text)
-        except ValueError:
-            raise ValueError('an integer') from None
-        if number < 0 and schema.kind == 'uint':
-            raise ValueError('an integer of 0 or more')
-        return str(number)
+            raise ValueError('a number of bytes, such as 4096, 4K or 4Ki')
+        return str(int(match[1]) * _POWERS[(match[2] or '').upper()])
+    if schema.kind == 'secs':
+        return _seconds(text)
+    if schema.kind in ('int', 'uint', 'millisecs'):
+        return _integer(text, is_signed=schema.kind == 'int')
     if schema.kind == 'float':
-        try:
-            number = float(text)
-        except ValueError:
-            raise ValueError('a number') from None
-        form = format(number, '.15g')
-        # The form of the largest numbers is above all of them.
-        if not math.isfinite(float(form)):
-            raise ValueError('a number')
-        return form
+        return _number(text)
     if schema.words and text not in schema.words:
         raise ValueError(f'one of {", ".join(schema.words)}')
     return text
+
+
+def _integer(text: str, *, is_signed: bool) -> str:
+    try:
+        number = int(text)
+    except ValueError:
+        raise ValueError('an integer' + _without_unit(text)) from None
+    if number < 0 and not is_signed:
+        raise ValueError('an integer of 0 or more')
+    return str(number)
+
+
+def _number(text: str) -> str:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError('a number' + _without_unit(text)) from None
+    form = format(number, '.15g')
+    # The form of the largest numbers is above all of them.
+    if not math.isfinite(float(form)):
+        raise ValueError('a number')
+    return form
+
+
+def _seconds(text: str) -> str:
+    """A span of time, such as 5, 5s or 1h 30m, in seconds."""
+    parts = _SPAN.findall(text)
+    if (
+        not text
+        or ''.join(text.split())
+        != ''.join(number + unit for number, unit in parts)
+        or any(unit not in _SECONDS for _, unit in parts)
+        # Only the last number may lack its unit.
+        or any(not unit for _, unit in parts[:-1])
+    ):
+        raise ValueError('a number of seconds, such as 90, 90s or 1m 30s')
+    return str(sum(int(number) * _SECONDS[unit] for number, unit in parts))
+
+
+def _without_unit(text: str) -> str:
+    return ' without a unit' if _WITH_UNIT.fullmatch(text) else ''
 
 
 _FORCED = 'OSDs with the queue mClock set it to 0'

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 import re
 
+from cinder_tiers.domain.catalog import expectations
+
 # fio HOWTO, "rw=str": the ones that neither trim nor need a second option.
 WORKLOADS = (
     'read',
@@ -24,8 +26,6 @@ WORKLOADS = (
     'randrw',
 )
 
-# They become words of a shell script, file names and table cells.
-_NAME = re.compile(r'[a-z0-9][a-z0-9.-]{0,39}')
 _SIZE = r'[1-9][0-9]{0,6}[km]?'
 _BLOCK_SIZE = re.compile(_SIZE, re.IGNORECASE)
 _BLOCK_RANGE = re.compile(f'({_SIZE})-({_SIZE})', re.IGNORECASE)
@@ -93,7 +93,7 @@ class Pattern:
             raise ValueError(f'pattern {self.name!r}: ' + '; '.join(wrong))
 
     def _wrong_words(self) -> Iterator[str]:
-        if not _NAME.fullmatch(self.name):
+        if not expectations.PATTERN.fullmatch(self.name):
             yield (
                 f'name {self.name!r}: expected up to 40 lower case'
                 f" letters, digits, '.' and '-'"

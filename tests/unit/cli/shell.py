@@ -44,6 +44,18 @@ class Terminal(io.StringIO):
         return True
 
 
+class Encoded(io.TextIOWrapper):
+    """A stream as Python makes one of standard output."""
+
+    def __init__(self, encoding):
+        super().__init__(io.BytesIO(), encoding, errors='strict')
+
+    def getvalue(self):
+        """What was written; files may be of UTF-8."""
+        self.flush()
+        return self.buffer.getvalue().decode('utf-8')
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ran:
     """What a command left behind."""
@@ -53,12 +65,19 @@ class Ran:
     stderr: str
 
 
-def openstack(*arguments, answer=None, errors_to_file=False, **environment):
+def openstack(
+    *arguments,
+    answer=None,
+    errors_to_file=False,
+    encoding=None,
+    **environment,
+):
     """Runs the real shell with real arguments.
 
     :param arguments: words after `openstack`.
     :param answer: what a person types at a terminal; None: there is none.
     :param errors_to_file: whether standard error is no terminal then.
+    :param encoding: of the terminal; None: it takes any text.
     :param environment: as of `run`.
     """
     return _run(
@@ -68,6 +87,7 @@ def openstack(*arguments, answer=None, errors_to_file=False, **environment):
         environment,
         answer,
         errors_to_file,
+        encoding,
     )
 
 
@@ -83,6 +103,7 @@ def _run(
     environment,
     answer=None,
     errors_to_file=False,
+    encoding=None,
 ):
     """Runs a shell with the commands of this tree.
 
@@ -96,7 +117,7 @@ def _run(
     # Left there, each would be written to by all tests that follow.
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    out = io.StringIO()
+    out = io.StringIO() if encoding is None else Encoded(encoding)
     err = io.StringIO() if answer is None or errors_to_file else Terminal()
     for name in kept:
         if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_')):

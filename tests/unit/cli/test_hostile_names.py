@@ -68,6 +68,32 @@ class HostileNamesTestCase(tiers_file_case.TiersFileTestCase):
                 (ran.stdout + ran.stderr).replace(r'\\', '\\'),
             )
 
+    def test_at_a_terminal_without_utf_8(self):
+        self.write(f'{tiers_file_case.TIERS}    description: Größe\n')
+        for command, form in (
+            ('plan', 'table'),
+            ('plan', 'csv'),
+            ('plan', 'text'),
+            ('audit', 'table'),
+        ):
+            ran = self.run_tier(command, '-f', form, encoding='ascii')
+            self.assertIn(r'Gr\xf6\xdfe', ran.stdout, ran.stderr)
+
+    def test_an_exported_file_is_utf_8_whatever_the_terminal(self):
+        self.api.add_backend('ssd')
+        self.cinder.create_type(
+            name='other',
+            description='Größe',
+            extra_specs={'volume_backend_name': 'ssd'},
+        )
+        ran = shell.openstack(
+            *self.api.arguments_of('admin'),
+            'tier',
+            'export',
+            encoding='ascii',
+        )
+        self.assertIn('Größe', ran.stdout, ran.stderr)
+
     def test_in_an_exported_file(self):
         self.make_evil()
         self.api.add_backend('ssd')

@@ -157,6 +157,38 @@ class ValidateTestCase(testtools.TestCase):
             self.assertIn(f"the option '{name}'", ran.stderr)
             self.assertIn(remedy, ran.stderr)
 
+    @ddt.data(
+        ('randwrit-4k', "did you mean 'randwrite-4k'?"),
+        ('nightly-load', 'unless a task or job file of yours runs it'),
+        ('randwrite-4k', None),
+    )
+    @ddt.unpack
+    def test_a_pattern_that_no_profile_has_is_a_warning(self, name, remedy):
+        path = test_commands.edited(
+            self,
+            (
+                'tags: [archive]',
+                f'tags: [archive]\n    expect: {{{name}: {{iops_min: 5}}}}',
+            ),
+        )
+        ran = shell.openstack('tier', 'validate', path)
+        self.assertEqual(0, ran.status, ran.stdout)
+        if remedy is None:
+            self.assertNotIn('the pattern', ran.stderr)
+        else:
+            self.assertIn(f"the pattern '{name}'", ran.stderr)
+            self.assertIn('randread-4k', ran.stderr)
+            self.assertIn(remedy, ran.stderr)
+
+    @ddt.data('csv', 'json', 'yaml', 'table', 'value')
+    def test_a_terminal_without_utf_8_shows_escapes(self, form):
+        path = self.file('version: 1\ntiers: {général: {}}\n'.encode())
+        ran = shell.openstack(
+            'tier', 'validate', path, '-f', form, encoding='ascii'
+        )
+        self.assertEqual(1, ran.status, ran.stderr)
+        self.assertRegex(ran.stdout, r'(?i)g\\+(xe9|u00e9)n')
+
     @ddt.data('csv', 'json', 'yaml', 'table', 'value')
     def test_each_format_names_the_line(self, form):
         path = self.file(b'version: 1\nclusters: {c: {usr: x}}\n')

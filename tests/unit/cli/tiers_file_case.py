@@ -52,7 +52,7 @@ class TiersFileTestCase(testtools.TestCase):
         with open(self.path, 'w', encoding='utf-8') as stream:
             stream.write(text)
 
-    def run_tier(self, command, *arguments, role='admin'):
+    def run_tier(self, command, *arguments, role='admin', encoding=None):
         return shell.openstack(
             *self.api.arguments_of(role),
             'tier',
@@ -60,4 +60,5 @@ class TiersFileTestCase(testtools.TestCase):
             '--catalog',
             self.path,
             *arguments,
+            encoding=encoding,
         )

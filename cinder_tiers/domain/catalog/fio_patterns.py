@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Names of the fio patterns in the profiles that come with the project.
+
+For messages about a tiers file, which is read where the profiles may not be
+installed. Pure.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import spelling
+
+_NAMES = """
+    randread-128k randread-1m randread-32m randread-4k randread-4m-qd1
+    randrw-16k-r10 randwrite-128k randwrite-1m randwrite-32m randwrite-4k
+    randwrite-4m-qd1 read-128k read-16k read-1m read-256k read-32m read-4k
+    read-4k-j4 read-4k-qd32 read-4m read-4m-j4 read-4m-qd1 read-4m-qd16
+    read-4m-qd2 read-4m-qd32 read-4m-qd4 read-4m-qd64 read-4m-qd8 read-64k
+    write-128k write-16k write-1m write-1m-j1 write-1m-j10 write-1m-j15
+    write-1m-j20 write-1m-j5 write-256k write-32m write-4k write-4k-j4
+    write-4k-qd32 write-4m write-4m-j4 write-4m-qd1 write-4m-qd16
+    write-4m-qd2 write-4m-qd32 write-4m-qd4 write-4m-qd64 write-4m-qd8
+    write-64k
+    """
+#: Of all profiles and task files of `rally_scenarios`.
+NAMES = frozenset(_NAMES.split())
+
+
+def unknown(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
+    """Expectations of patterns that no profile of the project has.
+
+    They are no problems of the file: a task or a fio job file may have
+    patterns of any name. But nothing measures what nobody runs.
+    """
+    for tier in catalog.tiers:
+        for name in tier.expect:
+            if name in NAMES:
+                continue
+            yield errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'expect', name)
+                ),
+                found=f'the pattern {name!r}, which no fio profile of the '
+                'project has',
+                expected='a pattern that is measured: '
+                + spelling.listed(NAMES),
+                remedy=f'{spelling.did_you_mean(name, sorted(NAMES))}fix it, '
+                'unless a task or job file of yours runs it',
+            )
