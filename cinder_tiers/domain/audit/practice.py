@@ -11,12 +11,16 @@ Must not know how advice is shown, nor what it does to an exit status.
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain.audit import pool_osds
+from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import ceph as ceph_state
 
 #: Aspects, one for each practice.
 REDUNDANCY = 'redundancy'
+IMAGE_CLONES = 'image clones'
+SHARED_OSDS = 'shared osds'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,10 +51,14 @@ def advise(
         over.
     :returns: tier by tier, in the order of the file.
     """
+    osds = {name: pool_osds.PoolOsds(state) for name, state in ceph.items()}
     for tier in catalog.ours:
         if tier.rbd is None or tier.rbd.cluster not in ceph:
             continue
-        yield from _redundancy(tier, ceph[tier.rbd.cluster])
+        state, lie_on = ceph[tier.rbd.cluster], osds[tier.rbd.cluster]
+        yield from _redundancy(tier, state)
+        yield from _image_clones(tier, catalog, lie_on)
+        yield from _shared_osds(tier, catalog, lie_on)
 
 
 def _redundancy(
@@ -119,3 +127,97 @@ def _enough_to_read(
     ):
         return protection.k
     return 1
+
+
+def _image_clones(
+    tier: catalogs.Tier,
+    catalog: catalogs.Catalog,
+    lie_on: pool_osds.PoolOsds,
+) -> collections.abc.Iterator[Advice]:
+    """An images pool on OSDs that are not the tier's.
+
+    Cinder's RBD driver makes a volume from a raw image of the same cluster as
+    a copy-on-write clone and never flattens it (cinder/volume/drivers/rbd.py,
+    clone_image), so that blocks that were not written since are read where
+    the image lies. The image-volume cache of Cinder is not used for what can
+    be cloned.
+    """
+    images = catalog.clusters[tier.rbd.cluster].images_pool
+    own = lie_on.of([tier.rbd.data_pool])
+    if images is None or not own or lie_on.of([images]) <= own:
+        return
+    key = f'pool {images}'
+    yield Advice(
+        tier=tier.name,
+        aspect=IMAGE_CLONES,
+        current={key: lie_on.described(images)},
+        expected={key: lie_on.described(tier.rbd.data_pool)},
+        reason=(
+            'volumes made from raw images are copy-on-write clones: blocks '
+            'that were never written are read from the pool of the images, '
+            'at the speed of its OSDs and not of the tier, and with the load '
+            'on them'
+        ),
+        remedy=(
+            'give the pool of the images a CRUSH rule of the tier that boots '
+            'most (moves data), or run "rbd flatten" on volumes for which it '
+            'matters; "openstack tier audit --volumes --residency" lists them'
+        ),
+    )
+
+
+def _shared_osds(
+    tier: catalogs.Tier,
+    catalog: catalogs.Catalog,
+    lie_on: pool_osds.PoolOsds,
+) -> collections.abc.Iterator[Advice]:
+    """A tier that promises a floor, on OSDs that serve other tiers, too.
+
+    No Ceph release up to 20 can reserve anything for a pool: mClock has one
+    class for all clients (ceph doc/rados/configuration/mclock-config-ref.rst,
+    "mClock Client Types").
+    """
+    promised = {
+        f'{pattern}.{name}': f'{value:g}'
+        for pattern, limits in tier.expect.items()
+        for name, value in limits.items()
+        if _is_floor(name)
+    }
+    if not promised:
+        return
+    others = [
+        other.name
+        for other in catalog.tiers_of(tier.rbd.cluster)
+        if other.name != tier.name
+        and lie_on.share(tier.rbd.pools, other.rbd.pools)
+    ]
+    if not others:
+        return
+    yield Advice(
+        tier=tier.name,
+        aspect=SHARED_OSDS,
+        current={
+            **{f'expect.{name}': value for name, value in promised.items()},
+            'other tiers on its OSDs': ', '.join(others),
+        },
+        expected={'other tiers on its OSDs': 'none'},
+        reason=(
+            'Ceph reserves nothing for a pool: all clients of an OSD share '
+            'it, so what the tier promises depends on the load of the others'
+        ),
+        remedy=(
+            'give the tier OSDs of its own, with a device class or a CRUSH '
+            'root; or limit the others with qos and promise what was '
+            'measured while they were under load'
+        ),
+    )
+
+
+def _is_floor(name: str) -> bool:
+    """Whether the load of others can break a limit of what guests find.
+
+    >>> [_is_floor(name) for name in ('iops_min', 'p99_ms_max', 'iops_max')]
+    [True, True, False]
+    """
+    limit = expectations.find(name)
+    return limit is not None and (limit.is_least or limit.unit == 'ms')

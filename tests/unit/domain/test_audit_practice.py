@@ -11,6 +11,7 @@ from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.state import ceph as ceph_state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 
@@ -123,6 +124,144 @@ class RedundancyTestCase(PracticeTestCase):
             self.assertEqual(
                 found, set(warned['database'][0]) if warned else set()
             )
+
+
+def rule(name, **changes):
+    plain = ceph_state.CrushRule(
+        name=name,
+        kind='replicated',
+        root='default',
+        device_class=None,
+        failure_domain='host',
+    )
+    return dataclasses.replace(plain, **changes)
+
+
+class ImageClonesTestCase(PracticeTestCase):
+    catalog = given.of(
+        given.tier('fast', rbd=given.rbd(pool='fast')),
+        given.tier(
+            'slow',
+            rbd=given.rbd(
+                pool='slow',
+                device_class='hdd',
+                protection=catalogs.ErasureCoded(k=2, m=1),
+            ),
+        ),
+        images_pool='images',
+    )
+
+    def cluster(self, **changes):
+        """The cluster, with a rule that the pool of the images has.
+
+        :param changes: fields of the rule.
+        """
+        ceph = test_plan.applied(self.catalog).ceph['ceph']
+        ceph.pools.update(given.empty_cluster().pools)
+        ceph.crush_rules['replicated_rule'] = rule(
+            'replicated_rule', **changes
+        )
+        return ceph
+
+    def test_parents_in_the_storage_of_another_tier(self):
+        ceph = self.cluster(device_class='hdd')
+        self.assertEqual(
+            {
+                'fast': (
+                    {'pool images': 'hdd OSDs below root default'},
+                    {'pool images': 'ssd OSDs below root default'},
+                )
+            },
+            self.warnings(practice.IMAGE_CLONES, self.catalog, ceph),
+        )
+
+    def test_parents_on_osds_of_all_classes(self):
+        warned = self.warnings(
+            practice.IMAGE_CLONES, self.catalog, self.cluster()
+        )
+        self.assertEqual({'fast', 'slow'}, set(warned))
+        self.assertEqual(
+            'all OSDs below root default', warned['fast'][0]['pool images']
+        )
+        # Where there is one class only, it is the same storage.
+        one_class = dataclasses.replace(
+            self.cluster(), osds=given.osds(classes=('ssd',))
+        )
+        self.assertEqual(
+            {}, self.warnings(practice.IMAGE_CLONES, self.catalog, one_class)
+        )
+
+    def test_nothing_is_known_of_a_rule_written_by_hand(self):
+        self.assertEqual(
+            {},
+            self.warnings(
+                practice.IMAGE_CLONES, self.catalog, self.cluster(root=None)
+            ),
+        )
+
+    def test_a_cluster_without_images(self):
+        self.assertEqual(
+            {},
+            self.warnings(
+                practice.IMAGE_CLONES,
+                given.of(*self.catalog.tiers),
+                self.cluster(),
+            ),
+        )
+
+
+@ddt.ddt
+class SharedOsdsTestCase(PracticeTestCase):
+    def tiers(self, limit, device_class='ssd'):
+        return given.of(
+            given.tier(
+                'fast',
+                rbd=given.rbd(pool='fast'),
+                expect={'randread-4k': {limit: 0.5}},
+            ),
+            given.tier(
+                'other',
+                rbd=given.rbd(pool='other', device_class=device_class),
+            ),
+        )
+
+    @ddt.data(
+        ('iops_min', True),
+        ('guest_iops_min', True),
+        ('mib_per_s_min', True),
+        ('fairness_min', True),
+        ('p99_ms_max', True),
+        ('mean_ms_max', True),
+        ('iops_max', False),
+        ('guest_iops_max', False),
+    )
+    @ddt.unpack
+    def test_a_floor_on_osds_of_another_tier(self, limit, found):
+        catalog = self.tiers(limit)
+        self.assertEqual(
+            {
+                'fast': (
+                    {
+                        f'expect.randread-4k.{limit}': '0.5',
+                        'other tiers on its OSDs': 'other',
+                    },
+                    {'other tiers on its OSDs': 'none'},
+                )
+            }
+            if found
+            else {},
+            self.warnings(practice.SHARED_OSDS, catalog),
+        )
+
+    def test_osds_of_its_own(self):
+        catalog = self.tiers('iops_min', device_class='hdd')
+        self.assertEqual({}, self.warnings(practice.SHARED_OSDS, catalog))
+        ceph = test_plan.applied(catalog).ceph['ceph']
+        # The rule that the other pool really has.
+        ceph.crush_rules['other'] = rule('other')
+        self.assertEqual(
+            {'fast'}, set(self.warnings(practice.SHARED_OSDS, catalog, ceph))
+        )
 
 
 class AdviceTestCase(PracticeTestCase):

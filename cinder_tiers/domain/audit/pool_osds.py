@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""On which OSDs of a cluster pools may lie, for whoever compares pools.
+
+Pure. Must not know what is said about them.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.state import ceph as ceph_state
+
+#: What a CRUSH rule takes OSDs by: root and device class.
+_Takes = tuple[str | None, str | None]
+
+
+class PoolOsds:
+    """The OSDs of the pools of one cluster, looked up once for each rule."""
+
+    def __init__(self, ceph: ceph_state.CephState) -> None:
+        self._ceph = ceph
+        self._taken: dict[_Takes, frozenset[int]] = {}
+        self._disjoint: dict[tuple[_Takes, _Takes], bool] = {}
+
+    def of(self, pools: collections.abc.Iterable[str]) -> frozenset[int]:
+        """Ids of the OSDs on which any of some pools may lie.
+
+        :param pools: names; one that does not exist, or has a CRUSH rule that
+            is not understood, has none.
+        """
+        return frozenset().union(
+            *(self._osds(rule) for rule in self._rules(pools))
+        )
+
+    def share(
+        self,
+        pools: collections.abc.Iterable[str],
+        others: collections.abc.Iterable[str],
+    ) -> bool:
+        """Whether some pools may lie on an OSD of others."""
+        others = self._rules(others)
+        return any(
+            self._meet(one, other)
+            for one in self._rules(pools)
+            for other in others
+        )
+
+    def described(self, pool: str) -> str:
+        """The OSDs of a pool in words; it has a rule that is understood.
+
+        For example: ssd OSDs below root default.
+        """
+        (rule,) = self._rules([pool])
+        return f'{rule.device_class or "all"} OSDs below root {rule.root}'
+
+    def _rules(
+        self, pools: collections.abc.Iterable[str]
+    ) -> list[ceph_state.CrushRule]:
+        found = (
+            self._ceph.crush_rules.get(self._ceph.pools[name].crush_rule)
+            for name in pools
+            if name in self._ceph.pools
+        )
+        return [rule for rule in found if rule and rule.root is not None]
+
+    def _osds(self, rule: ceph_state.CrushRule) -> frozenset[int]:
+        key = (rule.root, rule.device_class)
+        if key not in self._taken:
+            self._taken[key] = frozenset(
+                osd.osd_id for osd in self._ceph.osds if rule.takes(osd)
+            )
+        return self._taken[key]
+
+    def _meet(
+        self, rule: ceph_state.CrushRule, other: ceph_state.CrushRule
+    ) -> bool:
+        key = (
+            (rule.root, rule.device_class),
+            (other.root, other.device_class),
+        )
+        if key not in self._disjoint:
+            self._disjoint[key] = self._osds(rule).isdisjoint(
+                self._osds(other)
+            )
+        return not self._disjoint[key]
