@@ -43,6 +43,20 @@ def reduced(line, answer):
     return answer
 
 
+def lines(value, depth):
+    """JSON with line breaks in so many levels of objects."""
+    if not depth or not isinstance(value, dict) or not value:
+        return json.dumps(value)
+    return (
+        '{\n'
+        + ',\n'.join(
+            f'{json.dumps(name)}: {lines(one, depth - 1)}'
+            for name, one in value.items()
+        )
+        + '\n}'
+    )
+
+
 def write(path, *, version, answers, lab):
     """Keep the answers of a cluster.
 
@@ -58,7 +72,8 @@ def write(path, *, version, answers, lab):
             if before.get(line) != answer
         }
         before |= told
-    text = json.dumps({'ceph': version, 'answers': shorter}, indent=1)
+    # An answer in a line, so that one that changed can be seen.
+    text = lines({'ceph': version, 'answers': shorter}, depth=3)
     text = text.replace(lab, '/var/lib/cinder-tiers-lab').replace(
         f'"{platform.node()}"', '"lab"'
     )

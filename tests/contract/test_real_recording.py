@@ -54,7 +54,7 @@ class RecordingTestCase(every_kind.EveryKindCase):
 
     def carry_out(self, plan):
         executors = executing.executors(
-            connection=None,
+            connection=real_ceph.NoConnection(),
             clusters={'ceph': self.session},
             read_usage=usage.attempt,
         )
