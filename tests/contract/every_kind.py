@@ -116,6 +116,7 @@ def meaning(session, phase, cinder):
         'audit': [
             f'{one.object_name}: {one.aspect}: {one.state.value}'
             for one in found
+            if one.state is audit.State.NON_COMPLIANT
         ],
         'export': codec.write(exported.catalog),
         'state': actual.ceph['ceph'],
