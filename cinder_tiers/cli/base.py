@@ -14,6 +14,7 @@ import typing
 from cliff.formatters import base as formatters
 from osc_lib.command import command
 from osc_lib import exceptions
+import stevedore
 
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import plugin
@@ -163,6 +164,51 @@ class TextFormatter(formatters.ListFormatter):
         width = parsed_args.max_width or text_width(stdout)
         for line in self.lines(width):
             stdout.write(f'{line}\n')
+
+
+class DocumentFormatter(formatters.ListFormatter):
+    """Shows a document in place of rows; it has no columns."""
+
+    #: Set by the command.
+    text: str
+
+    def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
+        """It has no options."""
+
+    def emit_list(
+        self,
+        column_names: collections.abc.Sequence[str],
+        data: collections.abc.Iterable[collections.abc.Sequence[object]],
+        stdout: typing.TextIO,
+        parsed_args: argparse.Namespace,
+    ) -> None:
+        """Write the document.
+
+        :raises exceptions.CommandError: columns were chosen or sorted.
+        """
+        if parsed_args.columns or parsed_args.sort_columns:
+            raise exceptions.CommandError(
+                f'-f {parsed_args.formatter} has no columns; remove -c and '
+                '--sort-column, or choose another format'
+            )
+        stdout.write(self.text)
+
+
+def add_formats(
+    loaded: stevedore.ExtensionManager,
+    more: collections.abc.Mapping[str, formatters.ListFormatter],
+) -> None:
+    """Adds formats to those that a command has.
+
+    An entry point would add them to every command of OpenStackClient.
+
+    :param loaded: those of cliff.
+    :param more: {name: formatter}
+    """
+    loaded.extensions.extend(
+        stevedore.extension.Extension(name, None, None, one)
+        for name, one in more.items()
+    )
 
 
 def text_width(stream: typing.TextIO) -> int:

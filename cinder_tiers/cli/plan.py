@@ -43,14 +43,11 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 """
 
     def _load_formatter_plugins(self) -> stevedore.ExtensionManager:
-        # An entry point would add the format to every command of OSC.
         loaded = super()._load_formatter_plugins()
         # To look one up by name would fix what names there are.
         (table,) = (one.obj for one in loaded if one.name == 'table')
         self._text = base.TextFormatter(fallback=table)
-        loaded.extensions.append(
-            stevedore.extension.Extension(base.TEXT, None, None, self._text)
-        )
+        base.add_formats(loaded, {base.TEXT: self._text})
         return loaded
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

@@ -5,19 +5,22 @@
 import argparse
 import collections.abc
 
+import stevedore
+
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli.render import findings as render_findings
 from cinder_tiers.cli.render import tiers as render_tiers
-from cinder_tiers.domain.catalog import fio_patterns
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.resources import qos_spec
-from cinder_tiers.domain.validation import fallback as fallback_rules
+from cinder_tiers.domain.validation import warnings
 from cinder_tiers.files.tiers import reader
 
 #: A file with more is no tiers file, and its table would take a minute.
 MAX_SHOWN = 1000
+LINT = 'lint'
+SARIF = 'sarif'
+JUNIT = 'junit'
 
 
 class ValidateCatalog(base.CatalogLister):
@@ -27,7 +30,8 @@ class ValidateCatalog(base.CatalogLister):
     Reads only the file and needs neither a cloud nor credentials; "tier plan"
     checks the file against the clusters. The table is empty if the file is
     valid. A warning about a valid file goes to standard error and does not
-    change the exit status.
+    change the exit status. For CI systems there are -f lint (a line for each
+    problem), -f sarif and -f junit, which have the warnings, too.
     """
 
     _epilog = """Exit status: 0 the file is valid; 1 the file is not valid, or
@@ -37,6 +41,14 @@ Example: openstack tier validate tiers.yaml -f json
 """
 
     auth_required = False
+
+    def _load_formatter_plugins(self) -> stevedore.ExtensionManager:
+        loaded = super()._load_formatter_plugins()
+        self._reports = {
+            name: base.DocumentFormatter() for name in (LINT, SARIF, JUNIT)
+        }
+        base.add_formats(loaded, self._reports)
+        return loaded
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
@@ -56,6 +68,7 @@ Example: openstack tier validate tiers.yaml -f json
         """Reads the file and shows what is wrong with it."""
         path = parsed_args.file or parsed_args.catalog
         problems: tuple[errors.Problem, ...] = ()
+        warned: tuple[errors.Problem, ...] = ()
         try:
             catalog = reader.read_file(path)
         except errors.ProblemsFound as error:
@@ -67,32 +80,35 @@ Example: openstack tier validate tiers.yaml -f json
                     f'{cells.printable(path)} is valid; tiers: '
                     f'{len(catalog.tiers)}\n'
                 )
-            for problem in (
-                *qos_spec.misspelled(catalog),
-                *osd_options.unknown_names(catalog),
-                *fio_patterns.unknown(catalog),
-            ):
-                self.log.warning('%s', cells.printable(str(problem)))
-            if fallback_rules.has_open_default(catalog):
-                self.log.warning(
-                    (
-                        '%s: no tier is the fallback, so blank volumes and '
-                        'volumes from untagged images that have a type in '
-                        'follow_image_types (%s) go to any backend that the '
-                        'project may use; do not set such a type as '
-                        'default_volume_type before a tier with fallback: '
-                        'true is applied'
-                    ),
-                    cells.printable(path),
-                    cells.printable(', '.join(catalog.follow_image_types)),
-                )
+            warned = tuple(warnings.check(catalog))
         if len(problems) > MAX_SHOWN:
             self.log.error(
                 '%d problems were found; the first %d are shown',
                 len(problems),
                 MAX_SHOWN,
             )
+        if parsed_args.formatter in self._reports:
+            self._report(path, problems, warned)
+        else:
+            for problem in warned:
+                self.log.warning('%s', cells.printable(str(problem)))
         return render_tiers.PROBLEM_COLUMNS, [
             render_tiers.problem_row(problem)
             for problem in problems[:MAX_SHOWN]
         ]
+
+    def _report(
+        self,
+        path: str,
+        problems: collections.abc.Sequence[errors.Problem],
+        warned: collections.abc.Sequence[errors.Problem],
+    ) -> None:
+        """Makes the documents; one of them is going to be shown."""
+        findings = [
+            render_findings.Finding(problem=problem, is_error=is_error)
+            for is_error, found in ((True, problems), (False, warned))
+            for problem in found[:MAX_SHOWN]
+        ]
+        self._reports[LINT].text = render_findings.lint(findings)
+        self._reports[SARIF].text = render_findings.sarif(findings)
+        self._reports[JUNIT].text = render_findings.junit(findings, file=path)

@@ -20,6 +20,9 @@ class Problem:
     expected: str
     #: What to do next, as an imperative.
     remedy: str
+    #: Id of the rule of a tiers file that was broken, of
+    #: `domain.validation.rules`; empty where there are no rules.
+    rule: str = ''
 
     def __str__(self) -> str:
         return (

@@ -8,6 +8,7 @@ not know what exists in a cluster; `validation.clusters` does.
 """
 
 import collections.abc
+import dataclasses
 import itertools
 
 from cinder_tiers.domain.catalog import expectations
@@ -18,6 +19,7 @@ from cinder_tiers.domain import spelling
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import fallback as fallback_rules
 from cinder_tiers.domain.validation import osd_requirements as osds
+from cinder_tiers.domain.validation import rules
 from cinder_tiers.domain.validation import tiers as volume_type_rules
 
 #: Longest value of an extra spec (cinder/api/schemas/types_extra_specs.py).
@@ -29,23 +31,28 @@ Problems = collections.abc.Iterator[errors.Problem]
 def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
     """All problems between the parts of a catalog.
 
-    :returns: in the order of the rules; empty for a sound catalog.
+    :returns: in the order of the rules, each with the id of its rule; empty
+        for a sound catalog.
     """
-    rules = (
-        fallback_rules.check,
-        _names,
-        _tags_within,
-        _tags_across,
-        _priorities,
+    checks = (
+        (rules.FALLBACK, fallback_rules.check),
+        (rules.TYPE_NAME, _names),
+        (rules.TAG, _tags_within),
+        (rules.SHARED_TAG, _tags_across),
+        (rules.PRIORITY, _priorities),
         *volume_type_rules.RULES,
-        _clusters,
-        _protection,
-        _pools,
-        *(one.check for one in registry.RESOURCES),
-        osds.check,
-        _expectations,
+        (rules.CLUSTER, _clusters),
+        (rules.PROTECTION, _protection),
+        (rules.SHARED_POOL, _pools),
+        *((rules.of_kind(one.kind), one.check) for one in registry.RESOURCES),
+        (rules.OSD_REQUIREMENTS, osds.check),
+        (rules.EXPECTATION, _expectations),
     )
-    return tuple(problem for rule in rules for problem in rule(catalog))
+    return tuple(
+        dataclasses.replace(problem, rule=rule)
+        for rule, check_one in checks
+        for problem in check_one(catalog)
+    )
 
 
 def _names(catalog: catalogs.Catalog) -> Problems:

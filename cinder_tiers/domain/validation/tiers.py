@@ -11,6 +11,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.validation import rules
 
 #: Scope of extra specs that Cinder matches against backends, as it does those
 #: without a scope (cinder/scheduler/filters/capabilities_filter.py).
@@ -178,5 +179,11 @@ def _circles(catalog: catalogs.Catalog) -> Problems:
         )
 
 
-#: Each takes a catalog, and yields its problems.
-RULES = (_storage, _extra_specs, _overflow, _overflow_backends, _circles)
+#: (id of the rule, what takes a catalog and yields its problems).
+RULES = (
+    (rules.STORAGE, _storage),
+    (rules.EXTRA_SPEC, _extra_specs),
+    (rules.OVERFLOW, _overflow),
+    (rules.OVERFLOW, _overflow_backends),
+    (rules.OVERFLOW, _circles),
+)

@@ -9,6 +9,7 @@ Joins the three views: the YAML text (`yaml_document`), its structure
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.validation import catalog as validation
+from cinder_tiers.domain.validation import rules
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files.tiers import codec
 from cinder_tiers.files.tiers import schema
@@ -39,6 +40,7 @@ def text_of(path: str) -> str:
             raise errors.ProblemsFound(
                 [
                     errors.Problem(
+                        rule=rules.UNREADABLE,
                         where=path,
                         found='a file that is too big',
                         expected=f'at most {_MAX_BYTES} bytes',
@@ -51,6 +53,7 @@ def text_of(path: str) -> str:
         raise errors.ProblemsFound(
             [
                 errors.Problem(
+                    rule=rules.UNREADABLE,
                     where=path,
                     found=f'cannot be read: {error.strerror}',
                     expected='a tiers file',
@@ -63,6 +66,7 @@ def text_of(path: str) -> str:
         raise errors.ProblemsFound(
             [
                 errors.Problem(
+                    rule=rules.UNREADABLE,
                     where=f'{path}:{line}',
                     found='bytes that are not UTF-8',
                     expected='UTF-8 text',

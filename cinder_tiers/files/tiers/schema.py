@@ -23,6 +23,7 @@ import jsonschema
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
+from cinder_tiers.domain.validation import rules
 from cinder_tiers.files.tiers import codec
 
 _TYPE_NAMES = {
@@ -120,6 +121,7 @@ def _problems(
         # One error for each missing key; its message begins with the key.
         missing = error.message.partition("'")[2].partition("'")[0]
         yield errors.Problem(
+            rule=rules.MISSING_KEY,
             where=source.where(path),
             found=f'{name} has no {missing!r}',
             expected=_description(error.schema['properties'][missing]),
@@ -132,6 +134,7 @@ def _problems(
         keys = [one['required'][0] for one in error.schema['oneOf']]
         both = keys[0] in error.instance
         yield errors.Problem(
+            rule=rules.VALUE if both else rules.MISSING_KEY,
             where=source.where(path),
             found=f'{name} has {"both" if both else "neither"} of them',
             expected=f'one of {" and ".join(keys)}',
@@ -144,6 +147,7 @@ def _problems(
         and not isinstance(error.instance, dict | list | None)
     )
     yield errors.Problem(
+        rule=rules.VALUE,
         where=source.where(path),
         found=f'{name} is {_show(error.instance)}',
         expected=_description(error.schema),
@@ -163,6 +167,7 @@ def _unknown_keys(
             continue
         near = spelling.did_you_mean(key, known)
         yield errors.Problem(
+            rule=rules.UNKNOWN_KEY,
             where=source.where((*path, key)),
             found=f'unknown key {_clip(key)} in {name}',
             expected=f'one of {", ".join(known)}',

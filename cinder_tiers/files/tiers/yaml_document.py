@@ -17,6 +17,7 @@ import yaml
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.validation import rules
 
 #: An export of 5,000 volume types; 1,000 of them take 3 s with libyaml.
 MAX_SIZE_BYTES = 2 * 2**20
@@ -60,6 +61,7 @@ def read(text: str, *, file: str) -> Document:
         raise errors.ProblemsFound(
             [
                 errors.Problem(
+                    rule=rules.YAML,
                     where=file,
                     found=f'{size_bytes} bytes',
                     expected=f'at most {MAX_SIZE_BYTES}',
@@ -101,6 +103,7 @@ def _refusals(
         found = _refused(event)
         if found:
             yield errors.Problem(
+                rule=rules.YAML,
                 where=where,
                 found=found,
                 expected='plain YAML',
@@ -109,6 +112,7 @@ def _refusals(
         length = len(getattr(event, 'value', ''))
         if length > MAX_SCALAR_CHARS:
             yield errors.Problem(
+                rule=rules.YAML,
                 where=where,
                 found=f'a value of {length} characters',
                 expected=f'at most {MAX_SCALAR_CHARS}',
@@ -125,6 +129,7 @@ def _refusals(
         )
         if too_much:
             yield errors.Problem(
+                rule=rules.YAML,
                 where=where,
                 found=too_much,
                 expected='one document of a few levels and at most '
@@ -152,6 +157,7 @@ def _syntax(error: yaml.YAMLError, file: str) -> errors.Problem:
     ]
     found = ', '.join(filter(None, said)) or ' '.join(str(error).split())
     return errors.Problem(
+        rule=rules.YAML,
         where=f'{file}:{mark.line + 1}' if mark else file,
         found=found,
         expected='YAML',
@@ -205,6 +211,7 @@ class _Reading:
                     'a key that is not text',
                     'a plain key',
                     'check the brackets and braces there',
+                    rule=rules.KEY,
                 )
                 continue
             key = key_node.value
@@ -215,6 +222,7 @@ class _Reading:
                     f'key {key!r} is repeated, first on line {first}',
                     'each key once',
                     'remove or rename one of them',
+                    rule=rules.KEY,
                 )
                 continue
             self.lines[(*path, key)] = line
@@ -234,6 +242,7 @@ class _Reading:
                     f'{value}',
                     'a decimal number',
                     'write it in decimal digits, or in quotes if it is text',
+                    rule=rules.NUMBER,
                 )
                 return None
             return value
@@ -244,14 +253,16 @@ class _Reading:
                 'an unreadable number',
                 'a number or text',
                 f'fix {".".join(map(str, path))}',
+                rule=rules.NUMBER,
             )
             return None
 
     def _problem(
-        self, line: int, found: str, expected: str, remedy: str
+        self, line: int, found: str, expected: str, remedy: str, *, rule: str
     ) -> None:
         self.problems.append(
             errors.Problem(
+                rule=rule,
                 where=f'{self._file}:{line}',
                 found=found,
                 expected=expected,

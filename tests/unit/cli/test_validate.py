@@ -78,7 +78,8 @@ class ValidateTestCase(testtools.TestCase):
         self.assertEqual((0, []), (ran.status, json.loads(ran.stdout)))
         self.assertIn(
             'that have a type in follow_image_types (image-tier) go to any '
-            'backend that the project may use; do not set such a type as '
+            'backend that the project may use; expected a tier with '
+            'fallback: true; do not set such a type as '
             'default_volume_type before a tier with fallback: true is '
             'applied',
             ran.stderr,

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is wrong with a tiers file, in the formats that CI systems read.
+
+Lines as of a compiler; SARIF 2.1.0 (OASIS, 2020); and the XML of JUnit in the
+part that Jenkins and GitLab read. Each finding has the id of its rule. Pure.
+Texts of a hostile file are escaped in each format. Must not know how a file is
+checked, nor where the text goes.
+"""
+
+import collections.abc
+import dataclasses
+import json
+import urllib.parse
+import xml.etree.ElementTree
+
+from cinder_tiers.cli.render import cells
+from cinder_tiers.cli.render import tiers as render_tiers
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.validation import rules
+
+_TOOL = 'cinder-tiers'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A problem, and whether the file can be applied in spite of it."""
+
+    problem: errors.Problem
+    is_error: bool = True
+
+    @property
+    def level(self) -> str:
+        """`error` or `warning`."""
+        return 'error' if self.is_error else 'warning'
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line; 1 for the file as a whole: readers need a line."""
+        file, _, line = self.problem.where.rpartition(':')
+        if file and line.isdecimal() and line.isascii():
+            return file, int(line)
+        return self.problem.where, 1
+
+    @property
+    def text(self) -> str:
+        """What was found and expected, and what to do, in one line."""
+        _, found, expected, remedy = render_tiers.problem_row(self.problem)
+        return f'{found}; expected {expected}; {remedy}'
+
+
+Findings = collections.abc.Sequence[Finding]
+
+
+def lint(findings: Findings) -> str:
+    """A line for each finding: `file:line: error: text [rule-id]`."""
+    return ''.join(
+        f'{cells.printable(one.place[0])}:{one.place[1]}: {one.level}: '
+        f'{one.text} [{one.problem.rule}]\n'
+        for one in findings
+    )
+
+
+def sarif(findings: Findings) -> str:
+    """A log of SARIF 2.1.0 with one run, which names all rules."""
+    order = {ident: number for number, ident in enumerate(rules.ALL)}
+    log = {
+        '$schema': 'https://json.schemastore.org/sarif-2.1.0.json',
+        'version': '2.1.0',
+        'runs': [
+            {
+                'tool': {
+                    'driver': {
+                        'name': _TOOL,
+                        'rules': [
+                            {'id': ident, 'shortDescription': {'text': text}}
+                            for ident, text in rules.ALL.items()
+                        ],
+                    }
+                },
+                'results': [
+                    {
+                        'ruleId': one.problem.rule,
+                        'ruleIndex': order[one.problem.rule],
+                        'level': one.level,
+                        # [text](target) is a link, in plain text, too.
+                        'message': {'text': one.text.replace('](', '] (')},
+                        'locations': [_location(*one.place)],
+                    }
+                    for one in findings
+                ],
+            }
+        ],
+    }
+    return json.dumps(log, indent=2) + '\n'
+
+
+def _location(file: str, line: int) -> dict[str, object]:
+    path = urllib.parse.quote(file, errors='surrogatepass')
+    return {
+        'physicalLocation': {
+            'artifactLocation': {
+                'uri': f'file://{path}' if file.startswith('/') else path
+            },
+            'region': {'startLine': line},
+        }
+    }
+
+
+def junit(findings: Findings, *, file: str) -> str:
+    """A test suite of which each error is a failed test.
+
+    A warning is a test that passed, with output. Of a file without errors
+    there is one more that passed, for a suite without tests is taken for one
+    that did not run.
+
+    :param file: that was checked.
+    """
+    problems = [one for one in findings if one.is_error]
+    suite = xml.etree.ElementTree.Element(
+        'testsuite',
+        name='openstack tier validate',
+        tests=str(len(findings) + (not problems)),
+        failures=str(len(problems)),
+        errors='0',
+        skipped='0',
+    )
+    if not problems:
+        _case(suite, name='valid', file=file, line=1)
+    for one in findings:
+        path, line = one.place
+        case = _case(
+            suite,
+            name=f'{one.problem.rule}: {one.text}',
+            file=path,
+            line=line,
+        )
+        if one.is_error:
+            failure = xml.etree.ElementTree.SubElement(
+                case, 'failure', type=one.problem.rule, message=one.text
+            )
+            failure.text = lint([one])
+        else:
+            output = xml.etree.ElementTree.SubElement(case, 'system-out')
+            output.text = lint([one])
+    suites = xml.etree.ElementTree.Element('testsuites')
+    suites.append(suite)
+    xml.etree.ElementTree.indent(suites)
+    text = xml.etree.ElementTree.tostring(
+        suites, encoding='us-ascii', xml_declaration=True
+    )
+    return text.decode('ascii') + '\n'
+
+
+def _case(
+    suite: xml.etree.ElementTree.Element, *, name: str, file: str, line: int
+) -> xml.etree.ElementTree.Element:
+    path = cells.printable(file)
+    return xml.etree.ElementTree.SubElement(
+        suite,
+        'testcase',
+        classname=path,
+        name=name,
+        file=path,
+        line=str(line),
+    )

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What to be warned of in a sound catalog.
+
+It can be applied as it is. Pure.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.catalog import fio_patterns
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.resources import qos_spec
+from cinder_tiers.domain.validation import fallback
+from cinder_tiers.domain.validation import rules
+
+_CHECKS = {
+    rules.QOS_LIMIT: qos_spec.misspelled,
+    rules.OSD_OPTION: osd_options.unknown_names,
+    rules.FIO_PATTERN: fio_patterns.unknown,
+}
+
+
+def check(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
+    """All warnings, each with the id of its rule.
+
+    :param catalog: a sound one.
+    """
+    for rule, find in _CHECKS.items():
+        for problem in find(catalog):
+            yield dataclasses.replace(problem, rule=rule)
+    if fallback.has_open_default(catalog):
+        types = ', '.join(catalog.follow_image_types)
+        yield errors.Problem(
+            rule=rules.NO_FALLBACK,
+            where=catalog.source.where(('follow_image_types',)),
+            found=(
+                'no tier is the fallback, so blank volumes and volumes from '
+                'untagged images that have a type in follow_image_types '
+                f'({types}) go to any backend that the project may use'
+            ),
+            expected='a tier with fallback: true',
+            remedy=(
+                'do not set such a type as default_volume_type before a tier '
+                'with fallback: true is applied'
+            ),
+        )
