@@ -10,8 +10,9 @@ finds another one. An erasure coded one has
 a replicated pool P with the headers of the images, and for their data the
 pool, the CRUSH rule and the erasure code profile `P-data`, or what the tiers
 file names: librbd keeps headers and omap in a replicated pool (ceph
-doc/rados/operations/erasure-code.rst, "Erasure coding with overwrites"). A cache tier in pool C
-has the CRUSH rule C, and stands in front of the pool with the data.
+doc/rados/operations/erasure-code.rst, "Erasure coding with overwrites"). A
+cache tier in pool C has the CRUSH rule C, and stands in front of the pool with
+the data.
 """
 
 import dataclasses
