@@ -24,6 +24,7 @@ from cinder_tiers.domain import spelling
 from rally_scenarios.bench.sla import catalog_limits
 from rally_scenarios.bench.sla import judgement
 from rally_scenarios.plugins import profiles
+from rally_scenarios.plugins.report import harmless
 from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins import servers
 
@@ -309,7 +310,7 @@ class CinderTiers(sla.SLA):
     def details(self) -> str:
         """What was found in each run, bad runs first."""
         ranked = sorted(self._judged, key=lambda each: each.passed)
-        return (
+        return harmless.cleaned(
             ' | '.join(
                 f'{each.name}: {" | ".join(each.texts)}' for each in ranked
             )

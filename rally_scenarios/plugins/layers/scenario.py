@@ -34,6 +34,7 @@ from rally_scenarios.plugins.layers import measure
 from rally_scenarios.plugins.layers import process
 from rally_scenarios.plugins.layers import report as layers_report
 from rally_scenarios.plugins.layers import run_plan
+from rally_scenarios.plugins.report import harmless
 from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import servers
 
@@ -59,7 +60,7 @@ class LayerPatternArgs(typing_extensions.TypedDict, closed=True):
     platform='openstack',
     context={'cleanup@openstack': ['cinder', 'nova']},
 )
-class Layers(scenario.OpenStackScenario):
+class Layers(harmless.Scenario):
     """Measure each layer below a tier, from the raw disk up to guests.
 
     Raw disk, OSD bench, RADOS bench and fio with librbd run on the host of
@@ -118,31 +119,32 @@ class Layers(scenario.OpenStackScenario):
         :param tier_mib_per_second: as of CinderTiers.fleet_fio
         :param timeouts_seconds: as of CinderTiers.fleet_fio
         """
-        self._run_layers(
-            run_plan.LayersArguments(
-                tier=tier,
-                pool=pool,
-                patterns=patterns,
-                layers=layers,
-                host=host,
-                image_pool=image_pool,
-                image=image,
-                flavor=flavor,
-                guests=guests,
-                processes=processes,
-                volume_size_gib=volume_size_gib,
-                region_mib=region_mib,
-                ramp_seconds=ramp_seconds,
-                runtime_seconds=runtime_seconds,
-                settle_seconds=settle_seconds,
-                drop_caches=drop_caches,
-                start_volume_type=start_volume_type,
-                result_folder=result_folder,
-                listen_every_seconds=listen_every_seconds,
-                tier_mib_per_second=tier_mib_per_second,
-                timeouts_seconds=timeouts_seconds,
+        with harmless.errors():
+            self._run_layers(
+                run_plan.LayersArguments(
+                    tier=tier,
+                    pool=pool,
+                    patterns=patterns,
+                    layers=layers,
+                    host=host,
+                    image_pool=image_pool,
+                    image=image,
+                    flavor=flavor,
+                    guests=guests,
+                    processes=processes,
+                    volume_size_gib=volume_size_gib,
+                    region_mib=region_mib,
+                    ramp_seconds=ramp_seconds,
+                    runtime_seconds=runtime_seconds,
+                    settle_seconds=settle_seconds,
+                    drop_caches=drop_caches,
+                    start_volume_type=start_volume_type,
+                    result_folder=result_folder,
+                    listen_every_seconds=listen_every_seconds,
+                    tier_mib_per_second=tier_mib_per_second,
+                    timeouts_seconds=timeouts_seconds,
+                )
             )
-        )
 
     def _run_layers(self, arguments: run_plan.LayersArguments) -> None:
         plan = run_plan.planned(arguments)

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import statistics
 
-from rally_scenarios.bench.protocol import frames
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
@@ -91,24 +90,14 @@ def table(
     columns: Sequence[str],
     rows: Iterable[Sequence[float | str]],
 ) -> dict:
-    """A table for ``add_output(complete=)``.
-
-    A result has texts of guests, such as the version that fio prints, and
-    Rally's HTML report takes cells as they are.
-    """
+    """A table for ``add_output(complete=)``."""
     return {
         'title': title,
         'chart_plugin': 'Table',
         'description': description,
         'data': {
             'cols': list(columns),
-            'rows': [
-                [
-                    frames.harmless(cell) if isinstance(cell, str) else cell
-                    for cell in row
-                ]
-                for row in rows
-            ],
+            'rows': [list(row) for row in rows],
         },
     }
 

@@ -179,8 +179,8 @@ class HostileConsoleTest(testtools.TestCase):
                 *scaling.outputs(result, DISKS),
             ],
         }
+        # That none of it becomes markup: see test_harmless_report.
         text = json.dumps(outputs, allow_nan=False)
-        self.assertNotIn('</', text)
         # To the schema it does not matter which words and which numbers.
         shape = re.sub(r'"[^"]*"|[0-9.]+', lambda found: found[0][0], text)
         shape = re.sub('[0-9]', '0', shape)
