@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 import enum
-import math
 
 from cinder_tiers.domain.catalog import expectations
+from rally_scenarios.bench.result import figures
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import intervals
 
@@ -85,7 +85,7 @@ class Order:
                 f'tiers {", ".join(self.tiers)}: expected two'
                 f' or more, each once'
             )
-        if self.by in ('guest_iops', 'fairness') or self.limit is None:
+        if self.limit is None:
             raise ValueError(
                 f'by {self.by[:60]!r}: expected iops,'
                 f' mib_per_s, mean_ms, or a percentile such as'
@@ -95,9 +95,7 @@ class Order:
     @property
     def limit(self) -> expectations.Limit | None:
         """What is compared, as a limit of it."""
-        return expectations.find(f'{self.by}_min') or expectations.find(
-            f'{self.by}_max'
-        )
+        return figures.quantity(self.by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,16 +220,6 @@ def _slots(
     return patterns[pattern].slots
 
 
-def _complete(
-    slots: Sequence[run_result.SlotResult],
-) -> list[run_result.SlotResult]:
-    return [
-        slot
-        for slot in slots
-        if slot.merged is not None and slot.merged.guests == len(slot.guests)
-    ]
-
-
 def _figures(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> list[float]:
@@ -239,32 +227,9 @@ def _figures(
 
     Empty if one of these has no such figure.
     """
-    found = [_figure(slot, limit) for slot in _complete(slots)]
+    found = [figures.figure(slot, limit) for slot in figures.complete(slots)]
     known = [value for value in found if value is not None]
     return known if len(known) == len(found) else []
-
-
-def _figure(
-    slot: run_result.SlotResult, limit: expectations.Limit
-) -> float | None:
-    merged = slot.merged
-    if limit.percent is not None:
-        return merged.clat.histogram().percentile_ns(limit.percent) / 1e6
-    if limit.quantity == 'guest_iops':
-        choose = min if limit.is_least else max
-        return choose(guest.iops for guest in slot.guests)
-    if limit.quantity == 'mean_ms':
-        bins = merged.clat.bins
-        return (
-            math.fsum(ns * count for ns, count in bins)
-            / sum(count for _ns, count in bins)
-            / 1e6
-        )
-    return {
-        'iops': merged.iops,
-        'fairness': merged.fairness,
-        'mib_per_s': merged.bw_bytes / 1024**2,
-    }[limit.quantity]
 
 
 def _outcome(
@@ -350,16 +315,16 @@ def _of_limit(
         raise ValueError(f'{place}: unknown limit {name!r}')
     side = 'at least' if limit.is_least else 'at most'
     asked = f'{side} {_amount(bound, limit)}'
-    figures = _figures(slots, limit)
-    if not figures:
-        complete = len(_complete(slots))
+    values = _figures(slots, limit)
+    if not values:
+        complete = len(figures.complete(slots))
         idle = ', and in one of them nobody did an I/O' if complete else ''
         return Finding(
             outcome=Outcome.NOT_MEASURED,
             text=f'{place}: {_title(limit)}: no figure, {complete} of'
             f' {len(slots)} repeats have all guests{idle}, {asked}',
         )
-    found = intervals.estimate_mean(figures)
+    found = intervals.estimate_mean(values)
     return Finding(
         outcome=_outcome(found, limit, bound),
         text=f'{place}: {_title(limit)} {_amount(found.mean, limit)}'
@@ -378,12 +343,12 @@ def _order(result: run_result.RunResult, order: Order) -> Iterator[Finding]:
             for tier in pair
             if isinstance(found[tier], str)
         ]
-        figures = (
+        pair_values = (
             [] if missing else [_figures(found[tier], limit) for tier in pair]
         )
         missing = missing or [
             f'{tier} has no repeat of all guests'
-            for tier, values in zip(pair, figures, strict=True)
+            for tier, values in zip(pair, pair_values, strict=True)
             if not values
         ]
         if missing:
@@ -392,16 +357,18 @@ def _order(result: run_result.RunResult, order: Order) -> Iterator[Finding]:
                 text=f'{text}: {", ".join(missing)}',
             )
             continue
-        yield _of_pair(text, figures, limit)
+        yield _of_pair(text, pair_values, limit)
 
 
 def _of_pair(
-    text: str, figures: Sequence[Sequence[float]], limit: expectations.Limit
+    text: str,
+    pair_values: Sequence[Sequence[float]],
+    limit: expectations.Limit,
 ) -> Finding:
     """Whether the first is better than the second."""
-    better, worse = figures
+    better, worse = pair_values
     found = intervals.compare(worse, better, higher_is_better=limit.is_least)
-    means = [sum(values) / len(values) for values in figures]
+    means = [sum(values) / len(values) for values in pair_values]
     outcome = {
         intervals.Finding.BETTER: Outcome.HELD,
         intervals.Finding.WORSE: Outcome.BROKEN,

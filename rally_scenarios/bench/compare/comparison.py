@@ -1,0 +1,643 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What can be claimed of the tiers of one run, or of runs, side by side.
+
+Pure.  All claims of one comparison are made together: of sixteen patterns
+with two quantities each, one or two would differ by chance, so each is
+corrected for the others (``differences.holm``).
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
+import enum
+import math
+
+from cinder_tiers.domain.catalog import expectations
+from rally_scenarios.bench.compare import circumstances
+from rally_scenarios.bench.result import figures
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import differences
+
+#: Compared unless others are named.
+QUANTITIES = ('iops', 'p99_ms')
+# Completions above a percentile, in each repeat: with less, where it lies is
+# the luck of a few I/Os (its relative error is about 1 / sqrt of them).
+_LEAST_ABOVE = 10
+# From one of fio's buckets to the next, see ``fio.histogram``.
+_BUCKET_WIDTH = 1 / 64
+
+
+class ComparisonError(ValueError):
+    """What is asked for cannot be compared; says why."""
+
+
+class Finding(enum.Enum):
+    """What can be said of the second side."""
+
+    BETTER = 'better'
+    WORSE = 'worse'
+    #: the difference is known to be smaller than the least relevant one
+    NO_RELEVANT_DIFFERENCE = 'no relevant difference'
+    CANNOT_TELL = 'cannot tell'
+    NOT_COMPARED = 'not compared'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is to be found out."""
+
+    #: names as in ``figures.quantity``
+    quantities: tuple[str, ...] = QUANTITIES
+    #: a smaller difference is none
+    least_difference_percent: float = 0.0
+    #: the difference for which the number of repeats is told
+    wanted_difference_percent: float = 10.0
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        :raises ComparisonError: all that is wrong
+        """
+        wrong = [
+            f'quantity {name[:60]!r}: expected iops, mib_per_s, mean_ms, or a'
+            f' percentile such as p99_ms'
+            for name in self.quantities
+            if figures.quantity(name) is None
+        ]
+        if not self.quantities:
+            wrong.append('no quantity: expected at least one, such as iops')
+        if not 0 <= self.least_difference_percent < 100:
+            wrong.append(
+                f'least relevant difference {self.least_difference_percent:g}'
+                f' %: expected at least 0 and less than 100'
+            )
+        if not 0 < self.wanted_difference_percent < math.inf:
+            wrong.append(
+                f'wanted difference {self.wanted_difference_percent:g} %:'
+                f' expected more than 0'
+            )
+        if wrong:
+            raise ComparisonError('\n'.join(wrong))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One quantity of one pattern, the second side against the first."""
+
+    #: name of the second side, if there are several; else empty
+    side: str = ''
+    #: tier of the first side
+    first_tier: str
+    #: tier of the second side
+    second_tier: str
+    #: name in the profile
+    pattern: str
+    #: name as in ``figures.quantity``
+    quantity: str
+    #: of the quantity
+    unit: str
+    #: what can be claimed
+    finding: Finding
+    #: why nothing, or no more, can be claimed; else how it was found
+    reason: str
+    #: geometric mean of the first side's repeats; None if it has none
+    first: float | None = None
+    #: of the second side's
+    second: float | None = None
+    #: change from first to second; None if it is not known
+    difference_percent: float | None = None
+    #: lower end of its 95 % interval, of this claim alone
+    low_percent: float | None = None
+    #: upper end
+    high_percent: float | None = None
+    #: probability of such a difference if there is none, corrected for all
+    #: claims of the comparison
+    probability: float | None = None
+    #: of the side that has fewer
+    repeats: int = 0
+    #: whether both sides had their turns in the same repeats
+    is_paired: bool = False
+    #: repeats of each side that show the wanted difference; None if not even
+    #: `differences.MOST_REPEATS` do, or if it is not known
+    repeats_needed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All that is claimed together, and what to know before."""
+
+    #: what was not the same beside the storage, in words
+    circumstances: tuple[str, ...]
+    #: in the order of the patterns
+    claims: tuple[Claim, ...]
+
+    def count(self, finding: Finding) -> int:
+        """How many claims have a finding."""
+        return sum(claim.finding is finding for claim in self.claims)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Observed:
+    """A claim on its way: its difference is known, not yet what it means."""
+
+    claim: Claim
+    difference: differences.Difference | None
+    is_least: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Side:
+    """One pattern of one tier, in one run or in several."""
+
+    tier: str
+    #: one tuple of slots for each run
+    runs: tuple[tuple[run_result.SlotResult, ...], ...]
+    #: why the side has none; else empty
+    reason: str = ''
+
+
+def tiers_of_run(
+    run: run_result.RunResult,
+    question: Question,
+    *,
+    reference: str | None = None,
+) -> Comparison:
+    """Compare the tiers of one run with one of them, within each repeat.
+
+    :param reference: tier that the others are compared with; None: the first
+    :raises ComparisonError: the run has a single tier, or none of that name
+    """
+    names = [tier.tier for tier in run.tiers]
+    first = names[0] if reference is None else reference
+    if first not in names or len(names) < 2:
+        raise ComparisonError(
+            f'run {run.run} has the tiers {", ".join(names)}: expected'
+            f' {"two or more" if first in names else first}'
+        )
+    observed = [
+        each
+        for other in names
+        if other != first
+        for pattern in _patterns_of(run, first, other)
+        for each in _observe(
+            question,
+            pattern,
+            _side([run], first, pattern),
+            _side([run], other, pattern),
+            is_paired=True,
+        )
+    ]
+    return Comparison(
+        circumstances=tuple(_order_of_turns(run, first)),
+        claims=_decide(observed, question),
+    )
+
+
+def runs(
+    first: Sequence[run_result.RunResult],
+    others: Mapping[str, Sequence[run_result.RunResult]],
+    question: Question,
+    *,
+    tiers: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Compare runs with other runs, tier by tier.
+
+    With one run on a side, its repeats are the observations: an interval then
+    knows how repeats differ, and nothing of how another fleet on the same
+    storage would.  With two runs or more on each side, each run is one.
+
+    :param first: at least one
+    :param others: {name of a side: its runs, at least one}, each compared
+        with the first
+    :param tiers: {tier of the first: tier of the others}; None: those of the
+        same name
+    :raises ComparisonError: a tier is not in a run, or none is in all
+    """
+    observed = []
+    found = {}
+    wrong = []
+    for name, second in others.items():
+        try:
+            together = _tiers_together(first, second, tiers)
+        except ComparisonError as error:
+            wrong.append(f'{name}: {error}' if name else str(error))
+            continue
+        prefix = f'{name}: ' if len(others) > 1 else ''
+        found |= dict.fromkeys(
+            f'{prefix}{each}' for each in _told_before(first, second, together)
+        )
+        observed += [
+            dataclasses.replace(
+                each,
+                claim=dataclasses.replace(
+                    each.claim, side=name if len(others) > 1 else ''
+                ),
+            )
+            for each in _observe_runs(first, second, together, question)
+        ]
+    if wrong:
+        raise ComparisonError('\n'.join(wrong))
+    return Comparison(
+        circumstances=tuple(found), claims=_decide(observed, question)
+    )
+
+
+def _tiers_together(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str] | None,
+) -> Mapping[str, str]:
+    """{tier of the first side: tier of the second}.
+
+    :raises ComparisonError: as ``runs`` says
+    """
+    of_first, of_second = _common_tiers(first), _common_tiers(second)
+    if tiers is None:
+        tiers = {name: name for name in of_first if name in of_second}
+    wrong = [
+        f'tier {name!r} is not in all runs of the {side} side, which have'
+        f' {", ".join(known) or "none in common"}'
+        for side, known, names in (
+            ('first', of_first, tiers.keys()),
+            ('second', of_second, tiers.values()),
+        )
+        for name in names
+        if name not in known
+    ]
+    if not tiers:
+        wrong.append(
+            f'no tier is on both sides: the first has'
+            f' {", ".join(of_first) or "none"}, the second'
+            f' {", ".join(of_second) or "none"}; name two that belong'
+            f' together'
+        )
+    if wrong:
+        raise ComparisonError('\n'.join(wrong))
+    return tiers
+
+
+def _told_before(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str],
+) -> Iterator[str]:
+    for one in first:
+        for other in second:
+            yield from map(str, circumstances.of_runs(one, other, tiers))
+    if min(len(first), len(second)) == 1:
+        yield (
+            'one run on a side: intervals rest on its repeats, and do not'
+            ' know how another fleet on the same storage would differ'
+        )
+
+
+def _observe_runs(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str],
+    question: Question,
+) -> Iterator[_Observed]:
+    both = [*first, *second]
+    for one, other in tiers.items():
+        for pattern in _patterns_of_runs(both, one, other):
+            yield from _observe(
+                question,
+                pattern,
+                _side(first, one, pattern),
+                _side(second, other, pattern),
+                is_paired=False,
+                reason=_not_the_same(pattern, both),
+            )
+
+
+def _common_tiers(side: Sequence[run_result.RunResult]) -> list[str]:
+    return [
+        tier.tier
+        for tier in side[0].tiers
+        if all(
+            tier.tier in {each.tier for each in run.tiers} for run in side[1:]
+        )
+    ]
+
+
+def _patterns_of(run: run_result.RunResult, *tiers: str) -> list[str]:
+    return list(
+        dict.fromkeys(
+            pattern.pattern
+            for tier in run.tiers
+            if tier.tier in tiers
+            for pattern in tier.patterns
+        )
+    )
+
+
+def _patterns_of_runs(
+    side: Sequence[run_result.RunResult], *tiers: str
+) -> list[str]:
+    return list(
+        dict.fromkeys(
+            pattern for run in side for pattern in _patterns_of(run, *tiers)
+        )
+    )
+
+
+def _not_the_same(pattern: str, side: Sequence[run_result.RunResult]) -> str:
+    """Why runs of a pattern are not runs of the same; empty if they are."""
+    known = {}
+    for run in side:
+        for tier in run.tiers:
+            for each in tier.patterns:
+                if each.pattern == pattern:
+                    known.setdefault(run.pattern_of(each), run.run)
+    if len(known) < 2:
+        return ''
+    (one, run), (other, other_run) = list(known.items())[:2]
+    changed = [
+        f'{field.name} {getattr(one, field.name)} in run {run},'
+        f' {getattr(other, field.name)} in run {other_run}'
+        for field in dataclasses.fields(one)
+        if getattr(one, field.name) != getattr(other, field.name)
+    ]
+    return f'the pattern is not the same: {"; ".join(changed)}'
+
+
+def _side(
+    side: Sequence[run_result.RunResult], tier: str, pattern: str
+) -> _Side:
+    found = []
+    for run in side:
+        slots = next(
+            (
+                each.slots
+                for one in run.tiers
+                if one.tier == tier
+                for each in one.patterns
+                if each.pattern == pattern
+            ),
+            (),
+        )
+        if not slots:
+            return _Side(
+                tier=tier,
+                runs=(),
+                reason=f'run {run.run} has no {pattern} on {tier}',
+            )
+        found.append(slots)
+    return _Side(tier=tier, runs=tuple(found))
+
+
+def _order_of_turns(run: run_result.RunResult, first: str) -> Iterator[str]:
+    """Tiers that always had their turn on the same side of the first one."""
+    began = {
+        (tier.tier, slot.repeat): slot.number
+        for tier in run.tiers
+        for pattern in tier.patterns
+        for slot in pattern.slots
+    }
+    for tier in run.tiers:
+        if tier.tier == first:
+            continue
+        repeats = [
+            repeat
+            for name, repeat in began
+            if name == tier.tier and (first, repeat) in began
+        ]
+        after = sum(
+            began[tier.tier, repeat] > began[first, repeat]
+            for repeat in repeats
+        )
+        if repeats and after in (0, len(repeats)):
+            yield (
+                f'{tier.tier} ran {"after" if after else "before"} {first} in'
+                f' each repeat: what one tier leaves to the next, such as a'
+                f' full cache, cannot be told from a difference of the tiers'
+            )
+
+
+def _observe(
+    question: Question,
+    pattern: str,
+    first: _Side,
+    second: _Side,
+    *,
+    is_paired: bool,
+    reason: str = '',
+) -> Iterator[_Observed]:
+    for name in question.quantities:
+        limit = figures.quantity(name)
+        claim = Claim(
+            first_tier=first.tier,
+            second_tier=second.tier,
+            pattern=pattern,
+            quantity=name,
+            unit=limit.unit,
+            finding=Finding.NOT_COMPARED,
+            reason=reason or first.reason or second.reason,
+        )
+        if claim.reason:
+            yield _Observed(claim=claim, difference=None)
+            continue
+        sides = _values(first, second, limit, is_paired=is_paired)
+        claim = dataclasses.replace(
+            claim,
+            first=_geometric_mean(sides[0]),
+            second=_geometric_mean(sides[1]),
+            repeats=min(map(len, sides)),
+            is_paired=is_paired,
+        )
+        too_few = _too_few(first, second, sides, limit)
+        if too_few:
+            yield _Observed(
+                claim=dataclasses.replace(
+                    claim, finding=Finding.CANNOT_TELL, reason=too_few
+                ),
+                difference=None,
+            )
+            continue
+        compare = differences.of_blocks if is_paired else differences.of_groups
+        yield _Observed(
+            claim=claim,
+            is_least=limit.is_least,
+            difference=compare(
+                *sides, resolution=_resolution(first, second, limit)
+            ),
+        )
+
+
+def _values(
+    first: _Side,
+    second: _Side,
+    limit: expectations.Limit,
+    *,
+    is_paired: bool,
+) -> tuple[list[float], list[float]]:
+    """The observations of both sides, of which none is left out unseen."""
+    if is_paired:
+        of_repeat = [
+            {
+                slot.repeat: figures.figure(slot, limit)
+                for slot in figures.complete(side.runs[0])
+            }
+            for side in (first, second)
+        ]
+        common = [repeat for repeat in of_repeat[0] if repeat in of_repeat[1]]
+        return (
+            [of_repeat[0][repeat] for repeat in common],
+            [of_repeat[1][repeat] for repeat in common],
+        )
+    of_runs = [
+        [
+            [figures.figure(slot, limit) for slot in figures.complete(slots)]
+            for slots in side.runs
+        ]
+        for side in (first, second)
+    ]
+    if min(map(len, of_runs)) < 2:
+        return tuple(
+            [value for values in side for value in values] for side in of_runs
+        )
+    return tuple(
+        [_geometric_mean(values) or 0.0 for values in side] for side in of_runs
+    )
+
+
+def _geometric_mean(values: Sequence[float]) -> float | None:
+    if not values:
+        return None
+    if min(values) <= 0:
+        return 0.0
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+def _too_few(
+    first: _Side,
+    second: _Side,
+    sides: tuple[list[float], list[float]],
+    limit: expectations.Limit,
+) -> str:
+    """Why nothing can be told from such values; empty if something can."""
+    for side, values in zip((first, second), sides, strict=True):
+        if len(values) < 2:
+            count = sum(len(slots) for slots in side.runs)
+            return (
+                f'{side.tier}: {len(values)} of {count} repeats can be used:'
+                f' expected at least 2 in which all guests are complete'
+            )
+        if min(values) <= 0:
+            return f'{side.tier}: in a repeat no I/O was done'
+    if limit.percent is None:
+        return ''
+    for side in (first, second):
+        least = min(
+            slot.merged.clat.histogram().count
+            for slots in side.runs
+            for slot in figures.complete(slots)
+        )
+        above = math.floor(least * (100 - limit.percent) / 100)
+        if above < _LEAST_ABOVE:
+            needed = math.ceil(_LEAST_ABOVE * 100 / (100 - limit.percent))
+            return (
+                f'{side.tier}: a repeat has {least} I/Os, of which {above}'
+                f' are above p{limit.percent:g}: expected at least'
+                f' {needed} I/Os'
+            )
+    return ''
+
+
+def _resolution(
+    first: _Side, second: _Side, limit: expectations.Limit
+) -> float:
+    """Relative width of what cannot be told apart."""
+    if limit.unit == 'ms':
+        return _BUCKET_WIDTH
+    least = min(
+        slot.merged.clat.histogram().count
+        for side in (first, second)
+        for slots in side.runs
+        for slot in figures.complete(slots)
+    )
+    # One I/O more or less was counted.
+    return 1 / least
+
+
+def _decide(
+    observed: Sequence[_Observed], question: Question
+) -> tuple[Claim, ...]:
+    known = [each for each in observed if each.difference is not None]
+    margin = differences.logarithm(question.least_difference_percent)
+    differ = [each.difference.p_differs(margin) for each in known]
+    within = [1.0] * len(known)
+    if margin:
+        # A difference is either relevant or not, so of the two hypotheses of
+        # a pair one is true: corrected by their number, all of them together
+        # are as safe as one.
+        differ = [min(1.0, len(known) * p) for p in differ]
+        within = [
+            min(1.0, len(known) * each.difference.p_within(margin))
+            for each in known
+        ]
+    else:
+        differ = differences.holm(differ)
+    decided = {
+        id(each): _decided(each, p_differs, p_within, question, len(known))
+        for each, p_differs, p_within in zip(
+            known, differ, within, strict=True
+        )
+    }
+    return tuple(decided.get(id(each), each.claim) for each in observed)
+
+
+def _decided(
+    observed: _Observed,
+    p_differs: float,
+    p_within: float,
+    question: Question,
+    claims: int,
+) -> Claim:
+    difference = observed.difference
+    low, high = difference.interval_percent
+    alpha = 1 - differences.CONFIDENCE
+    needed = differences.repeats_needed(
+        difference,
+        wanted=differences.logarithm(question.wanted_difference_percent),
+        claims=claims,
+    )
+    how = (
+        'paired t within repeats' if difference.is_paired else "Welch's t"
+    ) + f', {difference.repeats} repeats, {claims} claims'
+    if p_differs <= alpha:
+        is_better = (difference.mean > 0) == observed.is_least
+        finding = Finding.BETTER if is_better else Finding.WORSE
+        reason = how
+    elif p_within <= alpha:
+        finding = Finding.NO_RELEVANT_DIFFERENCE
+        reason = (
+            f'less than {question.least_difference_percent:g} % either'
+            f' way; {how}'
+        )
+    else:
+        finding = Finding.CANNOT_TELL
+        reason = f'{_to_see(question, needed)}; {how}'
+    return dataclasses.replace(
+        observed.claim,
+        finding=finding,
+        reason=reason,
+        difference_percent=difference.percent,
+        low_percent=low,
+        high_percent=high,
+        probability=min(p_differs, p_within),
+        repeats_needed=needed,
+    )
+
+
+def _to_see(question: Question, needed: int | None) -> str:
+    wanted = f'{question.wanted_difference_percent:g} %'
+    if needed is None:
+        return (
+            f'more than {differences.MOST_REPEATS} repeats would be needed'
+            f' to see {wanted}'
+        )
+    return f'to see {wanted}, {needed} repeats are needed'

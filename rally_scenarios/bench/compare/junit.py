@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A comparison as JUnit XML, which every CI shows.
+
+Pure.  One test case for each claim: a worse one is a failure, one that was not
+compared is an error, and one of which nothing can be told is skipped.  Format:
+the schema of the Jenkins xUnit plugin, junit-10.xsd.
+"""
+
+import re
+from xml.etree import ElementTree
+
+from rally_scenarios.bench.compare import comparison
+
+# What XML 1.0 cannot hold, not even as a reference (section 2.2).
+_NOT_IN_XML = re.compile(
+    '[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]'
+)
+_ELEMENTS = {
+    comparison.Finding.WORSE: 'failure',
+    comparison.Finding.NOT_COMPARED: 'error',
+    comparison.Finding.CANNOT_TELL: 'skipped',
+}
+
+
+def _text(value: str) -> str:
+    return _NOT_IN_XML.sub('\N{REPLACEMENT CHARACTER}', value)
+
+
+def write(found: comparison.Comparison) -> str:
+    """The text of the file."""
+    suite = ElementTree.Element(
+        'testsuite',
+        name='openstack tier compare',
+        tests=str(len(found.claims)),
+        failures=str(found.count(comparison.Finding.WORSE)),
+        errors=str(found.count(comparison.Finding.NOT_COMPARED)),
+        skipped=str(found.count(comparison.Finding.CANNOT_TELL)),
+        time='0',
+    )
+    for claim in found.claims:
+        tiers = claim.first_tier
+        if claim.second_tier != tiers:
+            tiers = f'{claim.second_tier} against {tiers}'
+        if claim.side:
+            tiers = f'{claim.side}: {tiers}'
+        case = ElementTree.SubElement(
+            suite,
+            'testcase',
+            classname=_text(f'{tiers}: {claim.pattern}'),
+            name=claim.quantity,
+            time='0',
+        )
+        words = sentence(claim)
+        if claim.finding in _ELEMENTS:
+            ElementTree.SubElement(
+                case, _ELEMENTS[claim.finding], message=_text(words)
+            )
+        else:
+            ElementTree.SubElement(case, 'system-out').text = _text(words)
+    ElementTree.SubElement(suite, 'system-out').text = _text(
+        '\n'.join(found.circumstances)
+    )
+    ElementTree.indent(suite)
+    return ElementTree.tostring(
+        suite, encoding='unicode', xml_declaration=True
+    )
+
+
+def sentence(claim: comparison.Claim) -> str:
+    """A claim in one line."""
+    if claim.difference_percent is None:
+        return f'{claim.finding.value}: {claim.reason}'
+    return (
+        f'{claim.finding.value}: {claim.first:.6g} {claim.unit} to'
+        f' {claim.second:.6g} {claim.unit}, {claim.difference_percent:+.1f} %'
+        f' (95 % from {claim.low_percent:+.1f} to'
+        f' {claim.high_percent:+.1f}); {claim.reason}'
+    )

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether two sides differ, by how much, and how many repeats show it.
+
+What is compared is a ratio, so all is done with natural logarithms: what
+makes storage slower makes it so by a factor, and "twice as fast" is as far
+from "the same" as "half as fast" is.  The observations are repeats, one
+figure each (see ``intervals``).
+
+Sides that had their turns in the same repeats are compared within each of
+them (paired t): what a whole repeat has in common, such as a neighbour's
+load, is then in neither.  Others are compared as two groups (Welch's t).
+
+fio counts latencies in buckets, and an I/O is counted or not.  Repeats that
+fall into the same bucket do not have a standard deviation of 0, they have one
+that cannot be seen; so at least that of a value that is anywhere in its
+bucket, width / sqrt(12), is assumed, and no difference within one bucket is
+ever called one.
+
+Must not know what the figures are of.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+import statistics
+
+from scipy import stats
+
+CONFIDENCE = 0.95
+#: That a difference of the wanted size is found.
+POWER = 0.8
+#: More repeats are never asked for.
+MOST_REPEATS = 1000
+# Of the standard deviation that a few repeats show, the upper bound of this
+# confidence is planned with: planned with the value itself, every second run
+# would be too short (Browne, Statistics in Medicine 14, 1995, 1933-1940).
+_PLANNING_CONFIDENCE = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Of the second side to the first, in natural logarithms."""
+
+    #: mean
+    mean: float
+    #: standard error of the mean
+    error: float
+    #: degrees of freedom
+    freedom: float
+    #: standard deviation of one repeat's difference
+    deviation: float
+    #: whether repeats of both sides were compared within each
+    is_paired: bool
+    #: of the side that has fewer
+    repeats: int
+    #: below which nothing is a difference
+    resolution: float
+
+    @property
+    def percent(self) -> float:
+        """The second in percent of the first, less 100."""
+        return percent(self.mean)
+
+    @property
+    def interval_percent(self) -> tuple[float, float]:
+        """Its 95 % interval, before any correction for several claims."""
+        half = (
+            float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)) * self.error
+        )
+        return percent(self.mean - half), percent(self.mean + half)
+
+    def p_differs(self, margin: float = 0.0) -> float:
+        """How likely such a mean is if there is no difference, two-sided.
+
+        :param margin: so much either way is none
+        """
+        if abs(self.mean) <= max(margin, self.resolution):
+            return 1.0
+        return min(
+            1.0,
+            2
+            * float(
+                stats.t.sf(
+                    (abs(self.mean) - margin) / self.error, self.freedom
+                )
+            ),
+        )
+
+    def p_within(self, margin: float) -> float:
+        """How likely such a mean is if the difference exceeds the margin.
+
+        The larger of two one-sided tests (Schuirmann's).
+
+        :param margin: more than 0
+        """
+        if abs(self.mean) >= margin:
+            return 1.0
+        return float(
+            stats.t.sf((margin - abs(self.mean)) / self.error, self.freedom)
+        )
+
+
+def percent(logarithm: float) -> float:
+    """A difference of logarithms as a change in percent.
+
+    >>> round(percent(math.log(1.1)), 6)
+    10.0
+    """
+    return 100 * math.expm1(min(logarithm, 700.0))
+
+
+def logarithm(change_percent: float) -> float:
+    """A change in percent as a difference of logarithms.
+
+    :param change_percent: more than -100
+    """
+    return math.log1p(change_percent / 100)
+
+
+def _logarithms(values: Sequence[float]) -> list[float]:
+    if len(values) < 2:
+        raise ValueError(f'{len(values)} repeats: expected at least 2')
+    if not all(math.isfinite(value) and value > 0 for value in values):
+        raise ValueError('a repeat has a figure of 0: expected more')
+    return [math.log(value) for value in values]
+
+
+def of_blocks(
+    first: Sequence[float], second: Sequence[float], *, resolution: float
+) -> Difference:
+    """Of sides that had their turns in the same repeats.
+
+    :param first: a figure of each repeat, more than 0
+    :param second: of the same repeats, in the same order
+    :param resolution: relative width of the bucket that a figure lies in
+    :raises ValueError: less than two repeats, a figure that is not more than
+        0, or not the same number of both
+    """
+    ones, others = _logarithms(first), _logarithms(second)
+    found = [other - one for one, other in zip(ones, others, strict=True)]
+    deviation = max(statistics.stdev(found), resolution / math.sqrt(6))
+    deviation = max(deviation, 1e-12)
+    return Difference(
+        mean=statistics.fmean(found),
+        error=deviation / math.sqrt(len(found)),
+        freedom=len(found) - 1,
+        deviation=deviation,
+        is_paired=True,
+        repeats=len(found),
+        resolution=resolution,
+    )
+
+
+def of_groups(
+    first: Sequence[float], second: Sequence[float], *, resolution: float
+) -> Difference:
+    """Of sides that were measured apart.
+
+    :param first: a figure of each repeat, more than 0
+    :param second: likewise, as many as there are
+    :param resolution: relative width of the bucket that a figure lies in
+    :raises ValueError: less than two repeats of one, or a figure that is not
+        more than 0
+    """
+    sides = [_logarithms(first), _logarithms(second)]
+    least = max(resolution**2 / 12, 1e-24)
+    parts = [
+        max(statistics.variance(side), least) / len(side) for side in sides
+    ]
+    total = sum(parts)
+    return Difference(
+        mean=statistics.fmean(sides[1]) - statistics.fmean(sides[0]),
+        error=math.sqrt(total),
+        freedom=1
+        / sum(
+            (part / total) ** 2 / (len(side) - 1)
+            for part, side in zip(parts, sides, strict=True)
+        ),
+        deviation=math.sqrt(
+            sum(
+                part * len(side)
+                for part, side in zip(parts, sides, strict=True)
+            )
+        ),
+        is_paired=False,
+        repeats=min(map(len, sides)),
+        resolution=resolution,
+    )
+
+
+def holm(probabilities: Sequence[float]) -> list[float]:
+    """Probabilities as they are when all of them are claimed together.
+
+    Holm, Scandinavian Journal of Statistics 6 (1979), 65-70: that one claim
+    of all is false is no more likely than for a single one, whatever they
+    have to do with each other.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(probabilities)
+    most = 0.0
+    for rank, place in enumerate(
+        sorted(range(len(probabilities)), key=probabilities.__getitem__)
+    ):
+        most = max(
+            most, min(1.0, (len(probabilities) - rank) * probabilities[place])
+        )
+        adjusted[place] = most
+    return adjusted
+
+
+def repeats_needed(
+    difference: Difference, *, wanted: float, claims: int = 1
+) -> int | None:
+    """How many repeats of each side show a difference of the wanted size.
+
+    With a probability of at least POWER, as one of several claims.
+
+    :param difference: as some repeats showed it, for its deviation and how it
+        was found
+    :param wanted: natural logarithm of the ratio, more than 0
+    :param claims: how many are made together
+    :returns: None if MOST_REPEATS are not enough
+    """
+    if wanted <= difference.resolution:
+        return None
+    freedom = max(1.0, difference.freedom)
+    deviation = difference.deviation * math.sqrt(
+        freedom / float(stats.chi2.ppf(1 - _PLANNING_CONFIDENCE, freedom))
+    )
+    alpha = (1 - CONFIDENCE) / claims
+
+    def shows(repeats: int) -> bool:
+        # The deviation of two groups is that of a pair of their values.
+        of_mean = repeats - 1 if difference.is_paired else 2 * (repeats - 1)
+        critical = float(stats.t.ppf(1 - alpha / 2, of_mean))
+        power = float(
+            stats.nct.sf(
+                critical, of_mean, wanted / deviation * math.sqrt(repeats)
+            )
+        )
+        # scipy has no value where the tail is beyond a double.
+        return not math.isfinite(power) or power >= POWER
+
+    low, high = 1, 2
+    while not shows(high):
+        low, high = high, high * 2
+        if low >= MOST_REPEATS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if shows(middle) else (middle, high)
+    return high if high <= MOST_REPEATS else None

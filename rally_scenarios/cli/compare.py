@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier compare`: what can be claimed of results side by side."""
+
+import argparse
+import collections.abc
+import pathlib
+
+from cliff import columns
+from osc_lib import exceptions
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
+from cinder_tiers.cli.render import cells
+
+_COLUMNS = (
+    'Result',
+    'Tier',
+    'Pattern',
+    'Quantity',
+    'First',
+    'Second',
+    'Difference',
+    'Finding',
+    'Reason',
+)
+#: A run of hundreds of guests has some tens of MiB.
+_MOST_MIB = 512
+
+
+class _Amount(columns.FormattableColumn):
+    """(value, unit): rounded for people, a number for programs."""
+
+    def human_readable(self) -> str:
+        value, unit = self._value
+        return '-' if value is None else f'{value:.4g} {unit}'
+
+    def machine_readable(self) -> float | None:
+        return self._value[0]
+
+
+class _Change(columns.FormattableColumn):
+    """A claim's difference with its interval."""
+
+    def human_readable(self) -> str:
+        claim = self._value
+        if claim.difference_percent is None:
+            return '-'
+        return (
+            f'{claim.difference_percent:+.1f} % ({claim.low_percent:+.1f} to'
+            f' {claim.high_percent:+.1f})'
+        )
+
+    def machine_readable(self) -> dict[str, object]:
+        claim = self._value
+        return {
+            'percent': claim.difference_percent,
+            'low_percent': claim.low_percent,
+            'high_percent': claim.high_percent,
+            'probability': claim.probability,
+            'repeats': claim.repeats,
+            'is_paired': claim.is_paired,
+            'repeats_needed': claim.repeats_needed,
+        }
+
+
+class CompareResults(base.StatusLister):
+    """Compare result files of benchmark runs.
+
+    With one result, compares its tiers with one of them, within each repeat.
+    With several, compares each of the others with the first, tier by tier;
+    with --baseline, all results named as baseline with all others, a run being
+    one observation. Says what was not the same beside the storage, then what
+    can be claimed: better, worse, no relevant difference, or that the repeats
+    are too few to tell, and how many would be needed. All claims are corrected
+    for their number. Reads only files and needs no credentials.
+    """
+
+    _epilog = """Exit status: 0 nothing is worse; 4 something is worse; 3
+something was not compared, and nothing is worse; 1 an error occurred; 2 a
+wrong argument.
+
+Example: openstack tier compare before.json after.json --least-difference 5
+"""
+
+    auth_required = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        base.name_program(parser)
+        parser.add_argument(
+            'results',
+            metavar='<result>',
+            nargs='+',
+            help='result file of a run, see the task argument result_folder',
+        )
+        parser.add_argument(
+            '--baseline',
+            metavar='<result>',
+            action='append',
+            default=[],
+            help=(
+                'compare all other results together with this one (may be '
+                'repeated; from two results on each side, each run is one '
+                'observation)'
+            ),
+        )
+        parser.add_argument(
+            '--tier',
+            metavar='<tier>[=<tier>]',
+            action='append',
+            default=[],
+            dest='tiers',
+            help=(
+                'compare only this tier, with the tier after "=" of the other '
+                'results if it has another name there (may be repeated)'
+            ),
+        )
+        parser.add_argument(
+            '--reference',
+            metavar='<tier>',
+            help=(
+                'with one result: the tier that the others are compared with '
+                '(default: the first of the run)'
+            ),
+        )
+        parser.add_argument(
+            '--quantity',
+            metavar='<quantity>',
+            action='append',
+            default=[],
+            dest='quantities',
+            help=(
+                'iops, mib_per_s, mean_ms, or a percentile such as p99.9_ms '
+                '(may be repeated; default: iops and p99_ms)'
+            ),
+        )
+        parser.add_argument(
+            '--least-difference',
+            metavar='<percent>',
+            type=float,
+            default=0.0,
+            help='a smaller difference is not relevant (default: 0)',
+        )
+        parser.add_argument(
+            '--wanted-difference',
+            metavar='<percent>',
+            type=float,
+            default=10.0,
+            help=('say how many repeats show such a difference (default: 10)'),
+        )
+        parser.add_argument(
+            '--junit',
+            metavar='<file>',
+            help='also write the findings as JUnit XML, for a CI',
+        )
+        return parser
+
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+        """Reads, compares and shows.
+
+        :raises exceptions.CommandError: a file cannot be read, or what is
+            asked for cannot be compared.
+        """
+        # numpy and scipy take a second, which no other command should need.
+        try:
+            from rally_scenarios.bench.compare import comparison
+            from rally_scenarios.bench.compare import junit
+        except ImportError as error:
+            raise exceptions.CommandError(
+                f'tier compare needs the extra "rally" of cinder-tiers: '
+                f'{error}; install cinder-tiers[rally]'
+            ) from error
+        try:
+            found = _compare(parsed_args)
+        except comparison.ComparisonError as error:
+            raise exceptions.CommandError(
+                cells.printable_lines(str(error))
+            ) from error
+        for each in found.circumstances:
+            self.log.warning('%s', cells.printable(each))
+        if parsed_args.junit:
+            _write(parsed_args.junit, junit.write(found))
+        self.exit_status = exit_status.OK
+        if found.count(comparison.Finding.NOT_COMPARED):
+            self.exit_status = exit_status.UNKNOWN
+        if found.count(comparison.Finding.WORSE):
+            self.exit_status = exit_status.DIFFERENT
+        return _shown(found)
+
+
+def _compare(parsed_args: argparse.Namespace) -> object:
+    from rally_scenarios.bench.compare import comparison
+
+    question = comparison.Question(
+        quantities=tuple(parsed_args.quantities) or comparison.QUANTITIES,
+        least_difference_percent=parsed_args.least_difference,
+        wanted_difference_percent=parsed_args.wanted_difference,
+    )
+    read = {
+        path: _read(path)
+        for path in dict.fromkeys(
+            [*parsed_args.baseline, *parsed_args.results]
+        )
+    }
+    if len(read) == 1 and not parsed_args.baseline:
+        (run,) = read.values()
+        return comparison.tiers_of_run(
+            run, question, reference=parsed_args.reference
+        )
+    if parsed_args.reference:
+        raise comparison.ComparisonError(
+            '--reference is for one result; with several, name tiers that'
+            ' belong together by --tier'
+        )
+    tiers = None
+    if parsed_args.tiers:
+        pairs = [each.partition('=') for each in parsed_args.tiers]
+        tiers = {first: second or first for first, _, second in pairs}
+    if parsed_args.baseline:
+        first = parsed_args.baseline
+        others = {'': [read[path] for path in parsed_args.results]}
+    else:
+        first, *rest = parsed_args.results
+        first = [first]
+        others = {path: [read[path]] for path in rest}
+    return comparison.runs(
+        [read[path] for path in first], others, question, tiers=tiers
+    )
+
+
+def _read(path: str) -> object:
+    from rally_scenarios.bench.result import result as run_result
+
+    file = pathlib.Path(path)
+    try:
+        if file.stat().st_size > _MOST_MIB * 1024**2:
+            raise exceptions.CommandError(
+                f'{path}: has more than {_MOST_MIB} MiB: expected a result'
+                f' file'
+            )
+        return run_result.read(file.read_bytes())
+    except OSError as error:
+        raise exceptions.CommandError(
+            f'cannot read {path}: {error.strerror}; name another file'
+        ) from error
+    except run_result.ResultFileError as error:
+        raise exceptions.CommandError(
+            cells.printable_lines(f'{path}: {error}')
+        ) from error
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        pathlib.Path(path).write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise exceptions.CommandError(
+            f'cannot write {path}: {error.strerror}; name another file'
+        ) from error
+
+
+def _shown(found: object) -> tuple[tuple[str, ...], list[cells.Row]]:
+    """Columns and rows; without the column Result where there is one."""
+    rows = [
+        (
+            cells.printable(claim.side),
+            cells.printable(
+                claim.second_tier
+                if claim.first_tier == claim.second_tier
+                else f'{claim.second_tier} against {claim.first_tier}'
+            ),
+            cells.printable(claim.pattern),
+            claim.quantity,
+            _Amount((claim.first, claim.unit)),
+            _Amount((claim.second, claim.unit)),
+            _Change(claim),
+            claim.finding.value,
+            cells.printable(claim.reason),
+        )
+        for claim in found.claims
+    ]
+    if any(claim.side for claim in found.claims):
+        return _COLUMNS, rows
+    return _COLUMNS[1:], [row[1:] for row in rows]
