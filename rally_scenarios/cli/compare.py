@@ -201,12 +201,13 @@ def _compare(parsed_args: argparse.Namespace) -> object:
         least_difference_percent=parsed_args.least_difference,
         wanted_difference_percent=parsed_args.wanted_difference,
     )
-    read = {
-        path: _read(path)
-        for path in dict.fromkeys(
-            [*parsed_args.baseline, *parsed_args.results]
+    paths = [*parsed_args.baseline, *parsed_args.results]
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    if twice:
+        raise comparison.ComparisonError(
+            f'{", ".join(twice)}: the same file is named twice; name others'
         )
-    }
+    read = {path: _read(path) for path in paths}
     if len(read) == 1 and not parsed_args.baseline:
         (run,) = read.values()
         return comparison.tiers_of_run(

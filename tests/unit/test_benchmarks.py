@@ -342,3 +342,15 @@ class ResultMergeTestCase(BenchmarkTestCase):
         self.assertEqual('36', row.split()[0])
         self.assertGreater(found['bins_each'], 100)
         self.assertGreater(found['ios'], found['outputs'])
+
+
+class ResultCompareTestCase(BenchmarkTestCase):
+    def test_ten_percent_are_found(self):
+        size, cost, *_findings = self.run_it(
+            'result_compare', '--guests', '3', '--patterns', '2'
+        )
+        self.assertIn('3 guests, 2 patterns, 9 repeats', size)
+        self.assertIn('MiB', cost)
+        found = json.loads(self.file.read_text('utf-8'))
+        self.assertEqual(2, found['findings']['iops better'])
+        self.assertGreater(found['peak_mib'], 1)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
+import fractions
 import math
 
 from cinder_tiers.domain.catalog import expectations
@@ -350,8 +351,12 @@ def _not_the_same(pattern: str, side: Sequence[run_result.RunResult]) -> str:
     for run in side:
         for tier in run.tiers:
             for each in tier.patterns:
-                if each.pattern == pattern:
+                if each.pattern != pattern:
+                    continue
+                try:
                     known.setdefault(run.pattern_of(each), run.run)
+                except ValueError as error:
+                    return f'run {run.run}: {error}'
     if len(known) < 2:
         return ''
     (one, run), (other, other_run) = list(known.items())[:2]
@@ -536,9 +541,11 @@ def _too_few(
             for slots in side.runs
             for slot in figures.complete(slots)
         )
-        above = math.floor(least * (100 - limit.percent) / 100)
+        # As written: 99.9 has no exact binary fraction.
+        share = 1 - fractions.Fraction(str(limit.percent)) / 100
+        above = math.floor(least * share)
         if above < _LEAST_ABOVE:
-            needed = math.ceil(_LEAST_ABOVE * 100 / (100 - limit.percent))
+            needed = math.ceil(_LEAST_ABOVE / share)
             return (
                 f'{side.tier}: a repeat has {least} I/Os, of which {above}'
                 f' are above p{limit.percent:g}: expected at least'

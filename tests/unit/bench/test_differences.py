@@ -113,7 +113,10 @@ class DifferenceTestCase(testtools.TestCase):
         for _run in range(200):
             common = draw.normal(0, 0.15, 4)
             ones, others = draw.normal(7, 0.03, (2, 4))
-            sides = (numpy.exp(ones + common), 1.1 * numpy.exp(others + common))
+            sides = (
+                numpy.exp(ones + common),
+                1.1 * numpy.exp(others + common),
+            )
             for name, compare in (
                 ('pairs', differences.of_blocks),
                 ('groups', differences.of_groups),
@@ -143,9 +146,7 @@ class DifferenceTestCase(testtools.TestCase):
         found = differences.of_groups(
             [1.0, 1.1], [1.2, 1.0], resolution=BUCKET
         )
-        self.assertIsNone(
-            differences.repeats_needed(found, wanted=BUCKET / 2)
-        )
+        self.assertIsNone(differences.repeats_needed(found, wanted=BUCKET / 2))
 
     def test_a_margin_is_taken_off_the_difference(self):
         found = differences.of_groups(

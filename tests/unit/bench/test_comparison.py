@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a comparison of results claims, and what it says before."""
+
+import dataclasses
+from xml.etree import ElementTree
+
+import testtools
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.compare import junit
+from rally_scenarios.bench.result import result as run_result
+from tests.unit.bench import results
+
+#: Enough I/Os for p99.
+MANY_MS = (1,) * 1990 + (5,) * 10
+IOPS_ONLY = comparison.Question(quantities=('iops',))
+
+
+def slots(*iops, **about):
+    """A repeat for each figure."""
+    about.setdefault('clat_ms', MANY_MS)
+    return [results.slot([each], **about) for each in iops]
+
+
+def one_tier(*iops, **about):
+    """A run of one tier."""
+    return results.run({'general': {'x': slots(*iops, **about)}})
+
+
+def turns(run, *order):
+    """The run with its tiers having their turns in this order in each repeat.
+
+    :param order: for each repeat, the tiers
+    """
+    number = {
+        (tier, repeat): place + len(tiers) * (repeat - 1)
+        for repeat, tiers in enumerate(order, 1)
+        for place, tier in enumerate(tiers)
+    }
+    return dataclasses.replace(
+        run,
+        tiers=tuple(
+            dataclasses.replace(
+                tier,
+                patterns=tuple(
+                    dataclasses.replace(
+                        pattern,
+                        slots=tuple(
+                            dataclasses.replace(
+                                slot, number=number[tier.tier, slot.repeat]
+                            )
+                            for slot in pattern.slots
+                        ),
+                    )
+                    for pattern in tier.patterns
+                ),
+            )
+            for tier in run.tiers
+        ),
+    )
+
+
+class RunsTestCase(testtools.TestCase):
+    """Runs against other runs."""
+
+    def compare(self, first, second, question=IOPS_ONLY, **about):
+        return comparison.runs([first], {'': [second]}, question, **about)
+
+    def test_twice_the_iops_is_better_and_half_is_worse(self):
+        slow = one_tier(100, 101, 99, 100)
+        fast = one_tier(200, 203, 198, 200)
+        for first, second, expected, percent in (
+            (slow, fast, 'better', 100),
+            (fast, slow, 'worse', -50),
+        ):
+            (claim,) = self.compare(first, second).claims
+            self.assertEqual(expected, claim.finding.value)
+            self.assertAlmostEqual(
+                percent, claim.difference_percent, delta=0.5
+            )
+            self.assertLess(claim.low_percent, claim.difference_percent)
+            self.assertGreater(claim.high_percent, claim.difference_percent)
+            self.assertFalse(claim.is_paired)
+
+    def test_more_latency_is_worse(self):
+        question = comparison.Question(quantities=('p99_ms', 'mean_ms'))
+        found = self.compare(
+            one_tier(1, 1, 1),
+            one_tier(1, 1, 1, clat_ms=(2,) * 1990 + (10,) * 10),
+            question,
+        )
+        self.assertEqual(
+            [('p99_ms', 'worse'), ('mean_ms', 'worse')],
+            [(each.quantity, each.finding.value) for each in found.claims],
+        )
+
+    def test_noise_is_no_difference_and_says_how_many_repeats_are_needed(self):
+        (claim,) = self.compare(
+            one_tier(100, 110, 90), one_tier(103, 92, 112)
+        ).claims
+        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertGreater(claim.repeats_needed, 3)
+        self.assertIn(
+            f'to see 10 %, {claim.repeats_needed} repeats are needed',
+            claim.reason,
+        )
+
+    def test_a_difference_that_is_not_relevant_is_said_to_be_none(self):
+        question = comparison.Question(
+            quantities=('iops',), least_difference_percent=20
+        )
+        (claim,) = self.compare(
+            one_tier(100, 101, 99, 100), one_tier(104, 105, 103, 104), question
+        ).claims
+        self.assertEqual(
+            comparison.Finding.NO_RELEVANT_DIFFERENCE, claim.finding
+        )
+        (claim,) = self.compare(
+            one_tier(100, 101, 99, 100), one_tier(104, 105, 103, 104)
+        ).claims
+        self.assertEqual(comparison.Finding.BETTER, claim.finding)
+
+    def test_claims_are_corrected_for_each_other(self):
+        def of(count):
+            return [
+                results.run(
+                    {
+                        f't{number}': {'x': slots(*iops)}
+                        for number in range(count)
+                    }
+                )
+                for iops in ((100, 101, 99), (104, 106, 103))
+            ]
+
+        (alone,) = self.compare(*of(1)).claims
+        self.assertEqual(comparison.Finding.BETTER, alone.finding)
+        self.assertEqual(
+            {comparison.Finding.CANNOT_TELL},
+            {each.finding for each in self.compare(*of(20)).claims},
+        )
+
+    def test_one_repeat_tells_nothing(self):
+        (claim,) = self.compare(one_tier(1, 1), one_tier(100)).claims
+        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertIn('1 of 1 repeats can be used', claim.reason)
+        self.assertIsNone(claim.difference_percent)
+
+    def test_a_repeat_with_a_lost_guest_is_left_out_and_said(self):
+        (claim,) = self.compare(
+            one_tier(1, 1), one_tier(100, 100, without=1)
+        ).claims
+        self.assertIn('0 of 2 repeats can be used', claim.reason)
+
+    def test_a_percentile_of_too_few_ios_tells_nothing(self):
+        question = comparison.Question(quantities=('p99.9_ms',))
+        (claim,) = self.compare(
+            one_tier(1, 1), one_tier(2, 2, clat_ms=(9,) * 75), question
+        ).claims
+        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertIn('expected at least 10000 I/Os', claim.reason)
+
+    def test_no_io_at_all_tells_nothing(self):
+        (claim,) = self.compare(one_tier(1, 1), one_tier(0, 5)).claims
+        self.assertEqual(
+            (
+                comparison.Finding.CANNOT_TELL,
+                'general: in a repeat no I/O was done',
+            ),
+            (claim.finding, claim.reason),
+        )
+
+    def test_another_pattern_of_the_same_name_is_not_compared(self):
+        other = one_tier(1, 1)
+        changed = dataclasses.replace(other.profile.patterns[0], iodepth=32)
+        other = dataclasses.replace(
+            other,
+            run='f' * 16,
+            profile=dataclasses.replace(other.profile, patterns=(changed,)),
+        )
+        (claim,) = self.compare(one_tier(1, 1), other).claims
+        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertIn('iodepth 1 in run 0123', claim.reason)
+
+    def test_a_pattern_that_one_run_lacks_is_not_compared(self):
+        both = results.run({'general': {'x': slots(1, 1), 'y': slots(1)}})
+        (x,) = both.profile.patterns
+        both = dataclasses.replace(
+            both,
+            profile=dataclasses.replace(
+                both.profile, patterns=(x, dataclasses.replace(x, name='y'))
+            ),
+        )
+        found = self.compare(both, one_tier(1, 1))
+        self.assertEqual(
+            {'x': 'cannot tell', 'y': 'not compared'},
+            {each.pattern: each.finding.value for each in found.claims},
+        )
+
+    def test_a_pattern_that_its_own_profile_lacks_is_not_compared(self):
+        run = results.run({'general': {'z.g1': slots(1, 1)}})
+        (claim,) = self.compare(run, run).claims
+        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertIn('not in the profile', claim.reason)
+
+    def test_tiers_of_other_names_are_compared_when_told_so(self):
+        other = results.run({'gold': {'x': slots(5, 5)}})
+        error = self.assertRaises(
+            comparison.ComparisonError, self.compare, one_tier(1, 1), other
+        )
+        self.assertIn('no tier is on both sides', str(error))
+        (claim,) = self.compare(
+            one_tier(1, 1), other, tiers={'general': 'gold'}
+        ).claims
+        self.assertEqual(
+            ('general', 'gold'), (claim.first_tier, claim.second_tier)
+        )
+        error = self.assertRaises(
+            comparison.ComparisonError,
+            self.compare,
+            one_tier(1, 1),
+            other,
+            tiers={'none': 'such'},
+        )
+        self.assertIn("'none'", str(error))
+        self.assertIn("'such'", str(error))
+
+    def test_with_runs_on_both_sides_each_run_is_one_observation(self):
+        # Runs differ by far more than their repeats do.
+        first = [one_tier(each, each + 1) for each in (100, 150, 80)]
+        second = [one_tier(each, each + 1) for each in (120, 90, 160)]
+        (claim,) = comparison.runs(first, {'': second}, IOPS_ONLY).claims
+        self.assertEqual(
+            (comparison.Finding.CANNOT_TELL, 3), (claim.finding, claim.repeats)
+        )
+        (claim,) = self.compare(first[0], second[2]).claims
+        self.assertEqual(comparison.Finding.BETTER, claim.finding)
+
+    def test_what_was_not_the_same_is_told_before(self):
+        def of(version, qos):
+            run = one_tier(1, 1)
+            return dataclasses.replace(
+                run,
+                environment={
+                    **run.environment,
+                    'fio': run_result.Fact(value=version),
+                },
+                tiers=(
+                    dataclasses.replace(
+                        run.tiers[0], qos=run_result.Fact(value=qos)
+                    ),
+                ),
+            )
+
+        told = self.compare(of('3.33', '500'), of('3.39', '800')).circumstances
+        self.assertIn('fio: 3.33 in the first, 3.39 in the second', told)
+        self.assertIn(
+            'QoS specs of general: 500 in the first, 800 in the second', told
+        )
+        same = self.compare(of('3.33', '500'), of('3.33', '500'))
+        self.assertEqual(1, len(same.circumstances))
+        self.assertIn('one run on a side', same.circumstances[0])
+
+    def test_what_only_one_run_knows_is_told(self):
+        known = one_tier(1, 1)
+        known = dataclasses.replace(
+            known,
+            environment={
+                **known.environment,
+                'ceph': run_result.Fact(value='18.2.7'),
+            },
+        )
+        told = self.compare(known, one_tier(1, 1)).circumstances
+        self.assertIn(
+            'ceph: 18.2.7 in the first, not known (nobody asked) in the'
+            ' second',
+            told,
+        )
+
+    def test_each_of_several_results_is_compared_with_the_first(self):
+        found = comparison.runs(
+            [one_tier(100, 101, 99)],
+            {
+                'b.json': [one_tier(100, 101, 99)],
+                'c.json': [one_tier(50, 51, 49)],
+            },
+            IOPS_ONLY,
+        )
+        self.assertEqual(
+            [('b.json', 'cannot tell'), ('c.json', 'worse')],
+            [(each.side, each.finding.value) for each in found.claims],
+        )
+
+
+class TiersTestCase(testtools.TestCase):
+    """The tiers of one run."""
+
+    def run_of(self, first, second):
+        return results.run(
+            {'general': {'x': slots(*first)}, 'gold': {'x': slots(*second)}}
+        )
+
+    def test_they_are_compared_within_each_repeat(self):
+        run = self.run_of((100, 150, 70, 120), (110, 166, 77, 131))
+        (claim,) = comparison.tiers_of_run(run, IOPS_ONLY).claims
+        self.assertEqual(
+            (comparison.Finding.BETTER, True, 4),
+            (claim.finding, claim.is_paired, claim.repeats),
+        )
+        self.assertAlmostEqual(10, claim.difference_percent, delta=1)
+
+    def test_a_repeat_that_one_tier_lost_is_left_out_of_both(self):
+        run = self.run_of((100, 101, 99), (200, 201, 202))
+        broken = results.slot([1.0], clat_ms=MANY_MS, without=1)
+        first = run.tiers[0].patterns[0]
+        slots_left = (
+            dataclasses.replace(broken, repeat=1),
+            *first.slots[1:],
+        )
+        run = dataclasses.replace(
+            run,
+            tiers=(
+                dataclasses.replace(
+                    run.tiers[0],
+                    patterns=(dataclasses.replace(first, slots=slots_left),),
+                ),
+                run.tiers[1],
+            ),
+        )
+        (claim,) = comparison.tiers_of_run(run, IOPS_ONLY).claims
+        self.assertEqual(2, claim.repeats)
+        self.assertAlmostEqual(100, claim.first, delta=0.1)
+
+    def test_the_reference_is_named_or_the_first(self):
+        run = self.run_of((100, 101), (200, 201))
+        (claim,) = comparison.tiers_of_run(
+            run, IOPS_ONLY, reference='gold'
+        ).claims
+        self.assertEqual('general', claim.second_tier)
+        error = self.assertRaises(
+            comparison.ComparisonError,
+            comparison.tiers_of_run,
+            run,
+            IOPS_ONLY,
+            reference='silver',
+        )
+        self.assertIn('general, gold: expected silver', str(error))
+        self.assertRaises(
+            comparison.ComparisonError,
+            comparison.tiers_of_run,
+            one_tier(1, 1),
+            IOPS_ONLY,
+        )
+
+    def test_a_tier_that_was_always_second_is_told(self):
+        run = self.run_of((100, 101), (200, 201))
+        one, other = 'general', 'gold'
+        fixed = turns(run, (one, other), (one, other))
+        (told,) = comparison.tiers_of_run(fixed, IOPS_ONLY).circumstances
+        self.assertIn('gold ran after general in each repeat', told)
+        changing = turns(run, (one, other), (other, one))
+        self.assertEqual(
+            (), comparison.tiers_of_run(changing, IOPS_ONLY).circumstances
+        )
+
+
+class QuestionTestCase(testtools.TestCase):
+    def test_all_that_is_wrong_is_said_at_once(self):
+        error = self.assertRaises(
+            comparison.ComparisonError,
+            comparison.Question,
+            quantities=('iops', 'speed', 'fairness'),
+            least_difference_percent=100,
+            wanted_difference_percent=float('nan'),
+        )
+        for each in ("'speed'", "'fairness'", '100 %', 'nan %'):
+            self.assertIn(each, str(error))
+
+
+class JUnitTestCase(testtools.TestCase):
+    def test_worse_fails_and_what_xml_cannot_hold_is_replaced(self):
+        hostile = 'g\x00\x1b[2J<script>&"\ud800\ufffe'
+        found = comparison.runs(
+            [results.run({hostile: {'x': slots(100, 101, 99)}})],
+            {'': [results.run({hostile: {'x': slots(50, 51, 49)}})]},
+            comparison.Question(),
+        )
+        suite = ElementTree.fromstring(
+            junit.write(found).encode().split(b'\n', 1)[1]
+        )
+        self.assertEqual(
+            ('2', '1', '0', '1'),
+            tuple(
+                suite.get(name)
+                for name in ('tests', 'failures', 'errors', 'skipped')
+            ),
+        )
+        (failure,) = suite.iter('failure')
+        self.assertIn('-50.0 %', failure.get('message'))
+        self.assertIn('<script>&"', suite[0].get('classname'))

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier compare`, run by the real shell on real result files."""
+
+import json
+import pathlib
+import tempfile
+from xml.etree import ElementTree
+
+import testtools
+
+from rally_scenarios.bench.result import result as run_result
+from tests.unit.bench import results
+from tests.unit.cli import shell
+
+MANY_MS = (1,) * 1990 + (5,) * 10
+
+
+class CompareTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, **iops_of_tiers):
+        path = self.folder / name
+        path.write_text(
+            run_result.write(
+                results.run(
+                    {
+                        tier: {
+                            'x': [
+                                results.slot([each], clat_ms=MANY_MS)
+                                for each in iops
+                            ]
+                        }
+                        for tier, iops in iops_of_tiers.items()
+                    }
+                )
+            )
+        )
+        return str(path)
+
+    def compare(self, *arguments):
+        return shell.openstack('tier', 'compare', *arguments)
+
+    def findings(self, ran):
+        return [
+            (row['Tier'], row['Quantity'], row['Finding'])
+            for row in json.loads(ran.stdout)
+        ]
+
+    def test_a_worse_result_has_a_status_of_its_own(self):
+        before = self.file('before.json', general=(100, 101, 99))
+        after = self.file('after.json', general=(50, 51, 49))
+        ran = self.compare(before, after, '-f', 'json')
+        self.assertEqual(4, ran.status, ran.stderr)
+        self.assertEqual(
+            [
+                ('general', 'iops', 'worse'),
+                ('general', 'p99_ms', 'cannot tell'),
+            ],
+            self.findings(ran),
+        )
+        change = json.loads(ran.stdout)[0]['Difference']
+        self.assertAlmostEqual(-50, change['percent'], delta=0.5)
+        self.assertLess(change['low_percent'], change['high_percent'])
+        self.assertIn('one run on a side', ran.stderr)
+        self.assertEqual(0, self.compare(after, before).status)
+
+    def test_people_see_the_interval_and_what_it_would_take(self):
+        before = self.file('before.json', general=(100, 110, 90))
+        after = self.file('after.json', general=(103, 92, 112))
+        ran = self.compare(
+            before, after, '--quantity', 'iops', '--max-width', '200'
+        )
+        self.assertEqual(0, ran.status)
+        self.assertRegex(ran.stdout, r'[+-]\d\.\d % \([+-]\d+\.\d to')
+        self.assertIn('to see 10 %', ran.stdout)
+
+    def test_the_tiers_of_one_result(self):
+        run = self.file('run.json', general=(100, 101), gold=(200, 203))
+        ran = self.compare(run, '--quantity', 'iops', '-f', 'json')
+        self.assertEqual(
+            [('gold against general', 'iops', 'better')], self.findings(ran)
+        )
+        self.assertIn('general in each repeat', ran.stderr)
+        ran = self.compare(
+            run, '--reference', 'gold', '--quantity', 'iops', '-f', 'json'
+        )
+        self.assertEqual(4, ran.status)
+        self.assertEqual(1, self.compare(run, '--reference', 'x').status)
+
+    def test_several_results_have_a_column_of_their_own(self):
+        paths = [
+            self.file(f'{name}.json', general=(100, 101, 99)) for name in 'abc'
+        ]
+        ran = self.compare(*paths, '-f', 'json')
+        self.assertEqual(
+            {paths[1], paths[2]},
+            {row['Result'] for row in json.loads(ran.stdout)},
+        )
+
+    def test_runs_of_both_sides(self):
+        before = [
+            self.file(f'before{each}.json', general=(each, each + 1))
+            for each in (100, 150, 80)
+        ]
+        after = [
+            self.file(f'after{each}.json', gold=(each, each + 1))
+            for each in (1200, 900, 1600)
+        ]
+        baseline = [word for path in before for word in ('--baseline', path)]
+        ran = self.compare(
+            *after, *baseline, '--tier', 'general=gold', '-f', 'json'
+        )
+        self.assertIn(
+            ('gold against general', 'iops', 'better'), self.findings(ran)
+        )
+        (first, _p99) = json.loads(ran.stdout)
+        self.assertEqual(3, first['Difference']['repeats'])
+        self.assertNotIn('one run on a side', ran.stderr)
+
+    def test_junit(self):
+        before = self.file('before.json', general=(100, 101, 99))
+        after = self.file('after.json', general=(50, 51, 49))
+        path = self.folder / 'junit.xml'
+        self.compare(before, after, '--junit', str(path))
+        (failure,) = ElementTree.parse(path).getroot().iter('failure')
+        self.assertIn('worse', failure.get('message'))
+        ran = self.compare(
+            before, after, '--junit', str(self.folder / 'no' / 'such')
+        )
+        self.assertEqual(1, ran.status)
+        self.assertIn('cannot write', ran.stderr)
+
+    def test_a_file_that_is_no_result_is_named(self):
+        good = self.file('good.json', general=(1, 1))
+        bad = self.folder / 'bad.json'
+        for text, said in (
+            ('{"version": 99}', 'reads versions 1 to'),
+            ('[', 'not JSON'),
+            ('{"version": 2, "run": 5, "\\u001b[2J": 1}', 'missing'),
+        ):
+            bad.write_text(text)
+            ran = self.compare(good, str(bad))
+            self.assertEqual(1, ran.status)
+            self.assertIn('bad.json', ran.stderr)
+            self.assertIn(said, ran.stderr)
+            self.assertNotIn('\x1b', ran.stderr)
+        ran = self.compare(good, str(self.folder / 'missing.json'))
+        self.assertIn('cannot read', ran.stderr)
+
+    def test_hostile_names_do_not_steer_the_terminal(self):
+        path = self.folder / 'hostile.json'
+        run = results.run(
+            {
+                name: {'x': [results.slot([1.0], clat_ms=MANY_MS)] * 2}
+                for name in ('\x1b[2Ja', 'b\u202e\n')
+            }
+        )
+        path.write_text(run_result.write(run))
+        for arguments in ((), ('-f', 'json'), ('-f', 'value')):
+            ran = self.compare(str(path), *arguments)
+            for text in (ran.stdout, ran.stderr):
+                self.assertNotIn('\x1b', text)
+                self.assertNotIn('\u202e', text)
+
+    def test_wrong_arguments(self):
+        good = self.file('good.json', general=(1, 1))
+        ran = self.compare(good, good, '--quantity', 'speed')
+        self.assertEqual(1, ran.status)
+        self.assertIn("'speed'", ran.stderr)
+        ran = self.compare(good, good)
+        self.assertEqual(1, ran.status)
+        self.assertIn('the same file', ran.stderr)
