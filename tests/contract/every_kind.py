@@ -5,6 +5,7 @@
 The file is tests/cases/every_kind.yaml, under names of each test's own.
 """
 
+import contextlib
 import dataclasses
 import pathlib
 import tempfile
@@ -16,14 +17,19 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.files.tiers import codec
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.execute import apply
+from cinder_tiers.execute import registry as executing
 from cinder_tiers.observe.ceph import cluster
 from cinder_tiers.observe.ceph import osd_metadata
 from cinder_tiers.observe.ceph import osds as observed_osds
 from cinder_tiers.observe.ceph import usage
+from cinder_tiers.observe import registry as observing
+from tests.contract import in_memory
 from tests.contract import real_ceph
 
 FILE = pathlib.Path(__file__).parents[1] / 'cases' / 'every_kind.yaml'
@@ -139,13 +145,8 @@ class EveryKindCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.mark = self.mark or f'kinds-{uuid.uuid4().hex[:8]}'
-        self.session = self.enterContext(
-            ceph_session.session(
-                catalogs.Cluster(
-                    name='ceph', conf=real_ceph.CONF, cinder_user=self.mark
-                )
-            )
-        )
+        self.opened = self.enterContext(contextlib.ExitStack())
+        self.open_session()
         osds = observed_osds.read_osds(self.session)
         self.ids = [osd.osd_id for osd in osds if osd.device_class == HDD]
         self.host = min(osd.location['host'] for osd in osds)
@@ -157,6 +158,17 @@ class EveryKindCase(testtools.TestCase):
             self.enterContext(tempfile.TemporaryDirectory()), 'tiers.yaml'
         )
         self.addCleanup(self.remove)
+
+    def open_session(self):
+        """Be a new client of the cluster."""
+        self.opened.close()
+        self.session = self.opened.enter_context(
+            ceph_session.session(
+                catalogs.Cluster(
+                    name='ceph', conf=real_ceph.CONF, cinder_user=self.mark
+                )
+            )
+        )
 
     def declare(self, **osd_options):
         """Write the tiers file."""
@@ -218,3 +230,61 @@ class EveryKindCase(testtools.TestCase):
         )
         entity = f'client.{self.mark}'
         command('auth caps', entity=entity, caps=['mon', 'profile rbd'])
+
+
+class CephOnlyCase(EveryKindCase):
+    """Cinder is a world in memory; names are those of the file."""
+
+    mark = MARK
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(HOST, self.host)
+        self.start_anew()
+
+    def start_anew(self):
+        """Leave nothing of what was made."""
+        self.remove()
+        # An old client may take a pool for the deleted one of that name.
+        self.open_session()
+        self.cinder = in_memory.World(osds=())
+
+    def plan(self, phase):
+        return plans.make(
+            catalog=catalog_of(phase),
+            actual=observed(self.session, phase, self.cinder),
+        )
+
+    def read(self, key):
+        if key.cluster is None:
+            return self.cinder.read(key)
+        return cluster.read(self.session, key)
+
+    def carry_out(self, plan, session=None):
+        """The results of a plan.
+
+        :param session: of the executors; None: that of the test.
+        """
+        executors = executing.executors(
+            connection=real_ceph.NoConnection(),
+            clusters={'ceph': session or self.session},
+            read_usage=usage.attempt,
+        )
+        executors |= dict.fromkeys(observing.CINDER, self.cinder)
+        return apply.apply(
+            plan=plan,
+            executors=executors,
+            read=self.read,
+            report=lambda result: None,
+            settle_s=30.0,
+        )
+
+    def assert_all_done(self, results):
+        self.assertEqual(
+            [],
+            [
+                (str(one.action.key), one.reason)
+                for one in results
+                if one.outcome is not actions.Outcome.DONE
+            ],
+        )

@@ -100,12 +100,15 @@ class Recorder:
         self.cluster = session.cluster
         #: {request: answer}.
         self.answers = {}
+        #: The requests, each without its arguments but the first.
+        self.asked = set()
 
     def __getattr__(self, method):
         """What asks the session."""
 
         def ask(*arguments, **named):
             line = request(method, *arguments, **named)
+            self.asked.add(request(method, *arguments[:1]))
             try:
                 answer = getattr(self._session, method)(*arguments, **named)
             except ceph_session.CommandFailed as error:

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""An apply that is killed anywhere is finished by the next one.
+
+On the Ceph release at hand, with an object of each kind.
+"""
+
+import pathlib
+import subprocess
+import sys
+import time
+
+import testtools
+from testtools import content as details
+
+from tests.contract import cinder_api
+from tests.contract import every_kind
+from tests.contract import real_ceph
+from tests.contract import recorded
+
+#: Longer than an OSD takes to hear of an option.
+MOST_SECONDS = 60
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing that catches errors stops it."""
+
+
+class Dying:
+    """A session of a process that dies after so many writes.
+
+    :param reads: {request without its arguments: ...} that change nothing.
+    :param writes: after which it dies; None: it lives.
+    """
+
+    def __init__(self, session, reads, writes=None):
+        self._session = session
+        self._reads = reads
+        self._left = writes
+        self.cluster = session.cluster
+        #: The writes, in order.
+        self.written = []
+
+    def __getattr__(self, method):
+        """What asks the session."""
+
+        def ask(*arguments, **named):
+            answer = getattr(self._session, method)(*arguments, **named)
+            if recorded.request(method, *arguments[:1]) not in self._reads:
+                line = recorded.request(method, *arguments, **named)
+                self.written.append(line)
+                if len(self.written) == self._left:
+                    raise Killed(line)
+            return answer
+
+        return ask
+
+
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class KilledAtEachWriteTestCase(every_kind.CephOnlyCase):
+    """Between any two commands to the cluster."""
+
+    def reads(self):
+        """Requests that the readers send as well, so they write nothing."""
+        recorder = recorded.Recorder(self.session)
+        for phase in (every_kind.ABSENT, every_kind.APPLIED):
+            every_kind.meaning(recorder, phase, self.cinder)
+        return recorder.asked
+
+    def wait_for(self, wanted):
+        """Until OSDs no longer use what was removed."""
+        until = time.monotonic() + MOST_SECONDS
+        while (found := self.planned()) != wanted:
+            self.assertLess(time.monotonic(), until, found)
+            time.sleep(0.2)
+
+    def planned(self):
+        return [
+            (one.verb, str(one.key))
+            for one in self.plan(every_kind.ABSENT).actions
+        ]
+
+    def test_the_next_apply_finishes_it(self):
+        whole = self.planned()
+        reads = self.reads()
+        living = Dying(self.session, reads)
+        self.assert_all_done(
+            self.carry_out(self.plan(every_kind.ABSENT), living)
+        )
+        self.assertEqual([], self.planned())
+        reads |= self.reads()
+        self.assertGreater(len(living.written), len(whole) // 2)
+        for writes, line in enumerate(living.written, 1):
+            self.start_anew()
+            self.wait_for(whole)
+            dying = Dying(self.session, reads, writes)
+            self.assertRaises(
+                Killed,
+                self.carry_out,
+                self.plan(every_kind.ABSENT),
+                dying,
+            )
+            plan = self.plan(every_kind.APPLIED)
+            self.assertEqual([], [str(one.key) for one in plan.refused], line)
+            self.assertLess(len(plan.actions), len(whole) + 1, line)
+            self.assert_all_done(self.carry_out(plan))
+            self.assertEqual([], self.planned(), line)
