@@ -28,9 +28,9 @@ from tests.contract import in_memory
 from tests.contract import recorded
 
 DATA = pathlib.Path(__file__).with_name('data')
-VERSIONS = ('18.2.7', '20.2.4')
+VERSIONS = ('16.2.15', '18.2.7', '20.2.4')
 #: Those whose OSDs have the queue mClock unless told otherwise.
-WITH_MCLOCK = VERSIONS
+WITH_MCLOCK = VERSIONS[1:]
 ACCEPT = os.environ.get('CINDER_TIERS_TEST_ACCEPT')
 
 
