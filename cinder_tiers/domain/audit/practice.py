@@ -15,12 +15,15 @@ from cinder_tiers.domain.audit import pool_osds
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import mclock
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import ceph as ceph_state
 
 #: Aspects, one for each practice.
 REDUNDANCY = 'redundancy'
 IMAGE_CLONES = 'image clones'
 SHARED_OSDS = 'shared osds'
+MCLOCK = 'mclock'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,8 @@ def advise(
         yield from _redundancy(tier, state)
         yield from _image_clones(tier, catalog, lie_on)
         yield from _shared_osds(tier, catalog, lie_on)
+        yield from _mclock_figures(tier, state)
+        yield from _mclock_unused(tier, state)
 
 
 def _redundancy(
@@ -221,3 +226,63 @@ def _is_floor(name: str) -> bool:
     """
     limit = expectations.find(name)
     return limit is not None and (limit.is_least or limit.unit == 'ms')
+
+
+def _mclock_figures(
+    tier: catalogs.Tier, ceph: ceph_state.CephState
+) -> collections.abc.Iterator[Advice]:
+    """Figures that OSDs with the queue mClock share their I/O by."""
+    found = mclock.doubts(
+        ceph.mclock,
+        (
+            osd.osd_id
+            for osd in ceph.osds
+            if osd.device_class == tier.rbd.device_class
+            and osd.is_below(tier.rbd.crush_root)
+        ),
+    )
+    for name, text in found.items():
+        yield Advice(
+            tier=tier.name,
+            aspect=MCLOCK,
+            current={name: text},
+            expected={
+                name: 'measured, plausible, and alike on all OSDs of the '
+                f'{tier.rbd.device_class} class'
+            },
+            reason=(
+                'OSDs with the queue mClock give clients and recovery parts '
+                'of this figure; where it is too low, clients wait for a '
+                'disk that is idle, and where it is too high, recovery takes '
+                'what clients need'
+            ),
+            remedy=mclock.MEASURE.format(name=name),
+        )
+
+
+def _mclock_unused(
+    tier: catalogs.Tier, ceph: ceph_state.CephState
+) -> collections.abc.Iterator[Advice]:
+    """Options of mClock that were set, on OSDs with another queue."""
+    used = (
+        tier.rbd.osd_options
+        and tier.rbd.device_class in ceph.class_options
+        and ceph.class_options[tier.rbd.device_class]
+    )
+    names = [
+        name for name in tier.rbd.osd_options if name.startswith(mclock.PREFIX)
+    ]
+    if used and names and used.other_queue_osds:
+        yield Advice(
+            tier=tier.name,
+            aspect=MCLOCK,
+            current={
+                mclock.OP_QUEUE: f'not {mclock.QUEUE} '
+                f'({spelling.osds(used.other_queue_osds)})'
+            },
+            expected={mclock.OP_QUEUE: mclock.QUEUE},
+            reason=f'these OSDs show {", ".join(names)} and do not use it',
+            remedy=f'set {mclock.OP_QUEUE} to {mclock.QUEUE} for each of '
+            'these OSDs and restart them, or remove these options from the '
+            'tiers file',
+        )

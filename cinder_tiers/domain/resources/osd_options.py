@@ -16,6 +16,7 @@ import types
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.resources import osd_option_names
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
@@ -66,7 +67,7 @@ READ_AT_START = frozenset(
 )
 
 #: osd_op_queue of OSDs that share I/O by mClock, the default since Ceph 17.
-MCLOCK = 'mclock_scheduler'
+MCLOCK = mclock.QUEUE
 #: Options that such an OSD sets to 0 itself, whatever its profile
 #: (OSD::maybe_override_sleep_options_for_qos, Ceph 18.2.7 and 20.2.4).
 MCLOCK_FORCES_TO_0 = re.compile(
@@ -483,6 +484,16 @@ def options_action(
     later = [
         name for name in changed if not ceph.option_schemas[name].at_runtime
     ]
+    osd_ids = [
+        osd.osd_id
+        for osd in ceph.osds
+        if key.name
+        == (
+            osd.location.get('host')
+            if key.kind is actions.Kind.HOST_OSD_OPTIONS
+            else osd.device_class
+        )
+    ]
     yield actions.Action(
         key=key,
         before=before,
@@ -506,13 +517,30 @@ def options_action(
                 ),
                 schemas=ceph.option_schemas,
             )
-        ),
+        )
+        + _doubts(changed, ceph.mclock, osd_ids),
         refusal=actions.joined(
             (
                 *mclock_refusals(changed, before, after),
+                *mclock.refusals(changed, before, after, ceph.mclock, osd_ids),
                 *_refusals_of_dev(changed, ceph.option_schemas),
             )
         ),
+    )
+
+
+def _doubts(
+    changed: collections.abc.Iterable[str],
+    own: ceph_state.Mclock | None,
+    osd_ids: collections.abc.Iterable[int],
+) -> str:
+    """Doubtful figures behind options of mClock; '' without any."""
+    if not any(name.startswith(mclock.PREFIX) for name in changed):
+        return ''
+    return ''.join(
+        f'; doubtful {name}: {text}: {mclock.MEASURE.format(name=name)}'
+        for name, text in mclock.doubts(own, osd_ids).items()
+        if name not in changed
     )
 
 

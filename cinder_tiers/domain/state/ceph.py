@@ -158,6 +158,36 @@ class OsdOptions:
     mclock_osds: tuple[int, ...] = dataclasses.field(
         default=(), metadata=difference.IS_NOTE
     )
+    #: Ids of those that have another one.
+    other_queue_osds: tuple[int, ...] = dataclasses.field(
+        default=(), metadata=difference.IS_NOTE
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OsdCapacity:
+    """What an OSD with the queue mClock takes its disk for."""
+
+    #: hdd or ssd: what it takes the disk of its data for.
+    medium: str
+    #: Random writes of 4 KiB in a second.
+    iops: float
+    #: Whether the figure is in the monitors for this OSD alone, as one that
+    #: it measured is.
+    is_own: bool = False
+    #: Whether nobody measured it, nor set it.
+    is_default: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mclock:
+    """The figures by which OSDs with the queue mClock share their I/O."""
+
+    #: {OSD id: figure}, of the OSDs that have this queue by their
+    #: configuration.
+    capacities: collections.abc.Mapping[int, OsdCapacity]
+    #: {hdd or ssd: the least and the most IOPS of a figure}.
+    plausible_iops: collections.abc.Mapping[str, tuple[float, float]]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -276,6 +306,9 @@ class CephState:
     told_options: collections.abc.Mapping[
         str, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
+    #: None when it was not read, as of releases in which no OSD has the queue
+    #: mClock unless it was told to (up to Ceph 16).
+    mclock: Mclock | None = None
 
     @property
     def device_classes(self) -> collections.abc.Mapping[str, int]:

@@ -15,6 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import mclock
 
 #: OSDs; librados keeps a connection to each, and asks in a thread.
 MOST_ASKED_AT_ONCE = 32
@@ -40,9 +41,12 @@ def observe_classes(
             declared.setdefault(tier.rbd.device_class, set()).update(
                 tier.rbd.osd_options
             )
-    return _observe(
-        session, osd_options.CLASS, declared, 'class_options', found
-    )
+    return {
+        'mclock': mclock.observe(session, found),
+        **_observe(
+            session, osd_options.CLASS, declared, 'class_options', found
+        ),
+    }
 
 
 def observe_hosts(
@@ -250,6 +254,11 @@ def in_effect(
             osd_id
             for osd_id, used in sorted(queues.items())
             if used == osd_options.MCLOCK
+        ),
+        other_queue_osds=tuple(
+            osd_id
+            for osd_id, used in sorted(queues.items())
+            if used != osd_options.MCLOCK
         ),
     )
 

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads what OSDs with the queue mClock take their disks for.
+
+An OSD keeps the figure that it measured in the configuration of the monitors
+(OSD::maybe_override_max_osd_capacity_for_qos), so that nobody has to ask the
+OSDs. Writes nothing.
+"""
+
+import collections.abc
+import contextlib
+import errno
+import types
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.resources import mclock
+from cinder_tiers.domain.state import ceph as ceph_state
+
+#: The first release in which the queue is the default.
+FIRST_RELEASE = 17
+
+#: {section and mask of the configuration: {option: value}}
+_Stored = dict[tuple[str, str], dict[str, str]]
+
+
+def observe(
+    session: ceph_session.Session, found: ceph_state.CephState
+) -> ceph_state.Mclock | None:
+    """The figures of all OSDs that have the queue by their configuration.
+
+    :param found: has the release and the OSDs.
+    :returns: None of a release before 17, or an unknown one.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    if found.release is None or found.release < FIRST_RELEASE:
+        return None
+    defaults = {
+        name: _default(session, name)
+        for name in (
+            mclock.OP_QUEUE,
+            *mclock.CAPACITIES.values(),
+            *(
+                name
+                for several in mclock.THRESHOLDS.values()
+                for name in several
+            ),
+        )
+    }
+    stored: _Stored = {}
+    for entry in session.command('config dump'):
+        if entry['name'] in defaults:
+            stored.setdefault((entry['section'], entry['mask']), {})[
+                entry['name']
+            ] = entry['value']
+    return ceph_state.Mclock(
+        capacities={
+            osd.osd_id: _capacity(osd, stored, defaults)
+            for osd in found.osds
+            # It counts from the start of an OSD, when it has no mask.
+            if _told(
+                mclock.OP_QUEUE,
+                stored,
+                (f'osd.{osd.osd_id}', ''),
+                ('osd', ''),
+                ('global', ''),
+            )
+            in (
+                (mclock.QUEUE,)
+                if defaults[mclock.OP_QUEUE] != mclock.QUEUE
+                else (mclock.QUEUE, None)
+            )
+        },
+        plausible_iops=types.MappingProxyType(
+            {
+                medium: _plausible(medium, stored, defaults)
+                for medium in mclock.THRESHOLDS
+            }
+        ),
+    )
+
+
+def _default(session: ceph_session.Session, name: str) -> str | None:
+    """Of the daemons; None of an option that the release does not have."""
+    try:
+        told = session.command('config help', key=name)
+    except ceph_session.CommandFailed as error:
+        if error.errno in (errno.ENOENT, errno.EINVAL):
+            return None
+        raise
+    return str(told.get('daemon_default') or told['default'])
+
+
+def _told(name: str, stored: _Stored, *places: tuple[str, str]) -> str | None:
+    """What the first of some sections has; None when none has it."""
+    for place in places:
+        if name in stored.get(place, {}):
+            return stored[place][name]
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    with contextlib.suppress(TypeError, ValueError):
+        return float(text)
+    return None
+
+
+def _capacity(
+    osd: ceph_state.Osd,
+    stored: _Stored,
+    defaults: collections.abc.Mapping[str, str | None],
+) -> ceph_state.OsdCapacity:
+    own = stored.get((f'osd.{osd.osd_id}', ''), {})
+    # An OSD sets the figure of its own medium; of others the class tells.
+    medium = mclock.HDD if osd.device_class == mclock.HDD else mclock.SSD
+    other = {mclock.HDD: mclock.SSD, mclock.SSD: mclock.HDD}[medium]
+    if (
+        mclock.CAPACITIES[other] in own
+        and mclock.CAPACITIES[medium] not in own
+    ):
+        medium = other
+    name = mclock.CAPACITIES[medium]
+    iops = _number(
+        _told(
+            name,
+            stored,
+            (f'osd.{osd.osd_id}', ''),
+            ('osd', f'host:{osd.location.get("host")}'),
+            ('osd', f'class:{osd.device_class}'),
+            ('osd', ''),
+            ('global', ''),
+        )
+    )
+    return ceph_state.OsdCapacity(
+        medium=medium,
+        iops=_number(defaults[name]) or 0 if iops is None else iops,
+        is_own=name in own,
+        is_default=iops is None,
+    )
+
+
+def _plausible(
+    medium: str,
+    stored: _Stored,
+    defaults: collections.abc.Mapping[str, str | None],
+) -> tuple[float, float]:
+    found = []
+    for name, known in zip(
+        mclock.THRESHOLDS[medium], mclock.PLAUSIBLE_IOPS[medium], strict=True
+    ):
+        value = _number(
+            _told(name, stored, ('osd', ''), ('global', '')) or defaults[name]
+        )
+        found.append(known if value is None else value)
+    return found[0], found[1]
