@@ -11,10 +11,13 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import plan_markdown
 from cinder_tiers.cli.render import plan_text
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import workflow
+
+MARKDOWN = 'markdown'
 
 
 class PlanTiers(base.CatalogLister):
@@ -25,7 +28,7 @@ class PlanTiers(base.CatalogLister):
     afterwards, and why it is refused. With --out, the plan is saved for
     review: "tier apply <plan>" carries out that plan, or does nothing if the
     cloud has changed since. A refused change is carried out only if --allow
-    names its object.
+    names its object. -f markdown is the comment of a merge request.
     """
 
     @property
@@ -47,7 +50,10 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         # To look one up by name would fix what names there are.
         (table,) = (one.obj for one in loaded if one.name == 'table')
         self._text = base.TextFormatter(fallback=table)
-        base.add_formats(loaded, {base.TEXT: self._text})
+        self._markdown = base.DocumentFormatter()
+        base.add_formats(
+            loaded, {base.TEXT: self._text, MARKDOWN: self._markdown}
+        )
         return loaded
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -115,6 +121,9 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         )
         self._text.lines = lambda width: plan_text.lines(
             plan, catalog=catalog, found=planned.effects, width=width
+        )
+        self._markdown.text = plan_markdown.text(
+            plan, catalog=catalog, found=planned.effects
         )
         is_for_people = parsed_args.formatter in ('table', base.TEXT)
         return (

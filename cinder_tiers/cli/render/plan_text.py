@@ -22,7 +22,8 @@ from cinder_tiers.domain import units
 
 #: Narrower text is not readable; a terminal may say that it has 0 columns.
 LEAST_WIDTH = 40
-_MARKS = {'create': '+', 'update': '~', 'delete': '-'}
+#: {verb: sign of an action}
+MARKS = {'create': '+', 'update': '~', 'delete': '-'}
 _SHOWN_TIERS = 3
 _LONGEST_VALUE = 40
 _CUT = '...'
@@ -47,7 +48,7 @@ def lines(
         longer, such as names.
     """
     width = max(width, LEAST_WIDTH)
-    for title, group in _groups(plan, catalog).items():
+    for title, group in groups(plan, catalog).items():
         yield cells.printable(title)
         for action in group:
             yield from action_lines(action, found[action.key], width=width)
@@ -99,7 +100,7 @@ def summary(plan: plans.Plan, found: _Effects) -> str:
     carried_out = [one for one in plan.actions if not one.refusal]
     counts = ', '.join(
         f'{sum(one.verb == verb for one in carried_out)} to {verb}'
-        for verb in _MARKS
+        for verb in MARKS
     )
     if plan.refused:
         counts += f', {len(plan.refused)} refused'
@@ -117,7 +118,7 @@ def summary(plan: plans.Plan, found: _Effects) -> str:
     return f'Plan: {counts}; {moves}.'
 
 
-def _groups(
+def groups(
     plan: plans.Plan, catalog: catalogs.Catalog
 ) -> dict[str, list[actions.Action]]:
     """{title: actions}, tiers in the order of the file, then the rest."""
@@ -133,10 +134,10 @@ def _groups(
             [order[name] for name in one[0]],
         )
     )
-    groups: dict[str, list[actions.Action]] = {}
+    found: dict[str, list[actions.Action]] = {}
     for names, action in placed:
-        groups.setdefault(_title(names, action), []).append(action)
-    return groups
+        found.setdefault(_title(names, action), []).append(action)
+    return found
 
 
 def _title(names: tuple[str, ...], action: actions.Action) -> str:
@@ -153,9 +154,19 @@ def _title(names: tuple[str, ...], action: actions.Action) -> str:
 
 
 def _first_line(action: actions.Action, width: int) -> str:
-    line = cells.printable(f'  {_MARKS[action.verb]} {action.key}')
+    line = cells.printable(f'  {MARKS[action.verb]} {action.key}')
     if not (action.before and action.after):
         return line
+    return f'{line}: {changes_text(action, width - len(line) - len(": "))}'
+
+
+def changes_text(action: actions.Action, width: int) -> str:
+    """What an action changes, in one line; what does not fit is counted.
+
+    :param action: of an object that exists and stays.
+    :param width: characters of the line, but for the count alone.
+    """
+    line = ''
     changes = [
         cells.printable(
             f'{one.field} {_value(one.before)} -> {_value(one.after)}'
@@ -164,7 +175,7 @@ def _first_line(action: actions.Action, width: int) -> str:
     ]
     shown = 0
     while shown < len(changes):
-        text = f'{line}{", " if shown else ": "}{changes[shown]}'
+        text = f'{line}{", " if shown else ""}{changes[shown]}'
         left = len(changes) - shown - 1
         if len(text) + (len(_more(left, shown + 1)) if left else 0) > width:
             break
@@ -176,7 +187,7 @@ def _first_line(action: actions.Action, width: int) -> str:
 
 def _more(left: int, shown: int) -> str:
     fields = 'field' if left == 1 else 'fields'
-    return f' and {left} more' if shown else f': {left} {fields}'
+    return f' and {left} more' if shown else f'{left} {fields}'
 
 
 def _value(value: object) -> str:

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A plan as the comment of a merge request, in Markdown.
+
+GitHub, GitLab and Gitea read it: tables, and some HTML. Names come from
+others. Each is in `<code>`, in which forges neither look for users to notify
+nor for issues to link to; and each character that Markdown, HTML or a forge
+could take for more than a letter is a numeric reference. What was cut is
+counted. Pure. Must not know where the text goes.
+"""
+
+import collections.abc
+import string
+
+from cinder_tiers.cli.render import cells
+from cinder_tiers.cli.render import plan_text
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain import units
+
+#: Of a comment; GitHub takes no more, others do.
+MAX_CHARS = 65_536
+#: For the sentence that says what was cut.
+_RESERVED_CHARS = 300
+#: Of one text of an action, before its characters become references.
+_SHOWN_CHARS = 1000
+_CHANGES_WIDTH = 300
+_PLAIN = frozenset(f'{string.ascii_letters}{string.digits} (),/+=-')
+_COLUMNS = '| | Object | Change | Moves | Risk |\n|---|---|---|---|---|\n'
+
+
+def text(
+    plan: plans.Plan,
+    *,
+    catalog: catalogs.Catalog,
+    found: collections.abc.Mapping[actions.Key, effects.Effect],
+) -> str:
+    """The comment: what it comes to, what is refused, and each change.
+
+    :param plan: of the catalog.
+    :param found: the effect of each action.
+    :returns: ASCII, at most MAX_CHARS.
+    """
+    if not plan.actions:
+        return '**No changes: Cinder and Ceph match the tiers file.**\n'
+    refused = [_refused(action) for action in plan.refused]
+    changes = list(_changes(plan, catalog, found))
+    shown = f'**{plan_text.summary(plan, found)}**\n'
+    if refused:
+        refused[0] = f'\n#### Refused\n\n{refused[0]}'
+    left = MAX_CHARS - _RESERVED_CHARS - len(shown)
+    kept: list[str] = []
+    for part in (*refused, *changes):
+        left -= len(part)
+        if left < 0:
+            break
+        kept.append(part)
+    cut = len(refused) + len(changes) - len(kept)
+    shown += ''.join(kept)
+    if cut:
+        cut_refused = max(len(refused) - len(kept), 0)
+        shown += (
+            f'\n**Not shown: {cut - cut_refused} of {len(changes)} changes, '
+            f'and why {cut_refused} of {len(refused)} are refused. A comment '
+            f'has at most {MAX_CHARS:,} characters; "openstack tier plan" '
+            'shows all.**\n'
+        )
+    return shown
+
+
+def code(of_others: str) -> str:
+    """A text of others, which means nothing to Markdown, HTML or a forge.
+
+    >>> code('@all <b>')
+    '<code>&#64;all &#60;b&#62;</code>'
+    """
+    clipped = cells.printable(of_others)
+    if len(clipped) > _SHOWN_CHARS:
+        clipped = f'{clipped[:_SHOWN_CHARS]}...'
+    return f'<code>{_references(clipped)}</code>'
+
+
+def _references(printable: str) -> str:
+    return ''.join(
+        char if char in _PLAIN else f'&#{ord(char)};' for char in printable
+    )
+
+
+def _refused(action: actions.Action) -> str:
+    refusal = action.refusal
+    # Is copied, and so is never cut.
+    argument = _references(cells.printable(action.consent_argument))
+    allow = (
+        f'to allow it: <code>{argument}</code>'
+        if refusal.yields_to_consent
+        else 'cannot be allowed'
+    )
+    return (
+        f'- {action.verb} {code(str(action.key))}\n'
+        f'  - refused: {code(refusal.reason)}\n'
+        f'  - instead: {code(refusal.remedy)}\n'
+        f'  - {allow}\n'
+    )
+
+
+def _changes(
+    plan: plans.Plan,
+    catalog: catalogs.Catalog,
+    found: collections.abc.Mapping[actions.Key, effects.Effect],
+) -> collections.abc.Iterator[str]:
+    """A row for each action; the first of a table has its head."""
+    for title, group in plan_text.groups(plan, catalog).items():
+        head = f'\n#### {code(title)}\n\n{_COLUMNS}'
+        for action in group:
+            yield head + _row(action, found[action.key])
+            head = ''
+
+
+def _row(action: actions.Action, effect: effects.Effect) -> str:
+    change = (
+        action.why
+        if action.after is None
+        else plan_text.changes_text(action, _CHANGES_WIDTH)
+        if action.before
+        else ''
+    )
+    size_bytes = effect.bytes_to_move
+    risks = [
+        *(f'**problem:** {code(one)}' for one in effect.problems),
+        *map(code, effect.statements),
+    ]
+    if action.consented:
+        risks.append(f'allowed, although {code(action.consented.reason)}')
+    columns = (
+        f'{plan_text.MARKS[action.verb]} {action.verb}'
+        f'{", **refused**" if action.refusal else ""}',
+        code(str(action.key)),
+        code(change) if change else '',
+        'unknown'
+        if size_bytes is None
+        else units.size_text(size_bytes)
+        if size_bytes
+        else '',
+        '<br>'.join(risks),
+    )
+    return f'| {" | ".join(columns)} |\n'
