@@ -48,7 +48,7 @@ THRESHOLDS: collections.abc.Mapping[str, tuple[str, str]] = (
         }
     )
 )
-#: Their defaults in Ceph 20.2.4, for clusters without these options.
+#: Their defaults in Ceph 20.2.4; those that 18 has are the same there.
 PLAUSIBLE_IOPS: collections.abc.Mapping[str, tuple[float, float]] = (
     types.MappingProxyType({HDD: (50, 500), SSD: (1000, 80000)})
 )
@@ -166,10 +166,10 @@ def doubts(
             and own.capacities[osd_id].medium == medium
         }
         least, most = own.plausible_iops[medium]
-        guessed, odd, known = {}, {}, {}
+        guessed, odd, known = [], {}, {}
         for osd_id, one in figures.items():
-            if one.is_default:
-                guessed[osd_id] = one.iops
+            if one.iops is None:
+                guessed.append(osd_id)
             elif least <= one.iops <= most:
                 known[osd_id] = one.iops
             else:
@@ -181,11 +181,15 @@ def doubts(
             if not middle / MOST_APART <= iops <= middle * MOST_APART
         }
         texts = [
-            f'{_range(of_some)}, {what} ({spelling.osds(of_some)})'
+            f'{what} ({spelling.osds(of_some)})'
             for what, of_some in (
-                ('the default and not measured', guessed),
-                (f'not from {least:g} to {most:g}', odd),
-                (f'far from the median {middle:g} of the class', apart),
+                ('the default, not measured', guessed),
+                (f'{_range(odd)}, not from {least:g} to {most:g}', odd),
+                (
+                    f'{_range(apart)}, far from the median {middle:g} of '
+                    'the class',
+                    apart,
+                ),
             )
             if of_some
         ]
@@ -195,5 +199,7 @@ def doubts(
 
 
 def _range(figures: collections.abc.Mapping[int, float]) -> str:
+    if not figures:
+        return ''
     least, most = min(figures.values()), max(figures.values())
     return f'{least:g}' if least == most else f'{least:g} to {most:g}'

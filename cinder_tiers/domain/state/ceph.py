@@ -170,13 +170,12 @@ class OsdCapacity:
 
     #: hdd or ssd: what it takes the disk of its data for.
     medium: str
-    #: Random writes of 4 KiB in a second.
-    iops: float
+    #: Random writes of 4 KiB in a second; None: nobody measured or set it,
+    #: and the default of the release counts.
+    iops: float | None
     #: Whether the figure is in the monitors for this OSD alone, as one that
     #: it measured is.
     is_own: bool = False
-    #: Whether nobody measured it, nor set it.
-    is_default: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

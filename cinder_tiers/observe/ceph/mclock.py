@@ -7,9 +7,7 @@ An OSD keeps the figure that it measured in the configuration of the monitors
 OSDs. Writes nothing.
 """
 
-import collections.abc
 import contextlib
-import errno
 import types
 
 from cinder_tiers.clients import ceph as ceph_session
@@ -18,6 +16,14 @@ from cinder_tiers.domain.state import ceph as ceph_state
 
 #: The first release in which the queue is the default.
 FIRST_RELEASE = 17
+
+_OPTIONS = frozenset(
+    {
+        mclock.OP_QUEUE,
+        *mclock.CAPACITIES.values(),
+        *(name for several in mclock.THRESHOLDS.values() for name in several),
+    }
+)
 
 #: {section and mask of the configuration: {option: value}}
 _Stored = dict[tuple[str, str], dict[str, str]]
@@ -34,60 +40,45 @@ def observe(
     """
     if found.release is None or found.release < FIRST_RELEASE:
         return None
-    defaults = {
-        name: _default(session, name)
-        for name in (
-            mclock.OP_QUEUE,
-            *mclock.CAPACITIES.values(),
-            *(
-                name
-                for several in mclock.THRESHOLDS.values()
-                for name in several
-            ),
-        )
-    }
+    is_default = _default(session, mclock.OP_QUEUE) == mclock.QUEUE
     stored: _Stored = {}
     for entry in session.command('config dump'):
-        if entry['name'] in defaults:
+        if entry['name'] in _OPTIONS:
             stored.setdefault((entry['section'], entry['mask']), {})[
                 entry['name']
             ] = entry['value']
     return ceph_state.Mclock(
         capacities={
-            osd.osd_id: _capacity(osd, stored, defaults)
+            osd.osd_id: _capacity(osd, stored)
             for osd in found.osds
-            # It counts from the start of an OSD, when it has no mask.
-            if _told(
-                mclock.OP_QUEUE,
-                stored,
-                (f'osd.{osd.osd_id}', ''),
-                ('osd', ''),
-                ('global', ''),
-            )
-            in (
-                (mclock.QUEUE,)
-                if defaults[mclock.OP_QUEUE] != mclock.QUEUE
-                else (mclock.QUEUE, None)
-            )
+            if _has_queue(osd, stored, is_default=is_default)
         },
         plausible_iops=types.MappingProxyType(
             {
-                medium: _plausible(medium, stored, defaults)
+                medium: _plausible(medium, stored)
                 for medium in mclock.THRESHOLDS
             }
         ),
     )
 
 
-def _default(session: ceph_session.Session, name: str) -> str | None:
-    """Of the daemons; None of an option that the release does not have."""
-    try:
-        told = session.command('config help', key=name)
-    except ceph_session.CommandFailed as error:
-        if error.errno in (errno.ENOENT, errno.EINVAL):
-            return None
-        raise
+def _default(session: ceph_session.Session, name: str) -> str:
+    told = session.command('config help', key=name)
     return str(told.get('daemon_default') or told['default'])
+
+
+def _has_queue(
+    osd: ceph_state.Osd, stored: _Stored, *, is_default: bool
+) -> bool:
+    # It counts from the start of an OSD, when sections with a mask do not.
+    queue = _told(
+        mclock.OP_QUEUE,
+        stored,
+        (f'osd.{osd.osd_id}', ''),
+        ('osd', ''),
+        ('global', ''),
+    )
+    return is_default if queue is None else queue == mclock.QUEUE
 
 
 def _told(name: str, stored: _Stored, *places: tuple[str, str]) -> str | None:
@@ -104,11 +95,7 @@ def _number(text: str | None) -> float | None:
     return None
 
 
-def _capacity(
-    osd: ceph_state.Osd,
-    stored: _Stored,
-    defaults: collections.abc.Mapping[str, str | None],
-) -> ceph_state.OsdCapacity:
+def _capacity(osd: ceph_state.Osd, stored: _Stored) -> ceph_state.OsdCapacity:
     own = stored.get((f'osd.{osd.osd_id}', ''), {})
     # An OSD sets the figure of its own medium; of others the class tells.
     medium = mclock.HDD if osd.device_class == mclock.HDD else mclock.SSD
@@ -132,23 +119,16 @@ def _capacity(
     )
     return ceph_state.OsdCapacity(
         medium=medium,
-        iops=_number(defaults[name]) or 0 if iops is None else iops,
+        iops=iops,
         is_own=name in own,
-        is_default=iops is None,
     )
 
 
-def _plausible(
-    medium: str,
-    stored: _Stored,
-    defaults: collections.abc.Mapping[str, str | None],
-) -> tuple[float, float]:
+def _plausible(medium: str, stored: _Stored) -> tuple[float, float]:
     found = []
     for name, known in zip(
         mclock.THRESHOLDS[medium], mclock.PLAUSIBLE_IOPS[medium], strict=True
     ):
-        value = _number(
-            _told(name, stored, ('osd', ''), ('global', '')) or defaults[name]
-        )
+        value = _number(_told(name, stored, ('osd', ''), ('global', '')))
         found.append(known if value is None else value)
     return found[0], found[1]

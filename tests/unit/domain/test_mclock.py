@@ -20,14 +20,13 @@ FIGURE = 'osd_mclock_max_capacity_iops_ssd'
 
 
 def figures(*iops, own=True):
-    """Of osd.0, osd.1 and so on, all ssd; None is the default, 21500."""
+    """Of osd.0, osd.1 and so on, all ssd; None is the default."""
     return ceph_state.Mclock(
         capacities={
             osd_id: ceph_state.OsdCapacity(
                 medium='ssd',
-                iops=21500 if one is None else one,
+                iops=one,
                 is_own=own and one is not None,
-                is_default=one is None,
             )
             for osd_id, one in enumerate(iops)
         },
@@ -43,7 +42,7 @@ class DoubtsTestCase(testtools.TestCase):
         ((20000, 20000, 40000), None),
         (
             (20000, 21000, None),
-            '21500, the default and not measured (osd.2)',
+            'the default, not measured (osd.2)',
         ),
         (
             (20000, 21000, 300000, 90000),
@@ -57,7 +56,7 @@ class DoubtsTestCase(testtools.TestCase):
         ),
         (
             (None, 20000, 20000, 5000),
-            '21500, the default and not measured (osd.0); 5000, far from '
+            'the default, not measured (osd.0); 5000, far from '
             'the median 20000 of the class (osd.3)',
         ),
     )
@@ -129,7 +128,7 @@ class PlanTestCase(testtools.TestCase):
     def test_doubtful_figures_are_told_where_a_profile_is_set(self):
         count = max(self.ssds()) + 1
         why = self.action(PROFILE, own=figures(*[None] * count)).why
-        self.assertIn(f'doubtful {FIGURE}: 21500, the default', why)
+        self.assertIn(f'doubtful {FIGURE}: the default', why)
         self.assertIn('ceph tell osd.N bench', why)
         why = self.action({'osd_x': '1'}, own=figures(*[None] * count)).why
         self.assertEqual('tier database', why)

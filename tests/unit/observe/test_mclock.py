@@ -2,33 +2,25 @@
 
 """What OSDs take their disks for, read from what the monitors keep."""
 
-import errno
-
 import ddt
 import testtools
 
-from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import mclock
 
 SSD = 'osd_mclock_max_capacity_iops_ssd'
 HDD = 'osd_mclock_max_capacity_iops_hdd'
-#: As `config help` of Ceph 18.2.7 has them.
-DEFAULTS = {
-    'osd_op_queue': 'mclock_scheduler',
-    SSD: '21500.000000',
-    HDD: '315.000000',
-    'osd_mclock_iops_capacity_threshold_hdd': '500.000000',
-    'osd_mclock_iops_capacity_threshold_ssd': '80000.000000',
-}
 
 
 class Monitors:
-    """They know options, and have (section, mask, option, value)."""
+    """They have (section, mask, option, value).
 
-    def __init__(self, *stored, **defaults):
+    :param queue: the default of osd_op_queue.
+    """
+
+    def __init__(self, *stored, queue='mclock_scheduler'):
         self.stored = stored
-        self.defaults = DEFAULTS | defaults
+        self.queue = queue
 
     def command(self, prefix, **arguments):
         if prefix == 'config dump':
@@ -38,14 +30,9 @@ class Monitors:
                 )
                 for one in self.stored
             ]
-        name = arguments['key']
-        if prefix != 'config help' or name not in self.defaults:
-            raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
-        return {
-            'name': name,
-            'default': self.defaults[name],
-            'daemon_default': '',
-        }
+        if (prefix, arguments) != ('config help', {'key': 'osd_op_queue'}):
+            raise LookupError(prefix, arguments)
+        return {'default': self.queue, 'daemon_default': ''}
 
 
 def osd(osd_id, device_class='ssd'):
@@ -77,9 +64,7 @@ class ObserveTestCase(testtools.TestCase):
                 0: ceph_state.OsdCapacity(
                     medium='ssd', iops=20123.5, is_own=True
                 ),
-                1: ceph_state.OsdCapacity(
-                    medium='ssd', iops=21500, is_default=True
-                ),
+                1: ceph_state.OsdCapacity(medium='ssd', iops=None),
             },
             seen.capacities,
         )
@@ -121,10 +106,10 @@ class ObserveTestCase(testtools.TestCase):
         stored = ('osd.0', '', 'osd_op_queue', 'wpq')
         seen = observe(Monitors(stored), osd(0), osd(1))
         self.assertEqual({1}, seen.capacities.keys())
-        seen = observe(Monitors(osd_op_queue='wpq'), osd(0))
+        seen = observe(Monitors(queue='wpq'), osd(0))
         self.assertEqual({}, seen.capacities)
         stored = ('osd', '', 'osd_op_queue', 'mclock_scheduler')
-        seen = observe(Monitors(stored, osd_op_queue='wpq'), osd(0))
+        seen = observe(Monitors(stored, queue='wpq'), osd(0))
         self.assertEqual({0}, seen.capacities.keys())
 
     def test_thresholds_are_those_of_the_cluster(self):
@@ -140,7 +125,12 @@ class ObserveTestCase(testtools.TestCase):
                     'osd_mclock_iops_capacity_threshold_ssd',
                     '200000',
                 ),
-                osd_mclock_iops_capacity_low_threshold_hdd='70.0',
+                (
+                    'global',
+                    '',
+                    'osd_mclock_iops_capacity_low_threshold_hdd',
+                    '70.0',
+                ),
             )
         )
         self.assertEqual(
