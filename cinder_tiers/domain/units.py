@@ -1,11 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sizes as people read them.
+"""Sizes as people read and write them.
 
 Pure. Must not know what has the size.
 """
 
+import re
+
+# Ceph knows 4K and 4Ki (strict_iecstrtoll).
+_SIZE = re.compile(r'(\d+)\s*(?:([KMGTPE])I?)?B?', re.IGNORECASE | re.ASCII)
+_POWERS = {letter: 1024**power for power, letter in enumerate(('', *'KMGTPE'))}
 _UNITS = ('KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB')
+
+
+def size_bytes(text: str) -> int:
+    """A size as Ceph reads one: all its units are binary.
+
+    >>> size_bytes('16K'), size_bytes('4096'), size_bytes('1MiB')
+    (16384, 4096, 1048576)
+
+    :raises ValueError: it is none.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError('a number of bytes, such as 4096, 4K or 4Ki')
+    return int(match[1]) * _POWERS[(match[2] or '').upper()]
 
 
 def size_text(size_bytes: float) -> str:

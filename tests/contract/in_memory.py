@@ -106,6 +106,9 @@ def harms(current, wanted):
         return (current.kind, current.erasure_code_profile) != (
             wanted.kind,
             wanted.erasure_code_profile,
+        ) or wanted.stripe_width_bytes not in (
+            None,
+            current.stripe_width_bytes,
         )
     if isinstance(current, ceph_state.CephxUser):
         return not grants(current.caps) <= grants(wanted.caps)
@@ -230,6 +233,22 @@ class World:
                 pg_num=before.pg_num,
                 pg_autoscale_mode=before.pg_autoscale_mode,
             )
+        if isinstance(wanted, ceph_state.Pool):
+            wanted = dataclasses.replace(
+                wanted,
+                stripe_width_bytes=current.stripe_width_bytes
+                if current
+                else self._stripe_width_bytes(wanted, key),
+            )
+        if isinstance(wanted, ceph_state.ErasureCodeProfile):
+            plugin = wanted.plugin or (
+                'isa' if (self.release or 0) >= 20 else 'jerasure'
+            )
+            wanted = dataclasses.replace(
+                wanted,
+                plugin=plugin,
+                technique=wanted.technique or 'reed_sol_van',
+            )
         if isinstance(wanted, ceph_state.PrimaryAffinity):
             wanted = dataclasses.replace(
                 wanted, by_osd=dict.fromkeys(current.by_osd, wanted.value)
@@ -248,6 +267,19 @@ class World:
         if isinstance(wanted, cinder_state.SuccessorType):
             wanted = cinder_state.VolumeType(**vars(wanted))
         return wanted
+
+    def _stripe_width_bytes(self, pool, key):
+        """That of a new pool, by its profile."""
+        if pool.erasure_code_profile is None:
+            return 0
+        profile = self.objects[
+            dataclasses.replace(
+                key,
+                kind=actions.Kind.ERASURE_CODE_PROFILE,
+                name=pool.erasure_code_profile,
+            )
+        ]
+        return profile.k * (profile.stripe_unit_bytes or 4096)
 
     def _delete(self, key):
         if key in self.ignored:

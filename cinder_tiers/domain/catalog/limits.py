@@ -212,6 +212,9 @@ QUOTA = Range(-1, 2**31 - 1)
 #: Of an encryption key, as Cinder's database holds it.
 KEY_SIZE_BITS = Range(1, 2**31 - 1)
 COPIES = Range(1, 10)
+#: Ceph takes no other multiples without force (OSDMonitor.cc,
+#: parse_erasure_code_profile); an RBD object has 4 MiB by default.
+STRIPE_UNIT_BYTES = Range(4096, 4 * 2**20)
 DATA_CHUNKS = Range(2, 32)
 CODING_CHUNKS = Range(1, 16)
 #: Of both.

@@ -116,6 +116,12 @@ class ErasureCoded:
     #: Whether it was asked for in words that k chunks are enough for I/O, so
     #: that a write may be lost with one disk.
     unprotected_writes: bool = False
+    #: Erasure code plugin of Ceph; None: left to Ceph.
+    plugin: str | None = None
+    #: How the plugin computes chunks; None: left to the plugin.
+    technique: str | None = None
+    #: Bytes of one chunk before the next one gets data; None: left to Ceph.
+    stripe_unit_bytes: int | None = None
 
     @property
     def size(self) -> int:

@@ -16,6 +16,7 @@ from cinder_tiers.domain.export import osds as export_osds
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import crush
+from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import tier_pools
@@ -195,7 +196,30 @@ def _protection(
         raise ValueError(
             f'pool {pool.name} is erasure coded with k={k} and m={m}'
         )
-    return _with_min_size(catalogs.ErasureCoded(k=k, m=m), pool)
+    return _with_min_size(
+        catalogs.ErasureCoded(k=k, m=m, **_code_of(profile, pool)), pool
+    )
+
+
+def _code_of(
+    profile: ceph_state.ErasureCodeProfile, pool: ceph_state.Pool
+) -> dict[str, object]:
+    """Plugin, technique and stripe unit, as far as they can be declared.
+
+    What is left out stays as it is.
+    """
+    found: dict[str, object] = {}
+    techniques = erasure_code.TECHNIQUES.get(profile.plugin or '', ())
+    if profile.technique in techniques:
+        found.update(plugin=profile.plugin, technique=profile.technique)
+    unit_bytes, rest = divmod(pool.stripe_width_bytes or 0, profile.k)
+    if (
+        not rest
+        and unit_bytes in limits.STRIPE_UNIT_BYTES
+        and unit_bytes % limits.STRIPE_UNIT_BYTES.least == 0
+    ):
+        found['stripe_unit_bytes'] = unit_bytes
+    return found
 
 
 def _with_min_size(

@@ -15,6 +15,7 @@ import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain import spelling
@@ -50,11 +51,10 @@ def pools_in(
         used_profile = before and ceph.erasure_code_profiles.get(
             before.erasure_code_profile or ''
         )
-        # Where the chunks go is up to the rule of a pool that exists.
         is_profile_used = (
             used_profile is not None
             and profile is not None
-            and (used_profile.k, used_profile.m) == (profile.k, profile.m)
+            and _makes_the_same_chunks(used_profile, profile)
         )
         # A rule for erasure code is made from the profile of its name.
         if profile and not (
@@ -122,9 +122,22 @@ def _free_name(
     return names[-1]
 
 
-def _is_alike(one: Named, other: Named) -> bool:
-    """Whether they hold the same, whatever their names."""
-    return dataclasses.replace(one, name=other.name) == other
+def _makes_the_same_chunks(
+    used: ceph_state.ErasureCodeProfile, wanted: ceph_state.ErasureCodeProfile
+) -> bool:
+    """Whether the profile of a pool that exists is right for it.
+
+    Where the chunks go is up to the rule of the pool then, and how long they
+    are was fixed when it was made: `stripe_width_bytes` of the pool.
+    """
+    return {'k', 'm', 'plugin', 'technique'}.isdisjoint(
+        one.field for one in difference.differences(used, wanted)
+    )
+
+
+def _is_alike(found: Named, wanted: Named) -> bool:
+    """Whether one that exists holds what is wanted, whatever its name."""
+    return not difference.differences(found, wanted)
 
 
 def plan_profiles(
@@ -296,6 +309,23 @@ def _without_root(
     )
 
 
+def check_profiles(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Erasure codes that Ceph would refuse."""
+    for tier in catalog.tiers:
+        if tier.rbd is None or not isinstance(
+            tier.rbd.protection, catalogs.ErasureCoded
+        ):
+            continue
+        for fault in erasure_code.faults(tier.rbd.protection):
+            place = ('tiers', tier.name, 'rbd', 'erasure_coded', fault.key)
+            yield errors.Problem(
+                where=catalog.source.where(place),
+                found=f'{fault.key} of tier {tier.name!r}: {fault.found}',
+                expected=fault.expected,
+                remedy=fault.remedy,
+            )
+
+
 ERASURE_CODE_PROFILE = kinds.ResourceKind(
     kind=actions.Kind.ERASURE_CODE_PROFILE,
     resource=ceph_state.ErasureCodeProfile,
@@ -303,6 +333,7 @@ ERASURE_CODE_PROFILE = kinds.ResourceKind(
     is_in_ceph=True,
     plan=kinds.for_each_cluster(plan_profiles),
     tiers_affected=tier_pools.tiers_affected,
+    check=check_profiles,
 )
 CRUSH_RULE = kinds.ResourceKind(
     kind=actions.Kind.CRUSH_RULE,

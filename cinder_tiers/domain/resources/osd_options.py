@@ -22,6 +22,7 @@ from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain import units
 
 #: Masks of a section of Ceph's configuration: which OSDs it is for.
 CLASS, HOST = 'class', 'host'
@@ -31,14 +32,11 @@ _MASKS = {
     actions.Kind.HOST_OSD_OPTIONS: HOST,
 }
 
-# As people write them; Ceph knows 4K and 4Ki (strict_iecstrtoll).
-_SIZE = re.compile(r'(\d+)\s*(?:([KMGTPE])I?)?B?', re.IGNORECASE | re.ASCII)
-_POWERS = {letter: 1024**power for power, letter in enumerate(('', *'KMGTPE'))}
 # Parts of a span of time (parse_timespan of src/common/ceph_time.cc).
 _SPAN = re.compile(r'(\d+)\s*([a-z]*)\s*', re.ASCII)
 _SECONDS = {
     unit: seconds
-    for units, seconds in (
+    for names, seconds in (
         (('', 's', 'sec', 'second', 'seconds'), 1),
         (('m', 'min', 'minute', 'minutes'), 60),
         (('h', 'hr', 'hour', 'hours'), 3600),
@@ -47,7 +45,7 @@ _SECONDS = {
         (('mo', 'month', 'months'), 30 * 86400),
         (('y', 'yr', 'year', 'years'), 365 * 86400),
     )
-    for unit in units
+    for unit in names
 }
 # A number with a unit, where Ceph takes only the number.
 _WITH_UNIT = re.compile(r'[-+]?[\d.]+\s*[A-Za-z%/]+')
@@ -134,10 +132,7 @@ def normal(schema: ceph_state.OptionSchema, value: catalogs.Value) -> str:
             raise ValueError('true or false')
         return str(text.lower() in _TRUE).lower()
     if schema.kind == 'size':
-        match = _SIZE.fullmatch(text)
-        if match is None or isinstance(value, bool | float):
-            raise ValueError('a number of bytes, such as 4096, 4K or 4Ki')
-        return str(int(match[1]) * _POWERS[(match[2] or '').upper()])
+        return str(units.size_bytes(text))
     if schema.kind == 'secs':
         return _seconds(text)
     if schema.kind in ('int', 'uint', 'millisecs'):

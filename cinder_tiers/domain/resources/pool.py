@@ -11,6 +11,7 @@ import dataclasses
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import crush
+from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import pg_budget
 from cinder_tiers.domain.resources import pool_options
@@ -24,7 +25,7 @@ from cinder_tiers.domain import units
 #: Fields that Ceph changes in a pool that exists, and moves its data then.
 MOVING_FIELDS = ('size', 'pg_num', 'crush_rule')
 #: Fields that Ceph never changes.
-FIXED_FIELDS = ('kind', 'erasure_code_profile')
+FIXED_FIELDS = ('kind', 'erasure_code_profile', 'stripe_width_bytes')
 #: Fields from which the autoscaler chooses pg_num.
 STEERS_AUTOSCALER = frozenset(
     f'options.{name}' for name in pool_options.STEERS_AUTOSCALER
@@ -106,6 +107,10 @@ def _faults(
                 'an erasure coded pool; it has no effect on others',
                 'remove it',
             )
+    if options.get(pool_options.EC_OPTIMIZATIONS) is True and isinstance(
+        rbd.protection, catalogs.ErasureCoded
+    ):
+        yield from _of_optimizations(rbd.protection)
     if rbd.data_pool_name is not None:
         yield from _of_data_pool(rbd, written)
     if _DATA_POOL in rbd.rbd_options:
@@ -114,6 +119,20 @@ def _faults(
             repr(rbd.rbd_options[_DATA_POOL]),
             'nothing: erasure_coded sets it',
             'remove it',
+        )
+
+
+def _of_optimizations(
+    protection: catalogs.ErasureCoded,
+) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
+    if not erasure_code.has_optimizations(protection):
+        yield (
+            ('pool_options', pool_options.EC_OPTIMIZATIONS),
+            f'true with plugin {protection.plugin} and technique '
+            f'{protection.technique}',
+            f'technique {erasure_code.REED_SOLOMON}; Ceph takes it with no '
+            'other',
+            f'remove it, or change technique to {erasure_code.REED_SOLOMON}',
         )
 
 

@@ -68,6 +68,9 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
                 root=rbd.crush_root,
                 device_class=rbd.device_class,
                 failure_domain=rbd.failure_domain,
+                plugin=rbd.protection.plugin,
+                technique=rbd.protection.technique,
+                stripe_unit_bytes=rbd.protection.stripe_unit_bytes,
             ),
         ),
         crush_rules=(
@@ -224,6 +227,10 @@ def _erasure_coded(
         pg_autoscale_mode=_autoscale_mode(rbd.pg_num),
         crush_rule=name,
         erasure_code_profile=name,
+        stripe_width_bytes=(
+            protection.stripe_unit_bytes
+            and protection.stripe_unit_bytes * protection.k
+        ),
         ec_overwrites=True,
         options=_options(rbd),
     )

@@ -44,10 +44,7 @@ class CrushRule:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ErasureCodeProfile:
-    """An erasure code profile, as far as it decides where chunks go.
-
-    Plugin and technique are left out: their defaults differ by release.
-    """
+    """An erasure code profile: what chunks are, and where they go."""
 
     name: str
     k: int
@@ -55,6 +52,18 @@ class ErasureCodeProfile:
     root: str
     device_class: str | None
     failure_domain: str
+    #: Wanted None: left to Ceph, whose default differs by release.
+    plugin: str | None = dataclasses.field(
+        default=None, metadata=difference.NONE_IS_ANY
+    )
+    #: Likewise, of the plugin.
+    technique: str | None = dataclasses.field(
+        default=None, metadata=difference.NONE_IS_ANY
+    )
+    #: None: what the monitors have when a pool is made; wanted: any.
+    stripe_unit_bytes: int | None = dataclasses.field(
+        default=None, metadata=difference.NONE_IS_ANY
+    )
 
 
 #: In the metadata of the application rbd of a pool (`ceph osd pool
@@ -85,6 +94,11 @@ class Pool:
     crush_rule: str
     #: None for a replicated pool.
     erasure_code_profile: str | None = None
+    #: Bytes of one chunk times data chunks, 0 for a replicated pool; it is
+    #: fixed when the pool is made. Wanted None: left to Ceph.
+    stripe_width_bytes: int | None = dataclasses.field(
+        default=None, metadata=difference.NONE_IS_ANY
+    )
     #: Names of the applications that use it, such as rbd.
     applications: frozenset[str] = frozenset({'rbd'})
     #: Whether it has the ownership marker, `OWNERSHIP_KEY` in the metadata of

@@ -35,6 +35,15 @@ class ErasureCodeProfiles:
                         if wanted.device_class
                         else []
                     ),
+                    *(
+                        f'{name}={value}'
+                        for name, value in (
+                            ('plugin', wanted.plugin),
+                            ('technique', wanted.technique),
+                            ('stripe_unit', wanted.stripe_unit_bytes),
+                        )
+                        if value is not None
+                    ),
                 ],
             )
 

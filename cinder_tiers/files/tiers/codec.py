@@ -13,6 +13,7 @@ import dataclasses
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.files.tiers import shapes
 
@@ -152,8 +153,8 @@ _REPLICATED = shapes.Record(
 )
 _ERASURE_CODED = shapes.Record(
     kind=catalogs.ErasureCoded,
-    expected='a mapping with k and m and, optionally, min_size and '
-    'unprotected_writes',
+    expected='a mapping with k and m and, optionally, min_size, '
+    'unprotected_writes, plugin, technique and stripe_unit_bytes',
     required=('k', 'm'),
     fields=(
         shapes.field(
@@ -164,6 +165,22 @@ _ERASURE_CODED = shapes.Record(
         ),
         shapes.field('min_size', shapes.number(limits.CHUNKS, more=' chunks')),
         _UNPROTECTED_WRITES,
+        shapes.field('plugin', shapes.word(tuple(erasure_code.TECHNIQUES))),
+        shapes.field('technique', shapes.word(erasure_code.ALL_TECHNIQUES)),
+        shapes.field(
+            'stripe_unit_bytes',
+            shapes.Scalar(
+                expected='a multiple of 4096 (bytes) from '
+                f'{limits.STRIPE_UNIT_BYTES.least} to '
+                f'{limits.STRIPE_UNIT_BYTES.most}',
+                keywords={
+                    'type': 'integer',
+                    'minimum': limits.STRIPE_UNIT_BYTES.least,
+                    'maximum': limits.STRIPE_UNIT_BYTES.most,
+                    'multipleOf': limits.STRIPE_UNIT_BYTES.least,
+                },
+            ),
+        ),
     ),
 )
 # Of what was complained of already.

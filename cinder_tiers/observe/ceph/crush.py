@@ -11,6 +11,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain import units
 
 #: Pool types in `osd pool ls detail` and rules (src/osd/osd_types.h).
 KINDS = types.MappingProxyType({1: 'replicated', 3: 'erasure'})
@@ -131,4 +132,15 @@ def parse_profile(name: str, dumped: dict) -> ceph_state.ErasureCodeProfile:
         root=dumped.get('crush-root', 'default'),
         device_class=dumped.get('crush-device-class') or None,
         failure_domain=dumped.get('crush-failure-domain', 'host'),
+        plugin=dumped.get('plugin'),
+        technique=dumped.get('technique'),
+        stripe_unit_bytes=_stripe_unit_bytes(dumped),
     )
+
+
+def _stripe_unit_bytes(dumped: dict) -> int | None:
+    try:
+        return units.size_bytes(dumped.get('stripe_unit', ''))
+    # None was named, or one that no version of the project would name.
+    except ValueError:
+        return None

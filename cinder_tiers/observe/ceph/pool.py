@@ -84,6 +84,7 @@ def parse_pool(
         pg_autoscale_mode=dumped['pg_autoscale_mode'],
         crush_rule=rule_names[dumped['crush_rule']],
         erasure_code_profile=dumped['erasure_code_profile'] or None,
+        stripe_width_bytes=dumped['stripe_width'],
         applications=frozenset(dumped['application_metadata']),
         managed=(
             dumped['application_metadata']

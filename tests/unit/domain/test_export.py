@@ -295,6 +295,35 @@ class ExportTestCase(testtools.TestCase):
             ),
         )
 
+    @ddt.data(
+        ('isa', 'cauchy', 8192, ('isa', 'cauchy', 4096)),
+        (
+            'jerasure',
+            'reed_sol_van',
+            32768,
+            ('jerasure', 'reed_sol_van', 16384),
+        ),
+        # Neither can be declared, nor a unit that Ceph took by force.
+        ('clay', 'reed_sol_van', 10000, (None, None, None)),
+        ('jerasure', 'liberation', 8191, (None, None, None)),
+    )
+    @ddt.unpack
+    def test_how_chunks_are_made_is_said(
+        self, plugin, technique, width_bytes, expected
+    ):
+        known = self.coded(stripe_width_bytes=width_bytes)
+        (cluster,) = known.clusters
+        profiles = cluster.ceph.erasure_code_profiles
+        profiles['ec21'] = dataclasses.replace(
+            profiles['ec21'], plugin=plugin, technique=technique
+        )
+        tier, remarks = self.tier(known)
+        found = tier.rbd.protection
+        self.assertEqual([], remarks)
+        self.assertEqual(
+            expected, (found.plugin, found.technique, found.stripe_unit_bytes)
+        )
+
     def test_a_data_pool_of_any_name_is_said(self):
         usual, _ = self.tier(self.coded())
         tier, remarks = self.tier(self.coded(name='ec21'))

@@ -173,6 +173,13 @@ def written_catalogs(draw):
                                 ),
                                 catalogs.Replicated(size=3, min_size=3),
                                 catalogs.ErasureCoded(k=4, m=2),
+                                catalogs.ErasureCoded(
+                                    k=4,
+                                    m=2,
+                                    plugin='isa',
+                                    technique='cauchy',
+                                    stripe_unit_bytes=16384,
+                                ),
                             )
                         )
                     ),

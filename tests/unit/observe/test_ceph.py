@@ -103,7 +103,10 @@ class ObserveTestCase(testtools.TestCase):
                 self.assertEqual(rule, self.state.crush_rules[rule.name])
             for one in wanted.erasure_code_profiles:
                 self.assertEqual(
-                    one, self.state.erasure_code_profiles[one.name]
+                    (),
+                    difference.differences(
+                        self.state.erasure_code_profiles[one.name], one
+                    ),
                 )
 
     def test_device_classes_are_counted(self):
@@ -170,6 +173,36 @@ class ObserveTestCase(testtools.TestCase):
         self.assertEqual(
             4, observed_crush.read_profile(self.session, 'lrcp').k
         )
+
+    def test_how_chunks_are_made_is_known(self):
+        profile = self.state.erasure_code_profiles['tier-archive-data']
+        self.assertEqual(
+            ('jerasure', 'reed_sol_van', None),
+            (profile.plugin, profile.technique, profile.stripe_unit_bytes),
+        )
+        pools = self.state.pools
+        self.assertEqual(
+            (8192, 0),
+            (
+                pools['tier-archive-data'].stripe_width_bytes,
+                pools['tier-archive'].stripe_width_bytes,
+            ),
+        )
+
+    def test_a_stripe_unit_is_as_somebody_wrote_it(self):
+        answers = self.session.answers
+        for text, expected in (
+            ('16384', 16384),
+            ('16K', 16384),
+            ('1 Mi', 2**20),
+            ('many', None),
+        ):
+            answers['osd erasure-code-profile get named'] = {
+                'code': 0,
+                'answer': {'k': '2', 'm': '1', 'stripe_unit': text},
+            }
+            profile = observed_crush.read_profile(self.session, 'named')
+            self.assertEqual(expected, profile.stripe_unit_bytes, text)
 
     def test_one_object_reads_as_in_the_whole(self):
         for kind, name, expected in (

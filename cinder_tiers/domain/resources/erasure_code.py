@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the erasure code plugins of Ceph can do with k and m.
+
+A pool keeps its erasure code for ever, so that what Ceph would refuse, or
+warns of, is said before one is made. Pure. Must not know of pools.
+"""
+
+import collections.abc
+import dataclasses
+import types
+
+from cinder_tiers.domain.catalog import model as catalogs
+
+#: The technique that both plugins have, and use when none is named.
+REED_SOLOMON = 'reed_sol_van'
+_RAID_6 = 'reed_sol_r6_op'
+#: {plugin: its techniques}. Left out are plugins with parameters of their own
+#: (lrc, shec and clay) and techniques that Ceph 20 deprecates or that are only
+#: right for some values of w (liberation, blaum_roth, liber8tion).
+TECHNIQUES: collections.abc.Mapping[str, tuple[str, ...]] = (
+    types.MappingProxyType(
+        {
+            'jerasure': (REED_SOLOMON, _RAID_6, 'cauchy_orig', 'cauchy_good'),
+            'isa': (REED_SOLOMON, 'cauchy'),
+        }
+    )
+)
+#: Of all plugins, each once.
+ALL_TECHNIQUES = tuple(
+    dict.fromkeys(
+        name for techniques in TECHNIQUES.values() for name in techniques
+    )
+)
+#: Of chunks of the Cauchy techniques of jerasure, which Ceph rounds up to
+#: w * packetsize * sizeof(int) with the defaults of 8 and 2048
+#: (ErasureCodeJerasure.cc, get_alignment).
+_CAUCHY_UNIT_BYTES = 8 * 2048 * 4
+#: Limits of Reed-Solomon in the plugin isa, within which any m chunks can be
+#: computed (ErasureCodeIsa.cc, parse).
+_ISA_MOST_CODING = 4
+_ISA_MOST_DATA_WITH_4 = 21
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A setting that Ceph would refuse, or not heed."""
+
+    #: Of the settings of the erasure code.
+    key: str
+    found: str
+    expected: str
+    remedy: str
+
+
+def faults(
+    protection: catalogs.ErasureCoded,
+) -> collections.abc.Iterator[Fault]:
+    """What is wrong between the settings of an erasure code.
+
+    >>> wide = catalogs.ErasureCoded(k=4, m=5, plugin='isa')
+    >>> [fault.expected for fault in faults(wide)]
+    ['m of at most 4, so that any m chunks may be lost']
+    """
+    plugin, technique = protection.plugin, protection.technique
+    known = TECHNIQUES.get(plugin or '')
+    if technique is not None and known is None:
+        yield Fault(
+            key='technique',
+            found=f'{technique} without a plugin',
+            expected='plugin beside it: the default plugin differs by release '
+            'of Ceph',
+            remedy='add plugin, or remove technique',
+        )
+    elif technique is not None and technique not in known:
+        yield Fault(
+            key='technique',
+            found=f'{technique} with plugin {plugin}',
+            expected=f'one of {", ".join(known)}',
+            remedy='fix technique, or plugin',
+        )
+    if plugin == 'isa' and technique in (None, REED_SOLOMON):
+        yield from _of_isa(protection)
+    if technique == _RAID_6 and protection.m != 2:
+        yield Fault(
+            key='m',
+            found=f'{protection.m} with technique {technique}',
+            expected='m of 2, as in RAID 6',
+            remedy='change m to 2, or name another technique',
+        )
+    unit_bytes = protection.stripe_unit_bytes
+    if (
+        unit_bytes is not None
+        and plugin == 'jerasure'
+        and technique in ('cauchy_orig', 'cauchy_good')
+        and unit_bytes % _CAUCHY_UNIT_BYTES
+    ):
+        yield Fault(
+            key='stripe_unit_bytes',
+            found=f'{unit_bytes} with technique {technique}',
+            expected=f'a multiple of {_CAUCHY_UNIT_BYTES}, to which Ceph '
+            'would round it up',
+            remedy='raise it',
+        )
+
+
+def _of_isa(
+    protection: catalogs.ErasureCoded,
+) -> collections.abc.Iterator[Fault]:
+    k, m = protection.k, protection.m
+    if m > _ISA_MOST_CODING:
+        yield Fault(
+            key='m',
+            found=f'{m} with plugin isa',
+            expected=f'm of at most {_ISA_MOST_CODING}, so that any m chunks '
+            'may be lost',
+            remedy='lower m, or name technique cauchy',
+        )
+    elif m == _ISA_MOST_CODING and k > _ISA_MOST_DATA_WITH_4:
+        yield Fault(
+            key='k',
+            found=f'{k} with m={m} and plugin isa',
+            expected=f'k of at most {_ISA_MOST_DATA_WITH_4}, so that any m '
+            'chunks may be lost',
+            remedy='lower k or m, or name technique cauchy',
+        )
+
+
+def has_optimizations(protection: catalogs.ErasureCoded) -> bool:
+    """Whether Ceph has fast erasure coding for it.
+
+    Where plugin or technique is left to Ceph, it has.
+    """
+    return protection.technique in (None, REED_SOLOMON)
