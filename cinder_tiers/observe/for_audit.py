@@ -18,6 +18,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import osd_metadata
+from cinder_tiers.observe.ceph import practice
 from cinder_tiers.observe import for_plan as world
 from cinder_tiers.observe import keystone
 
@@ -73,16 +74,22 @@ def observe(
 
     :param clusters: {name of the cluster: session, or why there is none}.
     """
+    ceph_states = {
+        name: one
+        if isinstance(one, audit.Unread)
+        else attempt(lambda one=one: ceph.observe(one, catalog))
+        for name, one in clusters.items()
+    }
     return audit.Observed(
         cinder=attempt(lambda: world.observe_cinder(connection, catalog)),
         projects=attempt(
             lambda: keystone.observe(connection, catalog.projects)
         ),
-        ceph={
-            name: one
-            if isinstance(one, audit.Unread)
-            else attempt(lambda one=one: ceph.observe(one, catalog))
-            for name, one in clusters.items()
+        ceph=ceph_states,
+        practice_facts={
+            name: practice.observe(clusters[name], catalog, state)
+            for name, state in ceph_states.items()
+            if not isinstance(state, audit.Unread)
         },
         osds={
             name: one

@@ -44,6 +44,15 @@ class PoolOsds:
             for other in others
         )
 
+    def overlap(self, pool: str, other: str) -> bool:
+        """Whether two pools share OSDs by different roots or classes."""
+        return any(
+            (one.root, one.device_class) != (two.root, two.device_class)
+            and self._meet(one, two)
+            for one in self._rules([pool])
+            for two in self._rules([other])
+        )
+
     def described(self, pool: str) -> str:
         """The OSDs of a pool in words; it has a rule that is understood.
 

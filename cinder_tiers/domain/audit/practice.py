@@ -10,6 +10,7 @@ Must not know how advice is shown, nor what it does to an exit status.
 
 import collections.abc
 import dataclasses
+import re
 
 from cinder_tiers.domain.audit import pool_osds
 from cinder_tiers.domain.catalog import expectations
@@ -24,6 +25,60 @@ REDUNDANCY = 'redundancy'
 IMAGE_CLONES = 'image clones'
 SHARED_OSDS = 'shared osds'
 MCLOCK = 'mclock'
+PG_TARGET = 'pg target'
+EC_RECOVERY = 'ec recovery'
+
+#: Share of the placement groups of its OSDs at which a target that somebody
+#: set for a pool is taken for a mistake.
+LEAST_SHARE = 0.02
+#: The first version in which mClock holds back what recovery of erasure coded
+#: pools reads; see `_ec_recovery`.
+FIRST_WITH_HELD_BACK_READS = (20, 2, 4)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PgTarget:
+    """What Ceph's autoscaler thinks of the placement groups of a pool."""
+
+    #: on, warn or off.
+    mode: str
+    pg_num: int
+    #: What it would choose.
+    wanted_pg_num: int
+    #: 0 to 1: part of its OSDs that it fills, or is to fill by its target.
+    share: float
+    #: Whether somebody told how large it will be, by a ratio or in bytes.
+    has_target: bool
+    #: Whether somebody told that it will be large.
+    is_bulk: bool
+    #: Whether the numbers differ by the factor at which Ceph acts (3).
+    is_far_off: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OpQueue:
+    """What an OSD keeps operations in."""
+
+    osd_id: int
+    #: osd_op_queue, as it is in effect.
+    queue: str
+    #: Of the OSD, such as 18.2.7.
+    version: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is looked at beside the state of a cluster."""
+
+    #: {pool: what the autoscaler thinks}; it passes over pools of which the
+    #: CRUSH rules overlap.
+    pg_targets: collections.abc.Mapping[str, PgTarget]
+    #: Why that could not be read; '' when it could.
+    pg_targets_unread: str = ''
+    #: {erasure coded pool: the queue of one of its OSDs}.
+    op_queues: collections.abc.Mapping[str, OpQueue] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,11 +102,14 @@ class Advice:
 def advise(
     catalog: catalogs.Catalog,
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
+    facts: collections.abc.Mapping[str, Facts],
 ) -> collections.abc.Iterator[Advice]:
     """Advice on the tiers that are managed.
 
     :param ceph: {name of a cluster: its state}; tiers of others are passed
         over.
+    :param facts: {name of a cluster: what else was looked at}; what is
+        absent is not judged.
     :returns: tier by tier, in the order of the file.
     """
     osds = {name: pool_osds.PoolOsds(state) for name, state in ceph.items()}
@@ -64,6 +122,10 @@ def advise(
         yield from _shared_osds(tier, catalog, lie_on)
         yield from _mclock_figures(tier, state)
         yield from _mclock_unused(tier, state)
+        if tier.rbd.cluster in facts:
+            seen = facts[tier.rbd.cluster]
+            yield from _pg_target(tier, state, lie_on, seen)
+            yield from _ec_recovery(tier, seen)
 
 
 def _redundancy(
@@ -286,3 +348,174 @@ def _mclock_unused(
             'these OSDs and restart them, or remove these options from the '
             'tiers file',
         )
+
+
+def _pg_target(
+    tier: catalogs.Tier,
+    ceph: ceph_state.CephState,
+    lie_on: pool_osds.PoolOsds,
+    facts: Facts,
+) -> collections.abc.Iterator[Advice]:
+    """Too few placement groups, or nobody who looks after their number.
+
+    What the autoscaler chooses, and which pools it passes over, is in
+    src/pybind/mgr/pg_autoscaler/module.py (identify_subtrees_and_overlaps and
+    _get_pool_pg_targets, Ceph 16.2.15 to 20.2.4).
+    """
+    name = tier.rbd.data_pool
+    pool = ceph.pools.get(name)
+    if pool is None:
+        return
+    key = f'pool {name}'
+    if facts.pg_targets_unread:
+        yield Advice(
+            tier=tier.name,
+            aspect=PG_TARGET,
+            current={},
+            expected={},
+            reason=(
+                'what the autoscaler of Ceph thinks of its placement groups '
+                f'is not known: {facts.pg_targets_unread}'
+            ),
+            remedy='',
+        )
+        return
+    target = facts.pg_targets.get(name)
+    if target is None:
+        yield from _not_scaled(tier, pool, ceph, lie_on)
+    elif (
+        target.has_target
+        and not target.is_bulk
+        and target.share <= LEAST_SHARE
+    ):
+        yield Advice(
+            tier=tier.name,
+            aspect=PG_TARGET,
+            current={
+                key: f'{target.share:.1%} of its OSDs by its target, '
+                f'{target.wanted_pg_num} placement groups'
+            },
+            expected={key: f'more than {LEAST_SHARE:.0%}'},
+            reason=(
+                'Ceph gives a pool placement groups by the part of its OSDs '
+                'that it is told the pool will fill; with so few, some disks '
+                'serve nothing of the tier and others too much'
+            ),
+            remedy=(
+                'set the pool options target_size_ratio or target_size_bytes '
+                'to what the tier will hold, or declare pg_num'
+            ),
+        )
+    elif (
+        target.is_far_off
+        and target.mode != 'on'
+        and (
+            target.has_target
+            or target.is_bulk
+            or target.pg_num < target.wanted_pg_num
+        )
+    ):
+        # One that is on is on its way; too many are no harm to a pool that is
+        # still to be filled.
+        yield Advice(
+            tier=tier.name,
+            aspect=PG_TARGET,
+            current={key: f'{target.pg_num} placement groups'},
+            expected={key: f'{target.wanted_pg_num} placement groups'},
+            reason=(
+                'by what the pool holds, or by its target, the number differs '
+                'so much that Ceph would change it, and autoscaling is '
+                f'{target.mode}: data and load are spread unevenly, or OSDs '
+                'have more placement groups than they need'
+            ),
+            remedy=(
+                f'declare pg_num: {target.wanted_pg_num} (moves data), or '
+                'remove pg_num from the tiers file and run "ceph osd pool '
+                f'set {name} pg_autoscale_mode on"'
+            ),
+        )
+
+
+def _not_scaled(
+    tier: catalogs.Tier,
+    pool: ceph_state.Pool,
+    ceph: ceph_state.CephState,
+    lie_on: pool_osds.PoolOsds,
+) -> collections.abc.Iterator[Advice]:
+    """A pool that the autoscaler should look after and passes over."""
+    if pool.pg_autoscale_mode == 'off':
+        return
+    others = sorted(
+        name for name in ceph.pools if lie_on.overlap(pool.name, name)
+    )
+    if not others:
+        return
+    key = f'pool {pool.name}'
+    yield Advice(
+        tier=tier.name,
+        aspect=PG_TARGET,
+        current={
+            key: f'autoscaling {pool.pg_autoscale_mode}, '
+            f'{pool.pg_num} placement groups',
+            'pools with overlapping CRUSH rules': spelling.listed(others),
+        },
+        expected={'pools with overlapping CRUSH rules': 'none'},
+        reason=(
+            'the autoscaler of Ceph passes over pools that share some, but '
+            'not all, of their OSDs with other pools, so that the number of '
+            'placement groups stays what it is however much the pool holds'
+        ),
+        remedy=(
+            'give the other pools a CRUSH rule of one device class (moves '
+            'their data), or declare pg_num'
+        ),
+    )
+
+
+def _ec_recovery(
+    tier: catalogs.Tier, facts: Facts
+) -> collections.abc.Iterator[Advice]:
+    """Erasure coded data on OSDs that do not hold back its recovery.
+
+    With mClock, what recovery and backfill read of erasure coded pools goes
+    past the queue, into the one for what cannot wait, and may starve clients
+    (ceph doc/rados/configuration/mclock-config-ref.rst, the warning at the
+    top; tracker 71655). Ceph pull request 64618 mends it in main, 69773 in 20;
+    that for 19, 69806, is not merged, and there is none for older ones. The
+    reservation for background_best_effort that comes with it is there in
+    20.2.4 (0.05 of the balanced profile) and not in 18.2.7 (0).
+    """
+    name = tier.rbd.data_pool
+    seen = facts.op_queues.get(name)
+    if (
+        seen is None
+        or seen.queue != mclock.QUEUE
+        or _numbers(seen.version) >= FIRST_WITH_HELD_BACK_READS
+    ):
+        return
+    key = f'osd.{seen.osd_id}'
+    first = '.'.join(map(str, FIRST_WITH_HELD_BACK_READS))
+    yield Advice(
+        tier=tier.name,
+        aspect=EC_RECOVERY,
+        current={key: f'Ceph {seen.version}, osd_op_queue {seen.queue}'},
+        expected={key: f'osd_op_queue wpq, or Ceph {first} or later'},
+        reason=(
+            f'pool {name} is erasure coded: in this version what its recovery '
+            'reads is not held back by mClock, and I/O of guests may become '
+            'slow while OSDs are drained or backfilled'
+        ),
+        remedy=(
+            'run "ceph config set osd osd_op_queue wpq" and restart the OSDs, '
+            'one failure domain at a time'
+        ),
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """A version as numbers, to compare.
+
+    >>> _numbers('18.2.7'), _numbers('20.2.4-0ubuntu1')
+    ((18, 2, 7), (20, 2, 4))
+    """
+    return tuple(map(int, re.findall(r'\d+', version)[:3]))

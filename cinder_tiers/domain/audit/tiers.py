@@ -103,6 +103,10 @@ class Observed:
     osds: collections.abc.Mapping[
         str, collections.abc.Mapping[int, osd_requirements.Facts] | Unread
     ] = dataclasses.field(default_factory=dict)
+    #: {name of the cluster: what known bad practice is looked for in}.
+    practice_facts: collections.abc.Mapping[str, practice.Facts] = (
+        dataclasses.field(default_factory=dict)
+    )
 
 
 def audit(
@@ -149,6 +153,7 @@ def _warnings(
             for name, state in observed.ceph.items()
             if not isinstance(state, Unread)
         },
+        observed.practice_facts,
     ):
         yield Finding(
             object_name=f'tier {one.tier}',

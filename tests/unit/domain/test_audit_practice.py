@@ -19,10 +19,11 @@ TWO_ONE = catalogs.Replicated(size=2, min_size=1, unprotected_writes=True)
 
 
 class PracticeTestCase(testtools.TestCase):
-    def audited(self, catalog, ceph=None):
+    def audited(self, catalog, ceph=None, facts=None):
         """The findings of an audit of a cloud with the catalog applied.
 
         :param ceph: the cluster; None: as it is then.
+        :param facts: what else was looked at; None: nothing.
         """
         actual = test_plan.applied(catalog)
         return audit.audit(
@@ -31,14 +32,15 @@ class PracticeTestCase(testtools.TestCase):
                 cinder=actual.cinder,
                 projects={},
                 ceph={'ceph': ceph or actual.ceph['ceph']},
+                practice_facts={'ceph': facts} if facts else {},
             ),
         )
 
-    def warnings(self, aspect, catalog, ceph=None):
+    def warnings(self, aspect, catalog, ceph=None, facts=None):
         """{tier: (current, expected)} of the warnings of an aspect."""
         return {
             one.tier: (one.current, one.expected)
-            for one in self.audited(catalog, ceph)
+            for one in self.audited(catalog, ceph, facts)
             if (one.state, one.aspect) == (audit.State.WARNING, aspect)
         }
 
@@ -264,6 +266,153 @@ class SharedOsdsTestCase(PracticeTestCase):
         )
 
 
+@ddt.ddt
+class PgTargetTestCase(PracticeTestCase):
+    catalog = given.of(
+        given.tier(rbd=given.rbd(pg_num=None)),
+        given.tier('other', rbd=given.rbd(pool='other', device_class='hdd')),
+    )
+
+    def targets(self, **changes):
+        plain = practice.PgTarget(
+            mode='off',
+            pg_num=32,
+            wanted_pg_num=32,
+            share=0.4,
+            has_target=False,
+            is_bulk=False,
+            is_far_off=False,
+        )
+        return practice.Facts(
+            pg_targets={
+                'tier-database': dataclasses.replace(plain, **changes),
+                'other': plain,
+            }
+        )
+
+    @ddt.data(
+        # A target of which little is left.
+        ({'has_target': True, 'share': 0.01, 'mode': 'on'}, '1.0% of'),
+        ({'has_target': True, 'share': 0.02}, '2.0% of'),
+        ({'has_target': True, 'share': 0.03}, None),
+        # Nothing stored yet, and no target: as Ceph makes any pool.
+        ({'share': 0.0, 'mode': 'on'}, None),
+        ({'has_target': True, 'is_bulk': True, 'share': 0.0}, None),
+        # Far too few and, where it was told how large it will be, too many.
+        ({'is_far_off': True, 'wanted_pg_num': 128}, '32 placement'),
+        ({'is_far_off': True, 'wanted_pg_num': 8}, None),
+        (
+            {'is_far_off': True, 'wanted_pg_num': 8, 'is_bulk': True},
+            '32 placement',
+        ),
+        (
+            {'is_far_off': True, 'wanted_pg_num': 8, 'has_target': True},
+            '32 placement',
+        ),
+        # It is on its way.
+        ({'is_far_off': True, 'wanted_pg_num': 128, 'mode': 'on'}, None),
+        ({}, None),
+    )
+    @ddt.unpack
+    def test_what_the_autoscaler_thinks(self, changes, found):
+        warned = self.warnings(
+            practice.PG_TARGET, self.catalog, facts=self.targets(**changes)
+        )
+        self.assertEqual({'database'} if found else set(), set(warned))
+        if found:
+            current, expected = warned['database']
+            self.assertTrue(current['pool tier-database'].startswith(found))
+            self.assertEqual({'pool tier-database'}, set(expected))
+
+    def passed_over(self, mode, other_class):
+        """Warnings where the autoscaler says nothing.
+
+        :param mode: of the autoscaler for the pool of the tier.
+        :param other_class: that the rule of the images takes.
+        """
+        ceph = test_plan.applied(
+            self.catalog, pg_autoscale_mode=mode, pg_num=32
+        ).ceph['ceph']
+        ceph.pools.update(given.empty_cluster().pools)
+        ceph.crush_rules['replicated_rule'] = rule(
+            'replicated_rule', device_class=other_class
+        )
+        return self.warnings(
+            practice.PG_TARGET,
+            self.catalog,
+            ceph,
+            practice.Facts(pg_targets={}),
+        )
+
+    @ddt.data('on', 'warn')
+    def test_a_pool_that_it_passes_over(self, mode):
+        warned = self.passed_over(mode, None)
+        self.assertEqual({'database', 'other'}, set(warned))
+        self.assertEqual(
+            {
+                'pool tier-database': f'autoscaling {mode}, '
+                '32 placement groups',
+                'pools with overlapping CRUSH rules': 'images',
+            },
+            warned['database'][0],
+        )
+
+    def test_a_pool_that_it_need_not_look_at(self):
+        self.assertEqual({}, self.passed_over('off', None))
+        # Absent for another reason, such as OSDs without size.
+        self.assertEqual({}, self.passed_over('on', 'ssd'))
+
+    def test_an_autoscaler_that_does_not_answer_is_no_unknown_state(self):
+        facts = practice.Facts(pg_targets={}, pg_targets_unread='no manager')
+        found = [
+            one
+            for one in self.audited(self.catalog, facts=facts)
+            if one.aspect == practice.PG_TARGET
+        ]
+        self.assertEqual(
+            [audit.State.WARNING] * 2, [one.state for one in found]
+        )
+        self.assertIn('is not known: no manager', found[0].reason)
+
+
+@ddt.ddt
+class EcRecoveryTestCase(PracticeTestCase):
+    @ddt.data(
+        ('mclock_scheduler', '16.2.15', True),
+        ('mclock_scheduler', '18.2.7', True),
+        ('mclock_scheduler', '19.2.6', True),
+        ('mclock_scheduler', '20.2.3', True),
+        ('mclock_scheduler', '20.2.4', False),
+        ('mclock_scheduler', '21.1.0', False),
+        ('wpq', '18.2.7', False),
+    )
+    @ddt.unpack
+    def test_mclock_that_does_not_hold_recovery_back(
+        self, queue, version, found
+    ):
+        catalog = given.of(
+            given.tier(
+                rbd=given.rbd(protection=catalogs.ErasureCoded(k=2, m=1))
+            ),
+            given.tier('copies'),
+        )
+        facts = practice.Facts(
+            pg_targets={},
+            op_queues={
+                'tier-database-data': practice.OpQueue(
+                    osd_id=3, queue=queue, version=version
+                )
+            },
+        )
+        warned = self.warnings(practice.EC_RECOVERY, catalog, facts=facts)
+        self.assertEqual({'database'} if found else set(), set(warned))
+        if found:
+            self.assertEqual(
+                {'osd.3': f'Ceph {version}, osd_op_queue {queue}'},
+                warned['database'][0],
+            )
+
+
 class AdviceTestCase(PracticeTestCase):
     def test_advice_comes_after_what_is_compliant_and_changes_no_state(self):
         catalog = given.of(
@@ -289,4 +438,4 @@ class AdviceTestCase(PracticeTestCase):
 
     def test_a_cluster_that_was_not_read_gives_none(self):
         catalog = given.of(given.tier(rbd=given.rbd(protection=TWO_ONE)))
-        self.assertEqual([], list(practice.advise(catalog, {})))
+        self.assertEqual([], list(practice.advise(catalog, {}, {})))

@@ -34,8 +34,10 @@ READS = frozenset(
         'osd erasure-code-profile get',
         'osd ls-tree',
         'osd metadata',
+        'osd pool autoscale-status',
         'osd pool ls',
         'osd tree',
+        'version',
     }
 )
 #: Methods of the session with Ceph and of openstacksdk that write.

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads what only known bad practice is looked for in. Writes nothing.
+
+Nothing here is needed to hold a tier against its tiers file, so that what
+cannot be read is a text and never an error.
+"""
+
+import collections.abc
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import pool_osds
+from cinder_tiers.domain.audit import practice
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import ceph as ceph_state
+
+#: OSDs that are asked for their queue, for each pool, until one answers.
+MOST_ASKED = 3
+
+
+def observe(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    ceph: ceph_state.CephState,
+) -> practice.Facts:
+    """What is looked at beside the state of a cluster.
+
+    :param ceph: the state of the same cluster.
+    """
+    pg_targets, unread = {}, ''
+    try:
+        pg_targets = parse_pg_targets(
+            session.command('osd pool autoscale-status')
+        )
+    except errors.TiersError as error:
+        unread = str(error)
+    return practice.Facts(
+        pg_targets=pg_targets,
+        pg_targets_unread=unread,
+        op_queues=_op_queues(session, catalog, ceph),
+    )
+
+
+def parse_pg_targets(
+    status: collections.abc.Iterable[collections.abc.Mapping],
+) -> dict[str, practice.PgTarget]:
+    """{pool: what the autoscaler thinks of it}.
+
+    The keys are those that Ceph 16 to 20 have in common
+    (src/pybind/mgr/pg_autoscaler/module.py, _get_pool_pg_targets).
+    """
+    return {
+        one['pool_name']: practice.PgTarget(
+            mode=one['pg_autoscale_mode'],
+            pg_num=one['pg_num_target'],
+            wanted_pg_num=one['pg_num_final'],
+            share=one['capacity_ratio'],
+            has_target=bool(one['target_ratio'] or one['target_bytes']),
+            is_bulk=one['bulk'],
+            is_far_off=one['would_adjust'],
+        )
+        for one in status
+    }
+
+
+def _op_queues(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    ceph: ceph_state.CephState,
+) -> dict[str, practice.OpQueue]:
+    """{erasure coded pool of a tier: queue of an OSD of it}.
+
+    One OSD stands for all, since at ten thousand each of them would be a
+    call; a pool of which none of the first few answers is left out.
+    """
+    lie_on = pool_osds.PoolOsds(ceph)
+    known: dict[int, practice.OpQueue | None] = {}
+    found = {}
+    for tier in catalog.tiers_of(session.cluster.name):
+        pool = tier.rbd.data_pool
+        if not isinstance(tier.rbd.protection, catalogs.ErasureCoded):
+            continue
+        for osd_id in sorted(lie_on.of([pool]))[:MOST_ASKED]:
+            if osd_id not in known:
+                known[osd_id] = _op_queue(session, osd_id)
+            if known[osd_id] is not None:
+                found[pool] = known[osd_id]
+                break
+    return found
+
+
+def _op_queue(
+    session: ceph_session.Session, osd_id: int
+) -> practice.OpQueue | None:
+    """The queue of an OSD; None when it does not answer."""
+    try:
+        queue = session.tell(osd_id, 'config get', var='osd_op_queue')
+        version = session.tell(osd_id, 'version')
+    except errors.TiersError:
+        return None
+    return practice.OpQueue(
+        osd_id=osd_id,
+        queue=queue['osd_op_queue'],
+        version=version['version'],
+    )
