@@ -94,10 +94,24 @@ def observe(
         osds={
             name: one
             if isinstance(one, audit.Unread)
-            else attempt(lambda one=one: osd_metadata.observe(one))
+            else attempt(
+                lambda one=one, name=name: osd_metadata.observe(
+                    one, rocksdb_of=_with_rocksdb(catalog, name)
+                )
+            )
             for name, one in clusters.items()
             if any(
                 tier.rbd.osd_requirements for tier in catalog.tiers_of(name)
             )
         },
     )
+
+
+def _with_rocksdb(catalog: catalogs.Catalog, cluster: str) -> set[str | None]:
+    """Device classes of which a tier requires how the database compresses."""
+    return {
+        tier.rbd.device_class
+        for tier in catalog.tiers_of(cluster)
+        if tier.rbd.osd_requirements
+        and tier.rbd.osd_requirements.rocksdb_compression
+    }

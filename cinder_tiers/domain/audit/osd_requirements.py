@@ -14,8 +14,12 @@ import shlex
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import spelling
+from cinder_tiers.domain import units
 
 _SCHEDULER = 'io_scheduler'
+_ROCKSDB = 'rocksdb_compression'
+#: {requirement in bytes: field}
+_FIELDS = {'alloc_size': 'alloc_size_bytes'}
 _AGAIN = 'see "ceph osd tree" and "ceph osd metadata", and run the audit again'
 
 
@@ -44,6 +48,10 @@ class Facts:
     #: {db, wal or journal: where it lies}, without those that BlueStore keeps
     #: with the data.
     parts: collections.abc.Mapping[str, Part] | None = None
+    #: The unit in which BlueStore allocates.
+    alloc_size_bytes: int | None = None
+    #: How BlueStore's database compresses, as the catalog calls it.
+    rocksdb_compression: str | None = None
     #: {disk: I/O scheduler}, as far as it could be seen.
     schedulers: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict
@@ -110,7 +118,14 @@ def compare(
         if of_osds == looks[name]
     }
     found = (
-        (Answer.UNMET, unmet, 'no API can set this', _remedy(unmet)),
+        (
+            Answer.UNMET,
+            unmet,
+            'an OSD takes it from its start'
+            if unmet.keys() == {_ROCKSDB}
+            else 'no API can set this',
+            _remedy(unmet),
+        ),
         (
             Answer.UNKNOWN,
             unknown,
@@ -173,14 +188,17 @@ def _look(
         return _scheduler(requirements.io_scheduler, facts)
     if name.startswith('fast_'):
         return _part(name.removeprefix('fast_'), facts)
-    current = getattr(facts, name)
+    field = _FIELDS.get(name, name)
+    current = getattr(facts, field)
     if current is None:
         return _unknown_look(f'does not report {name}')
     return _Look(
         answer=Answer.MET
-        if current == getattr(requirements, name)
+        if current == getattr(requirements, field)
         else Answer.UNMET,
-        current=str(current).lower(),
+        current=units.size_text(current)
+        if name in _FIELDS
+        else str(current).lower(),
     )
 
 
@@ -275,9 +293,15 @@ def _remedy(unmet: collections.abc.Container[str]) -> str:
         remedies.append(
             'set the I/O scheduler with a udev rule on the hosts of these OSDs'
         )
-    if set(unmet) - {_SCHEDULER}:
+    if _ROCKSDB in unmet:
         remedies.append(
-            'recreate these OSDs, give them another device class, or fix '
-            'osd_requirements'
+            'set compression=kLZ4Compression or the like in '
+            'bluestore_rocksdb_options_annex for each of these OSDs, restart '
+            'them, and run "ceph tell osd.N compact"'
+        )
+    if set(unmet) - {_SCHEDULER, _ROCKSDB}:
+        remedies.append(
+            'recreate these OSDs one after the other, give them another '
+            'device class, or fix osd_requirements'
         )
     return '; '.join(remedies)

@@ -204,6 +204,9 @@ EXPECTATION = Text(
 OBJECT_STORES = ('bluestore', 'filestore', 'kstore', 'memstore', 'seastore')
 FILE_SYSTEMS = ('btrfs', 'ext4', 'xfs', 'zfs')
 CONTROL_LOCATIONS = ('front-end', 'back-end')
+#: Powers of two that BlueStore may allocate in, in bytes.
+ALLOC_SIZES = tuple(2**power for power in range(12, 21))
+ROCKSDB_COMPRESSIONS = ('lz4', 'none', 'snappy', 'zlib', 'zstd')
 IO_SCHEDULERS = ('bfq', 'kyber', 'mq-deadline', 'none')
 
 PRIORITY = Range(-1_000_000, 1_000_000)

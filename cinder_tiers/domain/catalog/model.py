@@ -12,6 +12,7 @@ import dataclasses
 
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import tags
+from cinder_tiers.domain import units
 
 #: {requirement: the only object store that it is about}.
 STORE_OF = {
@@ -19,6 +20,8 @@ STORE_OF = {
     'fast_journal': 'filestore',
     'fast_db': 'bluestore',
     'fast_wal': 'bluestore',
+    'alloc_size': 'bluestore',
+    'rocksdb_compression': 'bluestore',
 }
 
 Value = str | int | float | bool
@@ -159,6 +162,10 @@ class Requirements:
     fast_journal: bool = False
     #: I/O schedulers, of which the disks of the data must use one.
     io_scheduler: tuple[str, ...] = ()
+    #: The unit in which BlueStore allocates, from the day the OSD was made.
+    alloc_size_bytes: int | None = None
+    #: How BlueStore's database compresses, such as lz4, or none.
+    rocksdb_compression: str | None = None
 
     @property
     def declared(self) -> collections.abc.Mapping[str, str]:
@@ -168,9 +175,11 @@ class Requirements:
             for field in dataclasses.fields(self)
         }
         return {
-            name: (
+            name.removesuffix('_bytes'): (
                 ' or '.join(value)
                 if isinstance(value, tuple)
+                else units.size_text(value)
+                if name.endswith('_bytes')
                 else str(value).lower()
             )
             for name, value in values.items()

@@ -13,7 +13,13 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 
 Problems = collections.abc.Iterator[errors.Problem]
-_SINGLE = ('object_store', 'rotational', 'file_system')
+_SINGLE = (
+    'object_store',
+    'rotational',
+    'file_system',
+    'alloc_size',
+    'rocksdb_compression',
+)
 _SCHEDULER = 'io_scheduler'
 
 

@@ -15,6 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain import units
 from cinder_tiers.files.tiers import shapes
 
 VERSION = 1
@@ -58,6 +59,33 @@ _POOL_QUOTA = shapes.Scalar(
     keywords={'type': 'integer', 'minimum': 0},
 )
 _SCHEDULER = shapes.word(limits.IO_SCHEDULERS)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Size(shapes.Scalar):
+    """Bytes; in the file a number, or with a unit such as 64K."""
+
+    def read(self, value: object) -> object:
+        return units.size_bytes(str(value))
+
+    def write(self, value: object) -> object:
+        return f'{value // 1024}K'
+
+
+_ALLOC_SIZE = _Size(
+    expected=f'a power of two from {limits.ALLOC_SIZES[0] // 1024}K to '
+    f'{limits.ALLOC_SIZES[-1] // 1024}K',
+    keywords={
+        'enum': [
+            spelled
+            for size in limits.ALLOC_SIZES
+            for spelled in (
+                size,
+                *(f'{size // 1024}{unit}' for unit in ('K', 'Ki', 'KiB')),
+            )
+        ]
+    },
+)
 
 
 def _pool_option(name: str) -> shapes.Shape:
@@ -332,6 +360,15 @@ _RBD = shapes.Record(
                             alone=f'({"|".join(limits.IO_SCHEDULERS)})',
                             alone_is_item=True,
                         ),
+                    ),
+                    shapes.field(
+                        'alloc_size',
+                        _ALLOC_SIZE,
+                        attribute='alloc_size_bytes',
+                    ),
+                    shapes.field(
+                        'rocksdb_compression',
+                        shapes.word(limits.ROCKSDB_COMPRESSIONS),
                     ),
                 ),
             ),

@@ -9,15 +9,31 @@ be seen on the OSD's own host.
 
 import collections.abc
 import dataclasses
+import errno
 import pathlib
 import platform
 import re
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.observe.ceph import osd_options
 
 SYS_BLOCK = pathlib.Path('/sys/block')
 
+#: The second came with Ceph 16 and is added to the first.
+_ROCKSDB_OPTIONS = (
+    'bluestore_rocksdb_options',
+    'bluestore_rocksdb_options_annex',
+)
+_COMPRESSION = re.compile(r'(?:^|,)\s*compression\s*=\s*(\w+)')
+#: {name in RocksDB: in the catalog}
+_COMPRESSIONS = {
+    'kLZ4Compression': 'lz4',
+    'kNoCompression': 'none',
+    'kSnappyCompression': 'snappy',
+    'kZlibCompression': 'zlib',
+    'kZSTD': 'zstd',
+}
 _DISK = re.compile(r'[A-Za-z0-9._!-]+')
 _IN_USE = re.compile(r'\[([a-z0-9-]+)\]')
 #: {type in statfs(2), as FileStore tells it: file system}.
@@ -34,12 +50,15 @@ def observe(
     *,
     host: str | None = None,
     sys_block: pathlib.Path = SYS_BLOCK,
+    rocksdb_of: collections.abc.Container[str | None] = (),
 ) -> dict[int, osd_requirements.Facts]:
     """What each OSD of a cluster is.
 
     :param host: name of this host, of whose OSDs the I/O scheduler is read;
         None: as its kernel calls it.
     :param sys_block: where the kernel shows disks.
+    :param rocksdb_of: device classes of which each OSD is asked how its
+        database compresses.
     :returns: {OSD id: facts}, of those that ever told any.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
@@ -50,9 +69,20 @@ def observe(
         for node in (*tree['nodes'], *tree.get('stray', ()))
         if node.get('status') == 'up'
     }
+    compressions = rocksdb_compressions(
+        session,
+        [
+            node['id']
+            for node in tree['nodes']
+            if node['id'] in up and node.get('device_class') in rocksdb_of
+        ],
+    )
     found = {}
     for metadata in session.command('osd metadata'):
-        facts = parse(metadata, is_up=metadata['id'] in up)
+        facts = dataclasses.replace(
+            parse(metadata, is_up=metadata['id'] in up),
+            rocksdb_compression=compressions.get(metadata['id']),
+        )
         if facts.is_up and facts.host == here:
             facts = dataclasses.replace(
                 facts, schedulers=schedulers(facts.disks, sys_block)
@@ -80,7 +110,41 @@ def parse(metadata: dict, *, is_up: bool) -> osd_requirements.Facts:
         file_system=_file_system(metadata.get('filestore_f_type')),
         disks=_disks_of_data(metadata),
         parts=_parts(metadata),
+        alloc_size_bytes=_number(metadata.get('bluestore_min_alloc_size')),
     )
+
+
+def rocksdb_compressions(
+    session: ceph_session.Session, osd_ids: collections.abc.Iterable[int]
+) -> dict[int, str]:
+    """How the databases of OSDs compress.
+
+    An OSD reads these options when it starts, and shows those that it has
+    read.
+
+    :returns: {OSD id: as the catalog calls it}; without those that do not
+        answer, or do not say.
+    :raises errors.TiersError: when Ceph refuses.
+    """
+    found = {}
+    for osd_id, options in osd_options.ask_each(
+        osd_ids,
+        lambda osd_id: ','.join(
+            session.tell(osd_id, 'config get', var=name)[name]
+            for name in _ROCKSDB_OPTIONS
+        ),
+        errno.ENOENT,
+        errno.EINVAL,
+    ).items():
+        # What is said last counts.
+        said = _COMPRESSION.findall(options)
+        if said:
+            found[osd_id] = _COMPRESSIONS.get(said[-1], said[-1])
+    return found
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if (text or '').isdecimal() else None
 
 
 def schedulers(

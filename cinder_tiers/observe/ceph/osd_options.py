@@ -191,7 +191,7 @@ def in_effect(
         return ceph_state.OsdOptions(name=name, values={})
     diffs = {
         osd_id: told['diff']
-        for osd_id, told in _ask_each(
+        for osd_id, told in ask_each(
             osd_ids, lambda osd_id: session.tell(osd_id, 'config diff')
         ).items()
     }
@@ -273,7 +273,7 @@ def _reservers(
     :returns: {OSD id: number}; without those that do not tell.
     """
     found = {}
-    for osd_id, told in _ask_each(
+    for osd_id, told in ask_each(
         osd_ids,
         lambda osd_id: session.tell(osd_id, 'dump_recovery_reservations'),
         errno.EINVAL,
@@ -283,7 +283,7 @@ def _reservers(
     return found
 
 
-def _ask_each(
+def ask_each(
     osd_ids: collections.abc.Iterable[int],
     ask: collections.abc.Callable[[int], object],
     *passed_over: int,

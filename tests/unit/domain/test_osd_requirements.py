@@ -44,6 +44,9 @@ FILESTORE = osd_requirements.Facts(
         )
     },
 )
+MADE = dataclasses.replace(
+    DISK, alloc_size_bytes=4096, rocksdb_compression='lz4'
+)
 NOTHING = osd_requirements.Facts(is_up=True, object_store='bluestore')
 
 
@@ -74,6 +77,10 @@ class CompareTestCase(testtools.TestCase):
         ),
         ({'file_system': 'xfs', 'fast_journal': True}, FILESTORE),
         ({'io_scheduler': ('none', 'mq-deadline')}, DISK),
+        (
+            {'alloc_size_bytes': 4096, 'rocksdb_compression': 'lz4'},
+            MADE,
+        ),
     )
     @ddt.unpack
     def test_what_is_met_is_not_told(self, required, facts):
@@ -115,12 +122,14 @@ class CompareTestCase(testtools.TestCase):
             'mq-deadline',
             'none or kyber',
         ),
+        ({'alloc_size_bytes': 65536}, MADE, '4 KiB', '64 KiB'),
+        ({'rocksdb_compression': 'none'}, MADE, 'lz4', 'none'),
     )
     @ddt.unpack
     def test_what_is_not_met_is_told_with_the_osds(
         self, required, facts, current, expected
     ):
-        (name,) = required
+        (name,) = (one.removesuffix('_bytes') for one in required)
         self.assertEqual(
             {Answer.UNMET: ({name: f'{current} (osd.3)'}, {name: expected})},
             compared({3: facts}, **required),
@@ -154,6 +163,11 @@ class CompareTestCase(testtools.TestCase):
             NOTHING,
             'osd.3 does not report its disks',
         ),
+        (
+            {'rocksdb_compression': 'lz4'},
+            NOTHING,
+            'osd.3 does not report rocksdb_compression',
+        ),
     )
     @ddt.unpack
     def test_what_cannot_be_told_says_why(self, required, facts, reason):
@@ -166,6 +180,23 @@ class CompareTestCase(testtools.TestCase):
             (found.answer, found.current, found.reason),
         )
         self.assertNotEqual('', found.remedy)
+
+    def test_an_allocation_unit_asks_for_another_osd(self):
+        (found,) = osd_requirements.compare(
+            Requirements(alloc_size_bytes=65536),
+            dict.fromkeys(range(99), MADE),
+        )
+        self.assertIn('osd.19 and 79 more', found.current['alloc_size'])
+        self.assertEqual('no API can set this', found.reason)
+        self.assertIn('recreate these OSDs one after', found.remedy)
+
+    def test_a_compression_asks_for_a_restart(self):
+        (found,) = osd_requirements.compare(
+            Requirements(rocksdb_compression='zstd'), {1: MADE}
+        )
+        self.assertIn('from its start', found.reason)
+        self.assertIn('bluestore_rocksdb_options_annex', found.remedy)
+        self.assertNotIn('recreate', found.remedy)
 
     def test_a_disk_of_any_name_is_one_word_of_the_command(self):
         far = dataclasses.replace(

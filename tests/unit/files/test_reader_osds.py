@@ -31,7 +31,30 @@ class OsdsTestCase(testtools.TestCase):
             rbd.osd_requirements,
         )
 
+    @ddt.data('4096', '4K', '4Ki', '4KiB', "'4K'")
+    def test_an_allocation_unit_in_each_spelling(self, text):
+        catalog = reader.read_text(
+            test_reader.SOUND
+            + f'      osd_requirements: {{alloc_size: {text}}}\n',
+            file='t.yaml',
+        )
+        self.assertEqual(
+            model.Requirements(alloc_size_bytes=4096),
+            catalog.tiers[0].rbd.osd_requirements,
+        )
+
     @ddt.data(
+        ('{alloc_size: 5000}', 'expected a power of two from 4K to 1024K'),
+        ('{alloc_size: 2K}', 'expected a power of two from 4K to 1024K'),
+        ('{alloc_size: true}', 'expected a power of two from 4K to 1024K'),
+        (
+            '{rocksdb_compression: gzip}',
+            'expected one of lz4, none, snappy, zlib or zstd',
+        ),
+        (
+            '{object_store: seastore, alloc_size: 64K}',
+            'requires alloc_size 64 KiB and object_store seastore',
+        ),
         (
             '{}',
             't.yaml:12: tiers.general.rbd.osd_requirements is a mapping; '

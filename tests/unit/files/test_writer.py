@@ -10,6 +10,7 @@ from hypothesis import strategies
 import testtools
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.files.tiers import reader
@@ -85,6 +86,9 @@ REQUIREMENTS = strategies.none() | strategies.builds(
     rotational=strategies.sampled_from((None, True)),
     fast_db=strategies.booleans(),
     io_scheduler=strategies.sampled_from(((), ('none',), ('bfq', 'kyber'))),
+    alloc_size_bytes=strategies.none()
+    | strategies.sampled_from(limits.ALLOC_SIZES),
+    rocksdb_compression=strategies.none() | strategies.just('lz4'),
 ).filter(lambda one: one.declared)
 EXPECTED = strategies.dictionaries(
     strategies.sampled_from(('randwrite-4k', '4k', '1', '0.5', 'null', 'no')),

@@ -2,6 +2,7 @@
 
 """What OSDs are, from recorded answers and from a folder like /sys/block."""
 
+import errno
 import json
 import pathlib
 import tempfile
@@ -9,6 +10,7 @@ import tempfile
 import ddt
 import testtools
 
+from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.observe.ceph import osd_metadata
 
@@ -56,6 +58,7 @@ class ParseTestCase(testtools.TestCase):
                 rotational=False,
                 disks=frozenset({'loop18'}),
                 parts={},
+                alloc_size_bytes=4096,
             ),
             self.parse(0),
         )
@@ -168,3 +171,44 @@ class ObserveTestCase(testtools.TestCase):
             {'vda': 'none'},
             osd_metadata.schedulers(['vda', 'sdx'], self.sys_block),
         )
+
+
+class Databases(Recording):
+    """OSDs that answer with (options, annex); None: down, or too old."""
+
+    def __init__(self, **said):
+        super().__init__()
+        self.said = {int(name[3:]): one for name, one in said.items()}
+        self.asked = set()
+
+    def tell(self, osd_id, prefix, *, var):
+        self.asked.add(osd_id)
+        if prefix != 'config get' or self.said[osd_id] is None:
+            raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
+        options, annex = self.said[osd_id]
+        return {var: annex if var.endswith('_annex') else options}
+
+
+@ddt.ddt
+class RocksdbTestCase(testtools.TestCase):
+    @ddt.data(
+        # As the defaults of releases begin.
+        (('compression=kNoCompression,max_write_buffer=9', ''), 'none'),
+        (('compression=kLZ4Compression,max_write_buffer=9', ''), 'lz4'),
+        (('compression=kNoCompression', 'compression=kZSTD'), 'zstd'),
+        (('bottommost_compression=kZSTD', ''), None),
+        (('compression=kBZip2Compression', ''), 'kBZip2Compression'),
+        (None, None),
+    )
+    @ddt.unpack
+    def test_what_is_said_last_counts(self, said, meant):
+        found = osd_metadata.rocksdb_compressions(Databases(osd7=said), [7])
+        self.assertEqual(meant and {7: meant} or {}, found)
+
+    def test_only_osds_of_the_class_are_asked(self):
+        session = Databases(osd0=('compression=kZSTD', ''))
+        self.assertIsNone(osd_metadata.observe(session)[0].rocksdb_compression)
+        self.assertEqual(set(), session.asked)
+        found = osd_metadata.observe(session, rocksdb_of={'ssd'})
+        self.assertEqual('zstd', found[0].rocksdb_compression)
+        self.assertEqual({0}, session.asked)
