@@ -13,6 +13,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import types
 
 from cinder_tiers.domain.catalog import model as catalogs
@@ -25,6 +26,9 @@ OSD_TIMEOUT_S = 60
 #: Prefix of RBD client options among the metadata of a pool (librbd,
 #: ImageCtx::METADATA_CONF_PREFIX).
 _RBD_OPTION = 'conf_'
+#: Numbers as Ceph's formatter writes them and JSON has none.
+_NOT_FINITE = re.compile(rb'([:\[,]\s*-?)(inf|nan)(?=\s*[,\]}])')
+_AS_PYTHON_READS = {b'inf': b'Infinity', b'nan': b'NaN'}
 
 
 class CommandFailed(errors.TiersError):
@@ -70,6 +74,27 @@ class RbdImage:
     own_objects: int | None
 
 
+def parse(output: bytes) -> object:
+    """The value of an answer of Ceph.
+
+    A score of a pool may be infinite (read_balance of `osd pool ls detail`,
+    since Ceph 18), and Ceph writes that as a bare word.
+
+    >>> parse(b'{"score": inf, "name": ": inf"}')
+    {'score': inf, 'name': ': inf'}
+
+    :raises ValueError: it is no JSON.
+    """
+    try:
+        return json.loads(output)
+    except ValueError:
+        return json.loads(
+            _NOT_FINITE.sub(
+                lambda found: found[1] + _AS_PYTHON_READS[found[2]], output
+            )
+        )
+
+
 class Session:
     """An open session; made by `session()`."""
 
@@ -100,7 +125,7 @@ class Session:
             ) from error
         if code:
             raise self._failure(prefix, -code, said)
-        return json.loads(output) if output.strip() else None
+        return parse(output) if output.strip() else None
 
     def tell(self, osd_id: int, prefix: str, **arguments: object) -> object:
         """Asks a running OSD (`ceph tell osd.N`).
@@ -128,7 +153,7 @@ class Session:
             )
         if code:
             raise self._failure(prefix, -code, said)
-        return json.loads(output)
+        return parse(output)
 
     def _failure(self, prefix: str, code: int, said: str) -> errors.TiersError:
         said = said.strip() or os.strerror(code)

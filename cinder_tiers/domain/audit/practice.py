@@ -27,6 +27,7 @@ SHARED_OSDS = 'shared osds'
 MCLOCK = 'mclock'
 PG_TARGET = 'pg target'
 EC_RECOVERY = 'ec recovery'
+READ_BALANCE = 'read balance'
 
 #: Share of the placement groups of its OSDs at which a target that somebody
 #: set for a pool is taken for a mistake.
@@ -34,6 +35,10 @@ LEAST_SHARE = 0.02
 #: The first version in which mClock holds back what recovery of erasure coded
 #: pools reads; see `_ec_recovery`.
 FIRST_WITH_HELD_BACK_READS = (20, 2, 4)
+#: Score from which Ceph's documentation calls primaries unbalanced; 1 is best.
+LEAST_UNBALANCED = 1.5
+#: The first release whose manager balances reads by itself.
+FIRST_WITH_ONLINE_READ_BALANCER = 19
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -77,6 +82,11 @@ class Facts:
     pg_targets_unread: str = ''
     #: {erasure coded pool: the queue of one of its OSDs}.
     op_queues: collections.abc.Mapping[str, OpQueue] = dataclasses.field(
+        default_factory=dict
+    )
+    #: {pool: its read_balance_score}, of those that Ceph gives one: replicated
+    #: ones since its release 18.
+    read_balance: collections.abc.Mapping[str, float] = dataclasses.field(
         default_factory=dict
     )
 
@@ -126,6 +136,7 @@ def advise(
             seen = facts[tier.rbd.cluster]
             yield from _pg_target(tier, state, lie_on, seen)
             yield from _ec_recovery(tier, seen)
+            yield from _read_balance(tier, state, lie_on, seen)
 
 
 def _redundancy(
@@ -509,6 +520,54 @@ def _ec_recovery(
             'run "ceph config set osd osd_op_queue wpq" and restart the OSDs, '
             'one failure domain at a time'
         ),
+    )
+
+
+def _read_balance(
+    tier: catalogs.Tier,
+    ceph: ceph_state.CephState,
+    lie_on: pool_osds.PoolOsds,
+    facts: Facts,
+) -> collections.abc.Iterator[Advice]:
+    """A pool of which some OSDs are primary much more often than others.
+
+    The score is the most primaries that an OSD has, by the number that each
+    would have if all had alike (OSDMap::calc_read_balance_score; ceph doc/
+    rados/operations/read-balancer.rst, which takes 1.5 for unbalanced). A pool
+    with fewer placement groups than OSDs cannot be balanced and is passed
+    over.
+    """
+    name = tier.rbd.data_pool
+    pool, score = ceph.pools.get(name), facts.read_balance.get(name)
+    if (
+        pool is None
+        or score is None
+        or score < LEAST_UNBALANCED
+        or (pool.pg_num or 0) < len(lie_on.of([name]))
+    ):
+        return
+    key = f'pool {name}'
+    yield Advice(
+        tier=tier.name,
+        aspect=READ_BALANCE,
+        current={key: f'read_balance_score {score:.2f}'},
+        expected={key: f'less than {LEAST_UNBALANCED}, best 1'},
+        reason=(
+            'primaries serve all reads of guests, and one OSD has '
+            f'{score:.2f} times as many of them as it would have if all had '
+            'alike: reads of the tier are as slow as that OSD'
+        ),
+        remedy=(
+            'run "ceph balancer mode upmap-read", or declare more placement '
+            'groups'
+            if (ceph.release or 0) >= FIRST_WITH_ONLINE_READ_BALANCER
+            else 'run "ceph osd getmap -o om" and "osdmaptool om --read out '
+            f'--read-pool {name}" and then what is in out, or declare more '
+            'placement groups'
+        )
+        + '; the read balancer needs "ceph osd '
+        'set-require-min-compat-client reef", which shuts out clients of the '
+        'Linux kernel',
     )
 
 

@@ -7,6 +7,7 @@ cannot be read is a text and never an error.
 """
 
 import collections.abc
+import math
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import pool_osds
@@ -39,7 +40,33 @@ def observe(
         pg_targets=pg_targets,
         pg_targets_unread=unread,
         op_queues=_op_queues(session, catalog, ceph),
+        read_balance=_read_balance(session),
     )
+
+
+def _read_balance(session: ceph_session.Session) -> dict[str, float]:
+    """{pool: score}; empty when it could not be read."""
+    try:
+        return parse_scores(session.command('osd pool ls', detail='detail'))
+    except errors.TiersError:
+        return {}
+
+
+def parse_scores(
+    pools: collections.abc.Iterable[collections.abc.Mapping],
+) -> dict[str, float]:
+    """{pool: score} of `osd pool ls detail`, of those that have one.
+
+    A score that Ceph could not compute has the key error_message beside it,
+    or is 0 or infinite (OSDMap::dump_read_balance_score).
+    """
+    found = {}
+    for pool in pools:
+        seen = pool.get('read_balance', {})
+        score = seen.get('score_acting', 0)
+        if 'error_message' not in seen and 0 < score < math.inf:
+            found[pool['pool_name']] = score
+    return found
 
 
 def parse_pg_targets(

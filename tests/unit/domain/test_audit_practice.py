@@ -413,6 +413,46 @@ class EcRecoveryTestCase(PracticeTestCase):
             )
 
 
+@ddt.ddt
+class ReadBalanceTestCase(PracticeTestCase):
+    catalog = given.of(given.tier())
+
+    def warned(self, score, *, pg_num=32, release=None):
+        ceph = dataclasses.replace(
+            test_plan.applied(self.catalog, pg_num=pg_num).ceph['ceph'],
+            release=release,
+        )
+        facts = practice.Facts(
+            pg_targets={},
+            read_balance={} if score is None else {'tier-database': score},
+        )
+        return [
+            one
+            for one in self.audited(self.catalog, ceph, facts)
+            if one.aspect == practice.READ_BALANCE
+        ]
+
+    @ddt.data((1.49, 0), (1.5, 1), (3, 1), (None, 0))
+    @ddt.unpack
+    def test_from_what_score_on_primaries_are_unbalanced(self, score, number):
+        self.assertEqual(number, len(self.warned(score)))
+
+    def test_what_cannot_be_balanced_is_passed_over(self):
+        # Three OSDs.
+        self.assertEqual(
+            [0, 1], [len(self.warned(3, pg_num=number)) for number in (2, 4)]
+        )
+
+    @ddt.data((18, 'osdmaptool'), (19, 'mode upmap-read'), (20, 'upmap-read'))
+    @ddt.unpack
+    def test_the_release_decides_what_can_be_done(self, release, remedy):
+        (found,) = self.warned(2.13, release=release)
+        self.assertIn(remedy, found.remedy)
+        self.assertEqual(
+            {'pool tier-database': 'read_balance_score 2.13'}, found.current
+        )
+
+
 class AdviceTestCase(PracticeTestCase):
     def test_advice_comes_after_what_is_compliant_and_changes_no_state(self):
         catalog = given.of(

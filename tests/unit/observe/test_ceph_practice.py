@@ -48,10 +48,11 @@ class Session:
         self.refuses = refuses
         self.asked = set()
 
-    def command(self, prefix):
-        if prefix in self.refuses:
+    def command(self, prefix, **arguments):
+        name = ' '.join([prefix, *arguments.values()])
+        if name in self.refuses:
             raise ceph_session.CommandFailed('refused', errno=errno.EACCES)
-        return self.answers[prefix]
+        return self.answers[name]
 
     def tell(self, osd_id, prefix, **arguments):
         self.asked.add(osd_id)
@@ -66,8 +67,7 @@ class ObserveTestCase(testtools.TestCase):
         return observed_practice.observe(session, CATALOG, ceph)
 
     def test_what_the_autoscaler_of_16_thinks(self):
-        # No OSD of it is asked in this test.
-        found = self.observed(Session('16.2.15', down=range(99)))
+        found = self.observed(Session('16.2.15'))
         self.assertEqual({'images', 'tier-database'}, set(found.pg_targets))
         self.assertEqual(
             practice.PgTarget(
@@ -110,3 +110,51 @@ class ObserveTestCase(testtools.TestCase):
         self.assertEqual(
             {}, self.observed(Session('18.2.7', down=[1, 3, 5])).op_queues
         )
+
+    def test_scores_are_there_since_18(self):
+        self.assertEqual(
+            [
+                {},
+                {'.mgr': 6, 'images': 1.4099999666213989},
+                {'.mgr': 6, 'images': 1.309999942779541},
+            ],
+            [
+                self.observed(Session(version)).read_balance
+                for version in ('16.2.15', '18.2.7', '20.2.4')
+            ],
+        )
+
+    def test_scores_that_ceph_could_not_compute_are_left_out(self):
+        self.assertEqual(
+            {'good': 1.2},
+            observed_practice.parse_scores(
+                [
+                    {'pool_name': name, 'read_balance': seen}
+                    for name, seen in {
+                        'good': {'score_acting': 1.2},
+                        'none': {'score_acting': 0},
+                        'endless': {'score_acting': float('inf')},
+                        'odd': {'score_acting': 1.2, 'error_message': 'x'},
+                    }.items()
+                ]
+            ),
+        )
+
+    def test_without_scores_the_rest_is_looked_at(self):
+        found = self.observed(
+            Session('20.2.4', refuses=['osd pool ls detail'])
+        )
+        self.assertEqual({}, found.read_balance)
+        self.assertEqual({'archive-data'}, set(found.op_queues))
+
+
+class AnswerTestCase(testtools.TestCase):
+    def test_a_number_that_is_not_finite_is_no_error(self):
+        # As Ceph's formatter writes the score of a pool without primaries.
+        self.assertEqual(
+            [{'a': float('inf'), 'b': ['inf', -float('inf'), ': nan']}],
+            ceph_session.parse(b'[{"a":inf, "b": ["inf", -inf, ": nan"]}]'),
+        )
+
+    def test_what_is_no_json_is_an_error(self):
+        self.assertRaises(ValueError, ceph_session.parse, b'{"a": infinite}')
