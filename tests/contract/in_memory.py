@@ -162,7 +162,7 @@ class World:
         #: {pool: bytes of its objects, one copy}; the others hold none.
         self.bytes_in = {}
         #: None: they are not known.
-        self.max_pg_per_osd = self.release = None
+        self.max_pg_per_osd = self.release = self.min_compat_client = None
         #: Keys of objects on which writes fail.
         self.broken = set()
         #: Keys of objects of which writes are accepted and then ignored.
@@ -200,6 +200,15 @@ class World:
             osd.is_below(wanted.root) for osd in self.osds
         ):
             raise errors.ActionFailed(f'there is no bucket {wanted.root}')
+        if (
+            isinstance(wanted, ceph_state.CrushRule)
+            and wanted.osds_per_failure_domain
+            and (
+                (self.release or 20) < 19
+                or (self.min_compat_client or 'squid') < 'squid'
+            )
+        ):
+            raise errors.ActionFailed(f'{key}: clients would be cut off')
         if key in self.ignored:
             return
         self.objects[key] = self._as_written(wanted, key, current, consented)
@@ -396,6 +405,7 @@ class World:
                     usage=self._usage(of(actions.Kind.POOL)),
                     max_pg_per_osd=self.max_pg_per_osd,
                     release=self.release,
+                    min_compat_client=self.min_compat_client,
                 )
             },
         )

@@ -220,6 +220,9 @@ COPIES = Range(1, 10)
 STRIPE_UNIT_BYTES = Range(4096, 4 * 2**20)
 DATA_CHUNKS = Range(2, 32)
 CODING_CHUNKS = Range(1, 16)
+#: Over which the chunks are spread, where several share one.
+FAILURE_DOMAINS = Range(2, 24)
+CHUNKS_PER_FAILURE_DOMAIN = Range(2, 16)
 #: Of both.
 CHUNKS = Range(2, 48)
 PG_NUM = Range(1, 65536)

@@ -125,6 +125,11 @@ class ErasureCoded:
     technique: str | None = None
     #: Bytes of one chunk before the next one gets data; None: left to Ceph.
     stripe_unit_bytes: int | None = None
+    #: Failure domains over which the chunks are spread, with
+    #: `osds_per_failure_domain`; None: one for each chunk.
+    num_failure_domains: int | None = None
+    #: Chunks, each on an OSD of its own, that may share a failure domain.
+    osds_per_failure_domain: int | None = None
 
     @property
     def size(self) -> int:
@@ -138,8 +143,13 @@ class ErasureCoded:
 
     @property
     def failure_domains(self) -> int:
-        """Failure domains needed to place each chunk in another one."""
-        return self.k + self.m
+        """Failure domains needed to place all chunks."""
+        return self.num_failure_domains or self.size
+
+    @property
+    def domains_to_lose(self) -> int:
+        """Failure domains that may be lost with no data lost."""
+        return self.m // (self.osds_per_failure_domain or 1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

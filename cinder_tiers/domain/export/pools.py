@@ -94,7 +94,7 @@ def _placed(
         device_class=rule.device_class,
         crush_root=rule.root,
         failure_domain=rule.failure_domain,
-        protection=_protection(known.ceph, holder),
+        protection=_protection(known.ceph, holder, rule),
         data_pool_name=(None if holder is pool or is_default else holder.name),
         pg_num=_pg_num(pool, holder, remarks),
     )
@@ -178,6 +178,7 @@ def _rule(
 def _protection(
     ceph: ceph_state.CephState,
     pool: ceph_state.Pool,
+    rule: ceph_state.CrushRule,
 ) -> _Protection:
     if pool.kind == 'replicated':
         if pool.size not in limits.COPIES:
@@ -197,7 +198,14 @@ def _protection(
             f'pool {pool.name} is erasure coded with k={k} and m={m}'
         )
     return _with_min_size(
-        catalogs.ErasureCoded(k=k, m=m, **_code_of(profile, pool)), pool
+        catalogs.ErasureCoded(
+            k=k,
+            m=m,
+            num_failure_domains=rule.num_failure_domains,
+            osds_per_failure_domain=rule.osds_per_failure_domain,
+            **_code_of(profile, pool),
+        ),
+        pool,
     )
 
 

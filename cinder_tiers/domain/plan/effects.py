@@ -337,7 +337,7 @@ def _alike(
 
     Placement follows from the steps of a rule, not from its name.
     """
-    return _of_one_tree(old, new) and old.failure_domain == new.failure_domain
+    return _of_one_tree(old, new) and not difference.differences(old, new)
 
 
 def _told(moved: float, grown: float, *, why: str, bound: bool) -> str:

@@ -23,6 +23,11 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 
+#: The first release with multi-step retry rules, and the names of it and of
+#: those since, as require_min_compat_client has them.
+MSR_SINCE = 19
+_CLIENTS_WITH_MSR = ('squid', 'tentacle', 'umbrella', 'vampire')
+
 Named = ceph_state.CrushRule | ceph_state.ErasureCodeProfile
 
 
@@ -165,7 +170,7 @@ def plan_rules(
     for tier in catalog.tiers_of(cluster.name):
         wanted = pools_in(tier.rbd, ceph)
         for rule in wanted.crush_rules:
-            yield from _unchangeable(
+            planned = _unchangeable(
                 actions.Key(
                     kind=actions.Kind.CRUSH_RULE,
                     cluster=cluster.name,
@@ -180,6 +185,47 @@ def plan_rules(
                     if profile.name == rule.name
                 ),
             )
+            for action in planned:
+                yield dataclasses.replace(
+                    action,
+                    refusal=actions.joined(
+                        filter(None, (action.refusal, _too_new(rule, ceph)))
+                    ),
+                )
+
+
+def _too_new(
+    rule: ceph_state.CrushRule, ceph: ceph_state.CephState
+) -> actions.Refusal | None:
+    """Why a cluster, or its clients, cannot have an MSR rule.
+
+    Clients decode the CRUSH map with all its rules, so that an older one
+    would lose the whole cluster (CrushWrapper::get_min_required_version).
+    """
+    if rule.osds_per_failure_domain is None:
+        return None
+    if ceph.release is not None and ceph.release < MSR_SINCE:
+        return actions.Refusal(
+            reason=f'the cluster, of Ceph {ceph.release}, does not have '
+            'multi-step retry rules for osds_per_failure_domain (Ceph '
+            f'{MSR_SINCE})',
+            remedy='remove failure_domains and osds_per_failure_domain, or '
+            'upgrade the cluster first',
+        )
+    if (
+        ceph.min_compat_client is not None
+        and ceph.min_compat_client not in _CLIENTS_WITH_MSR
+    ):
+        return actions.Refusal(
+            reason='the multi-step retry rule for osds_per_failure_domain '
+            'would cut off all clients of the cluster older than '
+            f'{_CLIENTS_WITH_MSR[0]}, kernel clients included, and the '
+            'cluster serves them: require_min_compat_client is '
+            f'{ceph.min_compat_client}',
+            remedy='look with "ceph features" that there are none, then set '
+            f'"ceph osd set-require-min-compat-client {_CLIENTS_WITH_MSR[0]}"',
+        )
+    return None
 
 
 def _profile_key(cluster: catalogs.Cluster, name: str) -> actions.Key:
@@ -261,29 +307,54 @@ def _placement(
         ]
     if not any(osd.is_below(rbd.crush_root) for osd in ceph.osds):
         return [_without_root(catalog, path, rbd, ceph)]
-    buckets = ceph.buckets(
+    osds = ceph.osds_in_buckets(
         kind=rbd.failure_domain,
         root=rbd.crush_root,
         device_class=rbd.device_class,
     )
-    needed = rbd.protection.failure_domains
-    if len(buckets) >= needed:
-        return []
     kinds = sorted({kind for osd in ceph.osds for kind in osd.location})
-    return [
-        errors.Problem(
-            where=catalog.source.where((*path, 'failure_domain')),
-            found=f'{len(buckets)} failure domains of type '
-            f'{rbd.failure_domain!r} with {rbd.device_class or "any"} '
-            f'OSDs under '
-            f'CRUSH root {rbd.crush_root!r}'
-            + (f' ({", ".join(sorted(buckets))})' if buckets else ''),
-            expected=f'at least {needed}, one for each copy or chunk of tier '
-            f'{tier.name!r}; bucket types in use: {", ".join(kinds)}',
-            remedy='lower size (or k, m), choose a smaller failure_domain, or '
-            'add OSDs',
-        )
-    ]
+    for needed, each, what in _domains_needed(rbd.protection):
+        buckets = sorted(name for name, count in osds.items() if count >= each)
+        if len(buckets) >= needed:
+            continue
+        of_class = f'{rbd.device_class or "any"} OSDs'
+        return [
+            errors.Problem(
+                where=catalog.source.where((*path, 'failure_domain')),
+                found=f'{len(buckets)} failure domains of type '
+                f'{rbd.failure_domain!r} with '
+                f'{of_class if each == 1 else f"at least {each} {of_class}"} '
+                f'under CRUSH root {rbd.crush_root!r}'
+                + (f' ({", ".join(buckets)})' if buckets else ''),
+                expected=f'at least {needed}, {what} of tier {tier.name!r}; '
+                f'bucket types in use: {", ".join(kinds)}',
+                remedy='lower size (or k, m), choose a smaller '
+                'failure_domain, or add OSDs',
+            )
+        ]
+    return []
+
+
+def _domains_needed(
+    protection: catalogs.Replicated | catalogs.ErasureCoded,
+) -> collections.abc.Iterator[tuple[int, int, str]]:
+    """(failure domains, OSDs in each, what for), of all pools of a tier."""
+    each = 1
+    if isinstance(protection, catalogs.ErasureCoded):
+        each = protection.osds_per_failure_domain or 1
+    if each == 1:
+        yield protection.failure_domains, each, 'one for each copy or chunk'
+        return
+    yield (
+        protection.failure_domains,
+        each,
+        f'for the {protection.size} chunks',
+    )
+    yield (
+        tier_pools.head_protection(protection).failure_domains,
+        1,
+        'one for each copy of the image headers',
+    )
 
 
 def _without_root(

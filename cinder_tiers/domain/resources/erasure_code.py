@@ -102,6 +102,51 @@ def faults(
             'would round it up',
             remedy='raise it',
         )
+    yield from _of_shared_domains(protection)
+
+
+def _of_shared_domains(
+    protection: catalogs.ErasureCoded,
+) -> collections.abc.Iterator[Fault]:
+    """Faults of chunks that share failure domains."""
+    domains = protection.num_failure_domains
+    each = protection.osds_per_failure_domain
+    if domains is None and each is None:
+        return
+    if domains is None or each is None:
+        there, lacking = 'failure_domains', 'osds_per_failure_domain'
+        if domains is None:
+            there, lacking = lacking, there
+        yield Fault(
+            key=there,
+            found=f'{domains or each} without {lacking}',
+            expected='both, or neither',
+            remedy=f'add {lacking}, or remove {there}',
+        )
+        return
+    if domains * each < protection.size:
+        yield Fault(
+            key='failure_domains',
+            found=f'{domains} with {each} OSDs in each',
+            expected=f'at least {protection.size} OSDs, one for each chunk',
+            remedy='raise failure_domains or osds_per_failure_domain',
+        )
+    elif (domains - 1) * each >= protection.size:
+        yield Fault(
+            key='failure_domains',
+            found=f'{domains} with {each} OSDs in each',
+            expected=f'no more than {-(-protection.size // each)}: '
+            f'{protection.size} chunks would leave others without one',
+            remedy='lower failure_domains or osds_per_failure_domain',
+        )
+    if each > protection.m:
+        yield Fault(
+            key='osds_per_failure_domain',
+            found=f'{each} with m={protection.m}',
+            expected=f'at most {protection.m}: a failure domain that is lost '
+            'takes as many chunks with it',
+            remedy='lower it, or raise m',
+        )
 
 
 def _of_isa(

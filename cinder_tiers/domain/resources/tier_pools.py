@@ -71,10 +71,14 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
                 plugin=rbd.protection.plugin,
                 technique=rbd.protection.technique,
                 stripe_unit_bytes=rbd.protection.stripe_unit_bytes,
+                **_shared_domains(rbd.protection),
             ),
         ),
         crush_rules=(
-            _rule(rbd, name=data, kind='erasure'),
+            dataclasses.replace(
+                _rule(rbd, name=data, kind='erasure'),
+                **_shared_domains(rbd.protection),
+            ),
             _rule(rbd, name=head, kind='replicated'),
         ),
         pools=(
@@ -100,7 +104,20 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
     places = (rbd.device_class or ANY, rbd.failure_domain)
     if rbd.crush_root != catalogs.CRUSH_ROOT:
         places = (rbd.crush_root, *places)
+    shared = _shared_domains(rbd.protection).values()
+    if pool == rbd.data_pool and all(shared):
+        places = (*places, 'x'.join(map(str, shared)))
     return pool, '-'.join((pool, *places))
+
+
+def _shared_domains(
+    protection: catalogs.Replicated | catalogs.ErasureCoded,
+) -> dict[str, int | None]:
+    """How many chunks share a failure domain; None where none do."""
+    return {
+        name: getattr(protection, name, None)
+        for name in ('num_failure_domains', 'osds_per_failure_domain')
+    }
 
 
 def tiers_with_pool(
@@ -141,7 +158,7 @@ def head_protection(protection: catalogs.ErasureCoded) -> catalogs.Replicated:
     >>> head_protection(catalogs.ErasureCoded(k=4, m=3)).size
     4
     """
-    return catalogs.Replicated(size=max(3, protection.m + 1))
+    return catalogs.Replicated(size=max(3, protection.domains_to_lose + 1))
 
 
 def first_min_size(

@@ -19,7 +19,7 @@ from cinder_tiers.domain.state import usage as usages
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CrushRule:
-    """A CRUSH rule of the simple kind: take a root, choose, emit.
+    """A CRUSH rule of one part: take a root, choose, emit.
 
     A rule that was written by hand may be none of this; then `root` and
     `failure_domain` are None, and it equals no rule that we would create.
@@ -32,6 +32,10 @@ class CrushRule:
     #: None when the rule takes every class.
     device_class: str | None
     failure_domain: str | None
+    #: Of a multi-step retry rule (MSR): failure domains that it chooses, and
+    #: OSDs in each; None: one OSD in each of as many as the pool needs.
+    num_failure_domains: int | None = None
+    osds_per_failure_domain: int | None = None
 
     def takes(self, osd: 'Osd') -> bool:
         """Whether it may choose an OSD; one written by hand chooses none."""
@@ -64,6 +68,9 @@ class ErasureCodeProfile:
     stripe_unit_bytes: int | None = dataclasses.field(
         default=None, metadata=difference.NONE_IS_ANY
     )
+    #: As of the rule that is made from it.
+    num_failure_domains: int | None = None
+    osds_per_failure_domain: int | None = None
 
 
 #: In the metadata of the application rbd of a pool (`ceph osd pool
@@ -314,6 +321,10 @@ class CephState:
     objects_in: collections.abc.Mapping[str, int] = dataclasses.field(
         default_factory=dict
     )
+    #: The oldest release of clients that it has to serve
+    #: (require_min_compat_client); None when it was not read, which is done
+    #: when the catalog asks for MSR rules.
+    min_compat_client: str | None = None
     #: {mask of OSDs, such as class:ssd: {option: value that the monitors
     #: have for them}}; empty when the catalog declares no option.
     told_options: collections.abc.Mapping[
@@ -350,6 +361,16 @@ class CephState:
         :param device_class: only with an OSD of it; None for any.
         """
         return frozenset(
+            self.osds_in_buckets(
+                kind=kind, root=root, device_class=device_class
+            )
+        )
+
+    def osds_in_buckets(
+        self, *, kind: str, root: str, device_class: str | None
+    ) -> collections.abc.Mapping[str, int]:
+        """{CRUSH bucket: number of OSDs in it}, as `buckets` has them."""
+        return collections.Counter(
             osd.location[kind]
             for osd in self.osds
             if kind in osd.location

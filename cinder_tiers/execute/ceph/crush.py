@@ -41,6 +41,14 @@ class ErasureCodeProfiles:
                             ('plugin', wanted.plugin),
                             ('technique', wanted.technique),
                             ('stripe_unit', wanted.stripe_unit_bytes),
+                            (
+                                'crush-num-failure-domains',
+                                wanted.num_failure_domains,
+                            ),
+                            (
+                                'crush-osds-per-failure-domain',
+                                wanted.osds_per_failure_domain,
+                            ),
                         )
                         if value is not None
                     ),

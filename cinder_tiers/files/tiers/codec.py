@@ -182,7 +182,8 @@ _REPLICATED = shapes.Record(
 _ERASURE_CODED = shapes.Record(
     kind=catalogs.ErasureCoded,
     expected='a mapping with k and m and, optionally, min_size, '
-    'unprotected_writes, plugin, technique and stripe_unit_bytes',
+    'unprotected_writes, plugin, technique, stripe_unit_bytes, '
+    'failure_domains and osds_per_failure_domain',
     required=('k', 'm'),
     fields=(
         shapes.field(
@@ -207,6 +208,18 @@ _ERASURE_CODED = shapes.Record(
                     'maximum': limits.STRIPE_UNIT_BYTES.most,
                     'multipleOf': limits.STRIPE_UNIT_BYTES.least,
                 },
+            ),
+        ),
+        shapes.field(
+            'failure_domains',
+            shapes.number(limits.FAILURE_DOMAINS, more=' failure domains'),
+            attribute='num_failure_domains',
+        ),
+        shapes.field(
+            'osds_per_failure_domain',
+            shapes.number(
+                limits.CHUNKS_PER_FAILURE_DOMAIN,
+                more=' OSDs in each failure domain',
             ),
         ),
     ),

@@ -15,6 +15,9 @@ from cinder_tiers.domain import units
 
 #: Pool types in `osd pool ls detail` and rules (src/osd/osd_types.h).
 KINDS = types.MappingProxyType({1: 'replicated', 3: 'erasure'})
+#: Type of a rule for an erasure coded pool where OSDs share failure domains
+#: (CRUSH_RULE_TYPE_MSR_INDEP in src/crush/crush.h).
+_MSR_INDEP = 5
 
 
 def read_rules(
@@ -62,7 +65,16 @@ def observe_profiles(
         } - asked
         profiles |= read_profiles(session, names)
         asked |= names
-    return {'erasure_code_profiles': profiles}
+    fields: dict[str, object] = {'erasure_code_profiles': profiles}
+    if any(
+        isinstance(tier.rbd.protection, catalogs.ErasureCoded)
+        and tier.rbd.protection.osds_per_failure_domain
+        for tier in catalog.tiers_of(session.cluster.name)
+    ):
+        fields['min_compat_client'] = session.command('osd dump')[
+            'require_min_compat_client'
+        ]
+    return fields
 
 
 def read_profiles(
@@ -96,14 +108,25 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
     steps = [
         step for step in dumped['steps'] if not step['op'].startswith('set_')
     ]
-    kind = KINDS.get(dumped['type'], str(dumped['type']))
-    simple = [step['op'].partition('_')[0] for step in steps] in (
-        ['take', 'choose', 'emit'],
-        ['take', 'chooseleaf', 'emit'],
-    ) and steps[1]['num'] == 0
+    name = dumped['rule_name']
+    ops = [step['op'].partition('_')[0] for step in steps]
+    if dumped['type'] == _MSR_INDEP:
+        kind = 'erasure'
+        # Ceph's own choose buckets, then OSDs in them.
+        simple = (
+            ops == ['take', 'choosemsr', 'choosemsr', 'emit']
+            and steps[2]['type'] == 'osd'
+            and all(step['num'] > 0 for step in steps[1:3])
+        )
+    else:
+        kind = KINDS.get(dumped['type'], str(dumped['type']))
+        simple = (
+            ops in (['take', 'choose', 'emit'], ['take', 'chooseleaf', 'emit'])
+            and steps[1]['num'] == 0
+        )
     if not simple:
         return ceph_state.CrushRule(
-            name=dumped['rule_name'],
+            name=name,
             kind=kind,
             root=None,
             device_class=None,
@@ -112,11 +135,15 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
     # A class is taken through a shadow tree named root~class.
     root, _, device_class = steps[0]['item_name'].partition('~')
     return ceph_state.CrushRule(
-        name=dumped['rule_name'],
+        name=name,
         kind=kind,
         root=root,
         device_class=device_class or None,
         failure_domain=steps[1]['type'],
+        num_failure_domains=steps[1]['num'] or None,
+        osds_per_failure_domain=(
+            steps[2]['num'] if steps[2]['op'] == 'choosemsr' else None
+        ),
     )
 
 
@@ -135,7 +162,16 @@ def parse_profile(name: str, dumped: dict) -> ceph_state.ErasureCodeProfile:
         plugin=dumped.get('plugin'),
         technique=dumped.get('technique'),
         stripe_unit_bytes=_stripe_unit_bytes(dumped),
+        num_failure_domains=_count(dumped, 'crush-num-failure-domains'),
+        osds_per_failure_domain=_count(
+            dumped, 'crush-osds-per-failure-domain'
+        ),
     )
+
+
+def _count(dumped: dict, name: str) -> int | None:
+    """A number of a profile; Ceph 20 shows 0 for none."""
+    return int(dumped.get(name, 0)) or None
 
 
 def _stripe_unit_bytes(dumped: dict) -> int | None:

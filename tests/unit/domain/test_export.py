@@ -324,6 +324,47 @@ class ExportTestCase(testtools.TestCase):
             expected, (found.plugin, found.technique, found.stripe_unit_bytes)
         )
 
+    def test_chunks_that_share_failure_domains_are_said(self):
+        known = self.coded(size=4)
+        (cluster,) = known.clusters
+        profiles = cluster.ceph.erasure_code_profiles
+        profiles['ec21'] = dataclasses.replace(profiles['ec21'], m=2)
+        (inner,) = known.clusters
+        rule = dataclasses.replace(
+            RULES['coded'],
+            failure_domain='host',
+            num_failure_domains=2,
+            osds_per_failure_domain=2,
+        )
+        known = dataclasses.replace(
+            known,
+            clusters=(
+                dataclasses.replace(
+                    inner,
+                    ceph=dataclasses.replace(
+                        inner.ceph,
+                        crush_rules={
+                            **RULES,
+                            'coded': rule,
+                            'by-hand': dataclasses.replace(
+                                RULES['by-hand'], failure_domain='host'
+                            ),
+                        },
+                        osds=given.osds(classes=('hdd', 'hdd')),
+                    ),
+                ),
+            ),
+        )
+        tier, remarks = self.tier(known)
+        self.assertEqual([], remarks)
+        self.assertEqual(
+            (2, 2),
+            (
+                tier.rbd.protection.num_failure_domains,
+                tier.rbd.protection.osds_per_failure_domain,
+            ),
+        )
+
     def test_a_data_pool_of_any_name_is_said(self):
         usual, _ = self.tier(self.coded())
         tier, remarks = self.tier(self.coded(name='ec21'))

@@ -112,6 +112,7 @@ def world_of(case):
     world.objects_in = case.get('objects_in', {})
     world.max_pg_per_osd = case.get('max_pg_per_osd')
     world.release = case.get('release')
+    world.min_compat_client = case.get('min_compat_client')
     world.bytes_in = case.get('bytes_in', {})
     for text in case.get('removed', ()):
         del world.objects[key_of(text)]

@@ -183,6 +183,8 @@ def written_catalogs(draw):
                                     plugin='isa',
                                     technique='cauchy',
                                     stripe_unit_bytes=16384,
+                                    num_failure_domains=3,
+                                    osds_per_failure_domain=2,
                                 ),
                             )
                         )

@@ -12,6 +12,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import cephx_user as observed_user
@@ -172,6 +173,82 @@ class ObserveTestCase(testtools.TestCase):
     def test_a_profile_of_another_plugin_is_no_error(self):
         self.assertEqual(
             4, observed_crush.read_profile(self.session, 'lrcp').k
+        )
+
+    def test_a_rule_of_shared_failure_domains_is_known(self):
+        # As CrushWrapper::dump_rule of Ceph 20 writes it.
+        dumped = {
+            'rule_id': 9,
+            'rule_name': 'shared',
+            'type': 5,
+            'steps': [
+                {'op': 'set_msr_descents', 'num': 100},
+                {'op': 'take', 'item': -2, 'item_name': 'default~hdd'},
+                {'op': 'choosemsr', 'num': 4, 'type': 'host'},
+                {'op': 'choosemsr', 'num': 3, 'type': 'osd'},
+                {'op': 'emit'},
+            ],
+        }
+        self.assertEqual(
+            ceph_state.CrushRule(
+                name='shared',
+                kind='erasure',
+                root='default',
+                device_class='hdd',
+                failure_domain='host',
+                num_failure_domains=4,
+                osds_per_failure_domain=3,
+            ),
+            observed_crush.parse_rule(dumped),
+        )
+        for change in ({'num': 0}, {'type': 'rack'}, {'op': 'choose_indep'}):
+            changed = [*dumped['steps']]
+            changed[3] = {**changed[3], **change}
+            self.assertIsNone(
+                observed_crush.parse_rule({**dumped, 'steps': changed}).root,
+                change,
+            )
+
+    def test_a_profile_of_shared_failure_domains_is_known(self):
+        for each, domains in (('3', '4'), ('0', '0')):
+            self.session.answers['osd erasure-code-profile get named'] = {
+                'code': 0,
+                'answer': {
+                    'k': '8',
+                    'm': '4',
+                    'crush-osds-per-failure-domain': each,
+                    'crush-num-failure-domains': domains,
+                },
+            }
+            profile = observed_crush.read_profile(self.session, 'named')
+            self.assertEqual(
+                (int(each) or None, int(domains) or None),
+                (
+                    profile.osds_per_failure_domain,
+                    profile.num_failure_domains,
+                ),
+            )
+
+    def test_the_oldest_clients_are_looked_at_where_it_matters(self):
+        self.session.answers['osd dump'] = {
+            'code': 0,
+            'answer': {'require_min_compat_client': 'luminous'},
+        }
+        text = SAMPLE.read_text('utf-8')
+        shared = text.replace(
+            'm: 1', 'm: 2, failure_domains: 2, osds_per_failure_domain: 2'
+        )
+        self.session.answers[
+            'osd erasure-code-profile get tier-archive-data-hdd-host-2x2'
+        ] = {'code': -2, 'answer': None, 'said': ''}
+        self.assertEqual(
+            [None, 'luminous'],
+            [
+                ceph.observe(
+                    self.session, reader.read_text(one, file='t')
+                ).min_compat_client
+                for one in (text, shared)
+            ],
         )
 
     def test_how_chunks_are_made_is_known(self):
