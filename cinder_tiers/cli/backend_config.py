@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""`openstack tier backend-config`: the tiers as sections of cinder.conf."""
+"""`openstack tier backend-config`: what others need for the tiers."""
 
 import argparse
 import json
@@ -9,14 +9,19 @@ import os
 from osc_lib.command import command
 
 from cinder_tiers.cli import base
+from cinder_tiers.cli.render import ceph_access
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import backend_config
 from cinder_tiers.files.tiers import reader
+
+_CINDER = 'cinder.conf'
 
 
 class ShowBackendConfig(command.Command):
     """Print the sections of cinder.conf that serve the tiers.
 
-    Reads only the tiers file, so no service has to be running.
+    With --for, what somebody else needs for them. Reads only the tiers file,
+    so no service has to be running.
     """
 
     _epilog = """Environment: CINDER_TIERS_RBD_SECRET_UUID is the
@@ -28,6 +33,9 @@ only. A tier with both rbd and backend already has a section, and is named in a
 comment. Without a fallback tier, no default_volume_type that follows the image
 is printed.
 
+With --for ceph-reader it prints the command that makes a cephx user for plan,
+audit and export, who can write nothing; with --for ceph-writer, one for apply.
+
 Example: openstack tier backend-config > tiers.conf
 """
 
@@ -38,11 +46,19 @@ Example: openstack tier backend-config > tiers.conf
         parser = super().get_parser(prog_name)
         base.add_catalog(parser)
         parser.add_argument(
+            '--for',
+            dest='target',
+            choices=(_CINDER, *ceph_access.TARGETS),
+            default=_CINDER,
+            help='whose configuration to print (default: cinder.conf)',
+        )
+        parser.add_argument(
             '-f',
             '--format',
             choices=('ini', 'json'),
             default='ini',
-            help='output format (default: ini)',
+            help='output format: json, or ini for the text that the other '
+            'one reads (default: ini)',
         )
         return parser
 
@@ -53,22 +69,35 @@ Example: openstack tier backend-config > tiers.conf
         """
         with base.user_errors():
             catalog = reader.read_file(parsed_args.catalog)
-        secret_uuid = os.environ.get('CINDER_TIERS_RBD_SECRET_UUID')
-        sections = backend_config.backends(
-            catalog,
-            secret_uuid=secret_uuid,
-            default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
-        )
-        if parsed_args.format == 'json':
-            text = json.dumps(sections, indent=2) + '\n'
-        else:
+        as_json = parsed_args.format == 'json'
+        if parsed_args.target in ceph_access.TARGETS:
             text = (
-                backend_config.caps_comments(catalog)
-                + backend_config.service_comments(
-                    catalog, secret_uuid=secret_uuid
-                )
-                + backend_config.backend_comments(catalog)
-                + backend_config.default_type_comments(catalog)
-                + backend_config.cinder_conf(sections)
+                _json(ceph_access.values(catalog, parsed_args.target))
+                if as_json
+                else ceph_access.commands(catalog, parsed_args.target)
             )
+        else:
+            text = _cinder_conf(catalog, as_json=as_json)
         base.write_file(self.app.stdout, text)
+
+
+def _cinder_conf(catalog: catalogs.Catalog, *, as_json: bool) -> str:
+    secret_uuid = os.environ.get('CINDER_TIERS_RBD_SECRET_UUID')
+    sections = backend_config.backends(
+        catalog,
+        secret_uuid=secret_uuid,
+        default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
+    )
+    if as_json:
+        return _json(sections)
+    return (
+        backend_config.caps_comments(catalog)
+        + backend_config.service_comments(catalog, secret_uuid=secret_uuid)
+        + backend_config.backend_comments(catalog)
+        + backend_config.default_type_comments(catalog)
+        + backend_config.cinder_conf(sections)
+    )
+
+
+def _json(values: object) -> str:
+    return json.dumps(values, indent=2) + '\n'

@@ -29,6 +29,12 @@ _RBD_OPTION = 'conf_'
 #: Numbers as Ceph's formatter writes them and JSON has none.
 _NOT_FINITE = re.compile(rb'([:\[,]\s*-?)(inf|nan)(?=\s*[,\]}])')
 _AS_PYTHON_READS = {b'inf': b'Infinity', b'nan': b'NaN'}
+_NAME_A_USER = (
+    'name a cephx user with the capabilities for it as user of the cluster '
+    'in the tiers file: "openstack tier backend-config --for ceph-reader" '
+    'prints how to make one for plan and audit, "--for ceph-writer" one for '
+    'apply'
+)
 
 
 class CommandFailed(errors.TiersError):
@@ -172,11 +178,7 @@ class Session:
             errno.EPERM,
             os.strerror(errno.EPERM),
         ):
-            message += (
-                '; name a cephx user with the capabilities mon '
-                "'allow *', osd 'allow *' and mgr 'allow *' as user "
-                'of the cluster in the tiers file'
-            )
+            message += f'; {_NAME_A_USER}'
         return CommandFailed(message, errno=code)
 
     def rbd_options(self, pool: str) -> dict[str, str]:
@@ -284,6 +286,17 @@ class Session:
             with self._handle.open_ioctx(name) as ioctx:
                 yield ioctx
         except (self._rados.Error, self._rbd.Error) as error:
+            if isinstance(
+                error,
+                self._rados.PermissionError
+                | self._rados.PermissionDeniedError
+                | self._rbd.PermissionError,
+            ):
+                raise errors.NotVisible(
+                    f'Pool {name} of Ceph cluster {self.cluster.name!r} is '
+                    f'not for client.{self.cluster.user} to read or write: '
+                    f'{error}; {_NAME_A_USER}'
+                ) from error
             raise errors.Unreachable(
                 f'Pool {name} of Ceph cluster {self.cluster.name!r} did '
                 f'not complete I/O within {OSD_TIMEOUT_S} s: {error}; see '

@@ -196,6 +196,12 @@ _KEPT_REMEDY = (
     'beside it'
 )
 
+#: Why it is not known what OSDs use.
+UNTOLD = (
+    'what OSDs with the queue mClock use, they tell only a cephx user with '
+    "osd 'allow *'"
+)
+
 
 def mclock_refusals(
     changed: collections.abc.Collection[str],

@@ -135,6 +135,8 @@ def rocksdb_compressions(
         ),
         errno.ENOENT,
         errno.EINVAL,
+        # Told to administrators only.
+        *osd_options.REFUSED,
     ).items():
         # What is said last counts.
         said = _COMPRESSION.findall(options)

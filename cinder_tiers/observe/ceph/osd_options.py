@@ -26,6 +26,9 @@ _OP_QUEUE = 'osd_op_queue'
 _BACKFILLS = 'osd_max_backfills'
 # Layers of an OSD's own.
 _LOCAL = {'cmdline', 'env', 'file'}
+#: Of a command that the user may not send.
+REFUSED = (errno.EACCES, errno.EPERM)
+_UNKNOWN = 'unknown'
 _NO_OPTION = (errno.ENOENT, errno.EINVAL)
 
 
@@ -189,12 +192,7 @@ def in_effect(
     osd_ids = _osds(session, mask, name) if schemas else []
     if not osd_ids:
         return ceph_state.OsdOptions(name=name, values={})
-    diffs = {
-        osd_id: told['diff']
-        for osd_id, told in ask_each(
-            osd_ids, lambda osd_id: session.tell(osd_id, 'config diff')
-        ).items()
-    }
+    diffs, is_reported = _diffs(session, osd_ids)
     if not diffs:
         raise errors.Unreachable(
             f'no OSD of {mask} {name} of Ceph cluster '
@@ -209,7 +207,18 @@ def in_effect(
     values, reasons, after_restart = {}, {}, {}
     for option, schema in schemas.items():
         now = {osd_id: _value(schema, diff) for osd_id, diff in diffs.items()}
-        if option == _BACKFILLS:
+        untold = (
+            [
+                osd_id
+                for osd_id, used in queues.items()
+                if used == osd_options.MCLOCK
+            ]
+            if is_reported and option == _BACKFILLS
+            else []
+        )
+        if untold:
+            now |= dict.fromkeys(untold, _UNKNOWN)
+        elif option == _BACKFILLS and not is_reported:
             now |= _reservers(session, diffs)
         told = {
             _normal(schema, entry['value'])
@@ -227,6 +236,8 @@ def in_effect(
             },
             queues,
         )
+        if untold:
+            reasons[option] = osd_options.UNTOLD
         if not schema.at_runtime:
             later = {
                 osd_id: _at_start(schema, diff, dumped, osd_id)
@@ -261,6 +272,54 @@ def in_effect(
             if used != osd_options.MCLOCK
         ),
     )
+
+
+def _diffs(
+    session: ceph_session.Session, osd_ids: list[int]
+) -> tuple[dict[int, dict], bool]:
+    """{OSD id: {option: {layer: value}}} of the OSDs that answer.
+
+    OSDs answer those only who may do anything with them; others are told what
+    the OSDs reported to the manager.
+
+    :returns: also whether it is only what was reported.
+    :raises errors.TiersError: when neither is allowed.
+    """
+    try:
+        told = ask_each(
+            osd_ids, lambda osd_id: session.tell(osd_id, 'config diff')
+        )
+    except ceph_session.CommandFailed as error:
+        if error.errno not in REFUSED:
+            raise
+    else:
+        return {osd_id: one['diff'] for osd_id, one in told.items()}, False
+    reported = ask_each(
+        osd_ids,
+        lambda osd_id: session.command('config show', who=f'osd.{osd_id}'),
+        errno.ENOENT,
+    )
+    return {
+        osd_id: parse_reported(entries) for osd_id, entries in reported.items()
+    }, True
+
+
+def parse_reported(entries: list[dict]) -> dict[str, dict[str, str]]:
+    """An answer of `config show`, in the form of `config diff`.
+
+    :returns: {option: {layer: value}}; the layer final is the one in use.
+    """
+    return {
+        entry['name']: {
+            **{
+                one['source']: one['value']
+                for one in entry.get('overrides', ())
+            },
+            entry['source']: entry['value'],
+            'final': entry['value'],
+        }
+        for entry in entries
+    }
 
 
 def _reservers(

@@ -300,3 +300,89 @@ class AtStartTestCase(testtools.TestCase):
             'also set it for each of osd.0,',
             seen.reasons['bluestore_cache_size'],
         )
+
+
+class Reported(Osds):
+    """OSDs that answer no one but an administrator, beside a manager."""
+
+    def tell(self, osd_id, prefix):
+        raise ceph_session.CommandFailed('denied', errno=errno.EACCES)
+
+    def command(self, prefix, **arguments):
+        if prefix != 'config show':
+            return super().command(prefix, **arguments)
+        told = self.diffs[int(arguments['who'].removeprefix('osd.'))]
+        if told is None:
+            # As Ceph 16.2.15 answers for an OSD that it has not heard of.
+            raise ceph_session.CommandFailed('none', errno=errno.ENOENT)
+        return told
+
+
+def reported(value, source='mon', *overrides):
+    """An entry of `config show`, as Ceph 16.2.15 answers."""
+    found = {
+        'name': 'osd_max_backfills',
+        'value': value,
+        'source': source,
+    }
+    if overrides:
+        found['overrides'] = [
+            {'source': layer, 'value': text} for layer, text in overrides
+        ]
+    return [found]
+
+
+class ReportedTestCase(testtools.TestCase):
+    """What a user sees whom the OSDs do not answer."""
+
+    def seen(self, answers, **settings):
+        return ceph_osds.in_effect(
+            Reported(
+                answers,
+                [('osd', 'class:hdd', 'osd_max_backfills', '4')],
+                **settings,
+            ),
+            'class',
+            'hdd',
+            {'osd_max_backfills': BACKFILLS},
+        )
+
+    def test_what_was_reported_counts(self):
+        self.assertEqual(
+            {'osd_max_backfills': '4 (osd.0), 1 (osd.1)'},
+            self.seen({0: reported('4'), 1: []}).values,
+        )
+
+    def test_the_layer_that_wins_is_named(self):
+        seen = self.seen(
+            {0: reported('2', 'file', ('mon', '4'), ('default', '1'))}
+        )
+        self.assertEqual({'osd_max_backfills': '2'}, seen.values)
+        self.assertIn('ceph.conf', seen.reasons['osd_max_backfills'])
+
+    def test_one_that_did_not_report_is_passed_over(self):
+        self.assertEqual(
+            {'osd_max_backfills': '4'},
+            self.seen({0: reported('4'), 1: None}).values,
+        )
+
+    def test_what_mclock_makes_of_it_is_not_known(self):
+        seen = self.seen({0: reported('4')}, queue='mclock_scheduler')
+        self.assertEqual({'osd_max_backfills': 'unknown'}, seen.values)
+        self.assertIn("osd 'allow *'", seen.reasons['osd_max_backfills'])
+
+    def test_a_manager_that_refuses_ends_it(self):
+        class Refusing(Reported):
+            def command(self, prefix, **arguments):
+                if prefix == 'config show':
+                    raise ceph_session.CommandFailed('no', errno=errno.EACCES)
+                return super().command(prefix, **arguments)
+
+        self.assertRaises(
+            ceph_session.CommandFailed,
+            ceph_osds.in_effect,
+            Refusing({0: []}),
+            'class',
+            'hdd',
+            {'osd_max_backfills': BACKFILLS},
+        )

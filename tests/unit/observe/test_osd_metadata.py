@@ -205,6 +205,15 @@ class RocksdbTestCase(testtools.TestCase):
         found = osd_metadata.rocksdb_compressions(Databases(osd7=said), [7])
         self.assertEqual(meant and {7: meant} or {}, found)
 
+    def test_a_user_whom_osds_do_not_answer_sees_all_else(self):
+        class Refusing(Databases):
+            def tell(self, osd_id, prefix, *, var):
+                raise ceph_session.CommandFailed('no', errno=errno.EACCES)
+
+        found = osd_metadata.observe(Refusing(), rocksdb_of={'ssd'})
+        self.assertIsNone(found[0].rocksdb_compression)
+        self.assertEqual('bluestore', found[0].object_store)
+
     def test_only_osds_of_the_class_are_asked(self):
         session = Databases(osd0=('compression=kZSTD', ''))
         self.assertIsNone(osd_metadata.observe(session)[0].rocksdb_compression)

@@ -13,33 +13,11 @@ import re
 import ddt
 import testtools
 
+from cinder_tiers.domain.plan import ceph_access
+
 OBSERVE = pathlib.Path(__file__).resolve().parents[3] / 'cinder_tiers/observe'
-#: Commands that change nothing (src/mon/MonCommands.h, permission r or rx;
-#: `config diff` is one of the OSDs' own).
-READS = frozenset(
-    {
-        'auth get',
-        'config diff',
-        'dump_recovery_reservations',
-        'config dump',
-        'config get',
-        'config help',
-        'df',
-        'get_command_descriptions',
-        'mon dump',
-        'osd crush class ls-osd',
-        'osd crush rule dump',
-        'osd df',
-        'osd dump',
-        'osd erasure-code-profile get',
-        'osd ls-tree',
-        'osd metadata',
-        'osd pool autoscale-status',
-        'osd pool ls',
-        'osd tree',
-        'version',
-    }
-)
+#: Commands that change nothing.
+READS = frozenset(one.prefix for one in ceph_access.READS)
 #: Methods of the session with Ceph and of openstacksdk that write.
 WRITES = re.compile(
     r'set_rbd_option|put|post|patch|delete|mon_command|osd_command'

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The cephx users that plan, audit, export and apply act as.
+
+Their capabilities follow from the commands that are sent, which are listed
+here once. Grammar: ceph doc/rados/operations/user-management.rst,
+"Authorization (Capabilities)", and src/mon/MonCap.cc. Pure.
+"""
+
+import collections.abc
+import dataclasses
+import re
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.state import ceph as ceph_state
+
+#: Of commands to the manager, which the monitors pass on.
+MGR = 'mgr'
+MON = 'mon'
+OSD = 'osd'
+#: What may stand in a capability without quotes (src/mon/MonCap.cc).
+_PLAIN = re.compile('[A-Za-z0-9_./-]+')
+#: The object that has the RBD options of a pool (src/cls/rbd, RBD_INFO).
+_RBD_INFO = 'rbd_info'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command of Ceph, and what it takes to send it."""
+
+    prefix: str
+    #: `MON`, `MGR` or `OSD`, who answers it.
+    daemon: str = MON
+    #: As in src/mon/MonCommands.h; * where nothing less will do.
+    permission: str = 'r'
+    #: Whether a user who may not send it still gets on; then another command
+    #: takes its place, or what it tells is not known.
+    is_optional: bool = False
+
+
+#: All that `observe` sends.
+READS = (
+    Command(prefix='auth get', permission='rx'),
+    Command(prefix='config dump'),
+    Command(prefix='config get'),
+    Command(prefix='config help'),
+    Command(prefix='df'),
+    Command(prefix='get_command_descriptions', permission=''),
+    Command(prefix='mon dump'),
+    Command(prefix='osd crush class ls-osd'),
+    Command(prefix='osd crush rule dump'),
+    Command(prefix='osd dump'),
+    Command(prefix='osd erasure-code-profile get'),
+    Command(prefix='osd ls-tree'),
+    Command(prefix='osd metadata'),
+    Command(prefix='osd pool ls'),
+    Command(prefix='osd tree'),
+    Command(prefix='version'),
+    Command(prefix='osd df', daemon=MGR),
+    Command(prefix='osd pool autoscale-status', daemon=MGR),
+    Command(prefix='config show', daemon=MGR),
+    # An OSD answers those who may do anything with it, and nobody else
+    # (OSD::handle_command); `config show` has what it told the manager.
+    Command(
+        prefix='config diff', daemon=OSD, permission='*', is_optional=True
+    ),
+    Command(prefix='config get', daemon=OSD, permission='*', is_optional=True),
+    Command(
+        prefix='dump_recovery_reservations',
+        daemon=OSD,
+        permission='*',
+        is_optional=True,
+    ),
+)
+_POOL_WRITES = (
+    'osd crush rule create-erasure',
+    'osd crush rule create-replicated',
+    'osd erasure-code-profile set',
+    'osd pool application enable',
+    'osd pool application set',
+    'osd pool create',
+    'osd pool set',
+    'osd pool set-quota',
+)
+_CACHE_WRITES = ('osd tier add', 'osd tier cache-mode', 'osd tier set-overlay')
+_AFFINITY_WRITES = ('osd primary-affinity',)
+_OPTION_WRITES = ('config set',)
+_USER_WRITES = ('auth caps', 'auth get-or-create')
+#: All that `execute` sends besides.
+WRITES = tuple(
+    Command(
+        prefix=prefix,
+        permission='rwx' if prefix in _USER_WRITES else 'rw',
+    )
+    for prefix in (
+        *_POOL_WRITES,
+        *_CACHE_WRITES,
+        *_AFFINITY_WRITES,
+        *_OPTION_WRITES,
+        *_USER_WRITES,
+    )
+)
+
+
+def reader(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> ceph_state.CephxUser:
+    """The user that plan, audit and export need, and who writes nothing.
+
+    Of the pools it may read the RBD options only, no image.
+    """
+    return ceph_state.CephxUser(
+        name=_name(cluster, 'tiers-reader'),
+        caps={
+            MON: ', '.join(_reading(cluster)),
+            OSD: ', '.join(
+                f'allow r class-read pool={_word(pool)} '
+                f'object_prefix {_RBD_INFO}'
+                for pool in _pools_with_options(catalog, cluster)
+            ),
+            MGR: 'allow r',
+        },
+    )
+
+
+def writer(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> ceph_state.CephxUser:
+    """The user that apply needs for a catalog.
+
+    It may send what apply sends and nothing else; deleting is not among it.
+    What OSDs make of a new option is asked of them, for what they reported to
+    the manager may be from before the change.
+    """
+    return ceph_state.CephxUser(
+        name=_name(cluster, 'tiers-writer'),
+        caps={
+            MON: ', '.join(
+                [
+                    *_reading(cluster),
+                    *(
+                        _command(prefix, _limit(prefix, cluster))
+                        for prefix in _prefixes(catalog, cluster)
+                    ),
+                ]
+            ),
+            OSD: (
+                'allow *'
+                if _has_osd_options(catalog, cluster)
+                else ', '.join(
+                    f'allow rwx pool={_word(pool)} object_prefix {_RBD_INFO}'
+                    for pool in _pools(catalog, cluster)
+                )
+            ),
+            MGR: 'allow r',
+        },
+    )
+
+
+def volumes_grants(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[str, ...]:
+    """What `audit --volumes` needs of the OSDs besides."""
+    images = (cluster.images_pool,) if cluster.images_pool else ()
+    return tuple(
+        f'profile rbd-read-only pool={_word(pool)}'
+        for pool in dict.fromkeys((*_pools(catalog, cluster), *images))
+    )
+
+
+def _name(cluster: catalogs.Cluster, default: str) -> str:
+    """That of the file, unless it is the one who may do everything."""
+    return f'client.{default if cluster.user == "admin" else cluster.user}'
+
+
+def _reading(cluster: catalogs.Cluster) -> collections.abc.Iterator[str]:
+    yield 'allow r'
+    for command in READS:
+        if command.daemon == MON and not set(command.permission) <= {'r'}:
+            yield _command(command.prefix, _limit(command.prefix, cluster))
+
+
+def _prefixes(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[str, ...]:
+    """Of the commands that apply sends for a catalog."""
+    pools = [tier.rbd for tier in catalog.tiers_of(cluster.name)]
+    return (
+        *_POOL_WRITES,
+        *(_CACHE_WRITES if any(one.cache for one in pools) else ()),
+        *(
+            _AFFINITY_WRITES
+            if any(one.primary_affinity is not None for one in pools)
+            else ()
+        ),
+        *(_OPTION_WRITES if _has_osd_options(catalog, cluster) else ()),
+        *_USER_WRITES,
+    )
+
+
+def _has_osd_options(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> bool:
+    return bool(cluster.host_osd_options) or any(
+        tier.rbd.osd_options for tier in catalog.tiers_of(cluster.name)
+    )
+
+
+def _limit(prefix: str, cluster: catalogs.Cluster) -> str:
+    """The arguments that a command may have; '' for any."""
+    if prefix.startswith('auth '):
+        return f'entity={_word(f"client.{cluster.cinder_user}")}'
+    if prefix in _OPTION_WRITES:
+        return 'who prefix "osd/"'
+    return ''
+
+
+def _command(prefix: str, limit: str) -> str:
+    return f'allow command "{prefix}"' + (f' with {limit}' if limit else '')
+
+
+def _pools_with_options(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[str, ...]:
+    """Pools whose RBD options are read for a plan.
+
+    A cache in front of one answers for it.
+    """
+    pools = []
+    for tier in catalog.tiers_of(cluster.name):
+        pools.append(tier.rbd.pool)
+        if tier.rbd.cache and tier.rbd.data_pool == tier.rbd.pool:
+            pools.append(tier.rbd.cache.rbd.pool)
+    return tuple(dict.fromkeys(pools))
+
+
+def _pools(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[str, ...]:
+    """All pools of the tiers; apply reads the RBD options of each."""
+    return tuple(
+        dict.fromkeys(
+            pool
+            for tier in catalog.tiers_of(cluster.name)
+            for pool in tier.rbd.pools
+        )
+    )
+
+
+def _word(text: str) -> str:
+    """A name as capabilities have it."""
+    if _PLAIN.fullmatch(text):
+        return text
+    quote = "'" if '"' in text else '"'
+    return f'{quote}{text}{quote}'
