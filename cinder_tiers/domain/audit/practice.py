@@ -17,6 +17,8 @@ from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import mclock
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import rbd_options
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import ceph as ceph_state
 
@@ -25,6 +27,7 @@ REDUNDANCY = 'redundancy'
 IMAGE_CLONES = 'image clones'
 SHARED_OSDS = 'shared osds'
 MCLOCK = 'mclock'
+COMPRESSION = 'compression'
 PG_TARGET = 'pg target'
 EC_RECOVERY = 'ec recovery'
 READ_BALANCE = 'read balance'
@@ -132,6 +135,7 @@ def advise(
         yield from _shared_osds(tier, catalog, lie_on)
         yield from _mclock_figures(tier, state)
         yield from _mclock_unused(tier, state)
+        yield from _unheeded_hint(tier, state)
         if tier.rbd.cluster in facts:
             seen = facts[tier.rbd.cluster]
             yield from _pg_target(tier, state, lie_on, seen)
@@ -578,3 +582,28 @@ def _numbers(version: str) -> tuple[int, ...]:
     ((18, 2, 7), (20, 2, 4))
     """
     return tuple(map(int, re.findall(r'\d+', version)[:3]))
+
+
+def _unheeded_hint(
+    tier: catalogs.Tier, ceph: ceph_state.CephState
+) -> collections.abc.Iterator[Advice]:
+    """A hint of compression that the pool with the data does not heed."""
+    pool = ceph.pools.get(tier.rbd.data_pool)
+    if pool is None:
+        return
+    mode = pool.options.get('compression_mode', pool_options.UNSET)
+    needed = rbd_options.unheeded_hint(tier.rbd.rbd_options, mode)
+    if needed:
+        key = f'compression_mode of pool {pool.name}'
+        yield Advice(
+            tier=tier.name,
+            aspect=COMPRESSION,
+            current={key: mode},
+            expected={key: needed},
+            reason=(
+                f'{rbd_options.HINT} '
+                f'{tier.rbd.rbd_options[rbd_options.HINT]} has no effect '
+                'with another mode'
+            ),
+            remedy='declare this mode in pool_options, or remove the hint',
+        )

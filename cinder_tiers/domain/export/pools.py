@@ -19,6 +19,7 @@ from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import rbd_options
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
@@ -299,7 +300,7 @@ def _options(
 def _rbd_options(
     pool: ceph_state.Pool, remarks: Remarks
 ) -> dict[str, catalogs.Value]:
-    found = {}
+    found: dict[str, catalogs.Value] = {}
     for name, text in sorted(pool.rbd_options.items()):
         if (
             text is None
@@ -312,6 +313,14 @@ def _rbd_options(
             )
             continue
         found[name] = export_texts.plain_value(text)
+    # Without one of them, another may have no effect.
+    while wrong := {name: why for name, *why in rbd_options.faults(found)}:
+        for name, (what, expected, _) in wrong.items():
+            remarks.append(
+                f'the RBD option {name}={found.pop(name)} of pool '
+                f'{pool.name} is left out: {what}; expected {expected}; it '
+                'stays as it is'
+            )
     return found
 
 

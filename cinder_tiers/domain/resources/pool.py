@@ -15,6 +15,7 @@ from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import pg_budget
 from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import rbd_options
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -113,6 +114,14 @@ def _faults(
         yield from _of_optimizations(rbd.protection)
     if rbd.data_pool_name is not None:
         yield from _of_data_pool(rbd, written)
+    yield from _of_rbd_options(rbd)
+
+
+def _of_rbd_options(
+    rbd: catalogs.RbdPool,
+) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
+    for name, *told in rbd_options.faults(rbd.rbd_options):
+        yield ('rbd_options', name), *told
     if _DATA_POOL in rbd.rbd_options:
         yield (
             ('rbd_options', _DATA_POOL),

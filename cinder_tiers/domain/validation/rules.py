@@ -35,6 +35,7 @@ EXPECTATION = 'expectation'
 QOS_LIMIT = 'unknown-qos-limit'
 OSD_OPTION = 'unknown-osd-option'
 FIO_PATTERN = 'unknown-fio-pattern'
+COMPRESSION_HINT = 'unheeded-compression-hint'
 NO_FALLBACK = 'no-fallback'
 
 
@@ -73,6 +74,7 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         QOS_LIMIT: 'Limits of QoS are known to libvirt.',
         OSD_OPTION: 'Options of OSDs exist in a release of Ceph.',
         FIO_PATTERN: 'Patterns of fio exist in a profile.',
+        COMPRESSION_HINT: 'Hints of compression have an effect.',
         NO_FALLBACK: 'Types that follow the image have a fallback tier.',
         **{
             of_kind(

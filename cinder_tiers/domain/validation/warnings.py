@@ -13,6 +13,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import qos_spec
+from cinder_tiers.domain.resources import rbd_options
 from cinder_tiers.domain.validation import fallback
 from cinder_tiers.domain.validation import rules
 
@@ -20,6 +21,7 @@ _CHECKS = {
     rules.QOS_LIMIT: qos_spec.misspelled,
     rules.OSD_OPTION: osd_options.unknown_names,
     rules.FIO_PATTERN: fio_patterns.unknown,
+    rules.COMPRESSION_HINT: rbd_options.unheeded_hints,
 }
 
 

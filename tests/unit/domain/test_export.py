@@ -222,6 +222,34 @@ class ExportTestCase(testtools.TestCase):
         )
         self.assertIn('target_size_ratio=0.1', ' '.join(remarks))
 
+    def test_limits_that_librbd_passes_over_are_left_out(self):
+        tier, remarks = self.tier(
+            cloud(
+                volume_type(),
+                pools=[
+                    pool(
+                        rbd_options={
+                            'rbd_cache': 'false',
+                            'rbd_qos_bps_limit': '1048576',
+                            'rbd_qos_iops_limit': '10k',
+                            # Without the limit, these have no effect either.
+                            'rbd_qos_iops_burst': '500',
+                            'rbd_qos_iops_burst_seconds': '5',
+                        }
+                    )
+                ],
+            )
+        )
+        self.assertEqual(
+            {'rbd_cache': False, 'rbd_qos_bps_limit': 1048576},
+            tier.rbd.rbd_options,
+        )
+        self.assertEqual(
+            ['rbd_qos_iops_limit=10k', 'rbd_qos_iops_burst=500']
+            + ['rbd_qos_iops_burst_seconds=5'],
+            [one.split()[3] for one in remarks if 'RBD option' in one],
+        )
+
     def test_a_rule_below_another_root_is_said(self):
         osds = tuple(
             dataclasses.replace(osd, location={**osd.location, 'room': 'room'})

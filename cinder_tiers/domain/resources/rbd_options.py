@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Options of librbd that limit I/O of images, and hints of what they hold.
+
+Ceph stores any text for them in a pool, and a client that cannot use it logs
+that and goes on without a limit. So all rules are kept here, before anything
+is stored (src/common/options/rbd.yaml.in, TokenBucketThrottle::set_limit).
+Pure. Must not know which pool has what.
+"""
+
+import collections.abc
+import itertools
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain import spelling
+
+#: Names of options of QoS begin with it.
+QOS = 'rbd_qos_'
+#: What can be limited: of all I/O, of reads and of writes, operations and
+#: bytes in a second.
+_LIMITED = tuple(
+    f'{QOS}{direction}{unit}'
+    for direction, unit in itertools.product(
+        ('', 'read_', 'write_'), ('iops', 'bps')
+    )
+)
+_TICK = f'{QOS}schedule_tick_min'
+_EXCLUDED = f'{QOS}exclude_ops'
+#: All options of QoS, of Ceph 16, 18 and 20; the last one came with 17.
+NAMES = (
+    *(
+        f'{what}_{part}'
+        for what in _LIMITED
+        for part in ('limit', 'burst', 'burst_seconds')
+    ),
+    _TICK,
+    _EXCLUDED,
+)
+_OPERATIONS = ('compare_and_write', 'discard', 'read', 'write', 'write_same')
+
+HINT = 'rbd_compression_hint'
+_COMPRESSIBLE, _INCOMPRESSIBLE = 'compressible', 'incompressible'
+_HINTS = ('none', _COMPRESSIBLE, _INCOMPRESSIBLE)
+#: {hint: the only compression_mode of a pool that heeds it}
+_HEEDED_BY = {_COMPRESSIBLE: 'passive', _INCOMPRESSIBLE: 'aggressive'}
+
+#: (option, what was found, what is right, what to do)
+_Fault = tuple[str, str, str, str]
+
+
+def faults(
+    options: collections.abc.Mapping[str, catalogs.Value],
+) -> collections.abc.Iterator[_Fault]:
+    """What is wrong with the options of QoS, and the hint.
+
+    :param options: {option: value} of one pool.
+    """
+    sound: dict[str, int] = {}
+    for name, value in options.items():
+        if name == HINT and value not in _HINTS:
+            yield (
+                name,
+                repr(value),
+                f'one of {", ".join(_HINTS)}',
+                spelling.did_you_mean(str(value), _HINTS) + 'fix it',
+            )
+        if not name.startswith(QOS):
+            continue
+        if name not in NAMES:
+            yield (
+                name,
+                f'librbd has no option {name!r}, and would ignore it',
+                f'one of {QOS}[read_|write_](iops|bps)_(limit|burst|'
+                f'burst_seconds), {_TICK}, {_EXCLUDED}',
+                _meant(name) + 'fix it',
+            )
+        elif name == _EXCLUDED:
+            yield from _faults_of_operations(value)
+        else:
+            least = 1 if name.endswith('_seconds') or name == _TICK else 0
+            # Ceph takes 10M for 10 000 000; who writes it may mean 2 ** 20.
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int)
+                or value < least
+            ):
+                yield (
+                    name,
+                    repr(value),
+                    f'an integer of {least} or more: {_unit(name)}',
+                    'fix it',
+                )
+            else:
+                sound[name] = value
+    yield from _faults_between(sound, options.keys())
+
+
+def _meant(name: str) -> str:
+    """The option with the same words in another order, or a near one."""
+    words = sorted(name.split('_'))
+    same = [known for known in NAMES if sorted(known.split('_')) == words]
+    return spelling.did_you_mean(name, same or NAMES)
+
+
+def _unit(name: str) -> str:
+    if name == _TICK:
+        return 'milliseconds'
+    if name.endswith('_seconds'):
+        return 'seconds'
+    return (
+        'bytes in a second' if 'bps' in name else 'operations in a second'
+    ) + ', 0 for no limit'
+
+
+def _faults_of_operations(
+    value: catalogs.Value,
+) -> collections.abc.Iterator[_Fault]:
+    for word in map(str.strip, str(value).split(',')):
+        if word not in _OPERATIONS:
+            yield (
+                _EXCLUDED,
+                repr(word),
+                f'some of {", ".join(_OPERATIONS)}, separated by commas',
+                spelling.did_you_mean(word, _OPERATIONS) + 'fix it',
+            )
+
+
+def _faults_between(
+    sound: collections.abc.Mapping[str, int],
+    given: collections.abc.Container[str],
+) -> collections.abc.Iterator[_Fault]:
+    for what in _LIMITED:
+        limit, burst = f'{what}_limit', f'{what}_burst'
+        seconds = f'{burst}_seconds'
+        if sound.get(burst) and (
+            limit not in given or not sound.get(limit, 1)
+        ):
+            yield (
+                burst,
+                f'{sound[burst]} without {limit}',
+                f'{limit} beside it; without a limit there is no burst',
+                f'declare {limit}, or remove {burst}',
+            )
+        elif 0 < sound.get(burst, 0) < sound.get(limit, 0):
+            yield (
+                burst,
+                f'{sound[burst]} below {limit} {sound[limit]}',
+                f'{sound[limit]} or more; librbd ignores both otherwise, and '
+                'nothing is limited',
+                f'raise {burst}, or remove it',
+            )
+        if seconds in sound and (
+            burst not in given or not sound.get(burst, 1)
+        ):
+            yield (
+                seconds,
+                f'{sound[seconds]} without {burst}',
+                f'{burst} beside it, which lasts so long',
+                f'declare {burst}, or remove {seconds}',
+            )
+
+
+def unheeded_hint(
+    options: collections.abc.Mapping[str, catalogs.Value], mode: str
+) -> str | None:
+    """The compression_mode that a hint needs, when the pool has another.
+
+    :param options: {option of librbd: value}.
+    :param mode: `compression_mode` of the pool with the data.
+    :returns: None when the hint is heeded, or there is none.
+    """
+    needed = _HEEDED_BY.get(str(options.get(HINT)))
+    return None if mode == needed else needed
+
+
+def unheeded_hints(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Hints of compression that have no effect with the mode of the pool.
+
+    They are no problems of the file: nothing is lost. Where the file declares
+    no mode, an audit knows it.
+    """
+    for tier in catalog.tiers:
+        if tier.rbd is None or 'compression_mode' not in tier.rbd.options:
+            continue
+        mode = str(tier.rbd.options['compression_mode'])
+        needed = unheeded_hint(tier.rbd.rbd_options, mode)
+        if needed:
+            yield errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'rbd', 'rbd_options', HINT)
+                ),
+                found=f'{HINT} {tier.rbd.rbd_options[HINT]} with '
+                f'compression_mode {mode}, which does not heed it',
+                expected=f'compression_mode {needed}',
+                remedy='change compression_mode, or remove the hint',
+            )
