@@ -68,6 +68,11 @@ def _guest_figures(
         total_ios=result and result.total_ios,
         p99_ns=result and result.clat.percentile_ns(99),
         cpu=measured and measured.cpu,
+        longest_stall_s=steadiness.longest_stall_s(
+            [iops for _ms, iops in measured.series]
+        )
+        if measured and measured.series
+        else None,
     )
 
 

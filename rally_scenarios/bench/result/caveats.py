@@ -210,6 +210,43 @@ def _unsteady(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
             )
 
 
+def _stalls(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    """Of a whole tier, or else of some of its guests."""
+    for name, pattern in _patterns(run):
+        of_tier = [
+            slot for slot in pattern.slots if slot.steadiness.longest_stall_s
+        ]
+        if of_tier:
+            worst = max(
+                of_tier, key=lambda slot: slot.steadiness.longest_stall_s
+            )
+            yield (
+                'stall',
+                f'{name}: in {len(of_tier)} of {len(pattern.slots)} repeats'
+                f' no guest completed an I/O, or next to none, for up to'
+                f' {worst.steadiness.longest_stall_s:g} s (repeat'
+                f' {worst.repeat})',
+            )
+            continue
+        longest: dict[str, float] = {}
+        for slot in pattern.slots:
+            for guest in slot.guests:
+                if guest.longest_stall_s:
+                    longest[guest.guest] = max(
+                        longest.get(guest.guest, 0), guest.longest_stall_s
+                    )
+        if longest:
+            guests = _some(
+                f'{guest} ({stall_s:g} s)'
+                for guest, stall_s in longest.items()
+            )
+            yield (
+                'stall',
+                f'{name}: single guests completed no I/O, or next to none,'
+                f' for so long: {guests}',
+            )
+
+
 def _mixed_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     seen = {
         name: {
@@ -354,6 +391,7 @@ _RULES = (
     _busy_cpus,
     _skew,
     _unsteady,
+    _stalls,
     _spread,
     _mixed_guests,
 )

@@ -26,7 +26,7 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
-VERSION = 2
+VERSION = 3
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (
@@ -124,6 +124,9 @@ class GuestFigures:
     p99_ns: int | None
     #: what its CPUs did while fio ran; null if it did not say
     cpu: guest_system.CpuUse | None = json_record.since(2)
+    #: longest time without a completion, see the slot's steadiness; null
+    #: without values of each second
+    longest_stall_s: float | None = json_record.since(3)
 
 
 @dataclass(frozen=True, kw_only=True)

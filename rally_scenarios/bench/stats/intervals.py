@@ -16,10 +16,11 @@ This module must not know what the values are of.
 from collections.abc import Sequence
 from dataclasses import dataclass
 import enum
+import functools
 import math
 import statistics
 
-from rally_scenarios.bench.stats import student_t
+from scipy import special
 
 CONFIDENCE = 0.95
 # More, and the mean alone says little of what the next run will give.
@@ -71,6 +72,12 @@ def _spread_percent(mean: float, deviation: float) -> float | None:
     return 100 * deviation / abs(mean) if mean else None
 
 
+@functools.lru_cache(maxsize=1000)
+def _quantile(freedom: float) -> float:
+    """Half the width of Student's 95 % interval, in standard errors."""
+    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
+
+
 def estimate_mean(values: Sequence[float]) -> Estimate:
     """Mean over repeats with Student's 95 % interval.
 
@@ -89,11 +96,7 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
             method='no interval: one repeat says nothing of the next',
         )
     deviation = statistics.stdev(found)
-    half = (
-        student_t.half_width(CONFIDENCE, len(found) - 1)
-        * deviation
-        / math.sqrt(len(found))
-    )
+    half = _quantile(len(found) - 1) * deviation / math.sqrt(len(found))
     return Estimate(
         mean=mean,
         values=len(found),
@@ -169,7 +172,7 @@ def compare(
             f' least 2 of each',
         )
     error, freedom = _welch(first, second)
-    half = error and student_t.half_width(CONFIDENCE, freedom) * error
+    half = error and _quantile(freedom) * error
     low, high = difference - half, difference + half
     finding = Finding.CANNOT_TELL
     if low > 0 or high < 0:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a run was steady, judged afterwards by the rule of the SNIA.
+"""Whether a run was steady, judged afterwards; and where it stood still.
 
 The Solid State Storage Performance Test Specification of the SNIA (version
 2.0, definition of Steady State) calls a measurement window steady if
@@ -10,10 +10,30 @@ The Solid State Storage Performance Test Specification of the SNIA (version
 * slope: the least squares line through the window rises or falls by at most
   10 % of the average from end to end.
 
-There a value is a round of one minute and a window five rounds.  Here a run
-has values of each second, and one second of a few hundred I/Os scatters by
-more than 20 % where nothing changes; so seconds are put together into rounds
-of equal length first, five of them as in the specification.
+There a value is a round of one minute and a window five rounds, and no value
+is noise.  Here a window has values of each second, which scatter where nothing
+changes.  So the limits are the SNIA's, the excursion is of five rounds of
+equal length and the slope of the seconds, and a limit counts as exceeded only
+if what exceeds it is more than noise makes:
+
+* slope: Student's t interval of the line's rise.  Seconds depend on those
+  before them: as an AR(1) process with the lag 1 autocorrelation rho, of which
+  n seconds count as n (1 - rho) / (1 + rho).  rho is that of the residuals,
+  which is too low in short series, and corrected for that: it is expected to
+  be rho - (2 + 4 rho) / n where a line is fitted and rho - (1 + 3 rho) / n
+  where a mean is (Marriott and Pope 1954, Kendall 1954, Biometrika 41).
+* excursion: the studentized range of the rounds (Tukey), with the noise that
+  seconds have within rounds: the median of the rounds, so that a step within
+  one or two of them is no noise.
+
+The first errs in one of 40 windows and the second in one of 100, so that
+stationary noise is called unsteady in at most 5 %: simulated, 2 to 4 % of
+windows of 30 s with 10 to 20 % noise, and more only where a window is too
+short to see how seconds depend on each other (rho of 0.5 in 30 s: 7 %).  Over
+a limit, but within noise, or shorter than 30 s: nobody can tell.
+
+A stall is a time of about 2 s or more without a completion, or next to none.
+It is told whatever the rest is, and a run with one is not steady.
 
 fio can stop a job when it is steady (``steadystate=``), but then guests stop
 apart, and what the last ones get is no longer shared.  So all run for their
@@ -25,13 +45,40 @@ This module must not know where a series came from.
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+import functools
 import math
-import statistics
 
-RULE = 'SNIA PTS: excursion 20 %, slope 10 %, 5 rounds'
+import numpy as np
+from scipy import special
+from scipy import stats
+
+from rally_scenarios.bench.result import json_record
+
+RULE = (
+    'limits of the SNIA PTS: excursion 20 % over 5 rounds, slope 10 %; over'
+    ' one by more than noise makes: not steady; less than 30 s: cannot tell;'
+    ' stalls are times without a completion'
+)
 ROUNDS = 5
 EXCURSION_LIMIT = 0.20
 SLOPE_LIMIT = 0.10
+SHORTEST_SECONDS = 30
+# How often each of the two claims may be wrong, of windows that are steady.
+_SLOPE_ERRORS = 0.025
+_EXCURSION_ERRORS = 0.01
+# More, and a series says no more of its noise than a few values do.
+_MOST_CORRELATION = 0.95
+
+# A stall that begins within a second is no second of nothing; on another
+# guest's clock it is none at all, but deficits add up to its length.  2 s
+# without a completion, cut into seconds twice, leave a second of 12 % at most.
+STALL_SECONDS = 2
+_SHORTEST_DEFICIT_SECONDS = 1.5
+_NEXT_TO_NONE = 0.25
+_PART_OF_A_STALL = 0.90
+_EDGE_SECONDS = 2
+# So far from the median that no second of a run gets there by chance.
+_DEVIATIONS = 4
 
 # (ms, value) of one guest or of a fleet, in order of time.
 Series = Sequence[tuple[int, float]]
@@ -65,83 +112,256 @@ class Verdict:
     slope: float | None
     #: in words, with the numbers
     reason: str
+    #: longest time without a completion, or with next to none, to about half a
+    #: second; 0 if it is less than about 2 s; null without a series
+    longest_stall_s: float | None = json_record.since(3)
 
 
-def unknown(reason: str) -> Verdict:
+def unknown(reason: str, *, longest_stall_s: float | None = None) -> Verdict:
     """The verdict on what cannot be judged.
 
     :param reason: why not, in words
+    :param longest_stall_s: as in the verdict
     """
     return Verdict(
-        steady=None, average=None, excursion=None, slope=None, reason=reason
+        steady=None,
+        average=None,
+        excursion=None,
+        slope=None,
+        reason=reason,
+        longest_stall_s=longest_stall_s,
     )
 
 
-def rise(values: Sequence[float]) -> float:
-    """How much the least squares line through values rises, end to end.
+@dataclass(frozen=True, kw_only=True)
+class Stall:
+    """A time without a completion, or with next to none."""
 
-    >>> rise([1, 2, 3])
-    2.0
+    #: second of the series in which it was found, from 0
+    at: int
+    #: to about half a second
+    seconds: float
 
-    :param values: at least 2, at equal distances
+
+def _stall(values: np.ndarray, first: int, last: int) -> Stall:
+    """The stall around seconds of next to nothing.
+
+    :param values: shares of an ordinary second
+    :param first: the first second of next to nothing
+    :param last: the last one
     """
-    middle = (len(values) - 1) / 2
-    average = statistics.fmean(values)
-    slope = math.fsum(
-        (x - middle) * (value - average) for x, value in enumerate(values)
-    ) / math.fsum((x - middle) ** 2 for x in range(len(values)))
-    return slope * (len(values) - 1)
+    begin, end = first, last
+    while (
+        begin > max(0, first - _EDGE_SECONDS)
+        and values[begin - 1] < _PART_OF_A_STALL
+    ):
+        begin -= 1
+    while (
+        end < min(len(values) - 1, last + _EDGE_SECONDS)
+        and values[end + 1] < _PART_OF_A_STALL
+    ):
+        end += 1
+    missing = 1 - values[begin : end + 1]
+    return Stall(at=first, seconds=float(missing.sum()))
 
 
-def rounds(values: Sequence[float], number: int = ROUNDS) -> list[float]:
-    """Means of equally long parts; what does not fill one is left out first.
+def find_stalls(values: Sequence[float]) -> list[Stall]:
+    """Times of about 2 s and more without a completion.
 
-    :param values: at least ``number``
-    :raises ValueError: there are fewer
+    >>> find_stalls([100] * 9 + [50, 0, 50] + [100] * 9)
+    [Stall(at=10, seconds=2.0)]
+
+    :param values: completions of each second, none negative
+    :returns: in order of time; where seconds scatter so much that some have
+        next to none by chance, only seconds without any count, and two of
+        them are the least
     """
-    length = len(values) // number
-    if not length:
-        raise ValueError(f'{len(values)} values for {number} rounds')
-    first = len(values) - number * length
-    return [
-        statistics.fmean(values[at : at + length])
-        for at in range(first, len(values), length)
+    found = np.asarray(values, dtype=float)
+    if not found.any():
+        return [Stall(at=0, seconds=len(found))] if len(found) > 1 else []
+    busy = found[found > _NEXT_TO_NONE * np.median(found[found > 0])]
+    ordinary = float(np.median(busy))
+    # 1.48: of a normal distribution, the median is that part of the deviation.
+    deviation = 1.4826 * float(np.median(np.abs(busy / ordinary - 1)))
+    limit = min(_NEXT_TO_NONE, 1 - _DEVIATIONS * deviation)
+    shares = np.minimum(found / ordinary, 1)
+    quiet = limit > 0
+    none = shares <= (limit if quiet else 0)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], none, [0]))))
+    stalls = [
+        _stall(shares, first, end - 1)
+        if quiet
+        else Stall(at=int(first), seconds=float(end - first))
+        for first, end in zip(
+            edges[::2].tolist(), edges[1::2].tolist(), strict=True
+        )
     ]
+    least = _SHORTEST_DEFICIT_SECONDS if quiet else STALL_SECONDS
+    return [stall for stall in stalls if stall.seconds >= least]
+
+
+def longest_stall_s(values: Sequence[float]) -> float:
+    """The longest of the stalls, to 0.1 s; 0 if there is none.
+
+    :param values: as of ``find_stalls``
+    """
+    return _longest_s(find_stalls(values))
+
+
+def _longest_s(stalls: Sequence[Stall]) -> float:
+    return round(max((stall.seconds for stall in stalls), default=0.0), 1)
+
+
+def in_words(stalls: Sequence[Stall]) -> str:
+    """How many there are and how long; empty if there is none."""
+    if not stalls:
+        return ''
+    longest = _longest_s(stalls)
+    if len(stalls) == 1:
+        return f'1 stall of {longest:.1f} s'
+    return f'{len(stalls)} stalls of up to {longest:.1f} s'
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Noise:
+    """What scatters in a series, as an AR(1) process."""
+
+    #: of a mean of n values it is this / n
+    variance: float
+    #: of this estimate
+    freedom: float
+
+
+def _noise(residuals: np.ndarray, parameters: int) -> _Noise:
+    """Noise of a series from what a fit left.
+
+    :param residuals: a row for each part that was fitted by itself; of
+        several, the median counts
+    :param parameters: of each fit: 1 a mean, 2 a line
+    """
+    parts, length = residuals.shape
+    freedom = length - parameters
+    squares = (residuals**2).sum(axis=1)
+    quiet = np.argsort(squares)[: parts // 2 + 1]
+    middle = float(np.median(squares))
+    if not middle:
+        return _Noise(variance=0.0, freedom=float(freedom))
+    seen = float(
+        (residuals[quiet, 1:] * residuals[quiet, :-1]).sum()
+        / squares[quiet].sum()
+    )
+    # Expected is rho - (1 + 3 rho) / n, or rho - (2 + 4 rho) / n: see above.
+    correlation = (length * seen + parameters) / (length - parameters - 2)
+    correlation = min(max(correlation, 0.0), _MOST_CORRELATION)
+    inflation = (1 + correlation) / (1 - correlation)
+    # A fit takes away more of what is correlated.
+    left = max(0.1, 1 - (inflation - 1) / length)
+    independent = max(1.0, freedom / inflation)
+    if parts > 1:
+        # Of chi squared, the median is below the mean (Wilson and Hilferty).
+        left *= (1 - 2 / (9 * independent)) ** 3
+        # Of normal values, a median of five is as good as a mean of 3.5.
+        independent *= 0.7 * parts
+    return _Noise(
+        variance=middle / freedom / left * inflation,
+        freedom=max(2.0, independent),
+    )
+
+
+@functools.lru_cache(maxsize=1000)
+def _range_quantile(freedom: int) -> float:
+    """The studentized range of the rounds that noise seldom exceeds."""
+    return float(
+        stats.studentized_range.ppf(1 - _EXCURSION_ERRORS, ROUNDS, freedom)
+    )
+
+
+def _slope(values: np.ndarray) -> tuple[float, float]:
+    """Rise of the least squares line, end to end, and half its interval."""
+    x = np.arange(len(values)) - (len(values) - 1) / 2
+    squares = float((x * x).sum())
+    per_second = float((x * values).sum()) / squares
+    left = values - values.mean() - per_second * x
+    noise = _noise(left[np.newaxis], parameters=2)
+    half = special.stdtrit(noise.freedom, 1 - _SLOPE_ERRORS / 2) * math.sqrt(
+        noise.variance / squares
+    )
+    length = len(values) - 1
+    return per_second * length, float(half) * length
+
+
+def _excursion(values: np.ndarray) -> tuple[float, float]:
+    """Range of the rounds, and the range that noise alone would make."""
+    length = len(values) // ROUNDS
+    parts = values[len(values) - ROUNDS * length :].reshape(ROUNDS, length)
+    means = parts.mean(axis=1)
+    noise = _noise(parts - means[:, np.newaxis], parameters=1)
+    # It takes long to compute, and hardly changes where freedom is large.
+    freedom = math.floor(noise.freedom)
+    if freedom > 20:
+        freedom = min(freedom // 10 * 10, 200)
+    by_noise = _range_quantile(freedom) * math.sqrt(noise.variance / length)
+    return float(means.max() - means.min()), by_noise
 
 
 def judge(series: Series) -> Verdict:
     """Apply the rule to a window.
 
     :param series: values of each second, all of the window
-    :returns: ``steady`` is None if there are fewer values than rounds, or
-        they are all 0
+    :returns: ``steady`` is None if there are fewer than 30 values, they are
+        all 0, or a limit is exceeded by no more than noise makes
     :raises ValueError: the series is not in order of time, or a value is
         negative or not finite
     """
     _check(series)
-    if len(series) < ROUNDS:
-        return unknown(f'{len(series)} values, expected at least {ROUNDS}')
-    means = rounds([value for _ms, value in series])
-    average = statistics.fmean(means)
-    if not average:
-        return unknown('nothing was done: all values are 0')
-    excursion = (max(means) - min(means)) / average
-    slope = rise(means) / average
-    failed = []
-    if excursion > EXCURSION_LIMIT:
-        failed.append('excursion')
-    if abs(slope) > SLOPE_LIMIT:
-        failed.append('slope')
-    finding = f'not steady by {" and ".join(failed)}' if failed else 'steady'
+    values = np.array([value for _ms, value in series], dtype=float)
+    stalls = find_stalls(values)
+    longest_s = _longest_s(stalls)
+    stood = in_words(stalls)
+    if len(values) < SHORTEST_SECONDS:
+        return unknown(
+            f'cannot tell: {len(values)} s, expected at least'
+            f' {SHORTEST_SECONDS}' + (f'; {stood}' if stood else ''),
+            longest_stall_s=longest_s,
+        )
+    if not values.any():
+        return unknown(
+            'nothing was done: all values are 0',
+            longest_stall_s=longest_s,
+        )
+    average = float(values.mean())
+    excursion, by_noise = (part / average for part in _excursion(values))
+    slope, half = (part / average for part in _slope(values))
+    over = {
+        'excursion': excursion > EXCURSION_LIMIT,
+        'slope': abs(slope) > SLOPE_LIMIT,
+    }
+    failed = [
+        name
+        for name, more_than_noise in (
+            ('excursion', excursion > by_noise),
+            ('slope', abs(slope) > half),
+        )
+        if over[name] and more_than_noise
+    ]
+    failed += ['stalls'] if stalls else []
+    if failed:
+        steady, finding = False, f'not steady by {" and ".join(failed)}'
+    elif any(over.values()):
+        steady, finding = None, 'cannot tell'
+    else:
+        steady, finding = True, 'steady'
     return Verdict(
-        steady=not failed,
+        steady=steady,
         average=average,
         excursion=excursion,
         slope=slope,
         reason=f'{finding}: excursion {100 * excursion:.1f} % (limit'
-        f' {100 * EXCURSION_LIMIT:.0f} %), slope {100 * slope:+.1f} %'
-        f' (limit {100 * SLOPE_LIMIT:.0f} %) over {len(means)} rounds'
-        f' of {len(series) // ROUNDS} values',
+        f' {100 * EXCURSION_LIMIT:.0f} %, noise {100 * by_noise:.1f} %),'
+        f' slope {100 * slope:+.1f} % (limit {100 * SLOPE_LIMIT:.0f} %, noise'
+        f' {100 * half:.1f} %) over {len(values)} s'
+        + (f'; {stood}' if stood else ''),
+        longest_stall_s=longest_s,
     )
 
 

@@ -68,6 +68,7 @@ STEADY_TABLE_COLUMNS = (
     'IOPS in it',
     'excursion %',
     'slope %',
+    'longest stall s',
     'verdict',
 )
 
@@ -204,6 +205,7 @@ def _steady_row(run: run_result.PatternRun) -> list:
             _rounded(None if share is None else 100 * share)
             for share in (found.excursion, found.slope)
         ),
+        _rounded(found.longest_stall_s),
         found.reason,
     ]
 

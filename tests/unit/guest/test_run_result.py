@@ -219,7 +219,15 @@ class RunResultTest(testtools.TestCase):
             (slot.merged.window.start_ms, slot.merged.window.end_ms),
         )
         self.assertEqual(
-            (True, 1000), (slot.steadiness.steady, slot.steadiness.average)
+            (None, 'cannot tell: 5 s, expected at least 30', 0),
+            (
+                slot.steadiness.steady,
+                slot.steadiness.reason,
+                slot.steadiness.longest_stall_s,
+            ),
+        )
+        self.assertEqual(
+            [0, 0], [guest.longest_stall_s for guest in slot.guests]
         )
         self.assertEqual(found, run_result.read(run_result.write(found)))
 

@@ -9,7 +9,7 @@ from tests.unit.guest import test_run_result
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
 STEADY = test_run_result.text([480, 500, 520, 500, 500])
-FALLING = test_run_result.text([900, 700, 500, 300, 100])
+STALLING = test_run_result.text([500, 500, 0, 0, 0, 500])
 
 
 def outputs(*of_guests):
@@ -31,11 +31,18 @@ class OverTimeTest(testtools.TestCase):
         found = outputs(STEADY, STEADY)
         row = found[tables.STEADY_TABLE_TITLE]['data']['rows'][1]
         self.assertEqual(
-            ['fast', 'randwrite-4k (2 of 3)', 5.0, 1000.0, 8.0, 3.2],
-            [*row[:4], *(round(each, 1) for each in row[4:6])],
+            [
+                'fast',
+                'randwrite-4k (2 of 3)',
+                5.0,
+                1000.0,
+                '-',
+                '-',
+                0.0,
+                'cannot tell: 5 s, expected at least 30',
+            ],
             row,
         )
-        self.assertEqual('steady:', row[6][:7])
         lines = found['IOPS over time: randwrite-4k']['data']
         self.assertEqual(
             ['fast (1 of 3)', 'fast (2 of 3)', 'fast (3 of 3)'],
@@ -48,11 +55,29 @@ class OverTimeTest(testtools.TestCase):
             {'additive': [], 'complete': list(found.values())}
         )
 
-    def test_what_is_not_steady_is_said(self):
-        found = outputs(STEADY, FALLING)
+    def test_a_stall_is_said_however_short_the_run_is(self):
+        found = outputs(STALLING, STALLING)
         row = found[tables.STEADY_TABLE_TITLE]['data']['rows'][0]
-        self.assertEqual(
-            'not steady by excursion and slope', row[6].split(':')[0]
+        self.assertEqual(3.0, row[6])
+        self.assertIn('1 stall of 3.0 s', row[7])
+        self.assertIn(
+            [
+                'stall',
+                'fast randwrite-4k: in 3 of 3 repeats no guest completed an'
+                ' I/O, or next to none, for up to 3 s (repeat 1)',
+            ],
+            found[tables.CAVEAT_TABLE_TITLE]['data']['rows'],
+        )
+
+    def test_a_stall_of_one_guest_is_said_too(self):
+        found = outputs(STEADY, STALLING)
+        self.assertIn(
+            [
+                'stall',
+                'fast randwrite-4k: single guests completed no I/O, or next'
+                ' to none, for so long: g001 (3 s)',
+            ],
+            found[tables.CAVEAT_TABLE_TITLE]['data']['rows'],
         )
 
     def test_guests_without_seconds_have_no_such_table(self):
