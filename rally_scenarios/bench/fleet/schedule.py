@@ -11,10 +11,12 @@ A fleet may be measured in steps: of the guests of a tier, which all boot once,
 the first few run while the others stay idle.
 """
 
+from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import itertools
+import random
 
 from rally_scenarios.bench.fio import pattern as fio_pattern
 
@@ -28,6 +30,10 @@ _OF_IT_FOR_IN_FLIGHT_SECONDS = 2
 # otherwise.
 TIER_MIB_PER_SECOND = 10
 _TIER_IOPS = 100
+
+
+# A pattern and how many guests run it; None: all.
+_Item = tuple[fio_pattern.Pattern, int | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +64,8 @@ class Schedule:
     slots: tuple[Slot, ...]
     #: how often each tier runs each pattern
     repeats: int = 1
+    #: with which the order of turns was drawn; None: it is that of the task
+    seed: int | None = None
 
     @property
     def seconds(self) -> int:
@@ -157,6 +165,30 @@ def _check(
         )
 
 
+def _orders(
+    tiers: Sequence[str],
+    in_turn: Sequence[_Item],
+    repeats: int,
+    seed: int | None,
+) -> Iterator[tuple[int, str, _Item]]:
+    """(repeat, tier, what it runs), in order of time."""
+    # Not for secrets: the same seed must give the same order again.
+    draw = None if seed is None else random.Random(seed)  # noqa: S311
+    tiers, in_turn = list(tiers), list(in_turn)
+    for repeat in range(1, repeats + 1):
+        if draw is not None and repeat % 2:
+            draw.shuffle(tiers)
+            draw.shuffle(in_turn)
+        elif draw is not None:
+            # So that of two repeats each has its turn before the other once.
+            tiers.reverse()
+            in_turn.reverse()
+        yield from (
+            (repeat, tier, item)
+            for tier, item in itertools.product(tiers, in_turn)
+        )
+
+
 def plan(
     tiers: Sequence[str],
     patterns: Sequence[fio_pattern.Pattern],
@@ -166,12 +198,19 @@ def plan(
     guests_per_tier: int = 1,
     tier_mib_per_second: int = TIER_MIB_PER_SECOND,
     least_gap_seconds: int = GAP_SECONDS,
+    seed: int | None = None,
 ) -> Schedule:
-    """Lay out all patterns of the first tier, then of the next, and so on.
+    """Lay out all patterns of one tier, then of the next, and so on.
 
     When all have had their turn, the next repeat begins: what changes slowly,
     such as a cache that fills or a neighbour that comes and goes, then shows
     as a difference between repeats and not as one between tiers or patterns.
+
+    With a seed, the order of tiers and that of patterns is drawn for each odd
+    repeat, and reversed for the next, so that what one turn leaves to the next
+    is not taken for a property of the tier that always has it: a repeat is a
+    block of a randomised block design, and of each two repeats every tier is
+    before every other one once.
 
     :param tiers: names, each once, at least one
     :param patterns: their names each once, at least one
@@ -183,6 +222,7 @@ def plan(
     :param guests_per_tier: how many run where there are no steps
     :param tier_mib_per_second: see ``gap_seconds``
     :param least_gap_seconds: see ``gap_seconds``
+    :param seed: None: tiers and patterns in the order given, in each repeat
     :raises ValueError: no tier, no pattern, no repeat, a name twice, or steps
         that do not rise from 1
     """
@@ -196,8 +236,8 @@ def plan(
         ]
     slots: list[Slot] = []
     begin_seconds = 0
-    for repeat, tier, (pattern, guests) in itertools.product(
-        range(1, repeats + 1), tiers, in_turn
+    for repeat, tier, (pattern, guests) in _orders(
+        tiers, in_turn, repeats, seed
     ):
         slots.append(
             Slot(
@@ -222,4 +262,4 @@ def plan(
             )
         )
         begin_seconds += slots[-1].seconds
-    return Schedule(slots=tuple(slots), repeats=repeats)
+    return Schedule(slots=tuple(slots), repeats=repeats, seed=seed)

@@ -6,11 +6,13 @@ Pure: schedule, profile, outcomes and facts in, one ``RunResult`` out.  Guests
 that are not complete are in it, each with its verdict, and in no figure.
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
@@ -178,16 +180,35 @@ def pattern_result(
     )
 
 
+def _listed(
+    patterns: Iterable[fio_pattern.Pattern],
+    profile: named_profile.NamedProfile,
+) -> list[fio_pattern.Pattern]:
+    """Patterns in the order of the profile, steps of guests ascending."""
+    place = {each.name: at for at, each in enumerate(profile.patterns)}
+
+    def key(pattern: fio_pattern.Pattern) -> tuple[int, int]:
+        if pattern.name in place:
+            return place[pattern.name], 0
+        name, _, guests = pattern.name.rpartition('.g')
+        return place[name], int(guests)
+
+    return sorted(patterns, key=key)
+
+
 def _tier(
     tier: str,
     *,
     plan: schedule.Schedule,
+    profile: named_profile.NamedProfile,
     outcomes: Sequence[verdict.GuestOutcome],
     image: run_result.Fact,
     volume_types: run_result.Fact,
     measured_on: Environment,
 ) -> run_result.TierResult:
-    patterns = dict.fromkeys(slot.pattern for slot in plan.of_tier(tier))
+    patterns = _listed(
+        dict.fromkeys(slot.pattern for slot in plan.of_tier(tier)), profile
+    )
     return run_result.TierResult(
         tier=tier,
         image=image,
@@ -276,13 +297,14 @@ def build_result(
     :param outcomes: of all guests, good and bad
     :param environment: all of ``run_result.ENVIRONMENT`` that guests do not
         tell
-    :param images: {tier: its image}
+    :param images: {tier: its image}, in the order of the task
     :param volume_types: {tier: the types of the volumes that fio works on}
     :param hosts: {guest: host of its server}
     :param measured_on: what others than guests say
     :raises ValueError: a fact of the environment is missing
     """
-    tiers = dict.fromkeys(slot.tier for slot in plan.slots)
+    # Their images are in the order of the task, whatever that of turns is.
+    tiers = sorted({slot.tier for slot in plan.slots}, key=list(images).index)
     found = run_result.RunResult(
         version=run_result.VERSION,
         run=run,
@@ -299,10 +321,12 @@ def build_result(
         },
         profile=named_profile.from_profile(profile),
         guests_per_tier=guests_per_tier,
+        seed=plan.seed,
         tiers=tuple(
             _tier(
                 tier,
                 plan=plan,
+                profile=profile,
                 outcomes=outcomes,
                 image=images[tier],
                 volume_types=volume_types[tier],

@@ -298,16 +298,18 @@ class RunResult:
     profile: named_profile.ProfileUsed
     #: how many guests each tier had
     guests_per_tier: int
-    #: in the order in which they ran
+    #: in the order of the task; when each ran is in its slots
     tiers: tuple[TierResult, ...]
     #: all of them, good and bad
     guests: tuple[GuestResult, ...]
-    # Format v2 has caveats under this name.
+    # The format has caveats under this name.
     #: why figures should be read with care; empty if no reason was found, null
     #: in files that were not asked
     doubts: tuple[Caveat, ...] | None = json_record.since(2)
     #: the cluster below the tiers; null if the task names none
     ceph: ceph_result.CephWatch | None = json_record.since(2)
+    #: with which the order of turns was drawn; null: it is that of the task
+    seed: int | None = json_record.since(3)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.
@@ -322,8 +324,13 @@ class RunResult:
 
     @property
     def runs(self) -> tuple[PatternRun, ...]:
-        """Each run of each pattern on each tier, in order of time."""
+        """Each run of each pattern on each tier.
+
+        Repeat by repeat, and in the order of the task within each; when they
+        ran, their slots say.
+        """
         return tuple(
+            # Stable, so that tiers and patterns keep their order.
             sorted(
                 (
                     PatternRun(tier=tier, pattern=pattern, slot=slot)
@@ -331,7 +338,7 @@ class RunResult:
                     for pattern in tier.patterns
                     for slot in pattern.slots
                 ),
-                key=lambda run: run.slot.number,
+                key=lambda run: run.slot.repeat,
             )
         )
 

@@ -21,6 +21,8 @@ from rally_scenarios.plugins.results import store
 
 AtLeastOne = Annotated[int, task_scenario.Field(ge=1)]
 Size = Literal['paper', 'lab', 'smoke'] | None
+#: Of tiers and of patterns, within each repeat.
+TurnOrder = Literal['random', 'listed']
 ZeroOrMore = Annotated[int, task_scenario.Field(ge=0)]
 # What is left out says nothing: a profile, or a default, speaks then.
 OneOrNone = AtLeastOne | None
@@ -30,6 +32,7 @@ PauseSeconds = Annotated[float, task_scenario.Field(ge=0)]
 # What a task that says nothing gets, here and in the scenarios' signatures.
 LATE_AFTER_MS = 500
 LISTEN_EVERY_SECONDS = 2
+TURN_ORDER = 'random'
 RESULT_FOLDER = store.DEFAULT_FOLDER
 
 
@@ -144,3 +147,6 @@ class FleetArguments:
     result_folder: str = RESULT_FOLDER
     timeouts_seconds: Mapping[str, int] | None = None
     transport: Mapping[str, Any] | None = None
+    turn_order: str = TURN_ORDER
+    #: None: one is drawn for each run
+    seed: int | None = None

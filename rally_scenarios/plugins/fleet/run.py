@@ -126,6 +126,7 @@ def context(
     :raises ValueError: the arguments do not fit each other
     :raises servers.FleetError: something that the run needs is missing
     """
+    arguments = run_plan.with_seed(arguments)
     plan = run_plan.planned(arguments)
     folder = store.prepare(arguments.result_folder)
     access = guest_access.GuestAccess(

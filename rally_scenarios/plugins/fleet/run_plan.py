@@ -7,7 +7,9 @@ a task that could not be carried out.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
+import secrets
 from typing import Any
 
 from rally.common import validation
@@ -72,6 +74,31 @@ def _guests_per_tier(given: int | None, guest_steps: Sequence[int]) -> int:
     return guest_steps[-1]
 
 
+def with_seed(
+    arguments: fleet_arguments.FleetArguments,
+) -> fleet_arguments.FleetArguments:
+    """The arguments of one run, with a seed drawn where none is given."""
+    if arguments.turn_order != 'random' or arguments.seed is not None:
+        return arguments
+    return dataclasses.replace(arguments, seed=secrets.randbits(32))
+
+
+def _seed(arguments: fleet_arguments.FleetArguments) -> int | None:
+    """The seed of the order; None: the order is as listed.
+
+    :raises ValueError: there is one, and no random order
+    """
+    if arguments.turn_order == 'random':
+        # Of a plan that is only looked at, any order takes as long.
+        return arguments.seed or 0
+    if arguments.seed is not None:
+        raise ValueError(
+            f'seed {arguments.seed} with the turn_order {arguments.turn_order!r}:'
+            f" expected turn_order 'random', or leave seed out"
+        )
+    return None
+
+
 def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
     """What a task's arguments ask for.
 
@@ -97,6 +124,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         guests_per_tier,
         tier_mib_per_second,
         arguments.gap_seconds or schedule.GAP_SECONDS,
+        _seed(arguments),
     )
     for tier in tiers:
         found = len(slots.of_tier(tier))

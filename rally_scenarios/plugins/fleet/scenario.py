@@ -98,6 +98,8 @@ class FleetFio(harmless.Scenario):
         result_folder: str = fleet_arguments.RESULT_FOLDER,
         timeouts_seconds: fleet_arguments.TimeoutArgs | None = None,
         transport: access.TransportArgs | None = None,
+        turn_order: fleet_arguments.TurnOrder = fleet_arguments.TURN_ORDER,
+        seed: fleet_arguments.ZeroOrNone = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -127,6 +129,8 @@ class FleetFio(harmless.Scenario):
         :param gap_seconds: between two runs, at least; 4 by default
         :param timeouts_seconds: see TimeoutArgs
         :param transport: see TransportArgs; the console by default
+        :param turn_order: of tiers and patterns: drawn, or as listed
+        :param seed: of a random order; None draws one, which the result keeps
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -155,6 +159,8 @@ class FleetFio(harmless.Scenario):
             result_folder=result_folder,
             timeouts_seconds=timeouts_seconds,
             transport=transport,
+            turn_order=turn_order,
+            seed=seed,
         )
         with harmless.errors():
             fleet_run.FleetRun(

@@ -234,6 +234,8 @@ def to_fleet_arguments(
         listen_every_seconds=arguments.listen_every_seconds,
         tier_mib_per_second=arguments.tier_mib_per_second,
         timeouts_seconds=arguments.timeouts_seconds,
+        # As on the layers below.
+        turn_order='listed',
     )
 
 

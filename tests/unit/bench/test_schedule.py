@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import collections
+import math
 import shutil
 import subprocess
 import tempfile
 
 import ddt
+import numpy
 import testtools
 
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.stats import differences
 
 SMALL = fio_pattern.Pattern(
     name='randwrite-4k', rw='randwrite', bs='4k', iodepth=16
@@ -306,3 +310,77 @@ class ProfileTest(testtools.TestCase):
                 text=True,
             )
         self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+
+class RandomOrderTest(testtools.TestCase):
+    """The order of turns, drawn with a seed."""
+
+    def blocks(self, seed, repeats=4, tiers='abc', steps=()):
+        """[(tiers in order of time, patterns in order of time)]."""
+        plan = schedule.plan(
+            list(tiers),
+            [SMALL, LARGE],
+            PROFILE,
+            repeats,
+            guest_steps=steps,
+            seed=seed,
+        )
+        self.assertEqual(seed, plan.seed)
+        self.assertEqual(
+            list(range(len(plan.slots))), [s.number for s in plan.slots]
+        )
+        found = []
+        for repeat in range(1, repeats + 1):
+            slots = [s for s in plan.slots if s.repeat == repeat]
+            found.append(
+                (
+                    ''.join(dict.fromkeys(s.tier for s in slots)),
+                    tuple(dict.fromkeys(s.pattern.name for s in slots)),
+                )
+            )
+            self.assertEqual(len(slots), len(set(slots)))
+        return found
+
+    def test_the_same_seed_gives_the_same_order_and_others_others(self):
+        self.assertEqual(self.blocks(7), self.blocks(7))
+        self.assertGreater(
+            len({str(self.blocks(seed)) for seed in range(20)}), 10
+        )
+
+    def test_of_two_repeats_each_tier_is_before_each_other_once(self):
+        for seed in range(20):
+            blocks = self.blocks(seed)
+            for one, other in zip(blocks[::2], blocks[1::2], strict=True):
+                self.assertEqual(one[0], other[0][::-1])
+                self.assertEqual(one[1], other[1][::-1])
+
+    def test_each_repeat_has_all_turns(self):
+        for tiers, patterns in self.blocks(3, steps=(1, 2)):
+            self.assertEqual('abc', ''.join(sorted(tiers)))
+            self.assertEqual(4, len(patterns))
+
+    def test_each_order_is_drawn_about_as_often(self):
+        seen = collections.Counter(
+            self.blocks(seed, repeats=1)[0][0] for seed in range(600)
+        )
+        self.assertEqual(6, len(seen))
+        self.assertGreater(min(seen.values()), 60)
+
+    def test_what_the_turn_before_leaves_is_no_difference(self):
+        """A carry-over of 8 % onto what comes second of two equal tiers."""
+        draw = numpy.random.default_rng(5)
+        false = 0
+        for seed in range(300):
+            sides = {'a': [], 'b': []}
+            for tiers, _patterns in self.blocks(seed, 6, 'ab'):
+                for place, tier in enumerate(tiers):
+                    sides[tier].append(
+                        math.exp(draw.normal(7, 0.02)) * (0.92 if place else 1)
+                    )
+            false += (
+                differences.of_blocks(
+                    sides['a'], sides['b'], resolution=0.001
+                ).p_differs()
+                <= 0.05
+            )
+        self.assertLessEqual(false, 15)

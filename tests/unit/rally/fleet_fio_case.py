@@ -45,6 +45,12 @@ class FleetFioCase(testtools.TestCase):
         )
 
     def run_scenario(self, **args):
+        """Run it, with turns in the order of the task unless told else."""
         self.scenario.run(
-            **{**self.args, 'result_folder': str(self.results), **args}
+            **{
+                'turn_order': 'listed',
+                **self.args,
+                'result_folder': str(self.results),
+                **args,
+            }
         )

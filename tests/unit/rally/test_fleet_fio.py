@@ -73,6 +73,31 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertEqual(8, len(self.rows(tables.GUEST_TABLE_TITLE)))
         self.assert_nothing_is_left()
 
+    def test_turns_are_drawn_and_the_seed_is_kept(self):
+        orders = []
+        for seed in (None, None, None, 11, 11):
+            self.run_scenario(turn_order='random', seed=seed, repeats=4)
+            result = self.result()
+            self.assertEqual(
+                ['database', 'general'], [tier.tier for tier in result.tiers]
+            )
+            for tier in result.tiers:
+                self.assertEqual(
+                    ['randwrite-4k', 'write-1m'],
+                    [pattern.pattern for pattern in tier.patterns],
+                )
+            self.assertIsInstance(result.seed, int)
+            orders.append([run.slot.number for run in result.runs])
+            next(self.results.iterdir()).unlink()
+        self.assertEqual(orders[3], orders[4])
+        self.assertGreater(len(set(map(str, orders))), 1)
+        self.run_scenario()
+        self.assertIsNone(self.result().seed)
+
+    def test_a_seed_without_a_random_order_is_refused(self):
+        error = self.assertRaises(ValueError, self.run_scenario, seed=3)
+        self.assertIn('seed 3 with the turn_order', str(error))
+
     def test_the_result_file_says_what_the_report_says(self):
         self.run_scenario(repeats=2)
         found = self.result()
