@@ -94,6 +94,7 @@ def _cinder_conf(catalog: catalogs.Catalog, *, as_json: bool) -> str:
         backend_config.caps_comments(catalog)
         + backend_config.service_comments(catalog, secret_uuid=secret_uuid)
         + backend_config.backend_comments(catalog)
+        + backend_config.geometry_comments(catalog)
         + backend_config.default_type_comments(catalog)
         + backend_config.cinder_conf(sections)
     )

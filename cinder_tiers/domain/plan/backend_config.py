@@ -158,3 +158,39 @@ def service_comments(
                 'true.'
             )
     return ''.join(f'{line}\n' for line in lines)
+
+
+def geometry_comments(catalog: catalogs.Catalog) -> str:
+    """Comment lines on block sizes that guests should be told.
+
+    Guests that write 512 bytes at a time, as Windows does, make OSDs read 4
+    KiB or more, change and write them; on rotational disks and in erasure
+    coded pools that costs most. `disk_geometry` came with Cinder 28.0.0
+    (release note "driver-disk-geometry"); it is a comment, since it changes
+    what guests see.
+    """
+    sections = [
+        f'[{tier.section}]'
+        for tier in catalog.ours
+        if tier.rbd
+        and tier.backend_name is None
+        and (_is_rotational(tier.rbd) or _is_erasure_coded(tier.rbd))
+    ]
+    if not sections:
+        return ''
+    return (
+        '# Cinder 28 (2026.1) or newer: disk_geometry = 512e in '
+        f'{", ".join(sections)} asks guests for writes of whole 4 KiB '
+        'blocks, which hard disks and erasure coded pools need most. It '
+        'counts for volumes that are attached later; Windows guests need '
+        'VirtIO drivers of 2019 or newer.\n'
+    )
+
+
+def _is_rotational(rbd: catalogs.RbdPool) -> bool:
+    required = rbd.osd_requirements and rbd.osd_requirements.rotational
+    return rbd.device_class == 'hdd' if required is None else bool(required)
+
+
+def _is_erasure_coded(rbd: catalogs.RbdPool) -> bool:
+    return isinstance(rbd.protection, catalogs.ErasureCoded)
