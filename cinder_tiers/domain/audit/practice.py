@@ -19,6 +19,7 @@ from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import rbd_options
+from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import ceph as ceph_state
 
@@ -133,6 +134,7 @@ def advise(
         yield from _redundancy(tier, state)
         yield from _image_clones(tier, catalog, lie_on)
         yield from _shared_osds(tier, catalog, lie_on)
+        yield from _two_that_choose_primaries(tier, state)
         yield from _mclock_figures(tier, state)
         yield from _mclock_unused(tier, state)
         yield from _unheeded_hint(tier, state)
@@ -573,6 +575,30 @@ def _read_balance(
         'set-require-min-compat-client reef", which shuts out clients of the '
         'Linux kernel',
     )
+
+
+def _two_that_choose_primaries(
+    tier: catalogs.Tier, ceph: ceph_state.CephState
+) -> collections.abc.Iterator[Advice]:
+    """A primary affinity that is set, and a read balancer that was turned on.
+
+    The plan refuses to set one where the balancer is on, and has nothing to
+    say when it comes later.
+    """
+    device_class, declared = tier.rbd.device_class, tier.rbd.primary_affinity
+    if device_class is None or declared is None:
+        return
+    value = primary_affinity.normal(declared)
+    reason = primary_affinity.conflict(ceph, device_class, value)
+    if reason:
+        yield Advice(
+            tier=tier.name,
+            aspect=READ_BALANCE,
+            current={'primary_affinity': value},
+            expected={'primary_affinity': '1, or a read balancer that is off'},
+            reason=reason,
+            remedy=primary_affinity.REMEDY,
+        )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -58,6 +58,7 @@ READS = (
     Command(prefix='version'),
     Command(prefix='osd df', daemon=MGR),
     Command(prefix='osd pool autoscale-status', daemon=MGR),
+    Command(prefix='balancer status', daemon=MGR),
     Command(prefix='config show', daemon=MGR),
     # An OSD answers those who may do anything with it, and nobody else
     # (OSD::handle_command); `config show` has what it told the manager.

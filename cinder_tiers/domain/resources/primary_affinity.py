@@ -21,6 +21,13 @@ from cinder_tiers.domain.state import difference
 #: (CEPH_OSD_MAX_PRIMARY_AFFINITY, src/osd/osd_types.h and OSDMonitor.cc,
 #: v16.2.15), so that more decimals would not survive.
 DECIMALS = 4
+#: What to do where the read balancer chooses primaries, too.
+REMEDY = (
+    'remove primary_affinity from the tiers file and leave reads to the read '
+    'balancer; or run "ceph balancer mode upmap", and "ceph osd '
+    'rm-pg-upmap-primary" for each placement group that "ceph osd dump" lists '
+    'with pg_upmap_primary'
+)
 
 
 def normal(value: float) -> str:
@@ -94,6 +101,43 @@ def check(
             )
 
 
+def conflict(ceph: ceph_state.CephState, device_class: str, value: str) -> str:
+    """Why a primary affinity and the read balancer work against each other.
+
+    The primaries that the read balancer chooses come first in their placement
+    groups, and primary affinity is applied after that and may pass them over
+    (OSDMap::_apply_upmap and _apply_primary_affinity, in the order of
+    _pg_to_up_acting_osds).
+
+    :param value: the affinity as `normal` has it.
+    :returns: a clause; '' when they do not, as with an affinity of 1, by
+        which no OSD is passed over.
+    """
+    balancer = ceph.read_balancer
+    if balancer is None or value == normal(1):
+        return ''
+    chosen = sum(
+        balancer.primaries.get(osd.osd_id, 0)
+        for osd in ceph.osds
+        if osd.device_class == device_class
+    )
+    what = []
+    if balancer.mode:
+        what.append(f'the balancer has the mode {balancer.mode}')
+    if chosen:
+        what.append(
+            f'{device_class} OSDs were made the primaries of {chosen} '
+            'placement groups (pg-upmap-primary)'
+        )
+    if not what:
+        return ''
+    return (
+        f'{" and ".join(what)}, and Ceph applies primary affinity after '
+        'that: reads would be spread neither as the read balancer nor as the '
+        'tiers file wants'
+    )
+
+
 def plan(
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
@@ -121,7 +165,16 @@ def plan(
                 after=after,
                 why=f'tier {", ".join(tiers)}; other OSDs become primaries, '
                 f'no data moves',
+                refusal=_refusal(conflict(ceph, name, value)),
             )
+
+
+def _refusal(reason: str) -> actions.Refusal | None:
+    if not reason:
+        return None
+    return actions.Refusal(
+        reason=reason, remedy=REMEDY, yields_to_consent=True
+    )
 
 
 def _tiers_affected(

@@ -226,6 +226,17 @@ class PrimaryAffinity:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class ReadBalancer:
+    """What chooses primaries besides primary affinity."""
+
+    #: Mode of the balancer, if it is on and chooses primaries; else ''.
+    mode: str
+    #: {OSD id: placement groups of which it was made the primary}
+    #: (pg-upmap-primary), by the balancer or by hand.
+    primaries: collections.abc.Mapping[int, int]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CephxUser:
     """A cephx user without its key, which never enters this program."""
 
@@ -333,6 +344,9 @@ class CephState:
     #: None when it was not read, as of releases in which no OSD has the queue
     #: mClock unless it was told to (up to Ceph 16).
     mclock: Mclock | None = None
+    #: Looked at when the catalog declares a primary affinity; None of releases
+    #: without one (up to Ceph 17).
+    read_balancer: ReadBalancer | None = None
 
     @property
     def device_classes(self) -> collections.abc.Mapping[str, int]:

@@ -6,6 +6,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import read_balancer
 
 
 def observe(
@@ -13,8 +14,14 @@ def observe(
     catalog: catalogs.Catalog,
     found: ceph_state.CephState,
 ) -> dict[str, object]:
-    """The OSDs."""
-    return {'osds': read_osds(session)}
+    """The OSDs, and what else chooses primaries where a tier does."""
+    fields: dict[str, object] = {'osds': read_osds(session)}
+    if any(
+        tier.rbd.primary_affinity is not None
+        for tier in catalog.tiers_of(session.cluster.name)
+    ):
+        fields['read_balancer'] = read_balancer.observe(session, found.release)
+    return fields
 
 
 def read_affinity(

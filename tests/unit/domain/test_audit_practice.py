@@ -443,6 +443,45 @@ class ReadBalanceTestCase(PracticeTestCase):
             [0, 1], [len(self.warned(3, pg_num=number)) for number in (2, 4)]
         )
 
+    def test_a_read_balancer_that_works_against_the_affinity(self):
+        catalog = given.of(
+            given.tier(rbd=given.rbd(primary_affinity=0)),
+            given.tier(
+                'whole',
+                rbd=given.rbd(
+                    pool='whole', device_class='hdd', primary_affinity=1
+                ),
+            ),
+            given.tier('none'),
+        )
+        ceph = dataclasses.replace(
+            test_plan.applied(catalog).ceph['ceph'],
+            # ssd are 0, 2 and 4.
+            read_balancer=ceph_state.ReadBalancer(
+                mode='read', primaries={0: 2, 1: 5, 4: 1}
+            ),
+        )
+        found = [
+            one
+            for one in self.audited(catalog, ceph)
+            if one.aspect == practice.READ_BALANCE
+        ]
+        self.assertEqual(['database'], [one.tier for one in found])
+        self.assertEqual({'primary_affinity': '0'}, found[0].current)
+        self.assertIn(
+            'the balancer has the mode read and ssd OSDs were made the '
+            'primaries of 3 placement groups',
+            found[0].reason,
+        )
+        self.assertEqual(
+            {},
+            self.warnings(
+                practice.READ_BALANCE,
+                catalog,
+                dataclasses.replace(ceph, read_balancer=None),
+            ),
+        )
+
     @ddt.data((18, 'osdmaptool'), (19, 'mode upmap-read'), (20, 'upmap-read'))
     @ddt.unpack
     def test_the_release_decides_what_can_be_done(self, release, remedy):

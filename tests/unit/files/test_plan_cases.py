@@ -113,6 +113,8 @@ def world_of(case):
     world.max_pg_per_osd = case.get('max_pg_per_osd')
     world.release = case.get('release')
     world.min_compat_client = case.get('min_compat_client')
+    if 'read_balancer' in case:
+        world.read_balancer = ceph_state.ReadBalancer(**case['read_balancer'])
     world.bytes_in = case.get('bytes_in', {})
     for text in case.get('removed', ()):
         del world.objects[key_of(text)]
