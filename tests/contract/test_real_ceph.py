@@ -392,10 +392,17 @@ class RealCephWorldTestCase(
         self.assertEqual((), exported.leftover)
         for wanted in self.catalog.tiers:
             tier = exported.catalog.tier(wanted.name)
+            # What Ceph chose is said as well.
+            chosen = {
+                name: getattr(tier.rbd.protection, name)
+                for name in ('plugin', 'technique', 'stripe_unit_bytes')
+                if isinstance(wanted.rbd.protection, catalogs.ErasureCoded)
+            }
+            self.assertNotIn(None, chosen.values())
             self.assertEqual(
                 (
                     wanted.rbd.pools,
-                    wanted.rbd.protection,
+                    dataclasses.replace(wanted.rbd.protection, **chosen),
                     wanted.rbd.pg_num,
                     wanted.rbd.device_class,
                     wanted.rbd.failure_domain,

@@ -12,6 +12,8 @@ import yaml
 from tests.functional import lab
 
 FOREIGN = 'functional-foreign'
+#: Of an erasure coded tier, what Ceph chose where nothing is declared.
+CHOSEN = {'min_size', 'plugin', 'technique', 'stripe_unit_bytes'}
 #: A backend that somebody set up for a pool of theirs.
 BACKEND = """[DEFAULT]
 enabled_backends = {backends},{name}
@@ -66,11 +68,11 @@ class ExportTest(ExportTestCase):
                 self.assertEqual(
                     tier['rbd'].get(key), exported['rbd'].get(key)
                 )
-            # What is there is named, min_size too, which need not be declared.
+            # What is there is named, what need not be declared, too.
             coded = exported['rbd'].get('erasure_coded', {})
             self.assertEqual(
                 tier['rbd'].get('erasure_coded', {}),
-                {key: coded[key] for key in coded if key != 'min_size'},
+                {key: coded[key] for key in coded if key not in CHOSEN},
             )
 
     def test_settings_of_pools_and_osds_come_back(self):
@@ -149,8 +151,18 @@ class ExportTest(ExportTestCase):
         self.assertIs(False, archive['take_over'])
         self.assertNotIn('tags', archive)
         self.assertEqual(
-            ('tier-archive', {'k': 2, 'm': 1, 'min_size': 3}),
-            (archive['rbd']['pool'], archive['rbd']['erasure_coded']),
+            (
+                'tier-archive',
+                {'k': 2, 'm': 1, 'min_size': 3, 'stripe_unit_bytes': 4096},
+            ),
+            (
+                archive['rbd']['pool'],
+                {
+                    key: value
+                    for key, value in archive['rbd']['erasure_coded'].items()
+                    if key not in ('plugin', 'technique')
+                },
+            ),
         )
         self.assert_nothing_to_do()
 

@@ -32,7 +32,7 @@ ALL_TECHNIQUES = tuple(
         name for techniques in TECHNIQUES.values() for name in techniques
     )
 )
-#: Of chunks of the Cauchy techniques of jerasure, which Ceph rounds up to
+#: What chunks of the Cauchy techniques of jerasure are multiples of:
 #: w * packetsize * sizeof(int) with the defaults of 8 and 2048
 #: (ErasureCodeJerasure.cc, get_alignment).
 _CAUCHY_UNIT_BYTES = 8 * 2048 * 4
@@ -44,7 +44,7 @@ _ISA_MOST_DATA_WITH_4 = 21
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A setting that Ceph would refuse, or not heed."""
+    """A setting that Ceph would refuse, or that would lose data."""
 
     #: Of the settings of the erasure code.
     key: str
@@ -98,8 +98,8 @@ def faults(
         yield Fault(
             key='stripe_unit_bytes',
             found=f'{unit_bytes} with technique {technique}',
-            expected=f'a multiple of {_CAUCHY_UNIT_BYTES}, to which Ceph '
-            'would round it up',
+            expected=f'a multiple of {_CAUCHY_UNIT_BYTES}; Ceph takes no '
+            'other',
             remedy='raise it',
         )
     yield from _of_shared_domains(protection)

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where a real Ceph puts data, and how it cuts it: roots and erasure codes.
+
+Run like `test_real_ceph`, with CINDER_TIERS_TEST_CEPH_CONF naming the
+ceph.conf of a cluster for tests.
+"""
+
+import dataclasses
+import uuid
+
+import ddt
+import testtools
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.resources import crush
+from cinder_tiers.domain.resources import erasure_code
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.execute import registry
+from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph import usage as ceph_usage
+from tests.contract import in_memory
+from tests.contract import real_ceph
+from tests.contract import world_contract
+
+#: (plugin, technique, m, stripe unit) of each that can be declared.
+CODES = tuple(
+    (
+        plugin,
+        technique,
+        2 if technique == 'reed_sol_r6_op' else 1,
+        65536 if technique.startswith('cauchy_') else 16384,
+    )
+    for plugin, techniques in erasure_code.TECHNIQUES.items()
+    for technique in techniques
+)
+
+
+@ddt.ddt
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class RealPlacementTestCase(
+    world_contract.WorldContract, real_ceph.CephAndCinderInMemory
+):
+    settle_s = 30.0
+
+    def setUp(self):
+        super().setUp()
+        self.mark = f'placed-{uuid.uuid4().hex[:8]}'
+        self.cluster = catalogs.Cluster(
+            name='ceph', conf=real_ceph.CONF, cinder_user=self.mark
+        )
+        self.session = self.enterContext(ceph_session.session(self.cluster))
+        osds = observed_osds.read_osds(self.session)
+        hosts = [osd.location['host'] for osd in osds]
+        classes = [osd.device_class for osd in osds]
+        self.host = max(set(hosts), key=hosts.count)
+        self.device_class = max(set(classes), key=classes.count)
+        self.rooted = self.pool(
+            'rooted', catalogs.Replicated(size=2), crush_root=self.host
+        )
+        self.coded = self.pool(
+            'coded',
+            catalogs.ErasureCoded(
+                k=2,
+                m=1,
+                plugin='isa',
+                technique='reed_sol_van',
+                stripe_unit_bytes=16384,
+            ),
+            device_class=self.device_class,
+            data_pool_name=f'{self.mark}-chunks',
+        )
+        self.declare(self.rooted, self.coded)
+        self.cinder = in_memory.World(osds=())
+        self.executors = registry.executors(
+            connection=real_ceph.NoConnection(),
+            clusters={'ceph': self.session},
+            read_usage=ceph_usage.attempt,
+        )
+        self.executors[actions.Kind.VOLUME_TYPE] = self.cinder
+        self.addCleanup(self.remove)
+
+    def pool(self, name, protection, **settings):
+        return catalogs.RbdPool(
+            cluster='ceph',
+            pool=f'{self.mark}-{name}',
+            pg_num=8,
+            failure_domain='osd',
+            protection=protection,
+            **settings,
+        )
+
+    def declare(self, *pools):
+        self.catalog = catalogs.Catalog(
+            clusters={'ceph': self.cluster},
+            tiers=tuple(
+                catalogs.Tier(name=one.pool, rbd=one) for one in pools
+            ),
+        )
+
+    def remove(self):
+        command = self.session.command
+        for listed, remove in (
+            ('osd pool ls', None),
+            ('osd crush rule ls', 'osd crush rule rm'),
+            ('osd erasure-code-profile ls', 'osd erasure-code-profile rm'),
+        ):
+            names = [
+                name for name in command(listed) if name.startswith(self.mark)
+            ]
+            if remove is None:
+                real_ceph.delete_pools(self.session, names)
+                continue
+            for name in names:
+                command(remove, name=name)
+        command('auth rm', entity=f'client.{self.mark}')
+
+    def dumped_pool(self, name):
+        return next(
+            one
+            for one in self.session.command('osd dump')['pools']
+            if one['pool_name'] == name
+        )
+
+    def test_it_is_what_ceph_itself_shows(self):
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        rule = self.session.command(
+            'osd crush rule dump', name=self.rooted.pool
+        )
+        self.assertEqual(self.host, rule['steps'][0]['item_name'])
+        data = self.coded.data_pool
+        self.assertEqual(2 * 16384, self.dumped_pool(data)['stripe_width'])
+        profile = self.session.command(
+            'osd erasure-code-profile get', name=data
+        )
+        self.assertEqual(
+            ('isa', 'reed_sol_van'), (profile['plugin'], profile['technique'])
+        )
+        self.assertEqual(
+            data,
+            self.session.rbd_options(self.coded.pool)['rbd_default_data_pool'],
+        )
+
+    def test_what_was_applied_is_exported(self):
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        exported = real_ceph.exported(self.session, self.cinder, self.catalog)
+        self.assertEqual((), exported.leftover)
+        self.assertEqual(
+            (self.host, self.coded.data_pool),
+            (
+                exported.catalog.tier(self.rooted.pool).rbd.crush_root,
+                exported.catalog.tier(self.coded.pool).rbd.data_pool,
+            ),
+        )
+        self.assertEqual(
+            dataclasses.replace(self.coded.protection, min_size=3),
+            exported.catalog.tier(self.coded.pool).rbd.protection,
+        )
+
+    def test_another_root_is_for_the_operator_to_allow(self):
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.declare(
+            dataclasses.replace(self.rooted, crush_root='default'), self.coded
+        )
+        (refused,) = self.make_plan().refused
+        self.assertEqual(self.rooted.pool, refused.key.name)
+        plan = consent.grant(self.make_plan(), (str(refused.key),))
+        self.assert_all_done(self.carry_out(plan))
+        self.assertEqual((), self.make_plan().actions)
+        self.assertEqual(
+            {self.host, 'default'},
+            {
+                rule['steps'][0]['item_name']
+                for rule in self.session.command('osd crush rule dump')
+                if rule['rule_name'].startswith(self.rooted.pool)
+            },
+        )
+
+    @ddt.data(
+        {'stripe_unit_bytes': 4096},
+        {'plugin': 'jerasure'},
+        {'technique': 'cauchy'},
+        {'k': 3},
+    )
+    def test_how_chunks_are_made_stays(self, changes):
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.declare(
+            self.rooted,
+            dataclasses.replace(
+                self.coded,
+                # There are OSDs for one more chunk.
+                device_class=None,
+                protection=dataclasses.replace(
+                    self.coded.protection, **changes
+                ),
+            ),
+        )
+        refused = {one.key.name: one for one in self.make_plan().refused}
+        refusal = refused[self.coded.data_pool].refusal
+        self.assertFalse(refusal.yields_to_consent)
+
+    @ddt.data(*CODES)
+    @ddt.unpack
+    def test_each_code_that_can_be_declared(
+        self, plugin, technique, m, unit_bytes
+    ):
+        self.coded = self.pool(
+            'coded',
+            catalogs.ErasureCoded(
+                k=2,
+                m=m,
+                plugin=plugin,
+                technique=technique,
+                stripe_unit_bytes=unit_bytes,
+            ),
+        )
+        self.assertEqual([], list(erasure_code.faults(self.coded.protection)))
+        self.declare(self.coded)
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual((), self.make_plan().actions)
+        self.assertEqual(
+            2 * unit_bytes,
+            self.dumped_pool(self.coded.data_pool)['stripe_width'],
+        )
+
+    def test_ceph_takes_no_shorter_stripe_unit_either(self):
+        """Else it would be refused for nothing."""
+        code = {
+            'k': 2,
+            'm': 1,
+            'plugin': 'jerasure',
+            'technique': 'cauchy_good',
+        }
+        (fault,) = erasure_code.faults(
+            catalogs.ErasureCoded(**code, stripe_unit_bytes=16384)
+        )
+        refused = self.assertRaises(
+            ceph_session.CommandFailed,
+            self.session.command,
+            'osd erasure-code-profile set',
+            name=f'{self.mark}-short',
+            profile=[
+                *(f'{name}={value}' for name, value in code.items()),
+                'stripe_unit=16384',
+            ],
+        )
+        for text in (fault.expected, str(refused)):
+            self.assertIn('65536', text)
+
+    def test_chunks_share_failure_domains_only_where_ceph_can(self):
+        release = self.observe().ceph['ceph'].release
+        if release >= crush.MSR_SINCE:
+            self.skipTest('clients of the cluster are another matter')
+        self.declare(
+            dataclasses.replace(
+                self.coded,
+                failure_domain='host',
+                device_class=None,
+                protection=catalogs.ErasureCoded(
+                    k=4,
+                    m=2,
+                    num_failure_domains=3,
+                    osds_per_failure_domain=2,
+                ),
+            )
+        )
+        (refused,) = self.make_plan().refused
+        self.assertIs(actions.Kind.CRUSH_RULE, refused.key.kind)
+        self.assertIsInstance(refused.after, ceph_state.CrushRule)
+        self.assertIn(f'of Ceph {release}', refused.refusal.reason)
