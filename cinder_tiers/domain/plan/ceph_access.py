@@ -55,7 +55,6 @@ READS = (
     Command(prefix='osd metadata'),
     Command(prefix='osd pool ls'),
     Command(prefix='osd tree'),
-    Command(prefix='version'),
     Command(prefix='osd df', daemon=MGR),
     Command(prefix='osd pool autoscale-status', daemon=MGR),
     Command(prefix='balancer status', daemon=MGR),

@@ -14,7 +14,9 @@ from cinder_tiers.domain.audit import pool_osds
 from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import osd_options
 
 #: OSDs that are asked for their queue, for each pool, until one answers.
 MOST_ASKED = 3
@@ -110,7 +112,7 @@ def _op_queues(
             continue
         for osd_id in sorted(lie_on.of([pool]))[:MOST_ASKED]:
             if osd_id not in known:
-                known[osd_id] = _op_queue(session, osd_id)
+                known[osd_id] = _op_queue(session, osd_id, ceph.mclock)
             if known[osd_id] is not None:
                 found[pool] = known[osd_id]
                 break
@@ -118,16 +120,29 @@ def _op_queues(
 
 
 def _op_queue(
-    session: ceph_session.Session, osd_id: int
+    session: ceph_session.Session,
+    osd_id: int,
+    configured: ceph_state.Mclock | None,
 ) -> practice.OpQueue | None:
-    """The queue of an OSD; None when it does not answer."""
+    """The queue of an OSD; None when it does not answer.
+
+    :param configured: what the monitors have, which stands for the answer of
+        OSDs where the user may not ask them.
+    """
     try:
-        queue = session.tell(osd_id, 'config get', var='osd_op_queue')
-        version = session.tell(osd_id, 'version')
+        queue = session.tell(osd_id, 'config get', var='osd_op_queue')[
+            'osd_op_queue'
+        ]
+    except ceph_session.CommandFailed as error:
+        if error.errno not in osd_options.REFUSED or configured is None:
+            return None
+        queue = mclock.QUEUE if osd_id in configured.capacities else 'wpq'
+    except errors.TiersError:
+        return None
+    try:
+        metadata = session.command('osd metadata', id=osd_id)
     except errors.TiersError:
         return None
     return practice.OpQueue(
-        osd_id=osd_id,
-        queue=queue['osd_op_queue'],
-        version=version['version'],
+        osd_id=osd_id, queue=queue, version=metadata['ceph_version_short']
     )

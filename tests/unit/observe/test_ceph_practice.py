@@ -42,32 +42,41 @@ class Session:
     """A cluster of a version, of which some OSDs are down.
 
     :param refuses: commands that it refuses.
+    :param may_tell: whether the user may ask OSDs.
     """
 
     cluster = catalogs.Cluster(name='ceph')
 
-    def __init__(self, version, *, down=(), refuses=()):
+    def __init__(self, version, *, down=(), refuses=(), may_tell=True):
         self.answers = ANSWERS[version]
         self.down = down
         self.refuses = refuses
+        self.may_tell = may_tell
         self.asked = set()
 
     def command(self, prefix, **arguments):
-        name = ' '.join([prefix, *arguments.values()])
+        name = ' '.join([prefix, *map(str, arguments.values())])
+        if prefix == 'osd metadata':
+            # All OSDs are of one version.
+            name = prefix
         if name in self.refuses:
             raise ceph_session.CommandFailed('refused', errno=errno.EACCES)
         return self.answers[name]
 
     def tell(self, osd_id, prefix, **arguments):
         self.asked.add(osd_id)
+        if not self.may_tell:
+            raise ceph_session.CommandFailed('no', errno=errno.EACCES)
         if osd_id in self.down:
             raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
         return self.answers[prefix]
 
 
 class ObserveTestCase(testtools.TestCase):
-    def observed(self, session):
-        ceph = test_plan.applied(CATALOG).ceph['ceph']
+    def observed(self, session, configured=None):
+        ceph = dataclasses.replace(
+            test_plan.applied(CATALOG).ceph['ceph'], mclock=configured
+        )
         return observed_practice.observe(session, CATALOG, ceph)
 
     def test_what_the_autoscaler_of_16_thinks(self):
@@ -114,6 +123,23 @@ class ObserveTestCase(testtools.TestCase):
         self.assertEqual(
             {}, self.observed(Session('18.2.7', down=[1, 3, 5])).op_queues
         )
+
+    def test_whoever_may_not_ask_osds_is_told_what_is_configured(self):
+        capacity = ceph_state.OsdCapacity(medium='hdd', iops=None)
+        for configured, queue in (
+            ({1: capacity}, 'mclock_scheduler'),
+            ({3: capacity}, 'wpq'),
+        ):
+            found = self.observed(
+                Session('18.2.7', may_tell=False),
+                ceph_state.Mclock(capacities=configured, plausible_iops={}),
+            )
+            self.assertEqual(
+                practice.OpQueue(osd_id=1, queue=queue, version='18.2.7'),
+                found.op_queues['archive-data'],
+            )
+        unknown = self.observed(Session('16.2.15', may_tell=False))
+        self.assertEqual({}, unknown.op_queues)
 
     def test_scores_are_there_since_18(self):
         self.assertEqual(
