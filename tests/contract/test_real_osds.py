@@ -11,7 +11,11 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import mclock as rules
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import mclock
 from cinder_tiers.observe.ceph import osd_metadata
 from cinder_tiers.observe.ceph import osds as observed_osds
 from tests.contract import real_ceph
@@ -96,6 +100,51 @@ class RealOsdsTestCase(testtools.TestCase):
             (osd_requirements.Answer.UNMET, {'rotational'}),
             (found.answer, set(found.current)),
         )
+
+    def test_how_bluestore_was_made_is_known(self):
+        osds = observed_osds.read_osds(self.session)
+        facts = osd_metadata.observe(
+            self.session, rocksdb_of={osd.device_class for osd in osds}
+        )
+        for osd_id, one in facts.items():
+            if one.is_up and one.object_store == 'bluestore':
+                self.assertIn(one.alloc_size_bytes, limits.ALLOC_SIZES)
+                self.assertIn(
+                    one.rocksdb_compression, limits.ROCKSDB_COMPRESSIONS
+                )
+                self.assertIsNone(self.facts[osd_id].rocksdb_compression)
+
+    def test_figures_of_mclock_are_those_of_the_osds(self):
+        release = self.session.command('mon dump')['min_mon_release']
+        found = mclock.observe(
+            self.session,
+            ceph_state.CephState(
+                crush_rules={},
+                erasure_code_profiles={},
+                pools={},
+                users={},
+                osds=observed_osds.read_osds(self.session),
+                release=release,
+            ),
+        )
+        if release < mclock.FIRST_RELEASE:
+            self.assertIsNone(found)
+            return
+        for osd_id, one in self.facts.items():
+            if not one.is_up:
+                continue
+            self.assertEqual(
+                self.told(osd_id, rules.OP_QUEUE) == rules.QUEUE,
+                osd_id in found.capacities,
+            )
+            figure = found.capacities.get(osd_id)
+            if figure and figure.iops is not None:
+                told = self.told(osd_id, rules.CAPACITIES[figure.medium])
+                self.assertEqual(float(told), figure.iops)
+
+    def told(self, osd_id, name):
+        """The value of an option that an OSD shows."""
+        return self.session.tell(osd_id, 'config get', var=name)[name]
 
     def test_of_another_host_the_scheduler_is_unknown_with_the_way(self):
         away = osd_metadata.observe(self.session, host='another')
