@@ -10,6 +10,7 @@ from osc_lib.command import command
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli.render import ceph_access
+from cinder_tiers.cli.render import owner_fragments
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import backend_config
 from cinder_tiers.files.tiers import reader
@@ -35,6 +36,8 @@ is printed.
 
 With --for ceph-reader it prints the command that makes a cephx user for plan,
 audit and export, who can write nothing; with --for ceph-writer, one for apply.
+With --for rook, cephadm, kolla-ansible or openstack-ansible it prints the
+tiers as a fragment of the files of that tool.
 
 Example: openstack tier backend-config > tiers.conf
 """
@@ -48,7 +51,7 @@ Example: openstack tier backend-config > tiers.conf
         parser.add_argument(
             '--for',
             dest='target',
-            choices=(_CINDER, *ceph_access.TARGETS),
+            choices=(_CINDER, *ceph_access.TARGETS, *owner_fragments.TARGETS),
             default=_CINDER,
             help='whose configuration to print (default: cinder.conf)',
         )
@@ -75,6 +78,12 @@ Example: openstack tier backend-config > tiers.conf
                 _json(ceph_access.values(catalog, parsed_args.target))
                 if as_json
                 else ceph_access.commands(catalog, parsed_args.target)
+            )
+        elif parsed_args.target in owner_fragments.TARGETS:
+            text = (
+                _json(owner_fragments.values(catalog, parsed_args.target))
+                if as_json
+                else owner_fragments.text(catalog, parsed_args.target)
             )
         else:
             text = _cinder_conf(catalog, as_json=as_json)

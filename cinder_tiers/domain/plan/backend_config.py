@@ -14,6 +14,9 @@ from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.domain.validation import fallback as fallback_rules
 
+#: ceph.conf of clusters that name none, where the caller has no other.
+DEFAULT_CONF = '/etc/ceph/ceph.conf'
+
 
 def backends(
     catalog: catalogs.Catalog, *, default_conf: str, secret_uuid: str | None
@@ -24,18 +27,14 @@ def backends(
     :param secret_uuid: of clusters that name none.
     :returns: {section: {option: value}}, DEFAULT first.
     """
-    tiers = [
-        tier for tier in catalog.ours if tier.rbd and tier.backend_name is None
-    ]
+    tiers = new_backends(catalog)
     sections = {'DEFAULT': {}}
     # An empty one would switch all backends off.
     if tiers:
         sections['DEFAULT']['enabled_backends'] = ','.join(
             tier.section for tier in tiers
         )
-    default_type = fallback_rules.default_type(catalog)
-    if default_type is not None:
-        sections['DEFAULT']['default_volume_type'] = default_type
+    sections['DEFAULT'] |= default_section(catalog)
     for tier in tiers:
         cluster = catalog.clusters[tier.rbd.cluster]
         section = {
@@ -50,6 +49,22 @@ def backends(
             section['rbd_secret_uuid'] = uuid
         sections[tier.section] = section
     return sections
+
+
+def new_backends(catalog: catalogs.Catalog) -> tuple[catalogs.Tier, ...]:
+    """The tiers that need a backend which is not there yet."""
+    return tuple(
+        tier for tier in catalog.ours if tier.rbd and tier.backend_name is None
+    )
+
+
+def default_section(catalog: catalogs.Catalog) -> dict[str, str]:
+    """Options of cinder.conf that are of no backend.
+
+    :returns: {option: value}; without enabled_backends.
+    """
+    name = fallback_rules.default_type(catalog)
+    return {} if name is None else {'default_volume_type': name}
 
 
 def backend_comments(catalog: catalogs.Catalog) -> str:

@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tiers as configuration of what owns a cluster or the cloud.
+
+An operator such as Rook sets pools again to what its own resources say, and a
+deployment tool writes cinder.conf anew, so a tier must be in their files.
+Pure: plain values, of which no one is a secret. Must not know their notation.
+"""
+
+import collections.abc
+import dataclasses
+import pathlib
+import re
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import backend_config
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.state import ceph as ceph_state
+
+#: Of the CephCluster in the examples of Rook.
+ROOK_NAMESPACE = 'rook-ceph'
+#: A name that an object of Kubernetes may have (RFC 1123, subdomain).
+_KUBERNETES_NAME = re.compile(
+    r'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
+)
+#: Erasure code plugins that Rook knows.
+_ROOK_PLUGINS = frozenset({'isa', 'jerasure'})
+_ROTATIONAL_CLASS = 'hdd'
+#: Variable of openstack-ansible with the UUID of the libvirt secret.
+_OSA_UUID = '{{ cinder_ceph_client_uuid }}'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fragment:
+    """What belongs into one file of an owner."""
+
+    #: Where it belongs, such as `/etc/kolla/globals.yml`.
+    place: str
+    #: Each a document of that file; sections of an INI file are one.
+    documents: tuple[collections.abc.Mapping[str, object], ...]
+    #: What else is to be known, a line each.
+    notes: tuple[str, ...] = ()
+    #: Whether it is an INI file; else YAML.
+    is_ini: bool = False
+
+
+def rook(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
+    """Custom resources of Rook, one for each pool (CephBlockPool, v1).
+
+    Fields: rook pkg/apis/ceph.rook.io/v1/types.go, PoolSpec.
+    """
+    return tuple(
+        Fragment(
+            place=f'kubectl apply, of Ceph cluster {cluster.name}',
+            documents=tuple(
+                _block_pool(pool, wanted)
+                for wanted in _wanted(catalog, cluster)
+                for pool in wanted.pools
+            ),
+            notes=tuple(_rook_notes(catalog, cluster)),
+        )
+        for cluster in catalog.clusters_in_use
+    )
+
+
+def _wanted(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[tier_pools.TierPools, ...]:
+    """Of each tier, without its cache: Rook has none."""
+    return tuple(
+        tier_pools.pools_of(dataclasses.replace(tier.rbd, cache=None))
+        for tier in catalog.tiers_of(cluster.name)
+    )
+
+
+def _block_pool(
+    pool: ceph_state.Pool, wanted: tier_pools.TierPools
+) -> dict[str, object]:
+    (rule,) = [
+        one for one in wanted.crush_rules if one.name == pool.crush_rule
+    ]
+    profiles = {one.name: one for one in wanted.erasure_code_profiles}
+    spec: dict[str, object] = {'failureDomain': rule.failure_domain}
+    if rule.root != catalogs.CRUSH_ROOT:
+        spec['crushRoot'] = rule.root
+    if rule.device_class:
+        spec['deviceClass'] = rule.device_class
+    if pool.erasure_code_profile:
+        spec['erasureCoded'] = _erasure_coded(
+            profiles[pool.erasure_code_profile]
+        )
+    else:
+        spec['replicated'] = {
+            'size': pool.size,
+            'requireSafeReplicaSize': pool.size > 1,
+        }
+    parameters, quotas = _settings(pool)
+    if parameters:
+        spec['parameters'] = parameters
+    if quotas:
+        spec['quotas'] = quotas
+    return {
+        'apiVersion': 'ceph.rook.io/v1',
+        'kind': 'CephBlockPool',
+        'metadata': {'name': pool.name, 'namespace': ROOK_NAMESPACE},
+        'spec': spec,
+    }
+
+
+def _erasure_coded(
+    profile: ceph_state.ErasureCodeProfile,
+) -> dict[str, object]:
+    spec: dict[str, object] = {
+        'dataChunks': profile.k,
+        'codingChunks': profile.m,
+    }
+    if profile.plugin in _ROOK_PLUGINS:
+        spec['algorithm'] = profile.plugin
+    if profile.stripe_unit_bytes:
+        spec['stripeUnit'] = _quantity(profile.stripe_unit_bytes)
+    if profile.num_failure_domains:
+        spec['crushNumFailureDomains'] = profile.num_failure_domains
+        spec['crushOSDsPerFailureDomain'] = profile.osds_per_failure_domain
+    return spec
+
+
+def _quantity(size_bytes: int) -> str:
+    """Bytes as Kubernetes writes them.
+
+    >>> _quantity(16384), _quantity(2**20), _quantity(1000)
+    ('16Ki', '1Mi', '1000')
+    """
+    for suffix, unit in (('Mi', 2**20), ('Ki', 2**10)):
+        if size_bytes % unit == 0:
+            return f'{size_bytes // unit}{suffix}'
+    return str(size_bytes)
+
+
+def _settings(
+    pool: ceph_state.Pool,
+) -> tuple[dict[str, str], dict[str, object]]:
+    """What Rook gives to `osd pool set`, and its quotas.
+
+    :returns: ({variable: text}, {field of quotas: value})
+    """
+    parameters = {}
+    least = pool.min_size or pool.first_min_size
+    if least is not None:
+        parameters['min_size'] = str(least)
+    if pool.pg_num is not None:
+        parameters['pg_num'] = str(pool.pg_num)
+        parameters['pg_autoscale_mode'] = str(pool.pg_autoscale_mode)
+    quotas: dict[str, object] = {}
+    for name, value in sorted(pool.options.items()):
+        _, arguments = pool_options.command_of(pool.name, name, value)
+        if name == 'quota_max_bytes':
+            # A text, for it may have a suffix.
+            quotas['maxSize'] = arguments['val']
+        elif name == 'quota_max_objects':
+            quotas['maxObjects'] = int(arguments['val'])
+        else:
+            parameters[arguments['var']] = arguments['val']
+    return parameters, quotas
+
+
+def _rook_notes(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> collections.abc.Iterator[str]:
+    yield (
+        f'Replace the namespace {ROOK_NAMESPACE} by that of your CephCluster.'
+    )
+    yield (
+        'Rook does not change the CRUSH rule of a pool that exists, unless '
+        'you add enableCrushUpdates: true, which moves data.'
+    )
+    for tier in catalog.tiers_of(cluster.name):
+        for pool in tier.rbd.own_pools:
+            if not _KUBERNETES_NAME.fullmatch(pool):
+                yield (
+                    f'Kubernetes allows no object named {pool}: give the '
+                    f'pool of tier {tier.name} a name of lower case letters, '
+                    'digits, - and .'
+                )
+        protection = tier.rbd.protection
+        if isinstance(protection, catalogs.ErasureCoded):
+            if protection.technique or (
+                protection.plugin and protection.plugin not in _ROOK_PLUGINS
+            ):
+                yield (
+                    f'Rook chooses the erasure code technique itself, and '
+                    f'has no plugin but {" and ".join(sorted(_ROOK_PLUGINS))}'
+                    f': the data pool of tier {tier.name} would not be as '
+                    'declared.'
+                )
+            yield (
+                f'Let "openstack tier apply" set rbd_default_data_pool of '
+                f'{tier.rbd.pool}, when Rook has made both pools.'
+            )
+        if tier.rbd.cache:
+            yield (
+                f'Rook has no cache tiers: that of tier {tier.name} is not '
+                'among these.'
+            )
+
+
+def cephadm(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
+    """OSD service specifications for what the OSDs of tiers must be.
+
+    Pools, CRUSH rules and options are not cephadm's: plan and apply keep
+    them. Fields: ceph doc/cephadm/services/osd.rst.
+    """
+    return tuple(
+        Fragment(
+            place=f'ceph orch apply -i FILE, of Ceph cluster {cluster.name}',
+            documents=tuple(
+                _osd_specification(name, _required(catalog, cluster, name))
+                for name in _classes(catalog, cluster)
+            ),
+            notes=(
+                'While unmanaged is true, cephadm makes no OSD of them. Set '
+                'placement, and narrow the devices down by model, size or '
+                'path; look at "ceph orch apply -i FILE --dry-run" before '
+                'you remove it.',
+                'cephadm owns no pool and no CRUSH rule: "openstack tier '
+                'apply" makes those.',
+            ),
+        )
+        for cluster in catalog.clusters_in_use
+    )
+
+
+def _classes(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(
+            rbd.device_class
+            for tier in catalog.tiers_of(cluster.name)
+            for _, rbd in tier.storages
+            if rbd.device_class
+        )
+    )
+
+
+def _required(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster, device_class: str
+) -> tuple[catalogs.Requirements, ...]:
+    return tuple(
+        rbd.osd_requirements
+        for tier in catalog.tiers_of(cluster.name)
+        for _, rbd in tier.storages
+        if rbd.device_class == device_class and rbd.osd_requirements
+    )
+
+
+def _osd_specification(
+    device_class: str, required: tuple[catalogs.Requirements, ...]
+) -> dict[str, object]:
+    rotational = {one.rotational for one in required} - {None}
+    is_rotational = (
+        rotational == {True}
+        if rotational
+        else device_class == _ROTATIONAL_CLASS
+    )
+    # A log lies with the database unless it has a disk of its own.
+    fast_db = any(one.fast_db for one in required)
+    fast_wal = not fast_db and any(one.fast_wal for one in required)
+    return {
+        'service_type': 'osd',
+        'service_id': f'tiers-{device_class}',
+        'placement': {'host_pattern': '*'},
+        'unmanaged': True,
+        'spec': {
+            'objectstore': 'bluestore',
+            'crush_device_class': device_class,
+            'data_devices': {'rotational': int(is_rotational)},
+            **({'db_devices': {'rotational': 0}} if fast_db else {}),
+            **({'wal_devices': {'rotational': 0}} if fast_wal else {}),
+        },
+    }
+
+
+def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
+    """Backends as kolla-ansible has them.
+
+    Variables: kolla-ansible ansible/group_vars/all/cinder.yml and
+    doc/source/reference/storage/external-ceph-guide.rst.
+    """
+    backends = [
+        {
+            'name': tier.section,
+            'cluster': _cluster_of(catalog.clusters[tier.rbd.cluster]),
+            'user': _for_ansible(
+                catalog.clusters[tier.rbd.cluster].cinder_user
+            ),
+            'pool': _for_ansible(tier.rbd.pool),
+            'enabled': '{{ cinder_backend_ceph | bool }}',
+        }
+        for tier in backend_config.new_backends(catalog)
+    ]
+    found = []
+    if backends:
+        found.append(
+            Fragment(
+                place='/etc/kolla/globals.yml',
+                documents=(
+                    {
+                        'cinder_backend_ceph': True,
+                        'cinder_ceph_backends': backends,
+                        # Else it is looked for under rbd-1.
+                        'cinder_backup_backend_ceph_name': backends[0]['name'],
+                    },
+                ),
+                notes=tuple(_kolla_notes(catalog)),
+            )
+        )
+    default = backend_config.default_section(catalog)
+    if default:
+        found.append(
+            Fragment(
+                place='/etc/kolla/config/cinder.conf',
+                documents=({'DEFAULT': default},),
+                is_ini=True,
+            )
+        )
+    return tuple(found)
+
+
+def _kolla_notes(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[str]:
+    yield (
+        'cinder_ceph_backends replaces the default list: add an entry for '
+        'each Ceph backend that you have, such as rbd-1, or its volumes can '
+        'no longer be served.'
+    )
+    for cluster in catalog.clusters_in_use:
+        name = _cluster_of(cluster)
+        yield (
+            f'Ceph cluster {cluster.name}: kolla-ansible expects {name}.conf '
+            'in /etc/kolla/config/cinder/, and '
+            f'{name}.client.{cluster.cinder_user}.keyring in '
+            '/etc/kolla/config/cinder/cinder-volume/.'
+        )
+        if cluster.secret_uuid:
+            yield (
+                f'The libvirt secret {cluster.secret_uuid} of cluster '
+                f'{cluster.name} must be cinder_rbd_secret_uuid, which '
+                'kolla-ansible gives to all backends.'
+            )
+
+
+def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
+    """Backends as openstack-ansible has them.
+
+    Variables: openstack-ansible-os_cinder doc/source/configure-cinder.rst and
+    defaults/main.yml.
+    """
+    sections = backend_config.backends(
+        catalog,
+        default_conf=backend_config.DEFAULT_CONF,
+        secret_uuid=_OSA_UUID,
+    )
+    default = backend_config.default_section(catalog)
+    del sections['DEFAULT']
+    sections = {
+        name: {
+            option: value if value == _OSA_UUID else _for_ansible(value)
+            for option, value in options.items()
+        }
+        for name, options in sections.items()
+    }
+    found = []
+    if sections:
+        found.append(
+            Fragment(
+                place=(
+                    '/etc/openstack_deploy/openstack_user_config.yml, below '
+                    'each host of storage_hosts'
+                ),
+                documents=(
+                    {
+                        'container_vars': {
+                            'cinder_backends': {
+                                'limit_container_types': 'cinder_volume',
+                                **sections,
+                            }
+                        }
+                    },
+                ),
+                notes=('Backends that are there already stay beside these.',),
+            )
+        )
+    found.append(
+        Fragment(
+            place='/etc/openstack_deploy/user_variables.yml',
+            documents=(
+                {
+                    # Else each backend gets a public volume type of its own,
+                    # by which anybody reaches the pool of a private tier.
+                    'cinder_manage_volume_types': False,
+                    **(
+                        {
+                            'cinder_default_volume_type': default[
+                                'default_volume_type'
+                            ]
+                        }
+                        if default
+                        else {}
+                    ),
+                },
+            ),
+            notes=(
+                'With cinder_manage_volume_types, openstack-ansible would '
+                'make a public volume type for each backend, by which every '
+                'project reaches the pools of private tiers.',
+            ),
+        )
+    )
+    return tuple(found)
+
+
+def _cluster_of(cluster: catalogs.Cluster) -> str:
+    """Its name for kolla-ansible: ceph.conf and keyring are named after it."""
+    return pathlib.PurePath(cluster.conf or backend_config.DEFAULT_CONF).stem
+
+
+def _for_ansible(text: str) -> str:
+    """A value of cinder.conf that comes through a template of Ansible.
+
+    >>> _for_ansible('a$b'), _for_ansible('{{ a }}')
+    ('a$$b', '{% raw %}{{ a }}{% endraw %}')
+    """
+    text = text.replace('$', '$$')
+    if '{{' in text or '{%' in text or '{#' in text:
+        return f'{{% raw %}}{text}{{% endraw %}}'
+    return text

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import testtools
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import owner_fragments
+from tests.unit.domain import catalogs as given
+
+#: Of a libvirt secret.
+UUID = '11111111-2222-3333-4444-555555555555'
+
+
+def coded(**settings):
+    """A catalog with one erasure coded tier."""
+    return given.of(
+        given.tier(
+            'archive',
+            rbd=given.rbd(
+                pool='tier-archive',
+                device_class='hdd',
+                protection=catalogs.ErasureCoded(k=4, m=2, **settings),
+            ),
+        )
+    )
+
+
+class RookTestCase(testtools.TestCase):
+    def resources(self, catalog):
+        (fragment,) = owner_fragments.rook(catalog)
+        return {one['metadata']['name']: one for one in fragment.documents}
+
+    def notes(self, catalog):
+        (fragment,) = owner_fragments.rook(catalog)
+        return '\n'.join(fragment.notes)
+
+    def test_a_replicated_pool(self):
+        catalog = given.of(
+            given.tier(
+                rbd=given.rbd(
+                    failure_domain='rack',
+                    crush_root='fast',
+                    options={
+                        'compression_mode': 'aggressive',
+                        'noscrub': True,
+                        'quota_max_bytes': 10**12,
+                        'quota_max_objects': 5,
+                    },
+                )
+            )
+        )
+        self.assertEqual(
+            {
+                'tier-database': {
+                    'apiVersion': 'ceph.rook.io/v1',
+                    'kind': 'CephBlockPool',
+                    'metadata': {
+                        'name': 'tier-database',
+                        'namespace': 'rook-ceph',
+                    },
+                    'spec': {
+                        'failureDomain': 'rack',
+                        'crushRoot': 'fast',
+                        'deviceClass': 'ssd',
+                        'replicated': {
+                            'size': 3,
+                            'requireSafeReplicaSize': True,
+                        },
+                        'parameters': {
+                            'min_size': '2',
+                            'pg_num': '32',
+                            'pg_autoscale_mode': 'off',
+                            'compression_mode': 'aggressive',
+                            'noscrub': 'true',
+                        },
+                        'quotas': {
+                            'maxSize': '1000000000000',
+                            'maxObjects': 5,
+                        },
+                    },
+                }
+            },
+            self.resources(catalog),
+        )
+
+    def test_what_is_left_to_ceph_is_left_to_ceph(self):
+        catalog = given.of(
+            given.tier(rbd=given.rbd(device_class=None, pg_num=None))
+        )
+        self.assertEqual(
+            {
+                'failureDomain': 'host',
+                'replicated': {'size': 3, 'requireSafeReplicaSize': True},
+                'parameters': {'min_size': '2'},
+            },
+            self.resources(catalog)['tier-database']['spec'],
+        )
+
+    def test_an_erasure_coded_tier_has_two_pools(self):
+        found = self.resources(
+            coded(
+                plugin='isa',
+                stripe_unit_bytes=16384,
+                num_failure_domains=3,
+                osds_per_failure_domain=2,
+            )
+        )
+        self.assertEqual(['tier-archive-data', 'tier-archive'], list(found))
+        self.assertEqual(
+            {
+                'dataChunks': 4,
+                'codingChunks': 2,
+                'algorithm': 'isa',
+                'stripeUnit': '16Ki',
+                'crushNumFailureDomains': 3,
+                'crushOSDsPerFailureDomain': 2,
+            },
+            found['tier-archive-data']['spec']['erasureCoded'],
+        )
+        self.assertEqual(
+            3, found['tier-archive']['spec']['replicated']['size']
+        )
+
+    def test_a_pool_is_never_less_safe_than_apply_makes_it(self):
+        # Ceph would make it 1 and 4.
+        two = given.of(
+            given.tier(rbd=given.rbd(protection=catalogs.Replicated(size=2)))
+        )
+        for catalog, name, least in (
+            (two, 'tier-database', '2'),
+            (coded(), 'tier-archive-data', '5'),
+        ):
+            parameters = self.resources(catalog)[name]['spec']['parameters']
+            self.assertEqual(least, parameters['min_size'])
+
+    def test_a_single_copy_says_so(self):
+        catalog = given.of(
+            given.tier(
+                rbd=given.rbd(
+                    protection=catalogs.Replicated(
+                        size=1, min_size=1, single_copy=True
+                    )
+                )
+            )
+        )
+        self.assertEqual(
+            {'size': 1, 'requireSafeReplicaSize': False},
+            self.resources(catalog)['tier-database']['spec']['replicated'],
+        )
+
+    def test_what_rook_cannot_have_is_said(self):
+        self.assertIn(
+            'no object named Fast_1',
+            self.notes(given.of(given.tier(rbd=given.rbd(pool='Fast_1')))),
+        )
+        cached = given.of(given.tier(rbd=given.rbd(cache=given.cache())))
+        self.assertIn('no cache tiers', self.notes(cached))
+        self.assertEqual(['tier-database'], list(self.resources(cached)))
+        for protection in ({'technique': 'cauchy'}, {'plugin': 'clay'}):
+            self.assertIn(
+                'not be as declared', self.notes(coded(**protection))
+            )
+        plain = self.notes(given.of(given.tier()))
+        for text in ('no object named', 'cache', 'not be as declared'):
+            self.assertNotIn(text, plain)
+
+
+class CephadmTestCase(testtools.TestCase):
+    def specifications(self, *tiers):
+        (fragment,) = owner_fragments.cephadm(given.of(*tiers))
+        return {
+            one['spec']['crush_device_class']: one
+            for one in fragment.documents
+        }
+
+    def test_nothing_is_made_of_it_before_somebody_has_looked(self):
+        found = self.specifications(*given.three_tiers())
+        self.assertEqual(
+            {'ssd': True, 'hdd': True},
+            {name: one['unmanaged'] for name, one in found.items()},
+        )
+
+    def test_disks_are_chosen_by_what_is_required(self):
+        required = catalogs.Requirements(rotational=True, fast_db=True)
+        found = self.specifications(
+            given.tier(
+                rbd=given.rbd(device_class='bulk', osd_requirements=required)
+            )
+        )
+        self.assertEqual(
+            {
+                'objectstore': 'bluestore',
+                'crush_device_class': 'bulk',
+                'data_devices': {'rotational': 1},
+                'db_devices': {'rotational': 0},
+            },
+            found['bulk']['spec'],
+        )
+
+    def test_else_by_the_name_of_the_class(self):
+        found = self.specifications(*given.three_tiers())
+        self.assertEqual(
+            {'ssd': 0, 'hdd': 1},
+            {
+                name: one['spec']['data_devices']['rotational']
+                for name, one in found.items()
+            },
+        )
+
+    def test_a_log_lies_with_the_database(self):
+        found = self.specifications(
+            given.tier(
+                rbd=given.rbd(
+                    osd_requirements=catalogs.Requirements(fast_wal=True)
+                )
+            )
+        )
+        self.assertEqual(
+            {'rotational': 0}, found['ssd']['spec']['wal_devices']
+        )
+        self.assertNotIn('db_devices', found['ssd']['spec'])
+
+
+class KollaAnsibleTestCase(testtools.TestCase):
+    def test_backends_have_what_the_template_of_kolla_reads(self):
+        catalog = given.of(
+            *given.three_tiers(), conf='/etc/ceph/fast.conf', secret_uuid=UUID
+        )
+        globals_, conf = owner_fragments.kolla_ansible(catalog)
+        (document,) = globals_.documents
+        self.assertEqual(
+            [
+                {
+                    'name': f'tier-{name}',
+                    'cluster': 'fast',
+                    'user': 'cinder',
+                    'pool': f'tier-{name}',
+                    'enabled': '{{ cinder_backend_ceph | bool }}',
+                }
+                for name in ('database', 'general', 'archive')
+            ],
+            document['cinder_ceph_backends'],
+        )
+        self.assertEqual(
+            'tier-database', document['cinder_backup_backend_ceph_name']
+        )
+        self.assertIn('fast.client.cinder.keyring', '\n'.join(globals_.notes))
+        self.assertIn(UUID, '\n'.join(globals_.notes))
+        self.assertEqual(
+            ({'DEFAULT': {'default_volume_type': 'image-tier'}},),
+            conf.documents,
+        )
+
+    def test_a_backend_that_is_there_is_not_made_again(self):
+        catalog = given.of(
+            given.tier(fallback=True, backend_name='rbd-1'),
+            follow_image_types=(),
+        )
+        (conf,) = owner_fragments.kolla_ansible(catalog)
+        self.assertTrue(conf.is_ini)
+
+
+class OpenStackAnsibleTestCase(testtools.TestCase):
+    def test_no_volume_type_is_made_for_a_backend(self):
+        for tiers in (given.three_tiers(), [given.other_tier()]):
+            *_, variables = owner_fragments.openstack_ansible(given.of(*tiers))
+            (document,) = variables.documents
+            self.assertIs(False, document['cinder_manage_volume_types'])
+
+    def test_backends_are_sections_of_cinder_conf(self):
+        hosts, variables = owner_fragments.openstack_ansible(
+            given.of(*given.three_tiers(), secret_uuid=UUID)
+        )
+        backends = dict(
+            hosts.documents[0]['container_vars']['cinder_backends']
+        )
+        self.assertEqual(
+            'cinder_volume', backends.pop('limit_container_types')
+        )
+        self.assertEqual(
+            {
+                'volume_driver': 'cinder.volume.drivers.rbd.RBDDriver',
+                'volume_backend_name': 'tier-archive',
+                'rbd_pool': 'tier-archive',
+                'rbd_ceph_conf': '/etc/ceph/ceph.conf',
+                'rbd_user': 'cinder',
+                'rbd_secret_uuid': UUID,
+            },
+            backends['tier-archive'],
+        )
+        self.assertEqual(3, len(backends))
+        self.assertEqual(
+            'image-tier',
+            variables.documents[0]['cinder_default_volume_type'],
+        )
+
+    def test_a_secret_without_a_uuid_is_that_of_the_cloud(self):
+        hosts, _ = owner_fragments.openstack_ansible(given.of(given.tier()))
+        backends = hosts.documents[0]['container_vars']['cinder_backends']
+        self.assertEqual(
+            '{{ cinder_ceph_client_uuid }}',
+            backends['tier-database']['rbd_secret_uuid'],
+        )
+
+    def test_ansible_and_oslo_config_leave_names_as_they_are(self):
+        catalog = given.of(given.tier(rbd=given.rbd(pool='{{ a }}$b')))
+        hosts, _ = owner_fragments.openstack_ansible(catalog)
+        backends = hosts.documents[0]['container_vars']['cinder_backends']
+        text = '{% raw %}{{ a }}$$b{% endraw %}'
+        self.assertEqual(text, backends['tier-database']['rbd_pool'])
+        (globals_,) = owner_fragments.kolla_ansible(catalog)
+        (backend,) = globals_.documents[0]['cinder_ceph_backends']
+        self.assertEqual(text, backend['pool'])
