@@ -246,6 +246,12 @@ def _too_new(
         if wanted.options.get(name) == 'true'
         and ceph.release is not None
         and ceph.release < since
+    ] + [
+        f'{name} (Ceph {since})'
+        for name, since in rbd_options.SINCE.items()
+        if name in wanted.rbd_options
+        and ceph.release is not None
+        and ceph.release < since
     ]
     if not lacking:
         return None

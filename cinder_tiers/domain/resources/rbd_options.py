@@ -10,6 +10,7 @@ Pure. Must not know which pool has what.
 
 import collections.abc
 import itertools
+import types
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -28,7 +29,7 @@ _LIMITED = tuple(
 )
 _TICK = f'{QOS}schedule_tick_min'
 _EXCLUDED = f'{QOS}exclude_ops'
-#: All options of QoS, of Ceph 16, 18 and 20; the last one came with 17.
+#: All options of QoS, of Ceph 16, 18 and 20.
 NAMES = (
     *(
         f'{what}_{part}'
@@ -37,6 +38,10 @@ NAMES = (
     ),
     _TICK,
     _EXCLUDED,
+)
+#: {option: the major release of Ceph that brought it}
+SINCE: collections.abc.Mapping[str, int] = types.MappingProxyType(
+    {_EXCLUDED: 17}
 )
 _OPERATIONS = ('compare_and_write', 'discard', 'read', 'write', 'write_same')
 
