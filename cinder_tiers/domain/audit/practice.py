@@ -282,7 +282,7 @@ def _shared_osds(
         aspect=SHARED_OSDS,
         current={
             **{f'expect.{name}': value for name, value in promised.items()},
-            'other tiers on its OSDs': ', '.join(others),
+            'other tiers on its OSDs': spelling.listed(others),
         },
         expected={'other tiers on its OSDs': 'none'},
         reason=(

@@ -7,6 +7,7 @@ cannot be read is a text and never an error.
 """
 
 import collections.abc
+import heapq
 import math
 
 from cinder_tiers.clients import ceph as ceph_session
@@ -110,7 +111,7 @@ def _op_queues(
         pool = tier.rbd.data_pool
         if not isinstance(tier.rbd.protection, catalogs.ErasureCoded):
             continue
-        for osd_id in sorted(lie_on.of([pool]))[:MOST_ASKED]:
+        for osd_id in heapq.nsmallest(MOST_ASKED, lie_on.of([pool])):
             if osd_id not in known:
                 known[osd_id] = _op_queue(session, osd_id, ceph.mclock)
             if known[osd_id] is not None:

@@ -255,6 +255,19 @@ class SharedOsdsTestCase(PracticeTestCase):
             self.warnings(practice.SHARED_OSDS, catalog),
         )
 
+    def test_many_others_are_cut(self):
+        catalog = given.of(
+            *self.tiers('iops_min').tiers,
+            *(
+                given.tier(f't{number}', rbd=given.rbd(pool=f't{number}'))
+                for number in range(99)
+            ),
+        )
+        current, _ = self.warnings(practice.SHARED_OSDS, catalog)['fast']
+        self.assertRegex(
+            current['other tiers on its OSDs'], r'^other, t0, .* more$'
+        )
+
     def test_osds_of_its_own(self):
         catalog = self.tiers('iops_min', device_class='hdd')
         self.assertEqual({}, self.warnings(practice.SHARED_OSDS, catalog))
