@@ -20,6 +20,10 @@ from tests.contract import recorded
 
 #: Longer than an OSD takes to hear of an option.
 MOST_SECONDS = 60
+#: Exit status of a process that SIGKILL ended.
+KILLED = -9
+#: A plan with each kind has more than the first, and less than the second.
+FEWEST_ACTIONS, MOST_ACTIONS = 10, 100
 
 
 class Killed(BaseException):
@@ -105,3 +109,56 @@ class KilledAtEachWriteTestCase(every_kind.CephOnlyCase):
             self.assertLess(len(plan.actions), len(whole) + 1, line)
             self.assert_all_done(self.carry_out(plan))
             self.assertEqual([], self.planned(), line)
+
+
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class KilledAtEachActionTestCase(every_kind.EveryKindCase):
+    """The process of `openstack tier apply`, with a real Cinder API."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+
+    def tier(self, verb, *arguments, killed_after=None):
+        """Run a command; kill it when so many actions were reported.
+
+        :returns: its exit status, and what it said.
+        """
+        said, done = [], 0
+        with subprocess.Popen(
+            (
+                pathlib.Path(sys.executable).with_name('openstack'),
+                *self.api.shell_arguments,
+                'tier',
+                verb,
+                '--catalog',
+                self.path,
+                *arguments,
+            ),
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        ) as process:
+            for line in process.stderr:
+                said.append(line)
+                done += line.rstrip().endswith(': done')
+                if done == killed_after:
+                    process.kill()
+        self.addDetail(
+            f'stderr of tier {verb}', details.text_content(''.join(said))
+        )
+        return process.returncode, said
+
+    def test_each_apply_does_one_more_until_nothing_is_left(self):
+        self.declare()
+        statuses = []
+        while not statuses or statuses[-1] == KILLED:
+            self.assertLess(len(statuses), MOST_ACTIONS)
+            statuses.append(self.tier('apply', '--yes', killed_after=1)[0])
+        self.assertEqual(0, statuses[-1], statuses)
+        # Near its end, apply may be quicker than who kills it.
+        self.assertGreater(len(statuses), FEWEST_ACTIONS)
+        self.assertEqual(0, self.tier('plan')[0])
+        self.assertEqual(0, self.tier('audit')[0])
