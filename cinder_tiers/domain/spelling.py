@@ -14,13 +14,26 @@ import itertools
 _SHOWN_NAMES = 20
 _SHOWN_OSDS = 20
 _COMPARED_WORDS = 200
+# Letters of words that differ by one and yet have nothing to do with another.
+_SHORT = 4
+_NEAR, _VERY_NEAR = 0.6, 0.75
 
 
 def did_you_mean(word: str, known: collections.abc.Iterable[str]) -> str:
     """`did you mean 'x'? ` for a word near to a known one, else ''."""
     words = list(itertools.islice(known, _COMPARED_WORDS))
-    near = difflib.get_close_matches(word, words, n=1)
+    near = difflib.get_close_matches(
+        word, words, n=1, cutoff=_cutoff(len(word))
+    )
     return f'did you mean {near[0]!r}? ' if near else ''
+
+
+def _cutoff(length: int) -> float:
+    """How near a word of a length must be, 0 to 1.
+
+    Half of the letters of `sas` are in `ssd`, which is another thing.
+    """
+    return _NEAR if length > _SHORT else _VERY_NEAR
 
 
 def listed(names: collections.abc.Iterable[str]) -> str:

@@ -20,10 +20,10 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import difference
-from cinder_tiers.files.tiers import codec
-from cinder_tiers.files.tiers import reader
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry as executing
+from cinder_tiers.files.tiers import codec
+from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import cluster
 from cinder_tiers.observe.ceph import osd_metadata
 from cinder_tiers.observe.ceph import osds as observed_osds
