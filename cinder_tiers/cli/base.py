@@ -76,7 +76,7 @@ def default_catalog() -> str:
 
 
 def keep_encodable(stream: typing.TextIO) -> None:
-    r"""Has a stream show as `\\xe9` what its encoding lacks.
+    r"""Has a stream show as `\xe9` what its encoding lacks.
 
     Names in Cinder and Ceph are any text, and terminals with LC_ALL=C or
     PYTHONIOENCODING=ascii take little of it. Standard error of Python is so

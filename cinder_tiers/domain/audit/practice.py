@@ -45,6 +45,10 @@ LEAST_UNBALANCED = 1.5
 FIRST_WITH_ONLINE_READ_BALANCER = 19
 
 
+#: {(cluster, device class, CRUSH root): doubtful figures of their OSDs}
+_Doubts = dict[tuple[str, str, str], collections.abc.Mapping[str, str]]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PgTarget:
     """What Ceph's autoscaler thinks of the placement groups of a pool."""
@@ -127,6 +131,7 @@ def advise(
     :returns: tier by tier, in the order of the file.
     """
     osds = {name: pool_osds.PoolOsds(state) for name, state in ceph.items()}
+    doubts: _Doubts = {}
     for tier in catalog.ours:
         if tier.rbd is None or tier.rbd.cluster not in ceph:
             continue
@@ -135,7 +140,7 @@ def advise(
         yield from _image_clones(tier, catalog, lie_on)
         yield from _shared_osds(tier, catalog, lie_on)
         yield from _two_that_choose_primaries(tier, state)
-        yield from _mclock_figures(tier, state)
+        yield from _mclock_figures(tier, state, doubts)
         yield from _mclock_unused(tier, state)
         yield from _unheeded_hint(tier, state)
         if tier.rbd.cluster in facts:
@@ -308,19 +313,26 @@ def _is_floor(name: str) -> bool:
 
 
 def _mclock_figures(
-    tier: catalogs.Tier, ceph: ceph_state.CephState
+    tier: catalogs.Tier, ceph: ceph_state.CephState, doubts: _Doubts
 ) -> collections.abc.Iterator[Advice]:
-    """Figures that OSDs with the queue mClock share their I/O by."""
-    found = mclock.doubts(
-        ceph.mclock,
-        (
-            osd.osd_id
-            for osd in ceph.osds
-            if osd.device_class == tier.rbd.device_class
-            and osd.is_below(tier.rbd.crush_root)
-        ),
-    )
-    for name, text in found.items():
+    """Figures that OSDs with the queue mClock share their I/O by.
+
+    :param doubts: those of the tiers before, which it adds to.
+    """
+    if ceph.mclock is None or tier.rbd.device_class is None:
+        return
+    key = (tier.rbd.cluster, tier.rbd.device_class, tier.rbd.crush_root)
+    if key not in doubts:
+        doubts[key] = mclock.doubts(
+            ceph.mclock,
+            (
+                osd.osd_id
+                for osd in ceph.osds
+                if osd.device_class == tier.rbd.device_class
+                and osd.is_below(tier.rbd.crush_root)
+            ),
+        )
+    for name, text in doubts[key].items():
         yield Advice(
             tier=tier.name,
             aspect=MCLOCK,

@@ -84,6 +84,9 @@ def faults(
         elif name == _EXCLUDED:
             yield from _faults_of_operations(value)
         else:
+            # As text it means the same.
+            if isinstance(value, str) and value.isdecimal():
+                value = int(value)
             least = 1 if name.endswith('_seconds') or name == _TICK else 0
             # Ceph takes 10M for 10 000 000; who writes it may mean 2 ** 20.
             if (

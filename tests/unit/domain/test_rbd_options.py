@@ -34,6 +34,7 @@ class FaultsTestCase(testtools.TestCase):
         # A limit that is taken back.
         {LIMIT: 0, BURST: 0},
         {LIMIT: 500, BURST: 500, SECONDS: 1},
+        {LIMIT: '500', BURST: 500},
         {'rbd_qos_write_bps_limit': 2**40, 'rbd_qos_schedule_tick_min': 10},
         {'rbd_qos_exclude_ops': 'read, discard'},
         {'rbd_compression_hint': 'none'},
@@ -50,7 +51,7 @@ class FaultsTestCase(testtools.TestCase):
         (LIMIT, 1.5, 'an integer of 0 or more'),
         (LIMIT, True, 'an integer of 0 or more'),
         ('rbd_qos_bps_limit', '10M', 'bytes in a second, 0 for no limit'),
-        ('rbd_qos_read_bps_limit', '10', 'bytes in a second'),
+        ('rbd_qos_read_bps_limit', '-1', 'bytes in a second'),
         ('rbd_qos_schedule_tick_min', 0, 'of 1 or more: milliseconds'),
         ('rbd_qos_schedule_tick_min', '50ms', 'of 1 or more: milliseconds'),
         ('rbd_qos_exclude_ops', 'reads', "did you mean 'read'?"),
