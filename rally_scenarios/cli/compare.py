@@ -12,6 +12,7 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from rally_scenarios.cli import results
 
 _COLUMNS = (
     'Result',
@@ -24,19 +25,6 @@ _COLUMNS = (
     'Finding',
     'Reason',
 )
-#: A run of hundreds of guests has some tens of MiB.
-_MOST_MIB = 512
-
-
-class _Amount(columns.FormattableColumn):
-    """(value, unit): rounded for people, a number for programs."""
-
-    def human_readable(self) -> str:
-        value, unit = self._value
-        return '-' if value is None else f'{value:.4g} {unit}'
-
-    def machine_readable(self) -> float | None:
-        return self._value[0]
 
 
 class _Change(columns.FormattableColumn):
@@ -201,13 +189,7 @@ def _compare(parsed_args: argparse.Namespace) -> object:
         least_difference_percent=parsed_args.least_difference,
         wanted_difference_percent=parsed_args.wanted_difference,
     )
-    paths = [*parsed_args.baseline, *parsed_args.results]
-    twice = sorted({path for path in paths if paths.count(path) > 1})
-    if twice:
-        raise comparison.ComparisonError(
-            f'{", ".join(twice)}: the same file is named twice; name others'
-        )
-    read = {path: _read(path) for path in paths}
+    read = results.read_all([*parsed_args.baseline, *parsed_args.results])
     if len(read) == 1 and not parsed_args.baseline:
         (run,) = read.values()
         return comparison.tiers_of_run(
@@ -234,27 +216,6 @@ def _compare(parsed_args: argparse.Namespace) -> object:
     )
 
 
-def _read(path: str) -> object:
-    from rally_scenarios.bench.result import result as run_result
-
-    file = pathlib.Path(path)
-    try:
-        if file.stat().st_size > _MOST_MIB * 1024**2:
-            raise exceptions.CommandError(
-                f'{path}: has more than {_MOST_MIB} MiB: expected a result'
-                f' file'
-            )
-        return run_result.read(file.read_bytes())
-    except OSError as error:
-        raise exceptions.CommandError(
-            f'cannot read {path}: {error.strerror}; name another file'
-        ) from error
-    except run_result.ResultFileError as error:
-        raise exceptions.CommandError(
-            cells.printable_lines(f'{path}: {error}')
-        ) from error
-
-
 def _write(path: str, text: str) -> None:
     try:
         pathlib.Path(path).write_text(text, encoding='utf-8')
@@ -276,8 +237,8 @@ def _shown(found: object) -> tuple[tuple[str, ...], list[cells.Row]]:
             ),
             cells.printable(claim.pattern),
             claim.quantity,
-            _Amount((claim.first, claim.unit)),
-            _Amount((claim.second, claim.unit)),
+            results.Amount((claim.first, claim.unit)),
+            results.Amount((claim.second, claim.unit)),
             _Change(claim),
             claim.finding.value,
             cells.printable(claim.reason),

@@ -514,7 +514,7 @@ def _geometric_mean(values: Sequence[float]) -> float | None:
         return None
     if min(values) <= 0:
         return 0.0
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
+    return differences.value(differences.mean_logarithm(values))
 
 
 def _too_few(

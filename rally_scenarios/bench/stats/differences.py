@@ -118,6 +118,19 @@ def logarithm(change_percent: float) -> float:
     return math.log1p(change_percent / 100)
 
 
+def mean_logarithm(values: Sequence[float]) -> float:
+    """The logarithm of the geometric mean.
+
+    :param values: at least one, each more than 0
+    """
+    return math.fsum(map(math.log, values)) / len(values)
+
+
+def value(logarithm: float) -> float:
+    """What a logarithm is of."""
+    return math.exp(logarithm)
+
+
 def _logarithms(values: Sequence[float]) -> list[float]:
     if len(values) < 2:
         raise ValueError(f'{len(values)} repeats: expected at least 2')

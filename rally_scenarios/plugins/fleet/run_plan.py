@@ -93,7 +93,8 @@ def _seed(arguments: fleet_arguments.FleetArguments) -> int | None:
         return arguments.seed or 0
     if arguments.seed is not None:
         raise ValueError(
-            f'seed {arguments.seed} with the turn_order {arguments.turn_order!r}:'
+            f'seed {arguments.seed} with the turn_order'
+            f' {arguments.turn_order!r}:'
             f" expected turn_order 'random', or leave seed out"
         )
     return None

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How the figures of tiers changed over runs that follow one another.
+
+Pure.  A run is one observation, the geometric mean of its repeats: repeats of
+one run have its fleet in common, and would make every run a change.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+import enum
+
+from rally_scenarios.bench.compare import circumstances
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import figures
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import change_points
+from rally_scenarios.bench.stats import differences
+
+#: Runs of a tier and a pattern from which on a change can be told.
+LEAST_RUNS = 2 * change_points.LEAST_VALUES
+
+
+class Finding(enum.Enum):
+    """What happened to a quantity."""
+
+    BETTER = 'better'
+    WORSE = 'worse'
+    NO_CHANGE = 'no change'
+    TOO_FEW_RUNS = 'too few runs'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """One change, or that there is none."""
+
+    tier: str
+    #: name in the profile
+    pattern: str
+    #: name as in ``figures.quantity``
+    quantity: str
+    #: of the quantity
+    unit: str
+    finding: Finding
+    #: runs that have the pattern, all guests complete in some repeat
+    runs: int
+    #: nonce of the first run on the new level; empty without a change
+    run: str = ''
+    #: when that run ended, ISO 8601, UTC; empty without a change
+    ended_at: str = ''
+    #: geometric mean since the change before; None if there is no run
+    before: float | None = None
+    #: geometric mean up to the next change
+    after: float | None = None
+    #: from before to after
+    difference_percent: float | None = None
+    #: of such a cut if nothing changed
+    probability: float | None = None
+    #: what else was not the same in the run before the change
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Observation:
+    run: run_result.RunResult
+    logarithm: float
+
+
+def over_time(
+    runs: Sequence[run_result.RunResult],
+    quantities: Sequence[str] = comparison.QUANTITIES,
+) -> list[Level]:
+    """Changes of each quantity of each pattern of each tier.
+
+    :param runs: at least two, in any order; the time at which they ended
+        orders them
+    :param quantities: names as in ``figures.quantity``
+    :returns: by tier, pattern and quantity, in order of time
+    :raises comparison.ComparisonError: a quantity is unknown, there are fewer
+        than two runs, or a run is given twice
+    """
+    comparison.Question(quantities=tuple(quantities))
+    names = [run.run for run in runs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise comparison.ComparisonError(
+            f'run {", ".join(twice)} is given twice: expected different runs'
+        )
+    if len(runs) < 2:
+        raise comparison.ComparisonError(
+            f'{len(runs)} run: expected at least 2, and {LEAST_RUNS} to see'
+            f' a change'
+        )
+    ordered = sorted(runs, key=lambda run: (run.ended_at, run.run))
+    tested = dict.fromkeys(
+        (tier.tier, pattern.pattern)
+        for run in ordered
+        for tier in run.tiers
+        for pattern in tier.patterns
+    )
+    # Each series is one claim; more than one false change in twenty looks
+    # at all of them would be too many.
+    least = (1 - differences.CONFIDENCE) / (len(tested) * len(quantities))
+    return [
+        level
+        for tier, pattern in tested
+        for quantity in quantities
+        for level in _levels(ordered, tier, pattern, quantity, least)
+    ]
+
+
+def _observed(
+    runs: Sequence[run_result.RunResult],
+    tier: str,
+    pattern: str,
+    quantity: str,
+) -> Iterator[_Observation]:
+    limit = figures.quantity(quantity)
+    for run in runs:
+        values = [
+            figures.figure(slot, limit)
+            for each in run.tiers
+            if each.tier == tier
+            for one in each.patterns
+            if one.pattern == pattern
+            for slot in figures.complete(one.slots)
+        ]
+        if values and all(value and value > 0 for value in values):
+            yield _Observation(
+                run=run, logarithm=differences.mean_logarithm(values)
+            )
+
+
+def _levels(
+    runs: Sequence[run_result.RunResult],
+    tier: str,
+    pattern: str,
+    quantity: str,
+    least: float,
+) -> Iterator[Level]:
+    limit = figures.quantity(quantity)
+    series = list(_observed(runs, tier, pattern, quantity))
+    found = change_points.find(
+        [each.logarithm for each in series], least_probability=least
+    )
+    if not found:
+        yield Level(
+            tier=tier,
+            pattern=pattern,
+            quantity=quantity,
+            unit=limit.unit,
+            finding=Finding.NO_CHANGE
+            if len(series) >= LEAST_RUNS
+            else Finding.TOO_FEW_RUNS,
+            runs=len(series),
+            before=_level(series),
+            after=_level(series),
+        )
+        return
+    ends = [0, *(each.index for each in found), len(series)]
+    for place, point in enumerate(found, 1):
+        before = series[ends[place - 1] : point.index]
+        after = series[point.index : ends[place + 1]]
+        difference = _mean(after) - _mean(before)
+        first = series[point.index].run
+        yield Level(
+            tier=tier,
+            pattern=pattern,
+            quantity=quantity,
+            unit=limit.unit,
+            finding=Finding.BETTER
+            if (difference > 0) == limit.is_least
+            else Finding.WORSE,
+            runs=len(series),
+            run=first.run,
+            ended_at=first.ended_at,
+            before=_level(before),
+            after=_level(after),
+            difference_percent=differences.percent(difference),
+            probability=point.probability,
+            changed=tuple(
+                str(each)
+                for each in circumstances.of_runs(
+                    before[-1].run, first, {tier: tier}
+                )
+            ),
+        )
+
+
+def _mean(series: Sequence[_Observation]) -> float:
+    return sum(each.logarithm for each in series) / len(series)
+
+
+def _level(series: Sequence[_Observation]) -> float | None:
+    return differences.value(_mean(series)) if series else None

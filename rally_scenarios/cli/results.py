@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Result files as arguments of commands, and figures in their tables."""
+
+import pathlib
+import typing
+
+from cliff import columns
+from osc_lib import exceptions
+
+from cinder_tiers.cli.render import cells
+
+if typing.TYPE_CHECKING:
+    from rally_scenarios.bench.result import result as run_result
+
+#: A run of hundreds of guests has some tens of MiB.
+_MOST_MIB = 512
+
+
+class Amount(columns.FormattableColumn):
+    """(value, unit): rounded for people, a number for programs."""
+
+    def human_readable(self) -> str:
+        """Such as 134.2 IOPS; a dash when there is none."""
+        value, unit = self._value
+        return '-' if value is None else f'{value:.4g} {unit}'
+
+    def machine_readable(self) -> float | None:
+        """The value."""
+        return self._value[0]
+
+
+def read(path: str) -> 'run_result.RunResult':
+    """The result of a file that a user named.
+
+    :raises exceptions.CommandError: it cannot be read, or is no result file.
+    """
+    from rally_scenarios.bench.result import result as run_result
+
+    file = pathlib.Path(path)
+    try:
+        if file.stat().st_size > _MOST_MIB * 1024**2:
+            raise exceptions.CommandError(
+                f'{path}: has more than {_MOST_MIB} MiB: expected a result '
+                f'file'
+            )
+        return run_result.read(file.read_bytes())
+    except OSError as error:
+        raise exceptions.CommandError(
+            f'cannot read {path}: {error.strerror}; name another file'
+        ) from error
+    except run_result.ResultFileError as error:
+        raise exceptions.CommandError(
+            cells.printable_lines(f'{path}: {error}')
+        ) from error
+
+
+def read_all(paths: list[str]) -> 'dict[str, run_result.RunResult]':
+    """{path: its result}, of files that a user named.
+
+    :raises exceptions.CommandError: as `read`, or a file is named twice.
+    """
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    if twice:
+        raise exceptions.CommandError(
+            f'{", ".join(twice)}: the same file is named twice; name others'
+        )
+    return {path: read(path) for path in paths}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier trend`: where figures of tiers changed over time."""
+
+import argparse
+import collections.abc
+
+from osc_lib import exceptions
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
+from cinder_tiers.cli.render import cells
+from rally_scenarios.cli import results
+
+_COLUMNS = (
+    'Tier',
+    'Pattern',
+    'Quantity',
+    'Finding',
+    'Since',
+    'Run',
+    'Before',
+    'After',
+    'Change %',
+    'Runs',
+    'Also changed',
+)
+
+
+class ShowTrend(base.StatusLister):
+    """Find changes in result files of runs that follow one another.
+
+    Each run is one observation. Where a quantity of a pattern changed its
+    level, shows when, by how much, and what else was not the same in the run
+    before. Four runs are the least, and a change is seen sooner the more runs
+    there are on each side of it. Reads only files and needs no credentials.
+    """
+
+    _epilog = """Exit status: 0 no quantity is on a worse level than before its
+last change; 4 one is; 3 there were too few runs to tell, and nothing is worse;
+1 an error occurred; 2 a wrong argument.
+
+Example: openstack tier trend results/*.json --quantity iops
+"""
+
+    auth_required = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        base.name_program(parser)
+        parser.add_argument(
+            'results',
+            metavar='<result>',
+            nargs='+',
+            help='result file of a run; their order does not matter',
+        )
+        parser.add_argument(
+            '--quantity',
+            metavar='<quantity>',
+            action='append',
+            default=[],
+            dest='quantities',
+            help=(
+                'iops, mib_per_s, mean_ms, or a percentile such as p99.9_ms '
+                '(may be repeated; default: iops and p99_ms)'
+            ),
+        )
+        parser.add_argument(
+            '--changes',
+            action='store_true',
+            help='show only what changed',
+        )
+        return parser
+
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+        """Reads, looks for changes and shows.
+
+        :raises exceptions.CommandError: a file cannot be read, or what is
+            asked for cannot be found out.
+        """
+        try:
+            from rally_scenarios.bench.compare import comparison
+            from rally_scenarios.bench.compare import trend
+        except ImportError as error:
+            raise exceptions.CommandError(
+                f'tier trend needs the extra "rally" of cinder-tiers: '
+                f'{error}; install cinder-tiers[rally]'
+            ) from error
+        read = results.read_all(parsed_args.results)
+        try:
+            found = trend.over_time(
+                list(read.values()),
+                parsed_args.quantities or comparison.QUANTITIES,
+            )
+        except comparison.ComparisonError as error:
+            raise exceptions.CommandError(
+                cells.printable_lines(str(error))
+            ) from error
+        last = {
+            (level.tier, level.pattern, level.quantity): level.finding
+            for level in found
+        }
+        self.exit_status = exit_status.OK
+        if trend.Finding.TOO_FEW_RUNS in last.values():
+            self.exit_status = exit_status.UNKNOWN
+        if trend.Finding.WORSE in last.values():
+            self.exit_status = exit_status.DIFFERENT
+        return _COLUMNS, [
+            _row(level)
+            for level in found
+            if level.run or not parsed_args.changes
+        ]
+
+
+def _row(level: object) -> cells.Row:
+    return (
+        cells.printable(level.tier),
+        cells.printable(level.pattern),
+        level.quantity,
+        level.finding.value,
+        cells.printable(level.ended_at),
+        cells.printable(level.run),
+        results.Amount((level.before, level.unit)),
+        results.Amount((level.after, level.unit)),
+        None
+        if level.difference_percent is None
+        else round(level.difference_percent, 1),
+        level.runs,
+        cells.Words(level.changed),
+    )

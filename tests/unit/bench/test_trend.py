@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Changes over time, in series of which the truth is known."""
+
+import dataclasses
+
+import numpy
+import testtools
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.compare import trend
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import change_points
+from tests.unit.bench import results
+
+MANY_MS = (1,) * 1990 + (5,) * 10
+
+
+def runs(*iops, **facts):
+    """A run a day with these IOPS, two repeats each."""
+    found = []
+    for day, each in enumerate(iops, 1):
+        run = results.run(
+            {
+                'general': {
+                    'x': [
+                        results.slot([each * share], clat_ms=MANY_MS)
+                        for share in (0.99, 1.01)
+                    ]
+                }
+            }
+        )
+        found.append(
+            dataclasses.replace(
+                run,
+                run=f'{day:016x}',
+                ended_at=f'2026-11-{day:02d}T00:00:00+00:00',
+                environment={
+                    **run.environment,
+                    **{
+                        name: run_result.Fact(value=values[day - 1])
+                        for name, values in facts.items()
+                    },
+                },
+            )
+        )
+    return found
+
+
+def changes(*iops, **facts):
+    return trend.over_time(runs(*iops, **facts), ['iops'])
+
+
+class ChangePointsTestCase(testtools.TestCase):
+    def test_noise_has_no_change_in_95_percent_of_series(self):
+        draw = numpy.random.default_rng(1)
+        false = sum(
+            bool(
+                change_points.find(
+                    draw.normal(0, 1, 12), least_probability=0.05
+                )
+            )
+            for _series in range(200)
+        )
+        # 10 are expected; three standard deviations more are 19.
+        self.assertLessEqual(false, 19)
+
+    def test_a_change_of_three_deviations_is_found_where_it_is(self):
+        draw = numpy.random.default_rng(2)
+        near = 0
+        for _series in range(100):
+            values = draw.normal(0, 1, 20)
+            values[12:] += 3
+            found = change_points.find(values, least_probability=0.01)
+            near += any(abs(each.index - 12) <= 1 for each in found)
+        self.assertGreaterEqual(near, 90)
+
+    def test_several_changes(self):
+        values = [
+            1,
+            1.1,
+            0.9,
+            1,
+            1.1,
+            1,
+            5,
+            5.1,
+            4.9,
+            5,
+            5,
+            5.1,
+            2,
+            2.1,
+            2,
+            1.9,
+            2,
+            2,
+        ]
+        self.assertEqual(
+            [6, 12],
+            [
+                each.index
+                for each in change_points.find(values, least_probability=0.05)
+            ],
+        )
+
+    def test_a_level_that_goes_and_comes_back(self):
+        values = [10, 10.1, 9.9, 10] * 2 + [8, 8.1, 7.9, 8] * 2
+        values += [10, 10.1, 9.9, 10] * 2
+        self.assertEqual(
+            [8, 16],
+            [
+                each.index
+                for each in change_points.find(values, least_probability=0.02)
+            ],
+        )
+
+    def test_one_value_out_of_line_is_no_new_level(self):
+        values = [1.0, 1.1, 0.9, 1.0, 9.0, 1.1, 0.9, 1.0, 1.1, 0.9]
+        self.assertEqual(
+            [], change_points.find(values, least_probability=0.05)
+        )
+
+    def test_what_is_too_short_or_all_the_same(self):
+        for values in ([], [1], [1, 2, 3], [7] * 20):
+            self.assertEqual(
+                [], change_points.find(values, least_probability=0.05)
+            )
+        self.assertRaises(
+            ValueError,
+            change_points.find,
+            [1, float('nan')],
+            least_probability=0.05,
+        )
+
+    def test_the_same_series_gives_the_same_answer(self):
+        values = numpy.random.default_rng(3).normal(0, 1, 30)
+        values[15:] += 1
+        self.assertEqual(
+            change_points.find(values, least_probability=0.5),
+            change_points.find(values, least_probability=0.5),
+        )
+
+
+class TrendTestCase(testtools.TestCase):
+    def test_a_drop_is_worse_and_what_else_changed_is_named(self):
+        releases = ['18.2.4'] * 6 + ['18.2.7'] * 6
+        (level,) = changes(
+            *(100, 101, 99, 100, 102, 98),
+            *(80, 81, 79, 80, 82, 78),
+            ceph=releases,
+        )
+        self.assertEqual(trend.Finding.WORSE, level.finding)
+        self.assertEqual(f'{7:016x}', level.run)
+        self.assertEqual('2026-11-07T00:00:00+00:00', level.ended_at)
+        self.assertAlmostEqual(-20, level.difference_percent, delta=0.5)
+        self.assertAlmostEqual(100, level.before, delta=0.5)
+        self.assertAlmostEqual(80, level.after, delta=0.5)
+        self.assertEqual(
+            ('ceph: 18.2.4 in the first, 18.2.7 in the second',),
+            level.changed,
+        )
+
+    def test_each_level_is_between_two_changes(self):
+        found = changes(
+            *[100, 101, 99, 100] * 2,
+            *[50, 51, 49, 50] * 2,
+            *[200, 202, 199, 200] * 2,
+        )
+        self.assertEqual(
+            [trend.Finding.WORSE, trend.Finding.BETTER],
+            [level.finding for level in found],
+        )
+        self.assertAlmostEqual(50, found[0].after, delta=0.5)
+        self.assertAlmostEqual(50, found[1].before, delta=0.5)
+
+    def test_no_change_and_too_few(self):
+        (level,) = changes(*[100, 103, 97, 101] * 3)
+        self.assertEqual(
+            (trend.Finding.NO_CHANGE, 12), (level.finding, level.runs)
+        )
+        (level,) = changes(100, 50, 10)
+        self.assertEqual(
+            (trend.Finding.TOO_FEW_RUNS, 3), (level.finding, level.runs)
+        )
+
+    def test_the_order_of_the_files_does_not_matter(self):
+        ordered = runs(*[100, 101, 99, 100] * 2, *[80, 81, 79, 80] * 2)
+        self.assertEqual(
+            trend.over_time(ordered, ['iops']),
+            trend.over_time(ordered[::-1], ['iops']),
+        )
+
+    def test_more_latency_is_worse(self):
+        slow = [
+            dataclasses.replace(
+                run,
+                tiers=results.run(
+                    {
+                        'general': {
+                            'x': [
+                                results.slot(
+                                    [100], clat_ms=(9 + day % 2 / 10,) * 2000
+                                )
+                            ]
+                        }
+                    }
+                ).tiers,
+            )
+            for day, run in enumerate(runs(*[1] * 16)[8:])
+        ]
+        found = trend.over_time([*runs(*[100] * 8), *slow], ['mean_ms'])
+        self.assertEqual(
+            [trend.Finding.WORSE], [level.finding for level in found]
+        )
+
+    def test_a_run_without_a_figure_is_left_out(self):
+        all_runs = runs(*[100, 101, 99, 100] * 3)
+        lost = results.run(
+            {'general': {'x': [results.slot([1.0], without=1)]}}
+        )
+        all_runs[5] = dataclasses.replace(all_runs[5], tiers=lost.tiers)
+        (level,) = trend.over_time(all_runs, ['iops'])
+        self.assertEqual(11, level.runs)
+
+    def test_what_cannot_be_asked(self):
+        one = runs(1)
+        for given, quantities, said in (
+            (one, ['iops'], '1 run: expected at least 2'),
+            (one * 2, ['iops'], 'given twice'),
+            (runs(1, 2), ['speed'], "'speed'"),
+        ):
+            error = self.assertRaises(
+                comparison.ComparisonError, trend.over_time, given, quantities
+            )
+            self.assertIn(said, str(error))

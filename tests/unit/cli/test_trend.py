@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier trend`, run by the real shell on real result files."""
+
+import json
+import pathlib
+import tempfile
+
+import testtools
+
+from rally_scenarios.bench.result import result as run_result
+from tests.unit.bench import test_trend
+from tests.unit.cli import shell
+
+
+class TrendTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def trend(self, *iops, options=()):
+        paths = []
+        for run in test_trend.runs(*iops):
+            path = self.folder / f'{run.run}.json'
+            path.write_text(run_result.write(run))
+            paths.append(str(path))
+        return shell.openstack('tier', 'trend', *paths, *options)
+
+    def test_a_worse_level_has_a_status_of_its_own(self):
+        ran = self.trend(
+            *[100, 101, 99, 100] * 2,
+            *[80, 81, 79, 80] * 2,
+            options=('--changes', '-f', 'json'),
+        )
+        self.assertEqual(4, ran.status, ran.stderr)
+        (row,) = json.loads(ran.stdout)
+        self.assertEqual(
+            ('general', 'x', 'iops', 'worse', -20.0, 16),
+            tuple(
+                row[name]
+                for name in (
+                    'Tier',
+                    'Pattern',
+                    'Quantity',
+                    'Finding',
+                    'Change %',
+                    'Runs',
+                )
+            ),
+        )
+        self.assertEqual(f'{9:016x}', row['Run'])
+
+    def test_a_level_that_is_good_again_is_no_failure(self):
+        ran = self.trend(
+            *[100, 101, 99, 100] * 2,
+            *[80, 81, 79, 80] * 2,
+            *[100, 101, 99, 100] * 2,
+        )
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertIn('worse', ran.stdout)
+        self.assertIn('better', ran.stdout)
+
+    def test_too_few_runs(self):
+        self.assertEqual(3, self.trend(1, 2, 3).status)
+        ran = self.trend(1)
+        self.assertEqual(1, ran.status)
+        self.assertIn('expected at least 2', ran.stderr)
