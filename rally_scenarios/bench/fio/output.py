@@ -11,18 +11,28 @@ Format: ``--output-format=json+`` of fio 3.x, see HOWTO "JSON+ output" and
 here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import json
 import math
 from typing import Any
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import pattern as fio_pattern
 
 _MAX_TEXT_BYTES = 4 * 1024**2
 # Of any number, and of a count of I/Os: no guest gets there (a day at ten
 # million IOPS), and sums over a thousand guests and repeats still fit 64 bits.
 _MAX_NUMBER = 10**15
 _MAX_IOS = 10**12
+# Of a guest, per second: memory itself does not answer more often.
+_MAX_IOPS = 10**8
+# Rates are printed to six decimals, bytes per second as whole numbers.
+_PRINTED = 0.01
+# Means of fio's buckets are off by 0.8 % at most, and a timer ticks.
+_LATENCIES = 0.05
+# fio catches up with what it could not issue in time.
+_OVER_RATE = 1.5
 
 
 class ResultError(ValueError):
@@ -102,12 +112,25 @@ def _bins(clat: object, where: str) -> histogram.LatencyHistogram:
         raise ResultError(f'{where}.bins: {error}') from error
 
 
-def _direction(
-    job: object, name: str, in_flight: int
-) -> tuple[float, int, int, int, histogram.LatencyHistogram] | None:
-    """(iops, bw_bytes, total_ios, runtime_ms, histogram), or None if unused.
+@dataclass(frozen=True, kw_only=True)
+class _Direction:
+    """What was read, or what was written."""
 
-    Every completion lies in one bucket, so the bins must add up to N.  N and
+    name: str
+    iops: float
+    bw_bytes: int
+    io_bytes: int
+    total_ios: int
+    runtime_ms: int
+    clat: histogram.LatencyHistogram
+
+
+def _direction(job: object, name: str, in_flight: int) -> _Direction | None:
+    """One side of a job, whose counters agree with each other; None if unused.
+
+    fio divides both rates by the same runtime in whole ms (stat.c
+    add_ddir_status_json), so they are exact, however short it is.  Every
+    completion lies in one bucket, so the bins must add up to N.  N and
     total_ios differ where there was a ramp, by I/Os that were in flight when
     fio reset its counters: at most iodepth for each process (seen: 1).
     """
@@ -137,22 +160,97 @@ def _direction(
         )
     runtime_ms = _field(side, 'runtime', (int,), where)
     iops = float(_field(side, 'iops', (int, float), where))
-    # fio prints iops = total_ios / runtime; runtime has 1 ms, so 1 % is ample
-    # for all but the shortest runs.
-    if runtime_ms >= 1000 and not math.isclose(
-        iops * runtime_ms / 1000, total_ios, rel_tol=0.01, abs_tol=1
+    bw_bytes = _field(side, 'bw_bytes', (int,), where)
+    io_bytes = _field(side, 'io_bytes', (int,), where)
+    for rate, unit, counted, counter in (
+        (iops, 'IOPS', total_ios, 'total_ios'),
+        (bw_bytes, 'bytes/s', io_bytes, 'io_bytes'),
     ):
+        if not math.isclose(
+            rate * runtime_ms / 1000, counted, rel_tol=_PRINTED, abs_tol=1
+        ):
+            raise ResultError(
+                f'{where}: {rate:.1f} {unit} in {runtime_ms} ms, but'
+                f' {counter} is {counted}'
+            )
+    if iops > _MAX_IOPS:
         raise ResultError(
-            f'{where}: {iops:.1f} IOPS in {runtime_ms} ms, but total_ios is'
-            f' {total_ios}'
+            f'{where}: {iops:.3g} IOPS, expected at most {_MAX_IOPS:.0e}'
         )
-    return (
-        iops,
-        _field(side, 'bw_bytes', (int,), where),
-        total_ios,
-        runtime_ms,
-        bins,
+    return _Direction(
+        name=name,
+        iops=iops,
+        bw_bytes=bw_bytes,
+        io_bytes=io_bytes,
+        total_ios=total_ios,
+        runtime_ms=runtime_ms,
+        clat=bins,
     )
+
+
+def _check_ordered(
+    sides: Sequence[_Direction], ordered: fio_pattern.Pattern
+) -> None:
+    """Hold what fio says against what it was told to do.
+
+    :raises ResultError: another direction, other block sizes, more in flight,
+        or more than its rate
+    """
+    least, most = ordered.bs_range_bytes
+    in_flight = ordered.iodepth * ordered.numjobs
+    for side in sides:
+        where = f'jobs[0].{side.name}'
+        if side.name not in ordered.directions:
+            raise ResultError(
+                f'{where}: {side.total_ios} I/Os, expected none with rw'
+                f' {ordered.rw}'
+            )
+        # N counts what io_bytes does; total_ios may miss some of it.
+        counts = sorted((side.total_ios, side.clat.count))
+        if not (
+            (counts[0] - in_flight) * least
+            <= side.io_bytes
+            <= (counts[1] + in_flight) * most
+        ):
+            raise ResultError(
+                f'{where}: {side.io_bytes} bytes in {side.total_ios} I/Os,'
+                f' expected blocks of {least} to {most} bytes'
+            )
+        for limit, rate, unit in (
+            (ordered.rate_iops, side.iops, 'IOPS'),
+            (
+                ordered.rate_kib and ordered.rate_kib * 1024,
+                side.bw_bytes,
+                'bytes/s',
+            ),
+        ):
+            if limit and rate > _OVER_RATE * limit * ordered.numjobs:
+                raise ResultError(
+                    f'{where}: {rate:.1f} {unit}, expected at most'
+                    f' {limit * ordered.numjobs}, which is the limit of its'
+                    f' {ordered.numjobs} jobs'
+                )
+    _check_in_flight(sides, in_flight)
+
+
+def _check_in_flight(sides: Sequence[_Direction], in_flight: int) -> None:
+    """Little's law: latencies add up to what was in flight, times the time.
+
+    What was in flight when counting began has waited before.
+
+    :raises ResultError: there was more in flight than was ordered
+    """
+    bins = [each for side in sides for each in side.clat.bins]
+    waited_ns = sum(latency_ns * count for latency_ns, count in bins)
+    longest_ns = max(latency_ns for latency_ns, _count in bins)
+    runtime_ns = max(side.runtime_ms for side in sides) * 10**6
+    if waited_ns > (1 + _LATENCIES) * in_flight * (runtime_ns + longest_ns):
+        raise ResultError(
+            f'latencies add up to {waited_ns / 1e9:.1f} s in'
+            f' {runtime_ns / 1e9:.1f} s: on average'
+            f' {waited_ns / runtime_ns:.1f} I/Os in flight, expected at most'
+            f' {in_flight}'
+        )
 
 
 def _document(text: bytes) -> Any:
@@ -187,14 +285,17 @@ def _in_flight(job: object) -> int:
     return product
 
 
-def parse(text: bytes, *, jobname: str) -> FioResult:
+def parse(
+    text: bytes, *, jobname: str, ordered: fio_pattern.Pattern | None = None
+) -> FioResult:
     """Read the json+ output of a fio run with one job.
 
     :param text: all of fio's output
     :param jobname: the ``--name`` that was ordered
+    :param ordered: what else was; None: that is not known
     :raises ResultError: not JSON, not of the shape fio writes, another job,
         a job that failed or did no I/O, or counters that contradict each
-        other
+        other or the order
     """
     document = _document(text)
     version = _field(document, 'fio version', (str,), 'fio output')
@@ -220,16 +321,18 @@ def parse(text: bytes, *, jobname: str) -> FioResult:
     ]
     if not sides:
         raise ResultError(f'fio job {jobname!r} did no I/O')
-    iops, bw_bytes, total_ios, runtimes_ms, bins = zip(*sides, strict=True)
+    bins = [side.clat for side in sides]
     if not any(side.count for side in bins):
         raise ResultError(f'fio job {jobname!r} has no latency of an I/O')
+    if ordered is not None:
+        _check_ordered(sides, ordered)
     return FioResult(
         jobname=found_name,
         fio_version=version[:40],
-        iops=sum(iops),
-        bw_bytes=sum(bw_bytes),
-        total_ios=sum(total_ios),
-        runtime_ms=max(runtimes_ms),
+        iops=sum(side.iops for side in sides),
+        bw_bytes=sum(side.bw_bytes for side in sides),
+        total_ios=sum(side.total_ios for side in sides),
+        runtime_ms=max(side.runtime_ms for side in sides),
         timestamp_ms=_field(document, 'timestamp_ms', (int,), 'fio output')
         if 'timestamp_ms' in document
         else None,

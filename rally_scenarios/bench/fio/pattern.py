@@ -163,16 +163,30 @@ class Pattern:
         ]
 
     @property
-    def bs_bytes(self) -> int:
-        """The largest block in bytes; fio's k and m are powers of 1024."""
+    def bs_range_bytes(self) -> tuple[int, int]:
+        """The smallest and the largest block; k and m are powers of 1024."""
         if self.bs is not None:
-            return block_bytes(self.bs)
-        if self.bsrange is not None:
-            return block_bytes(self.bsrange.partition('-')[2])
-        return max(
-            block_bytes(part.partition('/')[0])
-            for part in self.bssplit.split(':')
-        )
+            sizes = [self.bs]
+        elif self.bsrange is not None:
+            sizes = self.bsrange.split('-')
+        else:
+            sizes = [
+                part.partition('/')[0] for part in self.bssplit.split(':')
+            ]
+        found = [block_bytes(size) for size in sizes]
+        return min(found), max(found)
+
+    @property
+    def bs_bytes(self) -> int:
+        """The largest block in bytes."""
+        return self.bs_range_bytes[1]
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """What it does: read, write or both."""
+        if self.rw in MIXES:
+            return ('read', 'write')
+        return (self.rw.removeprefix('rand'),)
 
     @property
     def in_flight_bytes(self) -> int:

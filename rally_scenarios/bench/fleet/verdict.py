@@ -298,7 +298,9 @@ def _judge_slot(
     try:
         times_ms = _times_ms(ended, slot, clock)
         output, log = iops_log.split(console.result(slot.number))
-        result = fio_output.parse(output, jobname=slot.pattern.name)
+        result = fio_output.parse(
+            output, jobname=slot.pattern.name, ordered=slot.pattern
+        )
         measured = _measured(
             guest,
             times_ms,

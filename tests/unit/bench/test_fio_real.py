@@ -40,7 +40,9 @@ class RealFioTest(testtools.TestCase):
     def measure(self, **options):
         pattern = fio_pattern.Pattern(name='x', **options)
         return fio_output.parse(
-            self.fio(fio_pattern.measure_argv(pattern, PROFILE)), jobname='x'
+            self.fio(fio_pattern.measure_argv(pattern, PROFILE)),
+            jobname='x',
+            ordered=pattern,
         )
 
     @ddt.data(

@@ -8,6 +8,7 @@ from hypothesis import strategies
 import testtools
 
 from rally_scenarios.bench.fio import output as fio_output
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from tests.unit.bench import recorded
 
 
@@ -98,14 +99,28 @@ class ParseTest(testtools.TestCase):
         ('no direction', WRITE, None, 'write'),
         ('no I/O', WRITE, {'total_ios': 0, 'clat_ns': {'N': 0}}, 'did no I/O'),
         (
+            'a rate that is 2 % off',
+            (*WRITE, 'iops'),
+            509.7,
+            'but total_ios is 1000',
+        ),
+        (
+            'a bandwidth that does not fit',
+            (*WRITE, 'bw_bytes'),
+            10**14,
+            'but io_bytes is 4100096',
+        ),
+        ('no time', (*WRITE, 'runtime'), 0, 'IOPS in 0 ms'),
+        (
             'an I/O without a latency',
             WRITE,
             {
                 'total_ios': 1,
                 'clat_ns': {'N': 0, 'bins': {}},
                 'runtime': 1,
-                'iops': 1.0,
-                'bw_bytes': 1,
+                'iops': 1000.0,
+                'bw_bytes': 1000,
+                'io_bytes': 1,
             },
             'no latency',
         ),
@@ -146,6 +161,107 @@ class ParseTest(testtools.TestCase):
             text,
             jobname='randwrite-4k',
         )
+
+    def lie(self, **figures):
+        """A recording with other figures, in which all agree."""
+        document = json.loads(recorded.text('randwrite-4k'))
+        side = document['jobs'][0]['write']
+        side.update(figures)
+        side['iops'] = side['total_ios'] * 1000 / side['runtime']
+        side['bw_bytes'] = side['io_bytes'] * 1000 // side['runtime']
+        return json.dumps(document).encode()
+
+    def test_more_than_memory_gives_is_refused(self):
+        count = 10**12
+        error = self.assertRaises(
+            fio_output.ResultError,
+            fio_output.parse,
+            self.lie(
+                runtime=1,
+                total_ios=count,
+                clat_ns={'N': count, 'bins': {'10': count}},
+            ),
+            jobname='randwrite-4k',
+        )
+        self.assertIn('1e+15 IOPS, expected at most 1e+08', str(error))
+
+    @ddt.data(
+        ({'rw': 'randread', 'bs': '4k'}, 'expected none with rw randread'),
+        ({'rw': 'randwrite', 'bs': '8k'}, 'expected blocks of 8192 to 8192'),
+        (
+            {'rw': 'randwrite', 'bsrange': '512-2k'},
+            'expected blocks of 512 to 2048 bytes',
+        ),
+        (
+            {'rw': 'randwrite', 'bs': '4k', 'rate_iops': 300},
+            '499.8 IOPS, expected at most 300',
+        ),
+        (
+            {'rw': 'randwrite', 'bs': '4k', 'rate_kib': 1000},
+            'expected at most 1024000',
+        ),
+    )
+    @ddt.unpack
+    def test_what_was_not_ordered_is_refused(self, options, message):
+        error = self.assertRaises(
+            fio_output.ResultError,
+            fio_output.parse,
+            recorded.text('randwrite-4k'),
+            jobname='randwrite-4k',
+            ordered=fio_pattern.Pattern(
+                name='randwrite-4k', iodepth=16, **options
+            ),
+        )
+        self.assertIn(message, str(error))
+
+    @ddt.data(
+        {'bs': '4k'},
+        {'bsrange': '512-64k'},
+        {'bssplit': '4k/60:64k/40', 'rate_iops': 500},
+    )
+    def test_what_was_ordered_is_taken(self, options):
+        found = fio_output.parse(
+            recorded.text('randwrite-4k'),
+            jobname='randwrite-4k',
+            ordered=fio_pattern.Pattern(
+                name='randwrite-4k', rw='randwrite', iodepth=16, **options
+            ),
+        )
+        self.assertEqual(1000, found.total_ios)
+
+    def test_latencies_cannot_add_up_to_more_than_was_in_flight(self):
+        """1000 I/Os of 40 ms in 2 s: 20 in flight."""
+        text = self.lie(
+            total_ios=1000,
+            clat_ns={'N': 1000, 'bins': {'40108032': 1000}},
+        )
+
+        def parse(iodepth):
+            return fio_output.parse(
+                text,
+                jobname='randwrite-4k',
+                ordered=fio_pattern.Pattern(
+                    name='randwrite-4k',
+                    rw='randwrite',
+                    bs='4k',
+                    iodepth=iodepth,
+                ),
+            )
+
+        self.assertEqual(1000, parse(20).total_ios)
+        error = self.assertRaises(fio_output.ResultError, parse, 16)
+        self.assertIn('20.0 I/Os in flight, expected at most 16', str(error))
+
+    def test_a_mix_ran_as_long_as_its_longer_side(self):
+        document = json.loads(recorded.text('randrw-4k-unified'))
+        side = document['jobs'][0]['read']
+        side['runtime'] = 1500
+        side['iops'] = side['total_ios'] / 1.5
+        side['bw_bytes'] = round(side['io_bytes'] / 1.5)
+        found = fio_output.parse(
+            json.dumps(document).encode(), jobname='randrw-4k'
+        )
+        self.assertEqual(2001, found.runtime_ms)
 
     def test_several_processes_have_more_in_flight(self):
         text = changed('randwrite-4k', *WRITE, 'total_ios', to=1030)

@@ -59,6 +59,7 @@ def fio_output(jobname, scale):
                     'total_ios': total,
                     'runtime': 5000,
                     'iops': total / 5,
+                    'io_bytes': total * 4096,
                     'bw_bytes': total * 4096 // 5,
                     'clat_ns': {'N': total, 'bins': bins},
                 },
