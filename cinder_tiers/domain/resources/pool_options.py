@@ -62,6 +62,17 @@ NUMBERS = frozenset(
         'target_size_ratio',
     }
 )
+#: Those of the two above that are sizes.
+IN_BYTES = frozenset(
+    {
+        'compression_max_blob_size',
+        'compression_min_blob_size',
+        'csum_max_block',
+        'csum_min_block',
+        'quota_max_bytes',
+        'target_size_bytes',
+    }
+)
 #: {name: its words}
 WORDS: collections.abc.Mapping[str, tuple[str, ...]] = types.MappingProxyType(
     {

@@ -88,9 +88,47 @@ _ALLOC_SIZE = _Size(
 )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Bytes(shapes.Scalar):
+    """Bytes; in the file a number, or a text with a unit such as 4Gi."""
+
+    def read(self, value: object) -> object:
+        if isinstance(value, str) and value != pool_options.UNSET:
+            return units.size_bytes(value)
+        return value
+
+
+_SIZE = '[0-9]{1,6} ?[KMGTP]i?B?'
+_SIZE_EXAMPLES = 'a size such as 4G, 4Gi or 4 GiB (units of 1024)'
+_POOL_BYTES = _Bytes(
+    definition='pool_bytes',
+    expected=f'a number of bytes of 0 or more, {_SIZE_EXAMPLES}, or '
+    f'{pool_options.UNSET}',
+    keywords={
+        'type': ['number', 'string'],
+        'minimum': 0,
+        'pattern': shapes.whole(f'({pool_options.UNSET}|{_SIZE})'),
+    },
+)
+_POOL_QUOTA_BYTES = _Bytes(
+    definition='pool_quota_bytes',
+    expected=f'an integer of bytes of 0 or more, or {_SIZE_EXAMPLES}; '
+    f'{pool_options.NO_QUOTA} for no quota',
+    keywords={
+        'type': ['integer', 'string'],
+        'minimum': 0,
+        'pattern': shapes.whole(_SIZE),
+    },
+)
+
+
 def _pool_option(name: str) -> shapes.Shape:
     if name in pool_options.BOOLEANS:
         return _SWITCH
+    if name in pool_options.IN_BYTES:
+        return (
+            _POOL_QUOTA_BYTES if name in pool_options.QUOTAS else _POOL_BYTES
+        )
     if name in pool_options.QUOTAS:
         return _POOL_QUOTA
     if name in pool_options.NUMBERS:

@@ -393,6 +393,22 @@ class ReaderTestCase(testtools.TestCase):
         self.assertEqual(1, len(told), problems(SOUND.replace(old, new)))
         self.assertIn(advice, told[0])
 
+    @ddt.data('4Gi', '4G', '4GiB', '4 GiB', '4GB', 4 * 2**30)
+    def test_a_size_in_each_spelling(self, text):
+        catalog = reader.read_text(
+            SOUND
+            + f'      pool_options: {{quota_max_bytes: {text}, '
+            + f'compression_max_blob_size: {text}}}\n',
+            file='t.yaml',
+        )
+        self.assertEqual(
+            {
+                'quota_max_bytes': 4 * 2**30,
+                'compression_max_blob_size': 4 * 2**30,
+            },
+            catalog.tiers[0].rbd.options,
+        )
+
     @ddt.data(
         ('{nodelet: true}', "unknown key 'nodelet'", "did you mean 'nodele"),
         ('{size: 2}', "unknown key 'size'", 'fix or remove it'),
@@ -409,9 +425,9 @@ class ReaderTestCase(testtools.TestCase):
             'a number of 0 or more',
         ),
         (
-            '{quota_max_bytes: 10G}',
-            "quota_max_bytes is '10G'",
-            'an integer of 0 or more',
+            '{quota_max_bytes: 10X}',
+            "quota_max_bytes is '10X'",
+            'an integer of bytes of 0 or more, or a size such as 4G',
         ),
         ('{fast_read: true}', 'the pool is replicated', 'erasure coded'),
         (
