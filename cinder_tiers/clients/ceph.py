@@ -121,9 +121,39 @@ class Session:
         """
         if 'class_' in arguments:
             arguments['class'] = arguments.pop('class_')
+        output, _said = self._ask(prefix, arguments)
+        return parse(output) if output.strip() else None
+
+    def crush_map(self) -> tuple[bytes, int]:
+        """The CRUSH map in Ceph's encoding, and its version.
+
+        :raises CommandFailed: when Ceph refused it.
+        :raises errors.Unreachable: when no monitor answered in time.
+        """
+        output, said = self._ask('osd getcrushmap', {})
+        return output, int(said)
+
+    def set_crush_map(self, data: bytes, *, prior_version: int) -> None:
+        """Sets the CRUSH map, unless it has changed since.
+
+        :param data: in Ceph's encoding.
+        :param prior_version: of the map that it was made from.
+        :raises CommandFailed: when Ceph refused it; with EPERM, when the map
+            has another version.
+        :raises errors.Unreachable: when no monitor answered in time.
+        """
+        self._ask('osd setcrushmap', {'prior_version': prior_version}, data)
+
+    def _ask(
+        self,
+        prefix: str,
+        arguments: collections.abc.Mapping[str, object],
+        data: bytes = b'',
+    ) -> tuple[bytes, str]:
+        """The answer of the monitors, and what they say beside it."""
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
         try:
-            code, output, said = self._handle.mon_command(request, b'')
+            code, output, said = self._handle.mon_command(request, data)
         except self._rados.Error as error:
             raise errors.Unreachable(
                 f'Ceph cluster {self.cluster.name!r} did not answer '
@@ -131,7 +161,7 @@ class Session:
             ) from error
         if code:
             raise self._failure(prefix, -code, said)
-        return parse(output) if output.strip() else None
+        return output, said
 
     def tell(self, osd_id: int, prefix: str, **arguments: object) -> object:
         """Asks a running OSD (`ceph tell osd.N`).

@@ -7,6 +7,7 @@ ceph.conf of a cluster for tests.
 """
 
 import dataclasses
+import errno
 import uuid
 
 import ddt
@@ -19,6 +20,7 @@ from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.execute.ceph import crush_map
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
@@ -124,6 +126,14 @@ class RealPlacementTestCase(
             for one in self.session.command('osd dump')['pools']
             if one['pool_name'] == name
         )
+
+    def groups_of(self, pool):
+        """The OSDs of each placement group, the primary first."""
+        number = self.dumped_pool(pool)['pool']
+        return [
+            self.session.command('pg map', pgid=f'{number}.{group}')['up']
+            for group in range(8)
+        ]
 
     def test_it_is_what_ceph_itself_shows(self):
         self.assert_all_done(self.carry_out(self.make_plan()))
@@ -249,6 +259,63 @@ class RealPlacementTestCase(
         )
         for text in (fault.expected, str(refused)):
             self.assertIn('65536', text)
+
+    def test_the_first_copy_is_on_the_other_class(self):
+        first = min(
+            osd.device_class
+            for osd in observed_osds.read_osds(self.session)
+            if osd.device_class != self.device_class
+        )
+        mixed = self.pool(
+            'mixed',
+            catalogs.Replicated(size=3),
+            device_class=self.device_class,
+            primary_device_class=first,
+        )
+        # Copies may meet on a host, but not on an OSD.
+        self.declare(mixed)
+        before, _ = self.session.crush_map()
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual((), self.make_plan().actions)
+        classes = {
+            osd.osd_id: osd.device_class
+            for osd in observed_osds.read_osds(self.session)
+        }
+        self.assertEqual(
+            {(first, self.device_class, self.device_class)},
+            {
+                tuple(classes[osd_id] for osd_id in group)
+                for group in self.groups_of(mixed.pool)
+            },
+        )
+        exported = real_ceph.exported(self.session, self.cinder, self.catalog)
+        self.assertEqual((), exported.leftover)
+        self.assertEqual(
+            first, exported.catalog.tier(mixed.pool).rbd.primary_device_class
+        )
+        self.remove()
+        self.assertEqual(before, self.session.crush_map()[0])
+
+    def test_a_map_that_others_changed_is_not_set(self):
+        data, version = self.session.crush_map()
+        # It must be a sound one: a broken one crashes the monitor.
+        changed = crush_map.with_rule(
+            data,
+            f'{self.mark}-late',
+            [
+                crush_map.Part(
+                    bucket='default', copies=0, failure_domain='host'
+                )
+            ],
+        )
+        refused = self.assertRaises(
+            ceph_session.CommandFailed,
+            self.session.set_crush_map,
+            changed,
+            prior_version=version - 1,
+        )
+        self.assertEqual(errno.EPERM, refused.errno)
+        self.assertEqual((data, version), self.session.crush_map())
 
     def test_chunks_share_failure_domains_only_where_ceph_can(self):
         release = self.observe().ceph['ceph'].release

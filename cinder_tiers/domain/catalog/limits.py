@@ -118,6 +118,11 @@ DEVICE_CLASS = Text(
     expected='a CRUSH device class, such as ssd; without it OSDs of all '
     'classes',
 )
+PRIMARY_DEVICE_CLASS = Text(
+    pattern=_WORD,
+    expected='the CRUSH device class of the first copy, such as ssd; '
+    'device_class has the others',
+)
 CRUSH_ROOT = Text(
     pattern=_WORD,
     expected='the CRUSH root below which the pool lies, such as default',

@@ -207,6 +207,9 @@ class RbdPool:
     pool: str
     #: CRUSH device class, such as ssd; None for OSDs of all classes.
     device_class: str | None = None
+    #: The class of the OSD with the first copy, which serves reads; the other
+    #: copies are on `device_class`. None: that has all of them.
+    primary_device_class: str | None = None
     #: CRUSH bucket, usually a root, below which its OSDs are.
     crush_root: str = CRUSH_ROOT
     protection: Replicated | ErasureCoded

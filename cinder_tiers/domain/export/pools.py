@@ -93,6 +93,7 @@ def _placed(
         cluster=known.cluster.name,
         pool=pool.name,
         device_class=rule.device_class,
+        primary_device_class=rule.primary_device_class,
         crush_root=rule.root,
         failure_domain=rule.failure_domain,
         protection=_protection(known.ceph, holder, rule),
@@ -166,8 +167,11 @@ def _rule(
     if (
         not limits.FAILURE_DOMAIN.fits(rule.failure_domain)
         or not limits.CRUSH_ROOT.fits(rule.root)
-        or rule.device_class
-        and not limits.DEVICE_CLASS.fits(rule.device_class)
+        or not all(
+            limits.DEVICE_CLASS.fits(name)
+            for name in (rule.device_class, rule.primary_device_class)
+            if name
+        )
     ):
         raise ValueError(
             f'the root, the failure domain or the device class of CRUSH '

@@ -27,10 +27,11 @@ def shares_of(
 
     :param rule: None for one that is not known.
     :returns: by capacity, which is how CRUSH weights are set by default;
-        empty for a rule of which the OSDs are not known, such as one that was
-        written by hand. An OSD that is out has no capacity.
+        empty for a rule of which that is not known: one that was written by
+        hand, or has a class for the first copy. An OSD that is out has no
+        capacity.
     """
-    if rule is None:
+    if rule is None or rule.primary_device_class is not None:
         return {}
     sizes = {
         osd.osd_id: usage.osds[osd.osd_id].total_bytes

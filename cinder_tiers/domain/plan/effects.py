@@ -15,6 +15,7 @@ import dataclasses
 from cinder_tiers.domain.plan import capacity
 from cinder_tiers.domain.plan import data_movement
 from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
@@ -82,6 +83,16 @@ def of_plan(
             action.key.kind is actions.Kind.CEPHX_USER
             and action.before is None
             and (note := cephx_user.key_note(ceph[action.key.cluster]))
+        ):
+            found[action.key] = Effect(statements=(note,))
+        if (
+            isinstance(action.after, ceph_state.CrushRule)
+            and action.before is None
+            and (
+                note := crush.shared_domains_note(
+                    action.after, ceph[action.key.cluster]
+                )
+            )
         ):
             found[action.key] = Effect(statements=(note,))
         if not (
@@ -325,8 +336,8 @@ def _of_one_tree(
         old is not None
         and new is not None
         and old.root is not None
-        and (old.kind, old.root, old.device_class)
-        == (new.kind, new.root, new.device_class)
+        and (old.kind, old.root, old.device_class, old.primary_device_class)
+        == (new.kind, new.root, new.device_class, new.primary_device_class)
     )
 
 

@@ -28,6 +28,9 @@ from cinder_tiers.domain.state import difference
 MSR_SINCE = 19
 _CLIENTS_WITH_MSR = ('squid', 'tentacle', 'umbrella', 'vampire')
 
+#: Failure domains that a message names.
+_MOST_SHOWN = 5
+
 Named = ceph_state.CrushRule | ceph_state.ErasureCodeProfile
 
 
@@ -285,19 +288,22 @@ def _placement(
     ceph: ceph_state.CephState,
 ) -> list[errors.Problem]:
     classes = ceph.device_classes
-    if rbd.device_class is not None and rbd.device_class not in classes:
+    for field in ('device_class', 'primary_device_class'):
+        wanted = getattr(rbd, field)
+        if wanted is None or wanted in classes:
+            continue
         exist = (
             ', '.join(
                 f'{name} ({count} OSDs)' for name, count in classes.items()
             )
             or 'none'
         )
-        near = spelling.did_you_mean(rbd.device_class, classes)
+        near = spelling.did_you_mean(wanted, classes)
         return [
             errors.Problem(
-                where=catalog.source.where((*path, 'device_class')),
+                where=catalog.source.where((*path, field)),
                 found=f'no OSD of cluster {rbd.cluster!r} has device class '
-                f'{rbd.device_class!r}',
+                f'{wanted!r}',
                 expected=f'one that exists: {exist}',
                 remedy=(
                     f'{near}fix it, or give OSDs the class with "ceph osd '
@@ -307,17 +313,17 @@ def _placement(
         ]
     if not any(osd.is_below(rbd.crush_root) for osd in ceph.osds):
         return [_without_root(catalog, path, rbd, ceph)]
-    osds = ceph.osds_in_buckets(
-        kind=rbd.failure_domain,
-        root=rbd.crush_root,
-        device_class=rbd.device_class,
-    )
     kinds = sorted({kind for osd in ceph.osds for kind in osd.location})
-    for needed, each, what in _domains_needed(rbd.protection):
+    for device_class, needed, each, what in _domains_needed(rbd):
+        osds = ceph.osds_in_buckets(
+            kind=rbd.failure_domain,
+            root=rbd.crush_root,
+            device_class=device_class,
+        )
         buckets = sorted(name for name, count in osds.items() if count >= each)
         if len(buckets) >= needed:
             continue
-        of_class = f'{rbd.device_class or "any"} OSDs'
+        of_class = f'{device_class or "any"} OSDs'
         return [
             errors.Problem(
                 where=catalog.source.where((*path, 'failure_domain')),
@@ -332,29 +338,114 @@ def _placement(
                 'failure_domain, or add OSDs',
             )
         ]
-    return []
+    return list(_both_copies_in_one(catalog, tier, path, rbd, ceph))
 
 
 def _domains_needed(
-    protection: catalogs.Replicated | catalogs.ErasureCoded,
-) -> collections.abc.Iterator[tuple[int, int, str]]:
-    """(failure domains, OSDs in each, what for), of all pools of a tier."""
-    each = 1
+    rbd: catalogs.RbdPool,
+) -> collections.abc.Iterator[tuple[str | None, int, int, str]]:
+    """(class, failure domains, OSDs in each, what for), of all pools."""
+    protection, device_class = rbd.protection, rbd.device_class
     if isinstance(protection, catalogs.ErasureCoded):
         each = protection.osds_per_failure_domain or 1
-    if each == 1:
-        yield protection.failure_domains, each, 'one for each copy or chunk'
+        if each > 1:
+            yield (
+                device_class,
+                protection.failure_domains,
+                each,
+                f'for the {protection.size} chunks',
+            )
+            yield (
+                device_class,
+                tier_pools.head_protection(protection).failure_domains,
+                1,
+                'one for each copy of the image headers',
+            )
+            return
+    elif rbd.primary_device_class is not None:
+        yield rbd.primary_device_class, 1, 1, 'for the first copy'
+        yield (
+            device_class,
+            protection.failure_domains - 1,
+            1,
+            'one for each other copy',
+        )
         return
     yield (
+        device_class,
         protection.failure_domains,
-        each,
-        f'for the {protection.size} chunks',
-    )
-    yield (
-        tier_pools.head_protection(protection).failure_domains,
         1,
-        'one for each copy of the image headers',
+        'one for each copy or chunk',
     )
+
+
+def _shared_domains(
+    rule: ceph_state.CrushRule, ceph: ceph_state.CephState
+) -> list[str]:
+    """Failure domains in which a rule with two classes may put two copies.
+
+    Each of its parts chooses for itself, so that the first copy may meet one
+    of the others where a failure domain has OSDs of both classes.
+    """
+    first, others = (
+        ceph.buckets(
+            kind=rule.failure_domain, root=rule.root, device_class=name
+        )
+        for name in (rule.primary_device_class, rule.device_class)
+    )
+    return sorted(first & others)
+
+
+def shared_domains_note(
+    rule: ceph_state.CrushRule, ceph: ceph_state.CephState
+) -> str:
+    """What a new rule with a class for the first copy means; '' for others.
+
+    :param rule: that is to be made.
+    :param ceph: the cluster.
+    """
+    if rule.primary_device_class is None:
+        return ''
+    shared = _shared_domains(rule, ceph)
+    if not shared:
+        return ''
+    shown = ', '.join(shared[:_MOST_SHOWN])
+    if len(shared) > _MOST_SHOWN:
+        shown += f' and {len(shared) - _MOST_SHOWN} more'
+    return (
+        f'two copies may lie in one {rule.failure_domain}: {shown} have OSDs '
+        f'of both {rule.primary_device_class} and {rule.device_class}; where '
+        'one of them is lost, I/O stops below min_size until Ceph has copied '
+        'the data'
+    )
+
+
+def _both_copies_in_one(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    path: catalogs.Path,
+    rbd: catalogs.RbdPool,
+    ceph: ceph_state.CephState,
+) -> kinds.Problems:
+    """A size of 2 that one failure domain could hold."""
+    if rbd.primary_device_class is None or rbd.protection.size > 2:
+        return
+    *_, rule = tier_pools.pools_of(
+        dataclasses.replace(rbd, cache=None)
+    ).crush_rules
+    shared = _shared_domains(rule, ceph)
+    if shared:
+        yield errors.Problem(
+            where=catalog.source.where((*path, 'replicated', 'size')),
+            found=f'size {rbd.protection.size} of tier {tier.name!r} with '
+            f'primary_device_class, where {len(shared)} failure domains of '
+            f'type {rbd.failure_domain!r} have OSDs of both classes '
+            f'({", ".join(shared[:_MOST_SHOWN])})',
+            expected='a size of 3 or more: both copies may lie in one of '
+            'them, and would be lost with it',
+            remedy='raise size, or keep the classes in failure domains of '
+            'their own',
+        )
 
 
 def _without_root(

@@ -112,6 +112,8 @@ def _faults(
         rbd.protection, catalogs.ErasureCoded
     ):
         yield from _of_optimizations(rbd.protection)
+    if rbd.primary_device_class is not None:
+        yield from _of_primary_class(rbd, written)
     if rbd.data_pool_name is not None:
         yield from _of_data_pool(rbd, written)
     yield from _of_rbd_options(rbd)
@@ -142,6 +144,41 @@ def _of_optimizations(
             f'technique {erasure_code.REED_SOLOMON}; Ceph takes it with no '
             'other',
             f'remove it, or change technique to {erasure_code.REED_SOLOMON}',
+        )
+
+
+def _of_primary_class(
+    rbd: catalogs.RbdPool,
+    written: frozenset[str],
+) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
+    place, found = ('primary_device_class',), repr(rbd.primary_device_class)
+    if rbd.device_class is None and 'device_class' not in written:
+        yield (
+            place,
+            f'{found} without device_class',
+            'device_class beside it, for the other copies',
+            'add device_class',
+        )
+    elif rbd.device_class == rbd.primary_device_class:
+        yield (
+            place,
+            f'{found}, which device_class names as well',
+            'another class than that of the other copies',
+            'remove primary_device_class',
+        )
+    if isinstance(rbd.protection, catalogs.ErasureCoded):
+        yield (
+            place,
+            f'{found} with erasure_coded',
+            'replicated beside it: the primary of chunks has no whole copy',
+            'remove primary_device_class',
+        )
+    elif rbd.protection.size == 1:
+        yield (
+            place,
+            f'{found} with size 1',
+            'a size of 2 or more',
+            'name the class in device_class',
         )
 
 

@@ -102,6 +102,8 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
     :param pool: the pool, one of `rbd.pools`.
     """
     places = (rbd.device_class or ANY, rbd.failure_domain)
+    if rbd.primary_device_class is not None:
+        places = (rbd.primary_device_class, *places)
     if rbd.crush_root != catalogs.CRUSH_ROOT:
         places = (rbd.crush_root, *places)
     shared = _shared_domains(rbd.protection).values()
@@ -203,6 +205,7 @@ def _rule(
         root=rbd.crush_root,
         device_class=rbd.device_class,
         failure_domain=rbd.failure_domain,
+        primary_device_class=rbd.primary_device_class,
     )
 
 

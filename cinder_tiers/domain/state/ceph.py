@@ -21,8 +21,9 @@ from cinder_tiers.domain.state import usage as usages
 class CrushRule:
     """A CRUSH rule of one part: take a root, choose, emit.
 
-    A rule that was written by hand may be none of this; then `root` and
-    `failure_domain` are None, and it equals no rule that we would create.
+    Or of two, the first for one copy on OSDs of another class. A rule that
+    was written by hand may be none of this; then `root` and `failure_domain`
+    are None, and it equals no rule that we would create.
     """
 
     name: str
@@ -36,13 +37,18 @@ class CrushRule:
     #: OSDs in each; None: one OSD in each of as many as the pool needs.
     num_failure_domains: int | None = None
     osds_per_failure_domain: int | None = None
+    #: The class of the first copy; None: there is no such part.
+    primary_device_class: str | None = None
 
     def takes(self, osd: 'Osd') -> bool:
         """Whether it may choose an OSD; one written by hand chooses none."""
         return (
             self.root is not None
             and osd.is_below(self.root)
-            and self.device_class in (None, osd.device_class)
+            and (
+                self.device_class in (None, osd.device_class)
+                or self.primary_device_class == osd.device_class is not None
+            )
         )
 
 

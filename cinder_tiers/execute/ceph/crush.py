@@ -2,9 +2,16 @@
 
 """Creates erasure code profiles and CRUSH rules."""
 
+import errno
+
 from cinder_tiers.clients import ceph
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.execute.ceph import crush_map
+
+#: How often others may change the CRUSH map while a rule is added to it.
+_TRIES = 5
 
 
 class ErasureCodeProfiles:
@@ -83,6 +90,8 @@ class CrushRules:
                 name=wanted.name,
                 profile=wanted.name,
             )
+        elif wanted.primary_device_class:
+            _add_to_map(session, wanted)
         else:
             only = (
                 {'class_': wanted.device_class} if wanted.device_class else {}
@@ -94,3 +103,40 @@ class CrushRules:
                 type=wanted.failure_domain,
                 **only,
             )
+
+
+def _add_to_map(session: ceph.Session, wanted: ceph_state.CrushRule) -> None:
+    """Creates a rule of two parts, for which Ceph has no command.
+
+    The map is set only if nobody changed it since it was read; the monitors
+    try it out before they take it (mon_osd_crush_smoke_test).
+
+    :raises errors.ActionFailed: the map is not understood, or changes all the
+        time; nothing was set.
+    """
+    parts = [
+        crush_map.Part(
+            bucket=f'{wanted.root}~{device_class}',
+            copies=copies,
+            failure_domain=wanted.failure_domain,
+        )
+        for device_class, copies in (
+            (wanted.primary_device_class, 1),
+            (wanted.device_class, -1),
+        )
+    ]
+    for left in reversed(range(_TRIES)):
+        data, version = session.crush_map()
+        try:
+            changed = crush_map.with_rule(data, wanted.name, parts)
+        except crush_map.NotUnderstood as error:
+            raise errors.ActionFailed(
+                f'CRUSH rule {wanted.name} is not created, because the CRUSH '
+                f'map is not as expected: {error}'
+            ) from error
+        try:
+            session.set_crush_map(changed, prior_version=version)
+            return
+        except ceph.CommandFailed as error:
+            if error.errno != errno.EPERM or not left:
+                raise

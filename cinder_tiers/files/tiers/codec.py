@@ -366,6 +366,10 @@ _RBD = shapes.Record(
     fields=(
         shapes.field('cluster', shapes.any_text('a name under clusters')),
         *_POOL_FIELDS,
+        shapes.field(
+            'primary_device_class',
+            shapes.text(limits.PRIMARY_DEVICE_CLASS),
+        ),
         shapes.field('erasure_coded', _ERASURE_CODED, attribute='protection'),
         shapes.field('data_pool', _POOL, attribute='data_pool_name'),
         shapes.field(

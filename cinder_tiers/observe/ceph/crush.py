@@ -109,6 +109,8 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
         step for step in dumped['steps'] if not step['op'].startswith('set_')
     ]
     name = dumped['rule_name']
+    if hybrid := _hybrid_rule(dumped, steps):
+        return hybrid
     ops = [step['op'].partition('_')[0] for step in steps]
     if dumped['type'] == _MSR_INDEP:
         kind = 'erasure'
@@ -144,6 +146,36 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
         osds_per_failure_domain=(
             steps[2]['num'] if steps[2]['op'] == 'choosemsr' else None
         ),
+    )
+
+
+def _hybrid_rule(
+    dumped: dict, steps: list[dict]
+) -> ceph_state.CrushRule | None:
+    """A rule for one copy on a class and the others on another; or None."""
+    ops = [step['op'] for step in steps]
+    if (
+        KINDS.get(dumped['type']) != 'replicated'
+        or len(ops) != 6
+        or ops[:3] != ops[3:]
+        or (ops[0], ops[2]) != ('take', 'emit')
+        or ops[1] not in ('choose_firstn', 'chooseleaf_firstn')
+        or (steps[1]['num'], steps[4]['num']) != (1, -1)
+        or steps[1]['type'] != steps[4]['type']
+    ):
+        return None
+    (root, _, first), (other_root, _, others) = (
+        steps[number]['item_name'].partition('~') for number in (0, 3)
+    )
+    if root != other_root or not first or not others or first == others:
+        return None
+    return ceph_state.CrushRule(
+        name=dumped['rule_name'],
+        kind='replicated',
+        root=root,
+        device_class=others,
+        failure_domain=steps[1]['type'],
+        primary_device_class=first,
     )
 
 

@@ -40,6 +40,7 @@ RULES = {
         rule('hdd-too', 'hdd'),
         rule('by-osd', 'hdd', 'osd'),
         rule('hdd-a', 'hdd', 'osd', 'host0'),
+        dataclasses.replace(rule('mixed', 'hdd'), primary_device_class='ssd'),
         rule('by-hand', None, None, None),
     )
 }
@@ -160,6 +161,32 @@ class MovementTestCase(testtools.TestCase):
             pool(size=3), pool(size=3, pg_num=64), cluster(size=3, hosts=3)
         )
         self.assertEqual(0, found.bytes_to_move)
+
+    def test_to_a_rule_of_two_classes_up_to_all_moves(self):
+        found = effect(pool(), pool(crush_rule='mixed'))
+        self.assertIn('moves up to 200 GiB', str(found))
+
+    def test_a_new_rule_of_two_classes_says_where_copies_meet(self):
+        new = actions.Action(
+            key=actions.Key(
+                kind=actions.Kind.CRUSH_RULE, cluster='ceph', name='mixed'
+            ),
+            before=None,
+            after=RULES['mixed'],
+            why='tier a',
+        )
+        apart = tuple(
+            osd
+            for osd in plain.osds(hosts='abcdef')
+            if (osd.device_class == 'ssd') == (osd.location['host'] in 'ab')
+        )
+        for ceph, expected in (
+            (cluster(), 'host0, host1, host2, host3, host4 and 1 more have'),
+            (cluster(osds=apart), ''),
+        ):
+            found = effects.of_plan([new], {'ceph': ceph})[new.key]
+            self.assertIn(expected, str(found))
+            self.assertEqual(bool(expected), bool(found.statements))
 
     def test_to_osds_below_another_bucket_all_but_its_copies_move(self):
         # host0 has the only OSD of hdd-a, which has one of 2 copies with

@@ -260,6 +260,29 @@ class ExportTestCase(testtools.TestCase):
         )
         self.assertEqual(([], 'room'), (remarks, tier.rbd.crush_root))
 
+    def test_a_class_for_the_first_copy_is_said(self):
+        rule = dataclasses.replace(
+            RULES['by-hand'], primary_device_class='ssd'
+        )
+        known = cloud(volume_type(), pools=[pool(crush_rule='by-hand')])
+        (cluster,) = known.clusters
+        known = dataclasses.replace(
+            known,
+            clusters=(
+                dataclasses.replace(
+                    cluster,
+                    ceph=dataclasses.replace(
+                        cluster.ceph, crush_rules={**RULES, 'by-hand': rule}
+                    ),
+                ),
+            ),
+        )
+        tier, remarks = self.tier(known)
+        self.assertEqual(
+            ([], 'ssd', 'hdd'),
+            (remarks, tier.rbd.primary_device_class, tier.rbd.device_class),
+        )
+
     def test_a_single_copy_is_said_in_words(self):
         tier, _ = self.tier(
             cloud(volume_type(), pools=[pool(size=1, min_size=1)])

@@ -165,6 +165,9 @@ def written_catalogs(draw):
                     osd_requirements=draw(REQUIREMENTS),
                     cache=draw(CACHES),
                     device_class=draw(strategies.sampled_from(('ssd', '5'))),
+                    primary_device_class=draw(
+                        strategies.sampled_from((None, 'nvme'))
+                    ),
                     crush_root=draw(strategies.sampled_from(('default', 'f'))),
                     failure_domain=draw(
                         strategies.sampled_from(('host', 'rack'))

@@ -134,8 +134,12 @@ class ObserveTestCase(testtools.TestCase):
     def test_a_rule_over_osds_has_that_failure_domain(self):
         self.assertEqual('osd', self.state.crush_rules['o1'].failure_domain)
 
-    def test_a_rule_of_several_parts_equals_none_of_ours(self):
-        self.assertIsNone(self.state.crush_rules['by_hand'].root)
+    def test_a_rule_of_two_parts_was_recorded(self):
+        rule = self.state.crush_rules['by_hand']
+        self.assertEqual(
+            ('default', 'ssd', 'hdd'),
+            (rule.root, rule.primary_device_class, rule.device_class),
+        )
 
     def test_a_pool_may_be_the_autoscaler_s(self):
         self.assertEqual('on', self.state.pools['images'].pg_autoscale_mode)
@@ -204,6 +208,52 @@ class ObserveTestCase(testtools.TestCase):
         for change in ({'num': 0}, {'type': 'rack'}, {'op': 'choose_indep'}):
             changed = [*dumped['steps']]
             changed[3] = {**changed[3], **change}
+            self.assertIsNone(
+                observed_crush.parse_rule({**dumped, 'steps': changed}).root,
+                change,
+            )
+
+    def test_a_rule_with_a_class_for_the_first_copy_is_known(self):
+        # As 16.2.15 shows it.
+        dumped = {
+            'rule_id': 2,
+            'rule_name': 'mixed',
+            'ruleset': 2,
+            'type': 1,
+            'min_size': 1,
+            'max_size': 10,
+            'steps': [
+                {'op': 'take', 'item': -2, 'item_name': 'default~ssd'},
+                {'op': 'chooseleaf_firstn', 'num': 1, 'type': 'host'},
+                {'op': 'emit'},
+                {'op': 'take', 'item': -3, 'item_name': 'default~hdd'},
+                {'op': 'chooseleaf_firstn', 'num': -1, 'type': 'host'},
+                {'op': 'emit'},
+            ],
+        }
+        self.assertEqual(
+            ceph_state.CrushRule(
+                name='mixed',
+                kind='replicated',
+                root='default',
+                device_class='hdd',
+                failure_domain='host',
+                primary_device_class='ssd',
+            ),
+            observed_crush.parse_rule(dumped),
+        )
+        for number, change in (
+            (0, {'item_name': 'default'}),
+            (0, {'item_name': 'flash~ssd'}),
+            (1, {'num': 2}),
+            (1, {'type': 'rack'}),
+            (1, {'op': 'chooseleaf_indep'}),
+            (3, {'item_name': 'default~ssd'}),
+            (4, {'num': 0}),
+            (5, {'op': 'noop'}),
+        ):
+            changed = [*dumped['steps']]
+            changed[number] = {**changed[number], **change}
             self.assertIsNone(
                 observed_crush.parse_rule({**dumped, 'steps': changed}).root,
                 change,
