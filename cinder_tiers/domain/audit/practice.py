@@ -29,6 +29,7 @@ IMAGE_CLONES = 'image clones'
 SHARED_OSDS = 'shared osds'
 MCLOCK = 'mclock'
 COMPRESSION = 'compression'
+DEPRECATED = 'deprecated'
 PG_TARGET = 'pg target'
 EC_RECOVERY = 'ec recovery'
 READ_BALANCE = 'read balance'
@@ -143,6 +144,7 @@ def advise(
         yield from _mclock_figures(tier, state, doubts)
         yield from _mclock_unused(tier, state)
         yield from _unheeded_hint(tier, state)
+        yield from _cache_tier(tier, state)
         if tier.rbd.cluster in facts:
             seen = facts[tier.rbd.cluster]
             yield from _pg_target(tier, state, lie_on, seen)
@@ -645,3 +647,32 @@ def _unheeded_hint(
             ),
             remedy='declare this mode in pool_options, or remove the hint',
         )
+
+
+def _cache_tier(
+    tier: catalogs.Tier, ceph: ceph_state.CephState
+) -> collections.abc.Iterator[Advice]:
+    """A cache tier of a release of Ceph that advises against them."""
+    front = ceph.cache_tiers.get(tier.rbd.data_pool)
+    if (
+        front is None
+        or ceph.release is None
+        or ceph.release < cache_tier.DEPRECATED_SINCE
+    ):
+        return
+    key = f'cache of pool {front.name}'
+    yield Advice(
+        tier=tier.name,
+        aspect=DEPRECATED,
+        current={key: f'{front.cache_pool}, on Ceph {ceph.release}'},
+        expected={key: 'none'},
+        reason=(
+            f'Ceph deprecated cache tiers in {cache_tier.DEPRECATED_SINCE}, '
+            'tests them no longer, and may drop them'
+        ),
+        remedy=(
+            'declare a tier on faster OSDs and retype the volumes to it; or '
+            'remove cache from the tiers file, and run the commands that '
+            '"openstack tier plan" then shows'
+        ),
+    )

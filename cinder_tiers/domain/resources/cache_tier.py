@@ -30,6 +30,8 @@ WRITEBACK = 'writeback'
 #: Clients read the cache and write to the pool behind it; an object that is
 #: in the cache is not refreshed.
 READONLY = 'readonly'
+#: The major release of Ceph that advises against cache tiers.
+DEPRECATED_SINCE = 18
 #: What a pool has that was just made a tier.
 NO_MODE = 'none'
 

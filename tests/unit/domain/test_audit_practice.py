@@ -531,3 +531,34 @@ class AdviceTestCase(PracticeTestCase):
     def test_a_cluster_that_was_not_read_gives_none(self):
         catalog = given.of(given.tier(rbd=given.rbd(protection=TWO_ONE)))
         self.assertEqual([], list(practice.advise(catalog, {}, {})))
+
+
+@ddt.ddt
+class CacheTierTestCase(PracticeTestCase):
+    """Of a tier whose pool has a cache tier in front of it."""
+
+    def found(self, release, **fields):
+        catalog = given.of(given.tier(rbd=given.rbd(pool='base')))
+        front = ceph_state.CacheTier(
+            name='base', cache_pool='quick', mode='writeback', overlay=True
+        )
+        ceph = dataclasses.replace(
+            test_plan.applied(catalog).ceph['ceph'],
+            **{'release': release, 'cache_tiers': {'base': front}, **fields},
+        )
+        return self.warnings(practice.DEPRECATED, catalog, ceph)
+
+    @ddt.data(18, 20)
+    def test_a_release_that_advises_against_it(self, release):
+        key = 'cache of pool base'
+        self.assertEqual(
+            {'database': ({key: f'quick, on Ceph {release}'}, {key: 'none'})},
+            self.found(release),
+        )
+
+    @ddt.data(None, 16, 17)
+    def test_another_release_gives_no_warning(self, release):
+        self.assertEqual({}, self.found(release))
+
+    def test_without_one_there_is_no_warning(self):
+        self.assertEqual({}, self.found(18, cache_tiers={}))
