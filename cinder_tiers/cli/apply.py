@@ -93,7 +93,10 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
             results = workflow.apply(
                 connection=self.app.client_manager.sdk_connection,
-                wanted=saved or reader.read_file(parsed_args.catalog),
+                wanted=saved
+                or reader.read_file(
+                    parsed_args.catalog, include_root=parsed_args.include_root
+                ),
                 allowed=parsed_args.allow,
                 lock=workflow.Lock(
                     url=parsed_args.coordination_url, wait_s=parsed_args.wait

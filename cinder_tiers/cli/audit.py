@@ -115,7 +115,9 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             policy = explain.read_policy(parsed_args.config_file)
             findings = workflow.audit(
                 connection=self.app.client_manager.sdk_connection,
-                catalog=reader.read_file(parsed_args.catalog),
+                catalog=reader.read_file(
+                    parsed_args.catalog, include_root=parsed_args.include_root
+                ),
                 tiers=parsed_args.tiers,
                 volumes_by=policy if parsed_args.volumes else None,
                 with_residency=parsed_args.residency,

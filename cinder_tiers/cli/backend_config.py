@@ -71,7 +71,9 @@ Example: openstack tier backend-config > tiers.conf
         Expected failures end as CommandError of OSC.
         """
         with base.user_errors():
-            catalog = reader.read_file(parsed_args.catalog)
+            catalog = reader.read_file(
+                parsed_args.catalog, include_root=parsed_args.include_root
+            )
         as_json = parsed_args.format == 'json'
         if parsed_args.target in ceph_access.TARGETS:
             text = (

@@ -29,6 +29,7 @@ NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
 TEXT = 'text'
 #: Columns of a text that no terminal shows.
 WIDTH_OF_FILES = 120
+_INCLUDE_ROOT = 'CINDER_TIERS_INCLUDE_ROOT'
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 
 
@@ -49,6 +50,21 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
         default=default_catalog(),
         help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
         f'{DEFAULT_CATALOG})',
+    )
+    add_include_root(parser)
+
+
+def add_include_root(parser: argparse.ArgumentParser) -> None:
+    """Adds --include-root, beside --catalog."""
+    parser.add_argument(
+        '--include-root',
+        metavar='<folder>',
+        default=os.environ.get(_INCLUDE_ROOT),
+        help=(
+            'folder that all files must be below which the tiers file '
+            f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
+            'tiers file)'
+        ),
     )
 
 

@@ -77,8 +77,10 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         """
         connection = self.app.client_manager.sdk_connection
         with base.user_errors():
-            text = reader.text_of(parsed_args.catalog)
-            catalog = reader.read_text(text, file=parsed_args.catalog)
+            read = reader.read(
+                parsed_args.catalog, include_root=parsed_args.include_root
+            )
+            catalog = read.catalog
             planned = workflow.plan(
                 connection=connection,
                 catalog=catalog,
@@ -87,7 +89,10 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             plan = planned.plan
             if parsed_args.out:
                 workflow.save_plan(
-                    parsed_args.out, planned, connection=connection, text=text
+                    parsed_args.out,
+                    planned,
+                    connection=connection,
+                    text=read.text,
                 )
         # Whoever reads the text at a terminal has it already.
         if parsed_args.formatter != base.TEXT or not self.app.stdout.isatty():

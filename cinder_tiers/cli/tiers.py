@@ -33,6 +33,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         help=f'tiers file; implies --declared, whose default is '
         f'$CINDER_TIERS_CATALOG, else {base.DEFAULT_CATALOG}',
     )
+    base.add_include_root(parser)
 
 
 def _file(parsed_args: argparse.Namespace) -> str | None:
@@ -53,9 +54,12 @@ def _connect(shown: command.Command) -> object:
 def _read(
     shown: command.Command,
     file: str | None,
+    include_root: str | None,
 ) -> tuple[listed_tiers.ListedTier, ...]:
     if file is not None:
-        return listed_tiers.declared(reader.read_file(file))
+        return listed_tiers.declared(
+            reader.read_file(file, include_root=include_root)
+        )
     return listed_tiers.applied(placement.observe_types(_connect(shown)))
 
 
@@ -90,7 +94,7 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
         Expected failures end as CommandError of OSC.
         """
         with base.user_errors():
-            listed = _read(self, _file(parsed_args))
+            listed = _read(self, _file(parsed_args), parsed_args.include_root)
         for tier in listed:
             if tier.problem:
                 self.log.error('%s', cells.printable(tier.problem))
@@ -132,7 +136,9 @@ Example: openstack tier show database -f json
         """
         file = _file(parsed_args)
         with base.user_errors():
-            tier = listed_tiers.find(_read(self, file), parsed_args.name)
+            tier = listed_tiers.find(
+                _read(self, file, parsed_args.include_root), parsed_args.name
+            )
         if tier.problem:
             self._complain(tier.problem)
         pools = None

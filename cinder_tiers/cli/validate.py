@@ -41,6 +41,8 @@ Example: openstack tier validate tiers.yaml -f json
 """
 
     auth_required = False
+    #: What is printed in place of findings.
+    _merged: str | None = None
 
     def _load_formatter_plugins(self) -> stevedore.ExtensionManager:
         loaded = super()._load_formatter_plugins()
@@ -59,6 +61,14 @@ Example: openstack tier validate tiers.yaml -f json
             nargs='?',
             help='tiers file (default: the one of --catalog)',
         )
+        parser.add_argument(
+            '--merged',
+            action='store_true',
+            help=(
+                'if the file is valid, print it with all that it includes, as '
+                'one tiers file; comments say where each part is from'
+            ),
+        )
         return parser
 
     def take_action(
@@ -70,7 +80,7 @@ Example: openstack tier validate tiers.yaml -f json
         problems: tuple[errors.Problem, ...] = ()
         warned: tuple[errors.Problem, ...] = ()
         try:
-            catalog = reader.read_file(path)
+            read = reader.read(path, include_root=parsed_args.include_root)
         except errors.ProblemsFound as error:
             problems = error.problems
             self.exit_status = exit_status.ERROR
@@ -78,9 +88,11 @@ Example: openstack tier validate tiers.yaml -f json
             if self.app.options.verbose_level:
                 self.app.stderr.write(
                     f'{cells.printable(path)} is valid; tiers: '
-                    f'{len(catalog.tiers)}\n'
+                    f'{len(read.catalog.tiers)}\n'
                 )
-            warned = tuple(warnings.check(catalog))
+            warned = tuple(warnings.check(read.catalog))
+            if parsed_args.merged:
+                self._merged = read.text
         if len(problems) > MAX_SHOWN:
             self.log.error(
                 '%d problems were found; the first %d are shown',
@@ -96,6 +108,18 @@ Example: openstack tier validate tiers.yaml -f json
             render_tiers.problem_row(problem)
             for problem in problems[:MAX_SHOWN]
         ]
+
+    def produce_output(
+        self,
+        parsed_args: argparse.Namespace,
+        column_names: collections.abc.Sequence[str],
+        data: collections.abc.Iterable[cells.Row],
+    ) -> int:
+        """Shows the findings, or the merged file."""
+        if self._merged is None:
+            return super().produce_output(parsed_args, column_names, data)
+        base.write_file(self.app.stdout, self._merged)
+        return 0
 
     def _report(
         self,

@@ -102,6 +102,10 @@ USER = Text(
     expected="a cephx user without 'client.': letters, digits, '.', '_' or "
     "'-'",
 )
+INCLUDE = Text(
+    pattern=f'(?!/){_PRINTABLE}+',
+    expected='a list of paths of YAML files, relative to the file that has it',
+)
 CONF = Text(
     pattern=f'/{_PRINTABLE}+', expected='the absolute path of a ceph.conf'
 )

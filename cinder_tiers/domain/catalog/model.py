@@ -46,6 +46,10 @@ class Source:
     """Where each value of a catalog was written, for messages."""
 
     file: str = 'catalog'
+    #: {place: file} of what is not in `file`, but in one that it includes.
+    files: collections.abc.Mapping[Path, str] = dataclasses.field(
+        default_factory=dict
+    )
     #: {place: line, from 1}.
     lines: collections.abc.Mapping[Path, int] = dataclasses.field(
         default_factory=dict
@@ -58,7 +62,9 @@ class Source:
         """
         for length in range(len(path), -1, -1):
             if path[:length] in self.lines:
-                return f'{self.file}:{self.lines[path[:length]]}'
+                place = path[:length]
+                file = self.files.get(place, self.file)
+                return f'{file}:{self.lines[place]}'
         return self.file
 
 

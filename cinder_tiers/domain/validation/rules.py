@@ -16,6 +16,7 @@ UNREADABLE = 'unreadable-file'
 YAML = 'yaml'
 KEY = 'repeated-key'
 NUMBER = 'ambiguous-number'
+INCLUDE = 'include'
 UNKNOWN_KEY = 'unknown-key'
 MISSING_KEY = 'missing-key'
 VALUE = 'wrong-value'
@@ -55,6 +56,7 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         YAML: 'The file is one document of plain YAML within its limits.',
         KEY: 'Keys are text, and each is there once.',
         NUMBER: 'Numbers mean to YAML 1.1 what they mean to a reader.',
+        INCLUDE: 'Included files exist, below one folder, and fit together.',
         UNKNOWN_KEY: 'Each key is one that a tiers file has.',
         MISSING_KEY: 'Keys that are needed are there.',
         VALUE: 'Each value is one that its key may have.',

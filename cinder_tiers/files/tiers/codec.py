@@ -596,6 +596,16 @@ _TIER = shapes.Record(
     ),
 )
 
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Include(shapes.ListOf):
+    """Files, which `includes` has read before: a catalog knows none."""
+
+    def is_of(self, value: object) -> bool:
+        """Never: nothing is written."""
+        return False
+
+
 #: The whole file.
 CATALOG = shapes.Record(
     kind=catalogs.Catalog,
@@ -609,6 +619,15 @@ CATALOG = shapes.Record(
             shape=shapes.Constant(
                 expected=f'the version of this format, {VERSION}',
                 value=VERSION,
+            ),
+        ),
+        shapes.Field(
+            key='include',
+            attribute=None,
+            shape=_Include(
+                expected=limits.INCLUDE.expected,
+                items=shapes.text(limits.INCLUDE),
+                min_items=1,
             ),
         ),
         shapes.field(

@@ -2,95 +2,144 @@
 
 """Tiers file -> catalog, or all that is wrong with it at once.
 
-Joins the three views: the YAML text (`yaml_document`), its structure
-(`schema`) and the rules between its parts (`domain.validation`).
+Joins the views: the YAML text (`yaml_document`), the files that it includes
+(`includes`), its structure (`schema`) and the rules between its parts
+(`domain.validation`).
 """
+
+import collections.abc
+import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.validation import catalog as validation
 from cinder_tiers.domain.validation import rules
-from cinder_tiers.files import read_bounded
 from cinder_tiers.files.tiers import codec
+from cinder_tiers.files.tiers import includes
 from cinder_tiers.files.tiers import schema
+from cinder_tiers.files.tiers import writer
 from cinder_tiers.files.tiers import yaml_document
 
 _MAX_BYTES = yaml_document.MAX_SIZE_BYTES
 
 
-def read_file(path: str) -> catalogs.Catalog:
-    """Reads a tiers file.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TiersFile:
+    """A sound tiers file, with all that it includes."""
 
+    catalog: catalogs.Catalog
+    #: Means the same without any other file. That of the file itself when it
+    #: includes none; else comments say which file a part is from.
+    text: str
+
+
+def read_file(
+    path: str, *, include_root: str | None = None
+) -> catalogs.Catalog:
+    """Reads a tiers file, and what it includes.
+
+    :param include_root: folder that all included files must be below; None:
+        that of the tiers file.
     :raises errors.ProblemsFound: when it cannot be read or is not sound.
     """
-    return read_text(text_of(path), file=path)
+    return read(path, include_root=include_root).catalog
 
 
-def text_of(path: str) -> str:
-    """The text of a tiers file.
+def read(path: str, *, include_root: str | None = None) -> TiersFile:
+    """Reads a tiers file, and what it includes, for a text of all of it.
 
-    :raises errors.ProblemsFound: when it cannot be read.
+    :param include_root: as of `read_file`.
+    :raises errors.ProblemsFound: when it cannot be read or is not sound.
     """
-    try:
-        # One byte more than allowed is enough to know.
-        found = read_bounded.read(
-            path, max_bytes=yaml_document.MAX_SIZE_BYTES + 1
-        )
-        if len(found) > yaml_document.MAX_SIZE_BYTES:
-            raise errors.ProblemsFound(
-                [
-                    errors.Problem(
-                        rule=rules.UNREADABLE,
-                        where=path,
-                        found='a file that is too big',
-                        expected=f'at most {_MAX_BYTES} bytes',
-                        remedy='check that this is the right file',
-                    )
-                ]
-            )
-        return found.decode('utf-8')
-    except OSError as error:
+    whole = includes.read(path, root=include_root)
+    catalog = _catalog(
+        whole.value, whole.source, whole.problems, files=whole.files
+    )
+    if len(whole.files) == 1:
+        return TiersFile(catalog=catalog, text=whole.text)
+    text = writer.lay_out(
+        whole.value,
+        comments=dict(_origins(whole.value, whole.source)),
+        project_names={},
+    )
+    size_bytes = len(text.encode('utf-8'))
+    if size_bytes > _MAX_BYTES:
         raise errors.ProblemsFound(
             [
                 errors.Problem(
-                    rule=rules.UNREADABLE,
+                    rule=rules.INCLUDE,
                     where=path,
-                    found=f'cannot be read: {error.strerror}',
-                    expected='a tiers file',
-                    remedy='name one with --catalog or CINDER_TIERS_CATALOG',
+                    found=f'{size_bytes} bytes with all that is included',
+                    expected=f'at most {_MAX_BYTES}',
+                    remedy='include less',
                 )
             ]
-        ) from error
-    except UnicodeDecodeError as error:
-        line = found.count(b'\n', 0, error.start) + 1
-        raise errors.ProblemsFound(
-            [
-                errors.Problem(
-                    rule=rules.UNREADABLE,
-                    where=f'{path}:{line}',
-                    found='bytes that are not UTF-8',
-                    expected='UTF-8 text',
-                    remedy='save the file as UTF-8',
-                )
-            ]
-        ) from error
+        )
+    return TiersFile(catalog=catalog, text=text)
+
+
+def _origins(
+    value: object, source: catalogs.Source, path: catalogs.Path = ()
+) -> collections.abc.Iterator[tuple[catalogs.Path, list[str]]]:
+    """(place, comment) of what is from another file than what it is in."""
+    if not isinstance(value, dict):
+        return
+    around = source.files.get(path, source.file) if path else None
+    for key, one in value.items():
+        place = (*path, key)
+        if source.files.get(place, source.file) != around:
+            yield place, [source.where(place)]
+        yield from _origins(one, source, place)
 
 
 def read_text(text: str, *, file: str) -> catalogs.Catalog:
-    """Reads the text of a tiers file.
+    """Reads the text of a tiers file, which must include no other.
 
     :param file: name for messages.
     :raises errors.ProblemsFound: with all problems, in the order of the file.
     """
     read = yaml_document.read(text, file=file)
-    sound, structural = schema.check(read.value, read.source)
-    catalog = codec.read(sound, source=read.source)
-    problems = [*read.problems, *structural, *validation.check(catalog)]
+    problems, value = list(read.problems), read.value
+    if isinstance(value, dict) and includes.INCLUDE in value:
+        value = dict(value)
+        del value[includes.INCLUDE]
+        problems.append(
+            errors.Problem(
+                rule=rules.INCLUDE,
+                where=read.source.where((includes.INCLUDE,)),
+                found='include in a text that stands alone',
+                expected='a text of all files',
+                remedy='use what "openstack tier validate --merged" prints',
+            )
+        )
+    return _catalog(value, read.source, problems, files=(file,))
+
+
+def _catalog(
+    value: object,
+    source: catalogs.Source,
+    found: collections.abc.Iterable[errors.Problem],
+    *,
+    files: collections.abc.Sequence[str],
+) -> catalogs.Catalog:
+    """The catalog that values mean.
+
+    :param found: problems that there are already.
+    :param files: names, in the order in which problems are told.
+    :raises errors.ProblemsFound: with all problems.
+    """
+    sound, structural = schema.check(value, source)
+    catalog = codec.read(sound, source=source)
+    problems = [*found, *structural, *validation.check(catalog)]
+    order = {file: number for number, file in enumerate(files)}
+
+    def place(problem: errors.Problem) -> tuple[int, int]:
+        file, _, line = problem.where.rpartition(':')
+        return (
+            order.get(file, len(order)),
+            int(line) if line.isdecimal() else 0,
+        )
+
     if problems:
-        raise errors.ProblemsFound(sorted(problems, key=_line))
+        raise errors.ProblemsFound(sorted(problems, key=place))
     return catalog
-
-
-def _line(problem: errors.Problem) -> int:
-    line = problem.where.rpartition(':')[2]
-    return int(line) if line.isdecimal() else 0

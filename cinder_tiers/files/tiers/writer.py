@@ -40,9 +40,27 @@ def write(
     :param project_names: {id of a project: its name}, which stands behind it.
     :returns: text that `reader` reads as the same catalog.
     """
+    return lay_out(
+        codec.write(catalog), comments=comments, project_names=project_names
+    )
+
+
+def lay_out(
+    values: dict[str, object],
+    *,
+    comments: Comments,
+    project_names: collections.abc.Mapping[str, str],
+) -> str:
+    """The text of the plain values of a tiers file.
+
+    :param values: of a sound one.
+    :param comments: as of `write`.
+    :param project_names: as of `write`.
+    :returns: text that is read as the same values.
+    """
     writing = _Writing(comments, project_names)
     writing.comment((), '')
-    for key, value in codec.write(catalog).items():
+    for key, value in values.items():
         if writing.lines:
             writing.lines.append('')
         writing.entry(key, value, (key,), '')
@@ -59,6 +77,11 @@ class _Writing:
     ) -> None:
         self.lines: list[str] = []
         self._comments = comments
+        self._noted = {
+            place[:length]
+            for place in comments
+            for length in range(len(place))
+        }
         self._project_names = project_names
 
     def comment(self, path: catalogs.Path, indent: str) -> None:
@@ -121,10 +144,7 @@ class _Writing:
         """Whether something is said of a part of it."""
         if _is_access(path) and isinstance(value, list):
             return not self._project_names.keys().isdisjoint(value)
-        return any(
-            other[: len(path)] == path and other != path
-            for other in self._comments
-        )
+        return path in self._noted
 
 
 def _is_access(path: catalogs.Path) -> bool:

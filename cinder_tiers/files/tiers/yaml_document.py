@@ -48,12 +48,15 @@ class Document:
     source: catalogs.Source
     #: What is wrong but did not hinder reading on.
     problems: tuple[errors.Problem, ...]
+    #: How many mappings, lists, keys and values it has.
+    nodes: int = 0
 
 
-def read(text: str, *, file: str) -> Document:
+def read(text: str, *, file: str, max_nodes: int = MAX_NODES) -> Document:
     """Reads one YAML document.
 
     :param file: name for messages.
+    :param max_nodes: how many mappings, lists, keys and values it may have.
     :raises errors.ProblemsFound: when the text is no single plain document.
     """
     size_bytes = len(text.encode('utf-8', 'surrogatepass'))
@@ -70,7 +73,7 @@ def read(text: str, *, file: str) -> Document:
             ]
         )
     try:
-        problems = list(_refusals(text, file))
+        problems = list(_refusals(text, file, max_nodes))
         if problems:
             raise errors.ProblemsFound(problems)
         node = yaml.compose(text, Loader=_LOADER)
@@ -81,6 +84,7 @@ def read(text: str, *, file: str) -> Document:
     return Document(
         value=value,
         problems=tuple(reading.problems),
+        nodes=reading.nodes,
         source=catalogs.Source(file=file, lines=reading.lines),
     )
 
@@ -88,6 +92,7 @@ def read(text: str, *, file: str) -> Document:
 def _refusals(
     text: str,
     file: str,
+    max_nodes: int,
 ) -> collections.abc.Iterator[errors.Problem]:
     """Looks at YAML events, one by one, before anything is built."""
     depth = documents = nodes = 0
@@ -124,7 +129,7 @@ def _refusals(
             else f'more than {MAX_DEPTH} levels'
             if depth > MAX_DEPTH
             else f'more than {MAX_NODES} keys and values'
-            if nodes > MAX_NODES
+            if nodes > max_nodes
             else ''
         )
         if too_much:
@@ -133,7 +138,7 @@ def _refusals(
                 where=where,
                 found=too_much,
                 expected='one document of a few levels and at most '
-                f'{MAX_NODES} keys and values',
+                f'{MAX_NODES} keys and values, with all that is included',
                 remedy='remove the excess',
             )
             return
@@ -184,13 +189,16 @@ class _Reading:
     def __init__(self, file: str) -> None:
         self.lines: dict[catalogs.Path, int] = {}
         self.problems: list[errors.Problem] = []
+        self.nodes = 0
         self._file = file
         self._loader = yaml.SafeLoader('')
 
     def value(self, node: yaml.Node, path: catalogs.Path) -> object:
         """The value of a node; its line is kept unless a key had one."""
         self.lines.setdefault(path, node.start_mark.line + 1)
+        self.nodes += 1
         if isinstance(node, yaml.MappingNode):
+            self.nodes += len(node.value)
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [

@@ -46,6 +46,18 @@ def read_catalog(
     :raises cinder_tiers.domain.errors.ProblemsFound: it is no catalog, or an
         expectation is wrong; all problems
     """
+    if isinstance(document, Mapping) and 'include' in document:
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=file,
+                    found='a tiers file that includes others',
+                    expected='one that stands alone',
+                    remedy='name what "openstack tier validate --merged" '
+                    'prints',
+                )
+            ]
+        )
     tiers = document.get('tiers') if isinstance(document, Mapping) else None
     if not isinstance(tiers, Mapping) or document.get('version') != _VERSION:
         raise errors.ProblemsFound(

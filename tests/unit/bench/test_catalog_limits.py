@@ -36,6 +36,12 @@ class CatalogLimitsTest(testtools.TestCase):
             read(CATALOG.replace('backend: ssd', 'backendx: ssd')),
         )
 
+    def test_a_file_that_includes_others_is_refused(self):
+        error = self.assertRaises(
+            errors.ProblemsFound, read, f'include: [base.yaml]\n{CATALOG}'
+        )
+        self.assertIn('"openstack tier validate --merged"', str(error))
+
     @ddt.data(
         '[]',
         '{}',

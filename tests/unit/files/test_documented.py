@@ -4,6 +4,7 @@
 
 import pathlib
 import re
+import tempfile
 import textwrap
 
 import ddt
@@ -59,4 +60,21 @@ class DocumentedTestCase(testtools.TestCase):
                 for tier in reader.read_text(found, file='guide').tiers
                 if tier.fallback
             ],
+        )
+
+    def test_the_base_and_its_region(self):
+        page = (GUIDE / 'gitops.rst').read_text('utf-8')
+        base, region = list(map(textwrap.dedent, _EXAMPLE.findall(page)))[:2]
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, 'base.yaml').write_text(base)
+            path = pathlib.Path(folder, 'north.yaml')
+            path.write_text(region)
+            database = reader.read_file(str(path)).tier('database')
+        self.assertEqual(
+            (None, 64, 3),
+            (
+                database.overflow,
+                database.rbd.pg_num,
+                database.rbd.protection.size,
+            ),
         )
