@@ -125,6 +125,19 @@ class Claim:
     #: `differences.MOST_REPEATS` do, or if it is not known
     repeats_needed: int | None = None
 
+    @property
+    def sentence(self) -> str:
+        """What is claimed, in one line, without saying of what."""
+        if self.difference_percent is None:
+            return f'{self.finding.value}: {self.reason}'
+        return (
+            f'{self.finding.value}: {self.first:.6g} {self.unit} to'
+            f' {self.second:.6g} {self.unit},'
+            f' {self.difference_percent:+.1f} % (95 % from'
+            f' {self.low_percent:+.1f} to {self.high_percent:+.1f});'
+            f' {self.reason}'
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:

@@ -51,7 +51,7 @@ def write(found: comparison.Comparison) -> str:
             name=claim.quantity,
             time='0',
         )
-        words = sentence(claim)
+        words = claim.sentence
         if claim.finding in _ELEMENTS:
             ElementTree.SubElement(
                 case, _ELEMENTS[claim.finding], message=_text(words)
@@ -64,16 +64,4 @@ def write(found: comparison.Comparison) -> str:
     ElementTree.indent(suite)
     return ElementTree.tostring(
         suite, encoding='unicode', xml_declaration=True
-    )
-
-
-def sentence(claim: comparison.Claim) -> str:
-    """A claim in one line."""
-    if claim.difference_percent is None:
-        return f'{claim.finding.value}: {claim.reason}'
-    return (
-        f'{claim.finding.value}: {claim.first:.6g} {claim.unit} to'
-        f' {claim.second:.6g} {claim.unit}, {claim.difference_percent:+.1f} %'
-        f' (95 % from {claim.low_percent:+.1f} to'
-        f' {claim.high_percent:+.1f}); {claim.reason}'
     )

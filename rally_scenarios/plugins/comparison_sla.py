@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The SLA that compares runs of fleets with a result that was kept.
+
+Thin: what can be claimed is decided in ``bench.compare.comparison``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+import pathlib
+from typing import Any
+
+import jsonschema
+from rally.common import validation
+from rally import consts
+from rally.task import sla
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.report import harmless
+from rally_scenarios.plugins.results import reference
+from rally_scenarios.plugins import servers
+
+SLA = 'cinder_tiers_compare'
+
+_SCHEMA = {
+    '$schema': consts.JSON_SCHEMA7,
+    'type': 'object',
+    'required': ['baseline'],
+    'additionalProperties': False,
+    'properties': {
+        'baseline': {
+            'type': 'array',
+            'minItems': 1,
+            'uniqueItems': True,
+            'items': {'type': 'string', 'minLength': 1},
+        },
+        'quantities': {
+            'type': 'array',
+            'minItems': 1,
+            'uniqueItems': True,
+            'items': {'type': 'string'},
+        },
+        'least_difference_percent': {'type': 'number', 'minimum': 0},
+        'when_unsure': {'enum': ['fail', 'pass']},
+    },
+}
+
+
+def _baseline(paths: list[str]) -> list[run_result.RunResult]:
+    """Results to compare with.
+
+    :param paths: on the host of Rally; ``~`` is the home of who runs it
+    :raises ValueError: one cannot be read; names all of them
+    """
+    found, wrong = [], []
+    for path in paths:
+        try:
+            found.append(
+                run_result.read(pathlib.Path(path).expanduser().read_bytes())
+            )
+        except OSError as error:
+            wrong.append(f'baseline {path!r}: cannot read it: {error}')
+        except run_result.ResultFileError as error:
+            wrong.append(f'baseline {path!r}: {error}')
+    if wrong:
+        raise ValueError('\n'.join(wrong))
+    return found
+
+
+def _question(criterion: Mapping[str, Any]) -> comparison.Question:
+    """What is to be found out.
+
+    :raises comparison.ComparisonError: it cannot be
+    """
+    return comparison.Question(
+        quantities=tuple(criterion.get('quantities', comparison.QUANTITIES)),
+        least_difference_percent=criterion.get(
+            'least_difference_percent', 0.0
+        ),
+    )
+
+
+@validation.configure(name='cinder_tiers_compare_sla')
+class ComparisonSLAValidator(validation.Validator):
+    """Refuses an SLA whose baseline cannot be compared with."""
+
+    def validate(
+        self,
+        context: object,
+        config: Mapping[str, Any] | None,
+        plugin_cls: object,
+        plugin_cfg: object,
+    ) -> None:
+        """Look at the baseline and the quantities.
+
+        :param context: not used
+        :param config: None, as Rally does not tell SLAs of the workload
+        :param plugin_cls: not used
+        :param plugin_cfg: what the task says
+        """
+        if not jsonschema.Draft7Validator(_SCHEMA).is_valid(plugin_cfg):
+            return  # Rally says so itself
+        try:
+            _baseline(plugin_cfg['baseline'])
+            _question(plugin_cfg)
+        except ValueError as error:
+            self.fail(str(error))
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """One iteration."""
+
+    passed: bool
+    name: str
+    #: what was found; of a bad run, what is bad in it
+    texts: tuple[str, ...]
+
+
+@validation.add('cinder_tiers_compare_sla')
+@sla.configure(name=SLA)
+class CinderTiersCompare(sla.SLA):
+    """No worse than a result that was kept, in runs of CinderTiers.fleet_fio.
+
+    Figures are those of the result file, see doc/source/user/measure.rst.
+    """
+
+    CONFIG_SCHEMA = _SCHEMA
+
+    def __init__(self, criterion_value: Mapping[str, Any]) -> None:
+        """Take in what is asked.
+
+        :param criterion_value: as CONFIG_SCHEMA describes it
+        :raises ValueError: the baseline cannot be read, or a quantity is
+            unknown
+        """
+        super().__init__(criterion_value)
+        self._baseline = _baseline(criterion_value['baseline'])
+        self._question = _question(criterion_value)
+        # Runs that do not differ can never be told apart: without a least
+        # relevant difference, that is what is hoped for.
+        self._unsure_passes = (
+            criterion_value.get('when_unsure', 'pass') == 'pass'
+        )
+        self._compared: list[_Compared] = []
+
+    def add_iteration(self, iteration: Mapping[str, Any]) -> bool:
+        """Compare one run.
+
+        :param iteration: as Rally's runner gives it
+        :returns: whether all runs so far are good
+        """
+        return self._add([self._compare(iteration)])
+
+    def _add(self, compared: list[_Compared]) -> bool:
+        self._compared += compared
+        self.success = all(each.passed for each in self._compared)
+        return self.success
+
+    def _compare(self, iteration: Mapping[str, Any]) -> _Compared:
+        try:
+            result = reference.result(iteration['output']['complete'])
+            found = comparison.runs(
+                self._baseline, {'': [result]}, self._question
+            )
+        except servers.FleetError as error:
+            why = ': '.join(map(str, iteration['error'][:2]))
+            return _Compared(
+                False,
+                'a run without figures',
+                (f'{error}; it failed with {why}' if why else str(error),),
+            )
+        except comparison.ComparisonError as error:
+            return _Compared(False, f'run {result.run}', (str(error),))
+        bad = [claim for claim in found.claims if not self._is_good(claim)]
+        texts = [_text(claim) for claim in bad or found.claims]
+        if bad:
+            # What else differs is what the difference may come from.
+            texts += found.circumstances
+        if 0 < len(bad) < len(found.claims):
+            texts.append(f'the other {len(found.claims) - len(bad)} pass')
+        return _Compared(not bad, f'run {result.run}', tuple(texts))
+
+    def _is_good(self, claim: comparison.Claim) -> bool:
+        if claim.finding is comparison.Finding.CANNOT_TELL:
+            return self._unsure_passes
+        return claim.finding not in (
+            comparison.Finding.WORSE,
+            comparison.Finding.NOT_COMPARED,
+        )
+
+    def merge(self, other: 'CinderTiersCompare') -> bool:
+        """Take over what another one compared.
+
+        :param other: of the same task
+        :returns: whether all runs so far are good
+        """
+        return self._add(other._compared)
+
+    def details(self) -> str:
+        """What was found in each run, bad runs first."""
+        ranked = sorted(self._compared, key=lambda each: each.passed)
+        return harmless.cleaned(
+            ' | '.join(
+                f'{each.name}: {" | ".join(each.texts)}' for each in ranked
+            )
+            or 'no run was compared'
+        )
+
+
+def _text(claim: comparison.Claim) -> str:
+    return (
+        f'{claim.first_tier} {claim.pattern} {claim.quantity}:'
+        f' {claim.sentence}'
+    )

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The SLA that compares with a kept result, of runs in a cloud in memory."""
+
+import dataclasses
+import json
+import pathlib
+
+import ddt
+import fixtures
+from rally import plugins
+import testtools
+
+plugins.load()  # rally_openstack cannot be imported before
+
+from rally.task import sla
+
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.results import reference
+from tests.unit.bench import results
+
+MANY_MS = (1,) * 1990 + (5,) * 10
+
+
+def run(*iops, tier='general', name='0' * 16):
+    """A run of one tier."""
+    found = results.run(
+        {tier: {'x': [results.slot([i], clat_ms=MANY_MS) for i in iops]}}
+    )
+    return dataclasses.replace(found, run=name)
+
+
+@ddt.ddt
+class ComparisonSLATest(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def file(self, name, result):
+        path = self.folder / name
+        path.write_text(run_result.write(result))
+        return path
+
+    def iteration(self, result, name='run.json'):
+        """As Rally's runner hands it over."""
+        path = self.file(name, result)
+        return {
+            'output': {'complete': [reference.output(path, result.run)]},
+            'error': [],
+        }
+
+    def judge(self, *iterations, **criterion):
+        """What Rally's checker says: (success, detail)."""
+        criterion.setdefault(
+            'baseline',
+            [str(self.file('kept.json', run(100, 101, 99, name='f' * 16)))],
+        )
+        checker = sla.SLAChecker({'sla': {'cinder_tiers_compare': criterion}})
+        for iteration in iterations:
+            checker.add_iteration(iteration)
+        (found,) = checker.results()
+        return found['success'], found['detail']
+
+    def test_a_worse_run_fails_and_says_how_much_worse(self):
+        success, detail = self.judge(self.iteration(run(50, 51, 49)))
+        self.assertFalse(success)
+        self.assertIn('general x iops: worse: 99.99', detail)
+        self.assertIn('-50.0 %', detail)
+        self.assertIn('one run on a side', detail)
+        self.assertIn('the other 1 pass', detail)
+
+    def test_a_better_run_and_one_that_cannot_be_told_pass(self):
+        for iops in ((200, 201, 199), (101, 100, 99)):
+            self.assertTrue(self.judge(self.iteration(run(*iops)))[0])
+
+    def test_cannot_tell_fails_if_the_task_says_so(self):
+        same = self.iteration(run(101, 100, 99))
+        self.assertFalse(
+            self.judge(same, quantities=['iops'], when_unsure='fail')[0]
+        )
+        self.assertTrue(
+            self.judge(
+                same,
+                quantities=['iops'],
+                when_unsure='fail',
+                least_difference_percent=30,
+            )[0]
+        )
+
+    def test_a_tier_that_the_baseline_lacks_fails(self):
+        success, detail = self.judge(
+            self.iteration(run(100, 101, 99, tier='</script><b>'))
+        )
+        self.assertFalse(success)
+        self.assertIn('no tier is on both sides', detail)
+        self.assertNotIn('</script', detail)
+
+    def test_each_run_is_compared_and_a_bad_one_is_told_first(self):
+        success, detail = self.judge(
+            self.iteration(run(100, 101, 99, name='a' * 16), 'a.json'),
+            self.iteration(run(50, 51, 49, name='b' * 16), 'b.json'),
+        )
+        self.assertFalse(success)
+        self.assertTrue(detail.startswith(f'run {"b" * 16}'), detail)
+        self.assertIn('a' * 16, detail)
+
+    def test_a_run_without_figures_fails(self):
+        success, detail = self.judge(
+            {'output': {'complete': []}, 'error': ['FleetError', 'no room']}
+        )
+        self.assertFalse(success)
+        self.assertIn('no room', detail)
+
+    @ddt.data(
+        ({'baseline': ['/no/such/file']}, 'cannot read it'),
+        ({'baseline': []}, 'baseline'),
+        ({}, 'baseline'),
+        ({'quantities': ['speed']}, "'speed'"),
+        ({'least_difference_percent': 100}, '100 %'),
+        ({'least_difference_percent': -1}, 'minimum'),
+    )
+    @ddt.unpack
+    def test_what_cannot_be_compared_is_refused(self, criterion, said):
+        kept = str(self.file('kept.json', run(1, 2)))
+        if criterion and 'baseline' not in criterion:
+            criterion = {'baseline': [kept], **criterion}
+        wrong = sla.SLA.validate('cinder_tiers_compare', {}, {}, criterion)
+        self.assertIn(said, json.dumps(wrong))
