@@ -15,6 +15,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.ceph import cluster as ceph
+from cinder_tiers.observe.ceph import owner as ceph_owner
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as cinder
@@ -55,6 +56,7 @@ def observe(
             name: dataclasses.replace(
                 ceph.observe(session, catalog),
                 usage=ceph_usage.attempt(session),
+                rook_namespace=ceph_owner.rook_namespace(session),
             )
             for name, session in clusters.items()
         },

@@ -163,7 +163,7 @@ class World:
         self.bytes_in = {}
         #: None: they are not known.
         self.max_pg_per_osd = self.release = self.min_compat_client = None
-        self.read_balancer = None
+        self.read_balancer = self.rook_namespace = None
         #: Keys of objects on which writes fail.
         self.broken = set()
         #: Keys of objects of which writes are accepted and then ignored.
@@ -408,6 +408,7 @@ class World:
                     release=self.release,
                     min_compat_client=self.min_compat_client,
                     read_balancer=self.read_balancer,
+                    rook_namespace=self.rook_namespace,
                 )
             },
         )

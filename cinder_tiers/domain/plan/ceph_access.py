@@ -47,6 +47,7 @@ READS = (
     Command(prefix='df'),
     Command(prefix='get_command_descriptions', permission=''),
     Command(prefix='mon dump'),
+    Command(prefix='mon metadata'),
     Command(prefix='osd crush class ls-osd'),
     Command(prefix='osd crush rule dump'),
     Command(prefix='osd dump'),

@@ -95,11 +95,8 @@ def _block_pool(
             'size': pool.size,
             'requireSafeReplicaSize': pool.size > 1,
         }
-    parameters, quotas = _settings(pool)
-    if parameters:
-        spec['parameters'] = parameters
-    if quotas:
-        spec['quotas'] = quotas
+    for section, name, value in rook_values(pool).values():
+        spec.setdefault(section, {})[name] = value
     return {
         'apiVersion': 'ceph.rook.io/v1',
         'kind': 'CephBlockPool',
@@ -137,31 +134,34 @@ def _quantity(size_bytes: int) -> str:
     return str(size_bytes)
 
 
-def _settings(
+def rook_values(
     pool: ceph_state.Pool,
-) -> tuple[dict[str, str], dict[str, object]]:
-    """What Rook gives to `osd pool set`, and its quotas.
+) -> dict[str, tuple[str, str, object]]:
+    """Where Rook has what a pool should have.
 
-    :returns: ({variable: text}, {field of quotas: value})
+    :param pool: as it is wanted.
+    :returns: {field of the pool: (section of `spec`, name in it, value)}.
     """
-    parameters = {}
+    found: dict[str, tuple[str, str, object]] = {}
+    if pool.kind == 'replicated':
+        found['size'] = ('replicated', 'size', pool.size)
     least = pool.min_size or pool.first_min_size
     if least is not None:
-        parameters['min_size'] = str(least)
+        found['min_size'] = ('parameters', 'min_size', str(least))
     if pool.pg_num is not None:
-        parameters['pg_num'] = str(pool.pg_num)
-        parameters['pg_autoscale_mode'] = str(pool.pg_autoscale_mode)
-    quotas: dict[str, object] = {}
+        for name in ('pg_num', 'pg_autoscale_mode'):
+            found[name] = ('parameters', name, str(getattr(pool, name)))
     for name, value in sorted(pool.options.items()):
         _, arguments = pool_options.command_of(pool.name, name, value)
         if name == 'quota_max_bytes':
             # A text, for it may have a suffix.
-            quotas['maxSize'] = arguments['val']
+            where = ('quotas', 'maxSize', arguments['val'])
         elif name == 'quota_max_objects':
-            quotas['maxObjects'] = int(arguments['val'])
+            where = ('quotas', 'maxObjects', int(arguments['val']))
         else:
-            parameters[arguments['var']] = arguments['val']
-    return parameters, quotas
+            where = ('parameters', arguments['var'], arguments['val'])
+        found[f'options.{name}'] = where
+    return found
 
 
 def _rook_notes(

@@ -11,6 +11,7 @@ import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import owners
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
@@ -51,7 +52,7 @@ def make(
     if problems:
         raise errors.ProblemsFound(problems)
     found = [
-        action
+        owners.left_to_owner(action, actual.ceph)
         for one in registry.RESOURCES
         for action in one.plan(catalog, actual)
     ]

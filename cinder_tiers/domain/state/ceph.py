@@ -325,6 +325,9 @@ class CephState:
     #: The major release that all monitors have (min_mon_release), such as 18;
     #: None when it was not read.
     release: int | None = None
+    #: Namespace of Kubernetes in which Rook runs the cluster; None when it
+    #: does not, and when that was not read.
+    rook_namespace: str | None = None
     #: Placement groups that an OSD may have on average (mon_max_pg_per_osd);
     #: None when it was not read.
     max_pg_per_osd: int | None = None

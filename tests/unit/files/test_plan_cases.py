@@ -113,6 +113,7 @@ def world_of(case):
     world.max_pg_per_osd = case.get('max_pg_per_osd')
     world.release = case.get('release')
     world.min_compat_client = case.get('min_compat_client')
+    world.rook_namespace = case.get('rook_namespace')
     if 'read_balancer' in case:
         world.read_balancer = ceph_state.ReadBalancer(**case['read_balancer'])
     world.bytes_in = case.get('bytes_in', {})

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What belongs to an operator that would set it back. Pure.
+
+Rook makes each pool of a CephBlockPool what that says, again and again, so
+two that own a pool would undo each other's work. Whether a pool has such a
+resource is not known to Ceph.
+"""
+
+import collections.abc
+import dataclasses
+import json
+
+from cinder_tiers.domain.plan import owner_fragments
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import difference
+
+#: Fields of a pool that Rook has nothing to do with: RBD options are in the
+#: pool, and so is our mark.
+_OURS = frozenset({'managed', 'rbd_default_data_pool'})
+
+
+def left_to_owner(
+    action: actions.Action,
+    clusters: collections.abc.Mapping[str, ceph_state.CephState],
+) -> actions.Action:
+    """An action, refused if it would do what is up to somebody else.
+
+    :param clusters: {name of the cluster: its state}.
+    """
+    if not isinstance(action.after, ceph_state.Pool):
+        return action
+    namespace = clusters[action.key.cluster].rook_namespace
+    if namespace is None:
+        return action
+    theirs = _fields_of_rook(action)
+    if action.before is not None and not theirs:
+        return action
+    return dataclasses.replace(
+        action,
+        refusal=actions.joined(
+            filter(None, (action.refusal, _refusal(action, namespace, theirs)))
+        ),
+    )
+
+
+def _fields_of_rook(action: actions.Action) -> tuple[str, ...]:
+    if action.before is None:
+        return ()
+    return tuple(
+        one.field
+        for one in difference.differences(action.before, action.after)
+        if one.field not in _OURS and not one.field.startswith('rbd_options.')
+    )
+
+
+def _refusal(
+    action: actions.Action, namespace: str, fields: tuple[str, ...]
+) -> actions.Refusal:
+    name = action.key.name
+    reason = (
+        f'Rook, in the namespace {namespace}, runs the cluster, and would '
+        'not know of the pool'
+        if action.before is None
+        else f'Rook, in the namespace {namespace}, runs the cluster, and sets '
+        'a pool that has a CephBlockPool back to what that says'
+    )
+    values = owner_fragments.rook_values(action.after)
+    needed = [
+        f'spec.{section}.{key}: {json.dumps(value)}'
+        for section, key, value in (
+            values[field] for field in fields if field in values
+        )
+    ]
+    if action.before is None:
+        remedy = (
+            f'apply the CephBlockPool {name} that "openstack tier '
+            'backend-config --for rook" prints'
+        )
+    elif len(needed) == len(fields):
+        remedy = f'set in the CephBlockPool {name}: {", ".join(needed)}'
+    else:
+        remedy = (
+            f'make the CephBlockPool {name} what "openstack tier '
+            'backend-config --for rook" prints'
+        )
+    return actions.Refusal(
+        reason=reason,
+        remedy=remedy,
+        # A pool that was made by hand has no resource.
+        yields_to_consent=True,
+    )
