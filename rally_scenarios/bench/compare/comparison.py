@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
-import fractions
 import math
 
 from cinder_tiers.domain.catalog import expectations
@@ -24,11 +23,6 @@ from rally_scenarios.bench.stats import differences
 
 #: Compared unless others are named.
 QUANTITIES = ('iops', 'p99_ms')
-# Completions above a percentile, in each repeat: with less, where it lies is
-# the luck of a few I/Os (its relative error is about 1 / sqrt of them).
-_LEAST_ABOVE = 10
-# From one of fio's buckets to the next, see ``fio.histogram``.
-_BUCKET_WIDTH = 1 / 64
 
 
 class ComparisonError(ValueError):
@@ -480,7 +474,8 @@ def _observe(
             claim=claim,
             is_least=limit.is_least,
             difference=compare(
-                *sides, resolution=_resolution(first, second, limit)
+                *sides,
+                resolution=figures.resolution(_complete(first, second), limit),
             ),
         )
 
@@ -546,41 +541,20 @@ def _too_few(
             )
         if min(values) <= 0:
             return f'{side.tier}: in a repeat no I/O was done'
-    if limit.percent is None:
-        return ''
     for side in (first, second):
-        least = min(
-            slot.merged.clat.histogram().count
-            for slots in side.runs
-            for slot in figures.complete(slots)
-        )
-        # As written: 99.9 has no exact binary fraction.
-        share = 1 - fractions.Fraction(str(limit.percent)) / 100
-        above = math.floor(least * share)
-        if above < _LEAST_ABOVE:
-            needed = math.ceil(_LEAST_ABOVE / share)
-            return (
-                f'{side.tier}: a repeat has {least} I/Os, of which {above}'
-                f' are above p{limit.percent:g}: expected at least'
-                f' {needed} I/Os'
-            )
+        reason = figures.too_few_ios(_complete(side), limit)
+        if reason:
+            return f'{side.tier}: {reason}'
     return ''
 
 
-def _resolution(
-    first: _Side, second: _Side, limit: expectations.Limit
-) -> float:
-    """Relative width of what cannot be told apart."""
-    if limit.unit == 'ms':
-        return _BUCKET_WIDTH
-    least = min(
-        slot.merged.clat.histogram().count
-        for side in (first, second)
+def _complete(*sides: _Side) -> list[run_result.SlotResult]:
+    return [
+        slot
+        for side in sides
         for slots in side.runs
         for slot in figures.complete(slots)
-    )
-    # One I/O more or less was counted.
-    return 1 / least
+    ]
 
 
 def _decide(

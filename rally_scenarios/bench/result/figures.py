@@ -6,10 +6,17 @@ Pure.  Limits, orders and comparisons are about these figures and no others.
 """
 
 from collections.abc import Sequence
+import fractions
 import math
 
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.result import result as run_result
+
+# Completions above a percentile, in each repeat: with less, where it lies is
+# the luck of a few I/Os (its relative error is about 1 / sqrt of them).
+_LEAST_ABOVE = 10
+# From one of fio's buckets to the next, see ``fio.histogram``.
+_BUCKET_WIDTH = 1 / 64
 
 
 def complete(
@@ -60,3 +67,40 @@ def figure(
         'fairness': merged.fairness,
         'mib_per_s': merged.bw_bytes / 1024**2,
     }[limit.quantity]
+
+
+def too_few_ios(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> str:
+    """Why a percentile rests on too few I/Os; empty if it does not.
+
+    :param slots: in which all guests are complete, at least one
+    :param limit: of any quantity
+    """
+    if limit.percent is None:
+        return ''
+    least = min(slot.merged.clat.histogram().count for slot in slots)
+    # As written: 99.9 has no exact binary fraction.
+    share = 1 - fractions.Fraction(str(limit.percent)) / 100
+    above = math.floor(least * share)
+    if above >= _LEAST_ABOVE:
+        return ''
+    needed = math.ceil(_LEAST_ABOVE / share)
+    return (
+        f'a repeat has {least} I/Os, of which {above} are above'
+        f' p{limit.percent:g}: expected at least {needed} I/Os'
+    )
+
+
+def resolution(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> float:
+    """Relative width of what cannot be told apart.
+
+    :param slots: in which all guests are complete, at least one
+    :param limit: of any quantity
+    """
+    if limit.unit == 'ms':
+        return _BUCKET_WIDTH
+    # One I/O more or less was counted.
+    return 1 / min(slot.merged.clat.histogram().count for slot in slots)

@@ -6,7 +6,12 @@ The figure of a limit is the mean over the repeats in which all guests are
 complete.  From two repeats on, its 95 % interval decides: a limit is *held*
 if the whole interval keeps to it, *broken* if none of it does, and in between
 one *cannot tell*.  A single repeat has no interval; its value decides, and
-the text says so.  What was not measured is never held.
+the text says so.  A percentile of too few I/Os tells nothing.  What was not
+measured is never held.
+
+Two tiers of an order are compared within each repeat, in which both had their
+turn (``differences.of_blocks``), and all such claims of a run are corrected
+for each other.  One repeat of two says nothing of which is better.
 
 This module must not know Rally, nor where results and limits come from.
 """
@@ -21,6 +26,7 @@ import enum
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.result import figures
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import differences
 from rally_scenarios.bench.stats import intervals
 
 # Verdicts of guests (run_result.GuestResult.verdict) that count as a loss.
@@ -30,6 +36,8 @@ LOSSES = {
     'failed': ('broken', 'fio failed', 'damaged result', 'wrong tier'),
 }
 _GUESTS_NAMED = 5
+# The difference for which the number of repeats is told.
+_WANTED_PERCENT = 10.0
 
 
 class Outcome(enum.Enum):
@@ -127,11 +135,7 @@ def judge(result: run_result.RunResult, terms: Terms) -> tuple[Finding, ...]:
         *_placement(result, terms.placement),
         *_expected(result, terms.required, Outcome.NOT_MEASURED),
         *_catalog_expectations(result, terms.in_catalog),
-        *(
-            finding
-            for order in terms.order
-            for finding in _order(result, order)
-        ),
+        *_orders(result, terms.order),
     )
 
 
@@ -233,16 +237,20 @@ def _figures(
 
 
 def _outcome(
-    found: intervals.Estimate, limit: expectations.Limit, bound: float
+    found: intervals.Estimate,
+    limit: expectations.Limit,
+    bound: float,
+    resolution: float,
 ) -> Outcome:
     def kept(value: float) -> bool:
         return value >= bound if limit.is_least else value <= bound
 
-    ends = (
-        {kept(found.mean)}
-        if found.low is None
-        else {kept(found.low), kept(found.high)}
-    )
+    if found.low is None:
+        ends = {kept(found.mean)}
+    else:
+        # Repeats in one bucket of fio have an interval without width.
+        half = abs(found.mean) * resolution / 2 if limit.unit == 'ms' else 0
+        ends = {kept(found.low - half), kept(found.high + half)}
     if len(ends) > 1:
         return Outcome.CANNOT_TELL
     return Outcome.HELD if ends == {True} else Outcome.BROKEN
@@ -325,65 +333,141 @@ def _of_limit(
             f' {len(slots)} repeats have all guests{idle}, {asked}',
         )
     found = intervals.estimate_mean(values)
+    used = figures.complete(slots)
+    too_few = figures.too_few_ios(used, limit)
+    text = (
+        f'{place}: {_title(limit)} {_amount(found.mean, limit)}'
+        f' ({_interval(found, len(slots))}), {asked}'
+    )
+    if too_few:
+        return Finding(outcome=Outcome.CANNOT_TELL, text=f'{text}; {too_few}')
     return Finding(
-        outcome=_outcome(found, limit, bound),
-        text=f'{place}: {_title(limit)} {_amount(found.mean, limit)}'
-        f' ({_interval(found, len(slots))}), {asked}',
+        outcome=_outcome(found, limit, bound, figures.resolution(used, limit)),
+        text=text,
     )
 
 
-def _order(result: run_result.RunResult, order: Order) -> Iterator[Finding]:
-    """A finding for each two neighbours."""
+@dataclass(frozen=True, kw_only=True)
+class _Pair:
+    """Two neighbours of an order, before all of them are judged."""
+
+    text: str
+    limit: expectations.Limit
+    #: of the second to the first; None if they cannot be compared
+    difference: differences.Difference | None = None
+    #: why not
+    outcome: Outcome = Outcome.CANNOT_TELL
+
+
+def _orders(
+    result: run_result.RunResult, orders: Sequence[Order]
+) -> Iterator[Finding]:
+    """A finding for each two neighbours of each order."""
+    pairs = [
+        _pair(result, order, better, worse)
+        for order in orders
+        for better, worse in zip(order.tiers, order.tiers[1:], strict=False)
+    ]
+    claims = [pair.difference for pair in pairs if pair.difference]
+    adjusted = iter(differences.holm([claim.p_differs() for claim in claims]))
+    for pair in pairs:
+        if pair.difference is None:
+            yield Finding(outcome=pair.outcome, text=pair.text)
+        else:
+            yield _of_pair(pair, next(adjusted), len(claims))
+
+
+def _pair(
+    result: run_result.RunResult, order: Order, better: str, worse: str
+) -> _Pair:
     limit = order.limit
-    found = {tier: _slots(result, tier, order.pattern) for tier in order.tiers}
-    for pair in zip(order.tiers, order.tiers[1:], strict=False):
-        text = f'{order.pattern}: {pair[0]} before {pair[1]} by {order.by}'
-        missing = [
-            f'{tier}: {found[tier]}'
-            for tier in pair
-            if isinstance(found[tier], str)
-        ]
-        pair_values = (
-            [] if missing else [_figures(found[tier], limit) for tier in pair]
+    text = f'{order.pattern}: {better} before {worse} by {order.by}'
+    found = {
+        tier: _slots(result, tier, order.pattern) for tier in (better, worse)
+    }
+    missing = [
+        f'{tier}: {slots}'
+        for tier, slots in found.items()
+        if isinstance(slots, str)
+    ] or [
+        f'{tier} has no repeat of all guests'
+        for tier, slots in found.items()
+        if not _figures(slots, limit)
+    ]
+    if missing:
+        return _Pair(
+            text=f'{text}: {", ".join(missing)}',
+            limit=limit,
+            outcome=Outcome.NOT_MEASURED,
         )
-        missing = missing or [
-            f'{tier} has no repeat of all guests'
-            for tier, values in zip(pair, pair_values, strict=True)
-            if not values
-        ]
-        if missing:
-            yield Finding(
-                outcome=Outcome.NOT_MEASURED,
-                text=f'{text}: {", ".join(missing)}',
-            )
-            continue
-        yield _of_pair(text, pair_values, limit)
+    by_repeat = [
+        {slot.repeat: slot for slot in figures.complete(slots)}
+        for slots in found.values()
+    ]
+    both = sorted(by_repeat[0].keys() & by_repeat[1].keys())
+    sides = [
+        [figures.figure(of_tier[repeat], limit) for repeat in both]
+        for of_tier in by_repeat
+    ]
+    used = [of_tier[repeat] for of_tier in by_repeat for repeat in both]
+    if len(both) < 2:
+        return _Pair(
+            text=f'{text}: {_means(sides, limit)}{len(both)} repeats with all'
+            ' guests of both, expected at least 2',
+            limit=limit,
+        )
+    text = f'{text}: {_means(sides, limit)}'
+    if min(min(values) for values in sides) <= 0:
+        return _Pair(text=f'{text}no I/O was done in a repeat', limit=limit)
+    too_few = figures.too_few_ios(used, limit)
+    if too_few:
+        return _Pair(text=text + too_few, limit=limit)
+    return _Pair(
+        text=text,
+        limit=limit,
+        difference=differences.of_blocks(
+            *sides, resolution=figures.resolution(used, limit)
+        ),
+    )
 
 
-def _of_pair(
-    text: str,
-    pair_values: Sequence[Sequence[float]],
-    limit: expectations.Limit,
-) -> Finding:
-    """Whether the first is better than the second."""
-    better, worse = pair_values
-    found = intervals.compare(worse, better, higher_is_better=limit.is_least)
-    means = [sum(values) / len(values) for values in pair_values]
-    outcome = {
-        intervals.Finding.BETTER: Outcome.HELD,
-        intervals.Finding.WORSE: Outcome.BROKEN,
-        intervals.Finding.CANNOT_TELL: Outcome.CANNOT_TELL,
-    }[found.finding]
-    reason = found.reason
-    if found.low is None and found.difference:
-        reason = 'one repeat, no interval'
-        outcome = (
-            Outcome.HELD
-            if (found.difference > 0) == limit.is_least
-            else Outcome.BROKEN
+def _means(sides: Sequence[Sequence[float]], limit: expectations.Limit) -> str:
+    if not sides[0]:
+        return ''
+    return (
+        ' and '.join(
+            _amount(sum(values) / len(values), limit) for values in sides
         )
+        + ': '
+    )
+
+
+def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
+    """Whether the first is better than the second.
+
+    :param probability: that they do not differ, corrected for other claims
+    :param claims: how many there are
+    """
+    found = pair.difference
+    low, high = found.interval_percent
+    text = (
+        f'{pair.text}the second differs by {found.percent:+.1f} %, 95 % from'
+        f' {low:+.1f} to {high:+.1f} %, over {found.repeats} repeats'
+        + (f', p {probability:.2g} as one of {claims} claims')
+    )
+    if probability > 1 - differences.CONFIDENCE:
+        needed = differences.repeats_needed(
+            found,
+            wanted=differences.logarithm(_WANTED_PERCENT),
+            claims=claims,
+        )
+        return Finding(
+            outcome=Outcome.CANNOT_TELL,
+            text=f'{text}; to see {_WANTED_PERCENT:g} %:'
+            f' {needed or "more than 1000"} repeats',
+        )
+    is_first_better = (found.mean < 0) == pair.limit.is_least
     return Finding(
-        outcome=outcome,
-        text=f'{text}: {_amount(means[0], limit)} and'
-        f' {_amount(means[1], limit)} ({reason})',
+        outcome=Outcome.HELD if is_first_better else Outcome.BROKEN,
+        text=text,
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far a figure can be trusted, and whether two of them differ.
+"""How far a figure can be trusted; ``differences``: whether two differ.
 
 What is independent.  The I/Os of a run, and its values of each second, are
 not: a deferred write, a compaction or a neighbour is felt for many of them,
@@ -15,7 +15,6 @@ This module must not know what the values are of.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-import enum
 import functools
 import math
 import statistics
@@ -104,89 +103,6 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
         high=mean + half,
         spread_percent=_spread_percent(mean, deviation),
         method=f"Student's t over {len(found)} repeats",
-    )
-
-
-class Finding(enum.Enum):
-    """What a comparison says of the second of two."""
-
-    BETTER = 'better'
-    WORSE = 'worse'
-    CANNOT_TELL = 'cannot tell'
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """Two results of the same pattern, the second against the first."""
-
-    #: what can be said with 95 % confidence
-    finding: Finding
-    #: mean of the second minus mean of the first
-    difference: float
-    #: lower end of the 95 % interval of the difference, or None
-    low: float | None
-    #: upper end, or None
-    high: float | None
-    #: in words
-    reason: str
-
-
-def _welch(first: list[float], second: list[float]) -> tuple[float, float]:
-    """(standard error of the difference, degrees of freedom)."""
-    parts = [statistics.variance(each) / len(each) for each in (first, second)]
-    total = sum(parts)
-    if not total:
-        return 0.0, 1.0
-    # Shares of the total, since squares of small variances would underflow.
-    freedom = 1 / sum(
-        (part / total) ** 2 / (len(each) - 1)
-        for part, each in zip(parts, (first, second), strict=True)
-    )
-    return math.sqrt(total), max(1.0, freedom)
-
-
-def compare(
-    first: Sequence[float], second: Sequence[float], *, higher_is_better: bool
-) -> Comparison:
-    """Say whether the second is better, worse, or cannot be told apart.
-
-    Welch's t interval of the difference of the means: the two may have
-    different numbers of repeats and different spreads.  A difference is
-    claimed only if the interval does not hold 0, so that of results that do
-    not differ one in twenty is called better or worse.
-
-    :param first: one figure of each repeat, at least one
-    :param second: likewise
-    :param higher_is_better: True for rates, False for latencies
-    :raises ValueError: one side has no value, or a value is not finite
-    """
-    first, second = _checked(first), _checked(second)
-    difference = statistics.fmean(second) - statistics.fmean(first)
-    if min(len(first), len(second)) < 2:
-        return Comparison(
-            finding=Finding.CANNOT_TELL,
-            difference=difference,
-            low=None,
-            high=None,
-            reason=f'{len(first)} and {len(second)} repeats: expected at'
-            f' least 2 of each',
-        )
-    error, freedom = _welch(first, second)
-    half = error and _quantile(freedom) * error
-    low, high = difference - half, difference + half
-    finding = Finding.CANNOT_TELL
-    if low > 0 or high < 0:
-        finding = (
-            Finding.BETTER if (low > 0) == higher_is_better else Finding.WORSE
-        )
-    return Comparison(
-        finding=finding,
-        difference=difference,
-        low=low,
-        high=high,
-        reason=f'the difference is between {low:.6g} and {high:.6g} with 95 %'
-        f" confidence (Welch's t, {len(first)} and {len(second)}"
-        f' repeats)',
     )
 
 

@@ -3,6 +3,7 @@
 import ddt
 from hypothesis import given
 from hypothesis import strategies
+import numpy as np
 import testtools
 
 from rally_scenarios.bench.fleet import verdict
@@ -55,7 +56,13 @@ class LimitTest(testtools.TestCase):
     @ddt.unpack
     def test_one_repeat_is_judged_by_its_value(self, name, bound, expected):
         found = results.run(
-            {'fast': {'4k': [results.slot([200, 300], clat_ms=(1, 2, 4, 4))]}}
+            {
+                'fast': {
+                    '4k': [
+                        results.slot([200, 300], clat_ms=2500 * (1, 2, 4, 4))
+                    ]
+                }
+            }
         )
         self.assertEqual([expected], judge(found, **{name: bound})[0])
 
@@ -69,7 +76,7 @@ class LimitTest(testtools.TestCase):
                 ' at least 0.9',
             ],
             judge(
-                of_iops(500, clat_ms=[1, 2]),
+                of_iops(500, clat_ms=[1, 2] * 500),
                 p99_ms_max=50,
                 iops_min=600,
                 fairness_min=0.9,
@@ -217,14 +224,14 @@ class NotRunTest(testtools.TestCase):
 class OrderTest(testtools.TestCase):
     def order(self, *by_tier, by='iops'):
         """Outcomes of tiers called a, b and so on, in this order."""
-        names = 'abcdef'[: len(by_tier)]
+        names = 'abcdefghi'[: len(by_tier)]
         run = results.run(
             {
                 name: {
                     '4k': [
                         slot
                         if not isinstance(slot, int | float)
-                        else results.slot([slot], clat_ms=[slot])
+                        else results.slot([slot], clat_ms=2000 * [slot])
                         for slot in slots
                     ]
                 }
@@ -241,11 +248,14 @@ class OrderTest(testtools.TestCase):
         )
 
     @ddt.data(
-        ('iops', [9], [5], Outcome.HELD),
-        ('iops', [5], [9], Outcome.BROKEN),
-        ('p99_ms', [5], [9], Outcome.HELD),
-        ('mean_ms', [9], [5], Outcome.BROKEN),
-        ('iops', [5], [5], Outcome.CANNOT_TELL),
+        ('iops', [9], [5], Outcome.CANNOT_TELL),
+        ('p99_ms', [5], [9], Outcome.CANNOT_TELL),
+        ('iops', [5, 5], [5, 5], Outcome.CANNOT_TELL),
+        ('mean_ms', [90, 91], [50, 51], Outcome.BROKEN),
+        # Each repeat had its own load, which both felt.
+        ('iops', [40, 90, 60], [30, 68, 45], Outcome.HELD),
+        # No difference within one of fio's buckets is any.
+        ('p99_ms', [50.1, 50.1], [50, 50], Outcome.CANNOT_TELL),
         ('iops', [90, 91], [50, 51], Outcome.HELD),
         ('iops', [50, 51], [90, 91], Outcome.BROKEN),
         ('p99_ms', [50, 51], [90, 91], Outcome.HELD),
@@ -259,13 +269,74 @@ class OrderTest(testtools.TestCase):
     def test_each_two_neighbours_have_a_text(self):
         self.assertEqual(
             [
-                '4k: a before b by iops: 9 IOPS and 7 IOPS (one repeat, no'
-                ' interval): held',
-                '4k: b before c by iops: 7 IOPS and 8 IOPS (one repeat, no'
-                ' interval): broken',
+                '4k: a before b by iops: 9 IOPS and 7 IOPS: 1 repeats with all'
+                ' guests of both, expected at least 2: cannot tell',
+                '4k: b before c by iops: 7 IOPS and 8 IOPS: 1 repeats with all'
+                ' guests of both, expected at least 2: cannot tell',
             ],
             [str(one) for one in self.order([9], [7], [8])],
         )
+        found = [
+            str(one)
+            for one in self.order([90, 91, 92], [70, 71, 72], [80, 60, 70])
+        ]
+        self.assertIn('over 3 repeats, p 0.0', found[0])
+        self.assertIn('as one of 2 claims: held', found[0])
+        self.assertIn('; to see 10 %: ', found[1])
+
+    def test_of_equal_tiers_few_are_claimed_to_differ(self):
+        """Eight pairs of each run, which are one family of claims."""
+        generator = np.random.default_rng(21)
+        claimed = 0
+        for _run in range(120):
+            tiers = generator.normal(100, 5, size=(9, 5)).tolist()
+            claimed += any(
+                one.outcome is not Outcome.CANNOT_TELL
+                for one in self.order(*tiers)
+            )
+        self.assertLessEqual(claimed / 120, 0.1)
+
+    def test_a_difference_is_found_whatever_a_repeat_has_in_common(self):
+        generator = np.random.default_rng(22)
+        found = 0
+        for _run in range(100):
+            common = generator.normal(0, 15, size=5)
+            first, second = (
+                (mean + common + generator.normal(0, 2, size=5)).tolist()
+                for mean in (110, 100)
+            )
+            (one,) = self.order(first, second)
+            found += one.outcome is Outcome.HELD
+        self.assertGreaterEqual(found, 80)
+
+    def test_a_percentile_of_few_ios_is_no_evidence(self):
+        slots = [results.slot([5], clat_ms=[1] * 75) for _repeat in '123']
+        run = results.run({'fast': {'4k': slots}, 'slow': {'4k': slots}})
+        found = judgement.judge(
+            run,
+            judgement.Terms(
+                required={'fast': {'4k': {'p99.9_ms_max': 50}}},
+                order=(
+                    judgement.Order(
+                        pattern='4k', by='p99.9_ms', tiers=('fast', 'slow')
+                    ),
+                ),
+            ),
+        )
+        for one in found:
+            self.assertEqual(Outcome.CANNOT_TELL, one.outcome)
+            self.assertIn('expected at least 10000 I/Os', one.text)
+
+    def test_a_limit_within_the_bucket_of_all_repeats_cannot_be_told(self):
+        slots = [results.slot([5], clat_ms=[2] * 2000) for _repeat in '123']
+        run = results.run({'fast': {'4k': slots}})
+        for bound, outcome in (
+            (1.9, Outcome.BROKEN),
+            (1.999, Outcome.CANNOT_TELL),
+            (2.001, Outcome.CANNOT_TELL),
+            (2.1, Outcome.HELD),
+        ):
+            self.assertEqual([outcome], judge(run, p99_ms_max=bound)[0])
 
     def test_a_tier_without_figures_has_no_place(self):
         (found,) = self.order([9], [results.slot([5], without=1)])

@@ -4,16 +4,13 @@ import math
 import random
 import statistics as stdlib
 
-import ddt
 from hypothesis import given
 from hypothesis import strategies
-from scipy import stats
 import testtools
 
 from rally_scenarios.bench.stats import intervals
 
 FINITE = strategies.floats(0, 10**9)
-Finding = intervals.Finding
 
 
 def ar1(generator, length, phi, mean=1000.0, deviation=100.0):
@@ -132,72 +129,6 @@ class RepeatsTest(testtools.TestCase):
             ),
         )
         self.assertLess(found, 0.5)
-
-
-@ddt.ddt
-class CompareTest(testtools.TestCase):
-    @ddt.data(
-        ([100, 101, 99], [120, 121, 119], True, Finding.BETTER),
-        ([100, 101, 99], [120, 121, 119], False, Finding.WORSE),
-        ([120, 121, 119], [100, 101, 99], True, Finding.WORSE),
-        ([100, 130, 70], [110, 140, 80], True, Finding.CANNOT_TELL),
-        ([100], [200, 201], True, Finding.CANNOT_TELL),
-        ([100, 100], [100, 100], True, Finding.CANNOT_TELL),
-        ([100, 100], [101, 101], True, Finding.BETTER),
-    )
-    @ddt.unpack
-    def test_findings(self, first, second, higher_is_better, expected):
-        found = intervals.compare(
-            first, second, higher_is_better=higher_is_better
-        )
-        self.assertEqual(expected, found.finding)
-
-    def test_the_interval_agrees_with_scipy(self):
-        first, second = [100.0, 103, 98, 101], [110.0, 125, 99]
-        theirs = stats.ttest_ind(
-            second, first, equal_var=False
-        ).confidence_interval(0.95)
-        found = intervals.compare(first, second, higher_is_better=True)
-        self.assertAlmostEqual(theirs.low, found.low, places=6)
-        self.assertAlmostEqual(theirs.high, found.high, places=6)
-
-    def test_the_reason_has_the_numbers(self):
-        found = intervals.compare(
-            [100, 101, 99], [120, 121, 119], higher_is_better=True
-        )
-        self.assertEqual(20, found.difference)
-        self.assertIn('between 17.7', found.reason)
-        self.assertIn('3 and 3 repeats', found.reason)
-
-    def test_of_equal_tiers_one_in_twenty_is_called_different(self):
-        wrong = 0
-        for trial in range(1500):
-            generator = random.Random(trial)
-            first, second = (
-                [stdlib.fmean(ar1(generator, 60, 0.9)) for _repeat in range(n)]
-                for n in (3, 5)
-            )
-            wrong += (
-                intervals.compare(first, second, higher_is_better=True).finding
-                is not Finding.CANNOT_TELL
-            )
-        self.assertTrue(0.03 <= wrong / 1500 <= 0.07, wrong)
-
-    @given(
-        strategies.lists(FINITE, min_size=1, max_size=9),
-        strategies.lists(FINITE, min_size=1, max_size=9),
-    )
-    def test_who_is_better_one_way_is_worse_the_other(self, first, second):
-        opposite = {
-            Finding.BETTER: Finding.WORSE,
-            Finding.WORSE: Finding.BETTER,
-            Finding.CANNOT_TELL: Finding.CANNOT_TELL,
-        }
-        found = intervals.compare(first, second, higher_is_better=True)
-        back = intervals.compare(second, first, higher_is_better=True)
-        other = intervals.compare(first, second, higher_is_better=False)
-        self.assertEqual(opposite[found.finding], back.finding)
-        self.assertEqual(opposite[found.finding], other.finding)
 
 
 class FairnessTest(testtools.TestCase):
