@@ -211,7 +211,7 @@ class PlacesTestCase(IncludesTestCase):
         (('size: 3}\n  general', 'size: 0}\n  general'), '', 'base.yaml:14'),
         ((), '    priority: high\n', 'north.yaml:10: tiers.database.pri'),
         ((), '    rbd_: {}\n', "north.yaml:10: unknown key 'rbd_'"),
-        ((), '  genral: {overflow: x}\n', "north.yaml:10: unknown tier 'x'"),
+        ((), '  other: {overflow: x}\n', "north.yaml:10: unknown tier 'x'"),
         (
             ('cluster: ceph\n', 'cluster: cpeh\n'),
             '',
