@@ -43,15 +43,12 @@ POLICY
 if [ "${1:-}" = --release ]; then
     release=${2:-}
     case $release in
-        bookworm) offset=1000 ;;
-        trixie) offset=2000 ;;
-        forky) offset=3000 ;;
+        bookworm | trixie | forky) ;;
         *) die "found --release '$release', expected bookworm, trixie or forky" ;;
     esac
     shift 2
     # Cgroups are the machine's, and named after the folder.
     export CINDER_TIERS_LAB=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-$release}
-    export CINDER_TIERS_LAB_PORT_OFFSET=${CINDER_TIERS_LAB_PORT_OFFSET:-$offset}
     exec "$here/release.sh" "$release" devstack/lab.sh "$@"
 fi
 

@@ -16,13 +16,17 @@ Ceph 16), trixie (Ceph 18) or forky (Ceph 20). The system is made at the first
 use, with mmdebstrap, from the Debian mirror of the machine's own apt sources;
 it takes about 400 MiB and a minute. All commands for one release share a
 mount namespace, which the machine does not see; /dev, /sys and the network
-are those of the machine. The folder .tox is another one in there.
+are those of the machine. The folder .tox is another one in there. Labs in
+there listen on ports of their own.
 
 --remove removes the system of that release. Nothing may run in it.
 
 environment:
   CINDER_TIERS_RELEASES  folder of the systems
                          (default: /var/lib/cinder-tiers-releases)
+  CINDER_TIERS_LAB_PORT_OFFSET
+                         added to every port of a lab in there, besides 1000
+                         (bookworm), 6000 (trixie) or 7000 (forky)
 
 examples:
   devstack/release.sh trixie tests/run.sh contract
@@ -44,12 +48,14 @@ misused() {
 }
 
 # started PID: when it was started, in clock ticks since the machine was; a
-# process id alone may be given to another process later.
+# process id alone may be given to another process later. Nothing of a process
+# that has ended, even if nobody has waited for it.
 started() {
     local stat fields
     stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
     # The name in parentheses may hold anything.
     read -ra fields <<<"${stat##*) }"
+    [[ ${fields[0]} != [ZX] ]] || return
     echo "${fields[19]}"
 }
 
@@ -58,8 +64,17 @@ keeper() {
     local pid ticks
     [[ -r $root.keeper ]] || return
     read -r pid ticks <"$root.keeper" || return
-    [[ $(started "$pid") == "$ticks" ]] || return
+    [[ -n $ticks && $(started "$pid") == "$ticks" ]] || return
     echo "$pid"
+}
+
+# Open the namespace as file 8. From then on it lasts, whoever ends; it is the
+# right one if its keeper was there both before and after that.
+open_namespace() {
+    local pid
+    pid=$(keeper) || return
+    { exec 8<"/proc/$pid/ns/mnt"; } 2>/dev/null || return
+    [[ $(keeper) == "$pid" ]]
 }
 
 # Print the processes that run in the system, but the one that keeps it.
@@ -115,10 +130,32 @@ make_system() {
     touch "$root/.made"
 }
 
+# start_keeper COMMAND...: start what keeps the namespace, and wait for it to
+# say that it does. It is no child of the command that comes after, which would
+# not wait for it. Fails when it ends instead.
+start_keeper() {
+    local pid
+    rm -f "$root.ready" "$root.keeper"
+    pid=$(setsid "$@" >"$root.ready" 2>"$root.log" </dev/null \
+        8<&- 9>&- & echo $!)
+    until [[ -s $root.ready ]]; do
+        started "$pid" >/dev/null || return
+        sleep 0.1
+    done
+    echo "$pid $(started "$pid")" >"$root.keeper"
+}
+
 # What runs in there must see the system as /, as a mount point, and the same
 # mounts as all other commands: loop devices tell the paths of theirs.
 keep_namespace() {
-    ! keeper >/dev/null || return 0
+    ! open_namespace || return 0
+    local inhabitant
+    for inhabitant in $(inhabitants); do
+        # Its keeper was killed, and not what runs in there.
+        ! start_keeper nsenter --target "$inhabitant" --mount \
+            /bin/bash -c 'echo kept; exec sleep infinity' \
+            || ! open_namespace || return 0
+    done
     mkdir -p "$root$checkout" "$root.tox"
     # A symbolic link there would lead out of the system.
     rm -f "$root/etc/resolv.conf"
@@ -127,7 +164,7 @@ keep_namespace() {
     # Whoever has a mirror of his own may have its certificate there.
     cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
     # shellcheck disable=SC2016
-    setsid unshare --mount --propagation private /bin/bash -c '
+    start_keeper unshare --mount --propagation private /bin/bash -c '
         set -e
         root=$1 checkout=$2
         mount --rbind "$root" "$root"
@@ -137,17 +174,11 @@ keep_namespace() {
         mount --bind "$checkout" "$root$checkout"
         mkdir -p "$root$checkout/.tox"
         mount --bind "$root.tox" "$root$checkout/.tox"
-        echo $$
+        echo kept
         exec sleep infinity
-    ' keeper "$root" "$checkout" >"$root.ready" 2>"$root.log" </dev/null 9>&- &
-    local child=$! pid
-    until [[ -s $root.ready ]]; do
-        kill -0 "$child" 2>/dev/null \
-            || die "its mounts failed: $(tail -n 3 "$root.log")"
-        sleep 0.1
-    done
-    pid=$(<"$root.ready")
-    echo "$pid $(started "$pid")" >"$root.keeper"
+    ' keeper "$root" "$checkout" \
+        || die "its mounts failed: $(tail -n 3 "$root.log")"
+    open_namespace || die "nothing keeps its mounts: see $root.log"
 }
 
 remove() {
@@ -158,7 +189,7 @@ remove() {
         "Nothing was removed."
     if pid=$(keeper); then
         kill "$pid"
-        while [[ -e /proc/$pid ]]; do
+        while started "$pid" >/dev/null; do
             sleep 0.1
         done
     fi
@@ -171,7 +202,11 @@ case ${1:-} in
         usage
         exit 0
         ;;
-    bookworm | trixie | forky) release=$1 ;;
+    # No port of one is a port of another, with or without the lab of the
+    # contract tests: see tests/unit/lab/test_release.py.
+    bookworm) release=$1 ports=1000 ;;
+    trixie) release=$1 ports=6000 ;;
+    forky) release=$1 ports=7000 ;;
     '') misused "no release is named" ;;
     *) misused "found release '$1', expected bookworm, trixie or forky" ;;
 esac
@@ -179,6 +214,10 @@ shift
 [[ $# -gt 0 ]] || misused "no command is named"
 [[ $(id -u) == 0 ]] || die "user id is $(id -u), expected 0: it mounts." \
     "Run it as root."
+offset=${CINDER_TIERS_LAB_PORT_OFFSET:-0}
+[[ $offset =~ ^[0-9]{1,5}$ ]] \
+    || misused "found CINDER_TIERS_LAB_PORT_OFFSET=$offset, expected a number"
+export CINDER_TIERS_LAB_PORT_OFFSET=$((10#$offset + ports))
 releases=${CINDER_TIERS_RELEASES:-/var/lib/cinder-tiers-releases}
 mkdir -p "$releases"
 root=$(cd "$releases" && pwd -P)/$release
@@ -192,8 +231,6 @@ if [[ $1 == --remove ]]; then
 fi
 make_system
 keep_namespace
-pid=$(keeper) || die "nothing keeps its mounts: see $root.log"
-exec 9>&-
 
 # Folders of this machine are not there.
 case ${PIP_FIND_LINKS:-} in
@@ -202,6 +239,9 @@ esac
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/root LC_ALL=C.UTF-8
 unset TMPDIR VIRTUAL_ENV PYTHONPATH PYTHONHOME
+# It gives up the lock when it is in there, where --remove sees it.
 # shellcheck disable=SC2016
-exec nsenter --target "$pid" --mount chroot "$root" \
-    /bin/bash -c 'cd "$1" && shift && exec "$@"' release "$checkout" "$@"
+exec nsenter --mount=/proc/self/fd/8 chroot "$root" /bin/bash -c '
+    exec 8<&- 9>&-
+    cd "$1" && shift && exec "$@"
+' release "$checkout" "$@"

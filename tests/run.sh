@@ -272,12 +272,11 @@ run_contract_tests() {
     destroy_contract_lab
 }
 
-# run_release_tests PART RELEASE PORT_OFFSET: the contract part in there.
+# run_release_tests PART RELEASE: the contract part in there.
 run_release_tests() {
     local part=$1 release=$2 status last failures
     # As devstack/lab.sh --release has it.
     run env CINDER_TIERS_LAB="/var/lib/cinder-tiers-$release" \
-        CINDER_TIERS_LAB_PORT_OFFSET="$3" \
         devstack/release.sh "$release" tests/run.sh contract \
         >>"$RESULTS/$part.log" 2>&1
     status=$?
@@ -309,8 +308,8 @@ run_part() {
         cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
         contract) run_contract_tests ;;
         functional | long) run_lab_tests "$part" ;;
-        ceph18) run_release_tests "$part" trixie 2000 ;;
-        ceph20) run_release_tests "$part" forky 3000 ;;
+        ceph18) run_release_tests "$part" trixie ;;
+        ceph20) run_release_tests "$part" forky ;;
     esac
     if [[ -e $RESULTS/$part.counts ]]; then
         read -r passed failed skipped <"$RESULTS/$part.counts"
