@@ -53,8 +53,10 @@ TIER = {
     },
 }
 HOST = 'host-a'
-#: What the cluster has at first, of the OSDs of that host.
-HOST_OPTIONS = {'osd_max_backfills': 2}
+#: What the cluster has at first, of the OSDs of that host; with mClock, the
+#: default queue since Ceph 17, OSDs use it as well.
+HOST_OPTION = 'bluestore_prefer_deferred_size_ssd'
+HOST_OPTIONS = {HOST_OPTION: 16384}
 #: {object of the plan: fields of it that change}.
 CHANGED = {
     f'volume type {NAME}': {
@@ -74,7 +76,7 @@ CHANGED = {
         'rbd_options.rbd_readahead_max_bytes',
     },
     'osd options hdd (ceph)': {'values.osd_max_scrubs'},
-    f'host osd options {HOST} (ceph)': {'values.osd_max_backfills'},
+    f'host osd options {HOST} (ceph)': {f'values.{HOST_OPTION}'},
     'primary affinity hdd (ceph)': {'value'},
     f'cache tier {NAME} (ceph)': {
         'settings.cache_min_flush_age',
@@ -92,7 +94,7 @@ NAMED = {
     'pool options': {'options.compression_mode', 'options.quota_max_objects'},
     'rbd options': {'rbd_options.rbd_readahead_max_bytes'},
     'osd options': {'values.osd_max_scrubs'},
-    'host osd options': {'values.osd_max_backfills'},
+    'host osd options': {f'values.{HOST_OPTION}'},
     'primary affinity': {'value'},
     'cache tier': {'settings.cache_min_flush_age'},
 }
@@ -205,7 +207,7 @@ class EveryKindTest(volumes.VolumesTestCase):
         self.declare(TIER, HOST_OPTIONS)
         self.tier('apply')
         wanted = changed(TIER, self.member.current_project_id)
-        self.declare(wanted, {'osd_max_backfills': 3})
+        self.declare(wanted, {HOST_OPTION: 24576})
         self.assertEqual(
             CHANGED,
             {
@@ -241,9 +243,9 @@ class EveryKindTest(volumes.VolumesTestCase):
             self.assertEqual('3', str(told['osd_max_scrubs']))
         for osd_id in self.ceph('osd', 'ls-tree', HOST):
             told = self.ceph(
-                'tell', f'osd.{osd_id}', 'config', 'get', 'osd_max_backfills'
+                'tell', f'osd.{osd_id}', 'config', 'get', HOST_OPTION
             )
-            self.assertEqual('3', str(told['osd_max_backfills']))
+            self.assertEqual('24576', str(told[HOST_OPTION]))
         affinities = {
             node['primary_affinity']
             for node in self.ceph('osd', 'tree')['nodes']
@@ -311,9 +313,7 @@ class EveryKindTest(volumes.VolumesTestCase):
             '4096',
         )
         self.ceph('config', 'set', 'osd/class:hdd', 'osd_max_scrubs', '4')
-        self.ceph(
-            'config', 'set', f'osd/host:{HOST}', 'osd_max_backfills', '4'
-        )
+        self.ceph('config', 'set', f'osd/host:{HOST}', HOST_OPTION, '8192')
         osd_id = self.ceph('osd', 'crush', 'class', 'ls-osd', 'hdd')[0]
         self.ceph('osd', 'primary-affinity', f'osd.{osd_id}', '0.25')
         self.ceph('osd', 'pool', 'set', CACHE, 'cache_min_flush_age', '9')

@@ -75,7 +75,7 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
                 'quota_max_objects': 2000,
             },
             rbd_options={'rbd_readahead_max_bytes': 4096},
-            osd_options={'osd_max_scrubs': 3, 'osd_recovery_sleep': 0.2},
+            osd_options={'osd_max_scrubs': 3, 'osd_scrub_load_threshold': 0.2},
         )
         cold.update(
             qos={'back_end': {'write_iops_sec': 100}},
@@ -108,7 +108,7 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
                     'rbd_options': {'rbd_readahead_max_bytes': 65536},
                     'osd_options': {
                         'osd_max_scrubs': 2,
-                        'osd_recovery_sleep': 0.1,
+                        'osd_scrub_load_threshold': 0.1,
                     },
                 },
             },
@@ -141,7 +141,7 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
             ('erasure code profile', f'{self.mark}-cold-data'),
             *(
                 ('option', f'osd/class:ssd {name}')
-                for name in ('osd_max_scrubs', 'osd_recovery_sleep')
+                for name in ('osd_max_scrubs', 'osd_scrub_load_threshold')
             ),
             *(
                 (kind, name)

@@ -3,11 +3,12 @@
 
 They share nothing but the machine: each has its own identity, ports, keys and
 folder. The second has a monitor, a manager, an OSD with BlueStore (class
-``ssd``) and one with FileStore (class ``filestore``).
+``ssd``) and one (class ``journaled``) with FileStore, where Ceph still has it.
 """
 
 from collections.abc import Callable
 import pathlib
+import platform
 
 from lab.ceph import cluster
 from lab.ceph import topology
@@ -18,16 +19,8 @@ from lab.processes import supervisord
 #: keyrings in one folder by the names of their users, so it cannot have the
 #: name of the first cluster's user.
 SECOND_CLIENT = 'cinder-second'
-SECOND_OSDS = (
-    topology.Osd(id=0, host='second-a', device_class='ssd', data_gib=10),
-    topology.Osd(
-        id=1,
-        host='second-b',
-        device_class='filestore',
-        data_gib=10,
-        object_store='filestore',
-    ),
-)
+#: The last Debian with a Ceph, 16, that makes OSDs with FileStore.
+LAST_WITH_FILESTORE = 'bookworm'
 #: One OSD of a class is enough for what is tried here; Ceph allows pools with
 #: a single copy only if it is asked to.
 SECOND_INITIAL_OPTIONS = {
@@ -36,6 +29,25 @@ SECOND_INITIAL_OPTIONS = {
     ('mon', 'mon_warn_on_pool_no_redundancy'): 'false',
     ('global', 'mon_warn_on_too_few_osds'): 'false',
 }
+
+
+def second_osds(codename: str) -> tuple[topology.Osd, ...]:
+    """Return the OSDs of the second cluster.
+
+    :param codename: of the Debian whose Ceph it is.
+    """
+    return (
+        topology.Osd(id=0, host='second-a', device_class='ssd', data_gib=10),
+        topology.Osd(
+            id=1,
+            host='second-b',
+            device_class='journaled',
+            data_gib=10,
+            object_store=(
+                'filestore' if codename == LAST_WITH_FILESTORE else 'bluestore'
+            ),
+        ),
+    )
 
 
 def first(
@@ -63,7 +75,9 @@ def second(
         supervisor,
         _append_to(lab.log / 'ceph-second-set-up.log'),
         folder=lab.second_ceph.name,
-        osds=SECOND_OSDS,
+        osds=second_osds(
+            platform.freedesktop_os_release().get('VERSION_CODENAME', '')
+        ),
         ports=_ports(lab, 'ceph-second', lab.second_ceph_daemon_ports()),
         initial_options=SECOND_INITIAL_OPTIONS,
         images=False,

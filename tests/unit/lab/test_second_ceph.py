@@ -53,6 +53,17 @@ class SecondCephTest(testtools.TestCase):
             self.assertEqual((second_ceph.STAGE,), restart.find_stages(name))
         self.assertEqual(('ceph',), restart.find_stages('ceph-mon.a'))
 
+    def test_filestore_is_where_ceph_still_makes_it(self):
+        for codename, store in (
+            ('bookworm', 'filestore'),
+            ('trixie', 'bluestore'),
+            ('forky', 'bluestore'),
+        ):
+            self.assertEqual(
+                ['bluestore', store],
+                [one.object_store for one in clusters.second_osds(codename)],
+            )
+
     def test_its_ports_are_those_of_nobody_else(self):
         ports = [
             *self.lab.second_ceph_ports().values(),
