@@ -44,6 +44,8 @@ FAULTS = {
                                     'bs': '64k',
                                 },
                             ],
+                            # Faults are at places of the schedule.
+                            'turn_order': 'listed',
                             'flavor': {'name': 'cinder-tiers-guest'},
                             'guests_per_tier': 3,
                             'region_mib': 8,
