@@ -6,11 +6,16 @@ Pure. Must not know what is said about them.
 """
 
 import collections.abc
+import dataclasses
 
 from cinder_tiers.domain.state import ceph as ceph_state
 
-#: What a CRUSH rule takes OSDs by: root and device class.
-_Takes = tuple[str | None, str | None]
+#: What a CRUSH rule takes OSDs by: root, device class, class of first copies.
+_Takes = tuple[str | None, str | None, str | None]
+
+
+def _takes(rule: ceph_state.CrushRule) -> _Takes:
+    return rule.root, rule.device_class, rule.primary_device_class
 
 
 class PoolOsds:
@@ -31,6 +36,33 @@ class PoolOsds:
             *(self._osds(rule) for rule in self._rules(pools))
         )
 
+    def of_reads(self, pool: str) -> frozenset[int]:
+        """Ids of the OSDs that serve reads of a pool while all are up.
+
+        The first copy serves them, which may be on a class of its own.
+        """
+        return frozenset().union(
+            *(
+                self._osds(
+                    rule
+                    if rule.primary_device_class is None
+                    else dataclasses.replace(
+                        rule,
+                        device_class=rule.primary_device_class,
+                        primary_device_class=None,
+                    )
+                )
+                for rule in self._rules([pool])
+            )
+        )
+
+    def has_class_of_first_copies(self, pool: str) -> bool:
+        """Whether the first copies of a pool are on a class of their own."""
+        return any(
+            rule.primary_device_class is not None
+            for rule in self._rules([pool])
+        )
+
     def share(
         self,
         pools: collections.abc.Iterable[str],
@@ -47,19 +79,19 @@ class PoolOsds:
     def overlap(self, pool: str, other: str) -> bool:
         """Whether two pools share OSDs by different roots or classes."""
         return any(
-            (one.root, one.device_class) != (two.root, two.device_class)
-            and self._meet(one, two)
+            _takes(one) != _takes(two) and self._meet(one, two)
             for one in self._rules([pool])
             for two in self._rules([other])
         )
 
     def described(self, pool: str) -> str:
-        """The OSDs of a pool in words; it has a rule that is understood.
+        """Where a pool is read, in words; it has a rule that is understood.
 
         For example: ssd OSDs below root default.
         """
         (rule,) = self._rules([pool])
-        return f'{rule.device_class or "all"} OSDs below root {rule.root}'
+        taken = rule.primary_device_class or rule.device_class or 'all'
+        return f'{taken} OSDs below root {rule.root}'
 
     def _rules(
         self, pools: collections.abc.Iterable[str]
@@ -72,7 +104,7 @@ class PoolOsds:
         return [rule for rule in found if rule and rule.root is not None]
 
     def _osds(self, rule: ceph_state.CrushRule) -> frozenset[int]:
-        key = (rule.root, rule.device_class)
+        key = _takes(rule)
         if key not in self._taken:
             self._taken[key] = frozenset(
                 osd.osd_id for osd in self._ceph.osds if rule.takes(osd)
@@ -82,10 +114,7 @@ class PoolOsds:
     def _meet(
         self, rule: ceph_state.CrushRule, other: ceph_state.CrushRule
     ) -> bool:
-        key = (
-            (rule.root, rule.device_class),
-            (other.root, other.device_class),
-        )
+        key = (_takes(rule), _takes(other))
         if key not in self._disjoint:
             self._disjoint[key] = self._osds(rule).isdisjoint(
                 self._osds(other)

@@ -18,8 +18,8 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.resources import pool_options
-from cinder_tiers.domain.resources import rbd_options
 from cinder_tiers.domain.resources import primary_affinity
+from cinder_tiers.domain.resources import rbd_options
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import ceph as ceph_state
 
@@ -234,8 +234,10 @@ def _image_clones(
     be cloned.
     """
     images = catalog.clusters[tier.rbd.cluster].images_pool
-    own = lie_on.of([tier.rbd.data_pool])
-    if images is None or not own or lie_on.of([images]) <= own:
+    if images is None:
+        return
+    own = lie_on.of_reads(tier.rbd.data_pool)
+    if not own or lie_on.of_reads(images) <= own:
         return
     key = f'pool {images}'
     yield Advice(
@@ -555,7 +557,8 @@ def _read_balance(
     would have if all had alike (OSDMap::calc_read_balance_score; ceph doc/
     rados/operations/read-balancer.rst, which takes 1.5 for unbalanced). A pool
     with fewer placement groups than OSDs cannot be balanced and is passed
-    over.
+    over, and so is one of which the first copies are on a class of their own,
+    or OSDs have a primary affinity: it is meant to be so.
     """
     name = tier.rbd.data_pool
     pool, score = ceph.pools.get(name), facts.read_balance.get(name)
@@ -564,6 +567,8 @@ def _read_balance(
         or score is None
         or score < LEAST_UNBALANCED
         or (pool.pg_num or 0) < len(lie_on.of([name]))
+        or lie_on.has_class_of_first_copies(name)
+        or tier.rbd.primary_affinity not in (None, 1)
     ):
         return
     key = f'pool {name}'
@@ -594,11 +599,12 @@ def _read_balance(
 def _two_that_choose_primaries(
     tier: catalogs.Tier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """A primary affinity that is set, and a read balancer that was turned on.
+    """A read balancer beside what a tier wants to be primary.
 
-    The plan refuses to set one where the balancer is on, and has nothing to
-    say when it comes later.
+    The plan refuses to set a primary affinity where the balancer is on, and
+    has nothing to say when it comes later.
     """
+    yield from _first_copies_that_are_passed_over(tier, ceph)
     device_class, declared = tier.rbd.device_class, tier.rbd.primary_affinity
     if device_class is None or declared is None:
         return
@@ -613,6 +619,45 @@ def _two_that_choose_primaries(
             reason=reason,
             remedy=primary_affinity.REMEDY,
         )
+
+
+def _first_copies_that_are_passed_over(
+    tier: catalogs.Tier, ceph: ceph_state.CephState
+) -> collections.abc.Iterator[Advice]:
+    """First copies on a class of their own, and a balancer that passes them.
+
+    The read balancer gives each OSD of a pool as many primaries
+    (OSDMap::calc_desired_primary_distribution), of whatever class it is.
+    """
+    first, balancer = tier.rbd.primary_device_class, ceph.read_balancer
+    if first is None or balancer is None:
+        return
+    moved = sum(
+        number
+        for osd in ceph.osds
+        if osd.device_class == tier.rbd.device_class
+        for number in (balancer.primaries.get(osd.osd_id, 0),)
+    )
+    if not balancer.mode and not moved:
+        return
+    yield Advice(
+        tier=tier.name,
+        aspect=READ_BALANCE,
+        current={
+            'balancer mode': balancer.mode or 'off for reads',
+            f'primaries chosen among {tier.rbd.device_class} OSDs': str(moved),
+        },
+        expected={
+            'balancer mode': 'one that leaves primaries alone',
+            f'primaries chosen among {tier.rbd.device_class} OSDs': '0',
+        },
+        reason=(
+            f'the first copy is on {first} OSDs so that these serve reads; '
+            'the read balancer gives all OSDs of a pool as many primaries, '
+            f'those of class {tier.rbd.device_class}, too'
+        ),
+        remedy=primary_affinity.LEAVE_PRIMARIES,
+    )
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -21,12 +21,15 @@ from cinder_tiers.domain.state import difference
 #: (CEPH_OSD_MAX_PRIMARY_AFFINITY, src/osd/osd_types.h and OSDMonitor.cc,
 #: v16.2.15), so that more decimals would not survive.
 DECIMALS = 4
-#: What to do where the read balancer chooses primaries, too.
+#: What to do where the read balancer must not choose primaries, and where it
+#: is a question of which.
+LEAVE_PRIMARIES = (
+    'run "ceph balancer mode upmap", and "ceph osd rm-pg-upmap-primary" for '
+    'each placement group that "ceph osd dump" lists with pg_upmap_primary'
+)
 REMEDY = (
     'remove primary_affinity from the tiers file and leave reads to the read '
-    'balancer; or run "ceph balancer mode upmap", and "ceph osd '
-    'rm-pg-upmap-primary" for each placement group that "ceph osd dump" lists '
-    'with pg_upmap_primary'
+    f'balancer; or {LEAVE_PRIMARIES}'
 )
 
 

@@ -353,8 +353,8 @@ class CephState:
     #: None when it was not read, as of releases in which no OSD has the queue
     #: mClock unless it was told to (up to Ceph 16).
     mclock: Mclock | None = None
-    #: Looked at when the catalog declares a primary affinity; None of releases
-    #: without one (up to Ceph 17).
+    #: Looked at when the catalog declares a primary affinity, or a class for
+    #: first copies; None of releases without one (up to Ceph 17).
     read_balancer: ReadBalancer | None = None
 
     @property

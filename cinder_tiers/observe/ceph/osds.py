@@ -18,6 +18,7 @@ def observe(
     fields: dict[str, object] = {'osds': read_osds(session)}
     if any(
         tier.rbd.primary_affinity is not None
+        or tier.rbd.primary_device_class is not None
         for tier in catalog.tiers_of(session.cluster.name)
     ):
         fields['read_balancer'] = read_balancer.observe(session, found.release)

@@ -193,6 +193,32 @@ class ImageClonesTestCase(PracticeTestCase):
             {}, self.warnings(practice.IMAGE_CLONES, self.catalog, one_class)
         )
 
+    def test_reads_are_of_first_copies(self):
+        catalog = given.of(
+            given.tier(
+                'mixed',
+                rbd=given.rbd(
+                    pool='mixed',
+                    device_class='hdd',
+                    primary_device_class='ssd',
+                ),
+            ),
+            # The same class without the other, which must not be mistaken.
+            given.tier('slow', rbd=given.rbd(pool='slow', device_class='hdd')),
+            images_pool='images',
+        )
+        for images_class, warned in (('ssd', 'slow'), ('hdd', 'mixed')):
+            ceph = test_plan.applied(catalog).ceph['ceph']
+            ceph.pools.update(given.empty_cluster().pools)
+            ceph.crush_rules['replicated_rule'] = rule(
+                'replicated_rule', device_class=images_class
+            )
+            found = self.warnings(practice.IMAGE_CLONES, catalog, ceph)
+            self.assertEqual({warned}, set(found))
+        self.assertEqual(
+            {'pool images': 'ssd OSDs below root default'}, found['mixed'][1]
+        )
+
     def test_nothing_is_known_of_a_rule_written_by_hand(self):
         self.assertEqual(
             {},
@@ -277,6 +303,21 @@ class SharedOsdsTestCase(PracticeTestCase):
         self.assertEqual(
             {'fast'}, set(self.warnings(practice.SHARED_OSDS, catalog, ceph))
         )
+
+    def test_first_copies_of_another_tier_share_osds_as_well(self):
+        catalog = given.of(
+            *self.tiers('iops_min', device_class='hdd').tiers,
+            given.tier(
+                'mixed',
+                rbd=given.rbd(
+                    pool='mixed',
+                    device_class='hdd',
+                    primary_device_class='ssd',
+                ),
+            ),
+        )
+        current, _ = self.warnings(practice.SHARED_OSDS, catalog)['fast']
+        self.assertEqual('mixed', current['other tiers on its OSDs'])
 
 
 @ddt.ddt
@@ -494,6 +535,45 @@ class ReadBalanceTestCase(PracticeTestCase):
                 dataclasses.replace(ceph, read_balancer=None),
             ),
         )
+
+    def test_what_is_meant_to_be_unbalanced_is_passed_over(self):
+        for changes in (
+            {'primary_affinity': 0.5},
+            {'device_class': 'hdd', 'primary_device_class': 'ssd'},
+        ):
+            catalog = given.of(given.tier(rbd=given.rbd(**changes)))
+            facts = practice.Facts(
+                pg_targets={}, read_balance={'tier-database': 3.0}
+            )
+            self.assertEqual(
+                {},
+                self.warnings(practice.READ_BALANCE, catalog, facts=facts),
+            )
+
+    @ddt.data(
+        ('upmap-read', {}, True),
+        ('', {1: 2}, True),
+        # An ssd.
+        ('', {0: 2}, False),
+    )
+    @ddt.unpack
+    def test_a_read_balancer_that_passes_over_first_copies(
+        self, mode, primaries, found
+    ):
+        catalog = given.of(
+            given.tier(
+                rbd=given.rbd(device_class='hdd', primary_device_class='ssd')
+            ),
+            given.tier('plain'),
+        )
+        ceph = dataclasses.replace(
+            test_plan.applied(catalog).ceph['ceph'],
+            read_balancer=ceph_state.ReadBalancer(
+                mode=mode, primaries=primaries
+            ),
+        )
+        warned = self.warnings(practice.READ_BALANCE, catalog, ceph)
+        self.assertEqual({'database'} if found else set(), set(warned))
 
     @ddt.data((18, 'osdmaptool'), (19, 'mode upmap-read'), (20, 'upmap-read'))
     @ddt.unpack
