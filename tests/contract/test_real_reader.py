@@ -8,12 +8,13 @@ can change nothing; whoever applies carries out a plan, and nothing else.
 
 import dataclasses
 import errno
+import json
 import pathlib
+import shlex
+import subprocess
 import tempfile
 import time
 
-import rados
-import rbd
 import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
@@ -31,7 +32,9 @@ from cinder_tiers.observe.ceph import osd_metadata
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_export as inventory
 from tests.contract import real_ceph
+from tests.contract import test_real_commands
 from tests.contract import world_contract
+from tests.unit.cli import shell
 
 IMAGE = 'contract-image'
 #: Arguments of commands that are refused whatever the arguments are.
@@ -215,6 +218,7 @@ class RealReaderTestCase(CephUsersCase):
 
     def test_no_volume_is_seen_for_rbd_options(self):
         self.applied()
+        rados, rbd = map(ceph_session.import_binding, ('rados', 'rbd'))
         with self.session._handle.open_ioctx(self.replicated) as ioctx:
             rbd.RBD().create(ioctx, IMAGE, 2**22)
             with rbd.Image(ioctx, IMAGE) as image:
@@ -283,3 +287,83 @@ class RealReaderTestCase(CephUsersCase):
                     told[command.prefix],
                     command.prefix,
                 )
+
+
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class UsersOfCommandsTestCase(test_real_commands.CommandsTestCase):
+    """The commands, as users that `ceph` makes from what is printed."""
+
+    # Is run as an administrator by its own module.
+    test_plan_apply_plan_drift_plan = None
+
+    def as_user(self, target):
+        """From now on the commands act as the user of `--for`."""
+        printed = self.run_tier('backend-config', '--for', target)
+        self.assertEqual((0, ''), (printed.status, printed.stderr))
+        (line,) = [
+            line
+            for line in printed.stdout.splitlines()
+            if not line.startswith('#')
+        ]
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        *command, _, keyring = shlex.split(line)
+        self.assertTrue(keyring.endswith(f'client.tiers-{target[5:]}.keyring'))
+        # Not of its own name, which the cluster may have already.
+        user = f'{self.mark}-{target[5:]}'
+        command[command.index(f'client.tiers-{target[5:]}')] = f'client.{user}'
+        subprocess.run(
+            [*command, '-o', folder / 'keyring'], check=True, timeout=60
+        )
+        self.addCleanup(
+            self.session.command, 'auth rm', entity=f'client.{user}'
+        )
+        conf = folder / 'ceph.conf'
+        conf.write_text(
+            pathlib.Path(real_ceph.CONF).read_text()
+            + f'\n[client.{user}]\nkeyring = {folder / "keyring"}\n'
+        )
+        path = folder / 'tiers.yaml'
+        path.write_text(
+            pathlib.Path(self.path)
+            .read_text('utf-8')
+            .replace('user: admin ', f'user: {user} ')
+            .replace(f'conf: {real_ceph.CONF}', f'conf: {conf}')
+        )
+        return str(path)
+
+    def run_as(self, path, command, *arguments):
+        return shell.openstack(
+            *self.api.shell_arguments,
+            'tier',
+            command,
+            '--catalog',
+            path,
+            *arguments,
+        )
+
+    def test_one_who_reads_and_one_who_applies_do_it_all(self):
+        reader, writer = map(self.as_user, ('ceph-reader', 'ceph-writer'))
+        plan = self.run_as(reader, 'plan', '-f', 'json')
+        self.assertEqual(4, plan.status, plan.stderr)
+        self.assertEqual(
+            json.loads(self.run_tier('plan', '-f', 'json').stdout),
+            json.loads(plan.stdout),
+        )
+        refused = self.run_as(reader, 'apply', '--yes')
+        self.assertEqual(1, refused.status)
+        self.assertIn('--for ceph-writer', refused.stderr)
+
+        done = self.run_as(writer, 'apply', '--yes')
+        self.assertEqual(0, done.status, done.stderr)
+        for command in ('plan', 'audit'):
+            ran = self.run_as(reader, command, '-f', 'json')
+            self.assertEqual(0, ran.status, ran.stdout + ran.stderr)
+
+        self.session.command(
+            'osd pool set',
+            pool=f'{self.mark}-database',
+            var='pg_autoscale_mode',
+            val='warn',
+        )
+        for command in ('plan', 'audit'):
+            self.assertEqual(4, self.run_as(reader, command).status)
