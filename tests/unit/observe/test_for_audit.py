@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an audit is held against: all that could be read, and what could not.
+
+The answers of Ceph are recorded ones; no Cinder and no Keystone answers.
+"""
+
+import errno
+
+import testtools
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain import errors
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe import for_audit
+from tests.unit.observe import test_ceph
+from tests.unit.observe import test_ceph_practice
+
+
+class Session(test_ceph.Recording):
+    """A recorded cluster, whose manager answers and whose OSDs are down."""
+
+    def command(self, prefix, **arguments):
+        if prefix == 'osd pool autoscale-status':
+            return test_ceph_practice.ANSWERS['16.2.15'][prefix]
+        return super().command(prefix, **arguments)
+
+    def tell(self, osd_id, prefix, **arguments):
+        raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
+
+
+class NoOpenStack:
+    """A connection on which each request fails."""
+
+    def __getattr__(self, name):
+        raise errors.Unreachable('nobody answers')
+
+
+class ObserveTestCase(testtools.TestCase):
+    def observed(self, session):
+        return for_audit.observe(
+            catalog=reader.read_file(str(test_ceph.SAMPLE)),
+            connection=NoOpenStack(),
+            clusters={'ceph': session},
+        )
+
+    def test_known_bad_practice_is_looked_for_in_clusters_that_answer(self):
+        found = self.observed(Session())
+        self.assertEqual(
+            {'images', 'tier-database'},
+            set(found.practice_facts['ceph'].pg_targets),
+        )
+        self.assertEqual(audit.Unread(reason='nobody answers'), found.cinder)
+
+    def test_a_cluster_that_does_not_answer_is_not_asked_again(self):
+        gone = audit.Unread(reason='it is down')
+        found = self.observed(gone)
+        self.assertEqual({'ceph': gone}, found.ceph)
+        self.assertEqual({}, found.practice_facts)
