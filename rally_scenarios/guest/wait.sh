@@ -19,7 +19,9 @@ choose_clock() {
         *[!0-9]*)
             clock_step=10
             clock_text="read -r now _ <'$CT_UPTIME'"
-            clock_text="$clock_text; now=\${now%.*}\${now#*.}0" ;;
+            # 0.08 is no octal number: a fraction has two digits.
+            clock_text="$clock_text; now=\$((\${now%.*} * 1000"
+            clock_text="$clock_text + 1\${now#*.}0 - 1000))" ;;
         *)
             clock_step=1
             clock_text="{ read -r _; read -r _; read -r _ _ now _; }"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import functools
 import math
+import re
 
 from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.result import ceph as ceph_result
@@ -31,6 +32,9 @@ BLANK = 'blank data volume (flat)'
 # Between the different values of one thing.
 SEVERAL = ' | '
 _MAX_NAMES = 5
+# The first that issues as many I/Os as it was asked for with both.
+_RATE_MENDED_IN_FIO = (3, 42)
+_FIO_VERSION = re.compile(r'fio-([0-9]{1,4})\.([0-9]{1,4})', re.ASCII)
 
 _MIXED = (
     'cpu_model',
@@ -183,6 +187,27 @@ def _busy_cpus(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
                 f'{name}: its guests, not the tier, may be the limit; CPUs'
                 f' were busy in {peaks}',
             )
+
+
+def _rate(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    """What an older fio does not do as it was told."""
+    patterns = [
+        each.name
+        for each in run.profile.patterns
+        if each.rate_iops and each.bssplit
+    ]
+    old = [
+        found[0]
+        for found in _FIO_VERSION.finditer(run.environment['fio'].value or '')
+        if (int(found[1]), int(found[2])) < _RATE_MENDED_IN_FIO
+    ]
+    if patterns and old:
+        yield (
+            'rate',
+            f'{_some(patterns)}: with bssplit, fio before'
+            f' {".".join(map(str, _RATE_MENDED_IN_FIO))} issues fewer I/Os'
+            f' than rate_iops asks for; guests have {_some(old)}',
+        )
 
 
 def _spread(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
@@ -390,6 +415,7 @@ _RULES = (
     _steal,
     _busy_cpus,
     _skew,
+    _rate,
     _unsteady,
     _stalls,
     _spread,

@@ -176,10 +176,16 @@ def _shape(
             f' start by clock, which needs no start volume: expected only one'
             f' of them'
         )
-    if shape.has_data and region_mib > shape.data_gib * 1024:
+    kind, gib = (
+        ('data', shape.data_gib)
+        if shape.has_data
+        else ('boot', shape.boot_gib)
+    )
+    if region_mib > gib * 1024:
         raise ValueError(
-            f'region_mib {region_mib} on data volumes of {shape.data_gib} GiB:'
-            f' expected at most {shape.data_gib * 1024}'
+            f'region_mib {region_mib} on {kind} volumes of {gib} GiB:'
+            f' expected at most {gib * 1024}'
+            + ('' if shape.has_data else ', less what the image takes')
         )
     return shape
 

@@ -19,6 +19,7 @@ from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run as fleet_run
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.report import harmless
+from rally_scenarios.plugins import runner
 from rally_scenarios.plugins import sla
 from rally_scenarios.plugins.transport import access
 
@@ -33,6 +34,7 @@ from rally_scenarios.plugins.transport import access
     ],
 )
 @validation.add('required_platform', platform='openstack', users=True)
+@validation.add(runner.NAME)
 @validation.add('cinder_tiers_profile')
 @validation.add(sla.NAMES_VALIDATOR)
 @validation.add('cinder_tiers_plan')

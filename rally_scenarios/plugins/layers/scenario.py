@@ -36,6 +36,7 @@ from rally_scenarios.plugins.layers import report as layers_report
 from rally_scenarios.plugins.layers import run_plan
 from rally_scenarios.plugins.report import harmless
 from rally_scenarios.plugins.results import store
+from rally_scenarios.plugins import runner
 from rally_scenarios.plugins import servers
 
 LOG = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class LayerPatternArgs(typing_extensions.TypedDict, closed=True):
 
 @types.convert(flavor={'type': 'nova_flavor'})
 @validation.add('required_platform', platform='openstack', users=True)
+@validation.add(runner.NAME)
 @validation.add('cinder_tiers_layers')
 @scenario.configure(
     name='CinderTiers.layers',

@@ -5,6 +5,7 @@ import dataclasses
 
 import testtools
 
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.result import caveats
 from rally_scenarios.bench.result import ceph as ceph_result
@@ -176,6 +177,40 @@ class CaveatsTest(testtools.TestCase):
         self.assertIn('with clock error it may be 60 ms', found.text)
         (found,) = caveats.find_caveats(apart(0, None))
         self.assertIn('with unknown clock error', found.text)
+
+    def test_a_rate_that_an_old_fio_does_not_reach(self):
+        pattern = fio_pattern.Pattern(
+            name='x', rw='write', bssplit='4k/60:64k/40', rate_iops=100
+        )
+
+        def by(fio, *patterns):
+            found = run()
+            return dataclasses.replace(
+                found,
+                profile=dataclasses.replace(found.profile, patterns=patterns),
+                environment={
+                    **found.environment,
+                    'fio': run_result.Fact(value=fio),
+                },
+            )
+
+        for old in ('fio-3.33', 'fio-3.42, fio-3.9', 'fio-2.99-dirty'):
+            (found,) = [
+                each
+                for each in caveats.find_caveats(by(old, pattern))
+                if each.about == 'rate'
+            ]
+            self.assertIn('issues fewer I/Os than rate_iops', found.text)
+        self.assert_caveats([], by('fio-3.42', pattern))
+        self.assert_caveats([], by('fio-4.1', pattern))
+        self.assert_caveats(
+            [],
+            by(
+                'fio-3.33',
+                dataclasses.replace(pattern, rate_iops=None),
+                dataclasses.replace(pattern, bssplit=None, bs='4k'),
+            ),
+        )
 
     def test_a_wide_spread_and_an_unsteady_slot(self):
         slot = results.slot([10])

@@ -244,7 +244,7 @@ class QuickTest(testtools.TestCase):
         config = render()
         args = workload(config)['scenario']['CinderTiers.fleet_fio']
         del args['patterns'], args['region_mib']
-        args.update(patterns)
+        args.update(patterns, volume_size_gib=20)
         check(config)
 
     @ddt.data(
@@ -297,3 +297,41 @@ class QuickTest(testtools.TestCase):
             'extra_spec': {}
         }
         self.assertRaises(exceptions.InvalidTaskConfig, check, config)
+
+
+@ddt.ddt
+class RefusedTest(testtools.TestCase):
+    """What would give figures that are of something else."""
+
+    def refused(self, config):
+        return str(
+            self.assertRaises(exceptions.InvalidTaskConfig, check, config)
+        )
+
+    @ddt.data(
+        ({'constant': {'times': 4, 'concurrency': 4}}, 'concurrency 4'),
+        (
+            {'constant_for_duration': {'duration': 9, 'concurrency': 2}},
+            'concurrency 2',
+        ),
+        ({'rps': {'times': 4, 'rps': 1}}, 'may run at the same time'),
+    )
+    @ddt.unpack
+    def test_fleets_are_not_measured_against_each_other(self, runner, message):
+        for file in sorted(QUICK.parent.glob('*.yaml')):
+            config = render(file)
+            workload(config)['runner'] = runner
+            self.assertIn(message, self.refused(config), file.name)
+
+    def test_one_after_another_is_taken(self):
+        config = render()
+        workload(config)['runner'] = {
+            'constant': {'times': 4, 'concurrency': 1}
+        }
+        check(config)
+
+    def test_a_region_larger_than_its_boot_volume_is_refused(self):
+        self.assertIn(
+            'region_mib 10240 on boot volumes of 1 GiB: expected at most 1024',
+            self.refused(render(region_mib=10240, volume_size_gib=1)),
+        )
