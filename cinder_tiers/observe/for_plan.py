@@ -57,6 +57,9 @@ def observe(
                 ceph.observe(session, catalog),
                 usage=ceph_usage.attempt(session),
                 rook_namespace=ceph_owner.rook_namespace(session),
+                cephadm_tunes_memory=ceph_owner.cephadm_tunes_memory(
+                    session, catalog
+                ),
             )
             for name, session in clusters.items()
         },

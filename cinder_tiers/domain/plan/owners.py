@@ -4,7 +4,8 @@
 
 Rook makes each pool of a CephBlockPool what that says, again and again, so
 two that own a pool would undo each other's work. Whether a pool has such a
-resource is not known to Ceph.
+resource is not known to Ceph. cephadm owns no pool, but may set the memory of
+OSDs by host (`_autotune_host_memory`, ceph src/pybind/mgr/cephadm/serve.py).
 """
 
 import collections.abc
@@ -16,6 +17,8 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 
+#: The option that cephadm tunes.
+MEMORY = 'osd_memory_target'
 #: Fields of a pool that Rook has nothing to do with: RBD options are in the
 #: pool, and so is our mark.
 _OURS = frozenset({'managed', 'rbd_default_data_pool'})
@@ -29,20 +32,44 @@ def left_to_owner(
 
     :param clusters: {name of the cluster: its state}.
     """
-    if not isinstance(action.after, ceph_state.Pool):
-        return action
-    namespace = clusters[action.key.cluster].rook_namespace
-    if namespace is None:
-        return action
-    theirs = _fields_of_rook(action)
-    if action.before is not None and not theirs:
+    refusal = None
+    if isinstance(action.after, ceph_state.Pool):
+        refusal = _of_rook(action, clusters[action.key.cluster])
+    elif isinstance(action.after, ceph_state.OsdOptions):
+        refusal = _of_cephadm(action, clusters[action.key.cluster])
+    if refusal is None:
         return action
     return dataclasses.replace(
         action,
-        refusal=actions.joined(
-            filter(None, (action.refusal, _refusal(action, namespace, theirs)))
-        ),
+        refusal=actions.joined(filter(None, (action.refusal, refusal))),
     )
+
+
+def _of_cephadm(
+    action: actions.Action, ceph: ceph_state.CephState
+) -> actions.Refusal | None:
+    if not ceph.cephadm_tunes_memory or not any(
+        one.field == f'values.{MEMORY}'
+        for one in difference.differences(action.before, action.after)
+    ):
+        return None
+    return actions.Refusal(
+        reason=f'cephadm sets {MEMORY} of each host by its memory, and would '
+        'set it again',
+        remedy=f'remove {MEMORY} from the tiers file, or stop the tuning: '
+        f'"ceph config set osd {MEMORY}_autotune false"',
+    )
+
+
+def _of_rook(
+    action: actions.Action, ceph: ceph_state.CephState
+) -> actions.Refusal | None:
+    if ceph.rook_namespace is None:
+        return None
+    theirs = _fields_of_rook(action)
+    if action.before is not None and not theirs:
+        return None
+    return _refusal(action, ceph.rook_namespace, theirs)
 
 
 def _fields_of_rook(action: actions.Action) -> tuple[str, ...]:

@@ -328,6 +328,9 @@ class CephState:
     #: Namespace of Kubernetes in which Rook runs the cluster; None when it
     #: does not, and when that was not read.
     rook_namespace: str | None = None
+    #: Whether cephadm sets osd_memory_target by host; looked at when the
+    #: catalog declares it.
+    cephadm_tunes_memory: bool = False
     #: Placement groups that an OSD may have on average (mon_max_pg_per_osd);
     #: None when it was not read.
     max_pg_per_osd: int | None = None

@@ -3,6 +3,10 @@
 """Reads who runs a Ceph cluster. Writes nothing."""
 
 from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import owners
+
+_ORCHESTRATOR = 'mgr/orchestrator/orchestrator'
 
 
 def rook_namespace(session: ceph_session.Session) -> str | None:
@@ -20,3 +24,30 @@ def rook_namespace(session: ceph_session.Session) -> str | None:
         if one.get('pod_namespace')
     }
     return min(found, default=None)
+
+
+def cephadm_tunes_memory(
+    session: ceph_session.Session, catalog: catalogs.Catalog
+) -> bool:
+    """Whether cephadm sets an option of OSDs that the catalog declares.
+
+    It does where `osd_memory_target_autotune` is true for any OSD, as after
+    `cephadm bootstrap` since Ceph 17.
+
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    name = session.cluster.name
+    declared = [
+        *(tier.rbd.osd_options for tier in catalog.tiers_of(name)),
+        *catalog.clusters[name].host_osd_options.values(),
+    ]
+    if not any(owners.MEMORY in options for options in declared):
+        return False
+    told = {
+        (entry['name'], entry['value'])
+        for entry in session.command('config dump')
+    }
+    return {
+        (_ORCHESTRATOR, 'cephadm'),
+        (f'{owners.MEMORY}_autotune', 'true'),
+    } <= told

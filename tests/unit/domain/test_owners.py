@@ -13,6 +13,7 @@ from cinder_tiers.domain.plan import owner_fragments
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
 from tests.unit.domain import catalogs as given
 
 TIER = given.tier(
@@ -84,3 +85,50 @@ class RookTestCase(testtools.TestCase):
         spec = fragment.documents[0]['spec']
         for section, name, value in owner_fragments.rook_values(pool).values():
             self.assertEqual(value, spec[section][name])
+
+
+class CephadmTestCase(testtools.TestCase):
+    def planned(self, *, tunes, **values):
+        """The actions on options, of which OSDs use some values."""
+        schemas = {
+            name: ceph_state.OptionSchema(name=name, kind='uint', default='1')
+            for name in ('osd_memory_target', 'osd_max_scrubs')
+        }
+        tier = given.tier(
+            rbd=given.rbd(
+                osd_options={'osd_memory_target': 2**32, 'osd_max_scrubs': 2}
+            )
+        )
+        used = {'osd_memory_target': str(2**32), 'osd_max_scrubs': '2'}
+        plan = plans.make(
+            catalog=given.of(tier),
+            actual=given.nothing(
+                ceph=given.empty_cluster(
+                    option_schemas=schemas,
+                    class_options={
+                        'ssd': ceph_state.OsdOptions(
+                            name='ssd', values={**used, **values}
+                        )
+                    },
+                    cephadm_tunes_memory=tunes,
+                )
+            ),
+        )
+        return [
+            one
+            for one in plan.actions
+            if one.key.kind is actions.Kind.OSD_OPTIONS
+        ]
+
+    def test_what_cephadm_would_set_again_is_refused(self):
+        (action,) = self.planned(tunes=True, osd_memory_target='5')
+        self.assertIn('cephadm sets osd_memory_target', action.objection)
+        self.assertIn('osd_memory_target_autotune false', action.objection)
+        self.assertFalse(action.refusal.yields_to_consent)
+        (action,) = self.planned(tunes=False, osd_memory_target='5')
+        self.assertIsNone(action.refusal)
+
+    def test_other_options_are_set(self):
+        (action,) = self.planned(tunes=True, osd_max_scrubs='5')
+        self.assertIsNone(action.refusal)
+        self.assertEqual([], self.planned(tunes=True))
