@@ -30,13 +30,16 @@ key = always.key
 
 def like(wanted, found):
     """A protection with what the other says where it says nothing."""
-    if wanted.min_size is not None or type(wanted) is not type(found):
+    if type(wanted) is not type(found):
         return wanted
-    return dataclasses.replace(
-        wanted,
-        min_size=found.min_size,
-        unprotected_writes=found.unprotected_writes,
-    )
+    chosen = {
+        name: getattr(found, name)
+        for name in ('min_size', 'plugin', 'technique', 'stripe_unit_bytes')
+        if getattr(wanted, name, True) is None
+    }
+    if 'min_size' in chosen:
+        chosen['unprotected_writes'] = found.unprotected_writes
+    return dataclasses.replace(wanted, **chosen)
 
 
 class ExportAlwaysTestCase(testtools.TestCase):
