@@ -335,3 +335,75 @@ class RefusedTest(testtools.TestCase):
             'region_mib 10240 on boot volumes of 1 GiB: expected at most 1024',
             self.refused(render(region_mib=10240, volume_size_gib=1)),
         )
+
+
+MEMBER = {
+    'platforms': {
+        'openstack': {
+            'admin': None,
+            'users': [
+                {
+                    'username': 'u',
+                    'password': 'p',
+                    'auth_url': 'http://127.0.0.1/identity',
+                    'tenant_name': 't',
+                    'tenant_id': '1',
+                }
+            ],
+        }
+    }
+}
+
+
+@ddt.ddt
+class MemberTest(testtools.TestCase):
+    """A project member has no administrator, and a project already."""
+
+    def platform_check(self, config):
+        """Rally's check of what an environment has."""
+        config = task_cfg.TaskConfig(copy.deepcopy(config))
+        task_engine = engine.TaskEngine(config, task=None, env=None)
+        for subtask in config.subtasks:
+            for each in subtask['workloads']:
+                task_engine._validate_workload(
+                    each, vcontext=MEMBER, vtype='platform'
+                )
+
+    @ddt.data(*FLEET_TASKS)
+    def test_a_member_needs_no_administrator(self, file):
+        config = render(file, member=True)
+        check(config)
+        self.platform_check(config)
+        for each in config['subtasks']:
+            (found,) = each['workloads']
+            # Anything in it, and Rally makes users of its own.
+            self.assertEqual({'users': {}}, found['contexts'], file.name)
+            self.assertEqual(
+                {'by': 'clock'},
+                found['scenario']['CinderTiers.fleet_fio']['start'],
+            )
+
+    @ddt.data(*FLEET_TASKS)
+    def test_a_member_may_name_a_type_with_multi_attach(self, file):
+        config = render(file, member=True, start_volume_type='shared')
+        check(config)
+        self.platform_check(config)
+        self.assertEqual({'users': {}}, workload(config)['contexts'])
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        self.assertEqual('shared', args['start_volume_type'])
+        self.assertEqual({'by': 'volume'}, args['start'])
+
+    def test_layers_of_a_member(self):
+        config = render(
+            QUICK.with_name('layers.yaml'),
+            member=True,
+            start_volume_type='shared',
+        )
+        self.platform_check(config)
+        self.assertEqual({'users': {}}, workload(config)['contexts'])
+
+    def test_without_it_the_administrator_is_asked_for(self):
+        error = self.assertRaises(
+            exceptions.InvalidTaskConfig, self.platform_check, render()
+        )
+        self.assertIn('admin', str(error))
