@@ -37,6 +37,8 @@ RECORDED = (
     / 'ceph-16.2.15.json'
 )
 PROJECTS = 10
+OSDS_OF_A_HOST = 20
+HOSTS_OF_A_RACK = 20
 #: {option of OSDs: its schema}, as `ceph config help` of 16.2.15 shows it.
 OSD_OPTIONS = {
     'osd_max_scrubs': {'type': 'int', 'default': 1},
@@ -62,14 +64,17 @@ _TIER = """  tier-{number}:
       {protection}
       pool_options: {{compression_mode: passive, quota_max_objects: {iops}}}
       rbd_options: {{rbd_cache: false, rbd_readahead_max_bytes: {iops}}}
-      osd_options: {{osd_max_scrubs: 2, osd_recovery_sleep: 0.1}}
+      osd_options: {{osd_max_scrubs: {scrubs}, osd_recovery_sleep: 0.1}}
 """
 
 
-def text(tiers):
+def text(tiers, *, more=(), scrubs=2):
     """A tiers file of so many RBD tiers, each with settings of all kinds.
 
     Every tenth is erasure coded, every fifth open to one project only.
+
+    :param more: numbers of tiers beside the first ones.
+    :param scrubs: osd_max_scrubs of all OSDs.
     """
     declared = [
         _TIER.format(
@@ -83,8 +88,9 @@ def text(tiers):
             protection='erasure_coded: {k: 2, m: 1}'
             if number % 10 == 5
             else 'replicated: {size: 3, min_size: 2}',
+            scrubs=scrubs,
         )
-        for number in range(tiers)
+        for number in (*range(tiers), *more)
     ]
     return (
         'version: 1\nfollow_image_types: [image-tier]\n'
@@ -98,9 +104,11 @@ class Ceph:
 
     :param catalog: the tiers.
     :param applied: whether they exist.
+    :param osds: how many OSDs, in hosts of 20, each of one device class; None:
+        the six that were recorded.
     """
 
-    def __init__(self, catalog, *, applied):
+    def __init__(self, catalog, *, applied, osds=None):
         self.cluster = catalog.clusters['ceph']
         #: Commands so far, those to OSDs and reads of RBD options included.
         self.calls = 0
@@ -131,6 +139,8 @@ class Ceph:
             )
             if applied
         ]
+        if osds is not None:
+            answers['osd tree'] = {'nodes': _tree(osds), 'stray': []}
         nodes = answers['osd tree']['nodes']
         for name in ('ssd', 'hdd'):
             answers[f'osd crush class ls-osd {name}'] = [
@@ -215,6 +225,65 @@ class Ceph:
         return self._rbd_options.get(pool, {})
 
 
+def _tree(osds):
+    """Nodes of `osd tree`: OSDs in hosts, in racks of 20 hosts."""
+    hosts = -(-osds // OSDS_OF_A_HOST)
+    racks = -(-hosts // HOSTS_OF_A_RACK)
+
+    def bucket(kind, ident, name, children):
+        return {
+            'id': ident,
+            'name': name,
+            'type': kind,
+            'children': list(children),
+        }
+
+    first_rack, first_host = 2, 2 + racks
+    return [
+        bucket(
+            'root', -1, 'default', (-first_rack - one for one in range(racks))
+        ),
+        *(
+            bucket(
+                'rack',
+                -first_rack - rack,
+                f'rack-{rack}',
+                (
+                    -first_host - host
+                    for host in range(rack, hosts, racks)
+                ),
+            )
+            for rack in range(racks)
+        ),
+        *(
+            bucket(
+                'host',
+                -first_host - host,
+                f'host-{host}',
+                range(
+                    host * OSDS_OF_A_HOST,
+                    min(osds, (host + 1) * OSDS_OF_A_HOST),
+                ),
+            )
+            for host in range(hosts)
+        ),
+        *(
+            {
+                'id': osd,
+                'name': f'osd.{osd}',
+                'type': 'osd',
+                'device_class': ('ssd', 'hdd')[osd // OSDS_OF_A_HOST % 2],
+                'crush_weight': 1.0,
+                'exists': 1,
+                'primary_affinity': 1,
+                'reweight': 1,
+                'status': 'up',
+            }
+            for osd in range(osds)
+        ),
+    ]
+
+
 def _rule(rule, number):
     erasure = rule.kind == 'erasure'
     return {
@@ -250,7 +319,8 @@ def _pool(pool, like, rule_id):
         'pool_name': pool.name,
         'size': pool.size,
         'type': 3 if pool.kind == 'erasure' else 1,
-        'min_size': pool.min_size,
+        # Ceph's choice where none is asked for.
+        'min_size': pool.min_size or pool.size - 1,
         'pg_num': pool.pg_num,
         'pg_num_target': pool.pg_num,
         'crush_rule': rule_id,

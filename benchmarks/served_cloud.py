@@ -77,7 +77,7 @@ def serve(cloud):
             self.end_headers()
             self.wfile.write(text)
 
-        do_GET = do_POST = do_DELETE = _answer
+        do_GET = do_POST = do_PUT = do_DELETE = _answer
 
         def log_message(self, *arguments):
             """Drops the line."""

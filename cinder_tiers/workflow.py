@@ -211,6 +211,7 @@ def audit(
     tiers: collections.abc.Sequence[str] = (),
     volumes_by: decision.Policy | None = None,
     with_residency: bool = False,
+    open_session: ceph_clients.Open = ceph_clients.session,
 ) -> tuple[audit_tiers.Finding, ...]:
     """What is not as a catalog says, and what cannot be determined.
 
@@ -221,12 +222,15 @@ def audit(
         are audited, too; None: they are not.
     :param with_residency: whether volumes that are clones of images are
         named, too.
+    :param open_session: opens a session with a cluster.
     :raises errors.ProblemsFound: the catalog lacks some of `tiers`.
     """
     clusters = {
         tier.rbd.cluster for tier in _chosen(catalog, tiers) if tier.rbd
     }
-    with for_audit.sessions(catalog, clusters) as sessions:
+    with for_audit.sessions(
+        catalog, clusters, open_session=open_session
+    ) as sessions:
         observed = for_audit.observe(
             catalog=catalog, connection=connection, clusters=sessions
         )
@@ -321,16 +325,20 @@ def export(
     connection: _Connection,
     clusters: collections.abc.Iterable[catalogs.Cluster],
     file: str = 'the export',
+    open_session: ceph_clients.Open = ceph_clients.session,
 ) -> Export:
     """A tiers file of what exists, for which a plan is empty.
 
     :param connection: of an administrator.
     :param clusters: Ceph clusters to ask, each with a name of its own.
     :param file: name of the file, for messages.
+    :param open_session: opens a session with a cluster.
     :raises errors.TiersError: when Cinder or Keystone does not answer or
         refuses, or the file could not be read again.
     """
-    inventory = for_export.observe(connection, clusters)
+    inventory = for_export.observe(
+        connection, clusters, open_session=open_session
+    )
     exported = export_catalog.export(inventory)
     text = exported_file.text_of(exported, inventory)
     reader.read_text(text, file=file)

@@ -336,6 +336,10 @@ class Session:
 
 #: {name of the cluster in the catalog: session}.
 Sessions = collections.abc.Mapping[str, Session]
+#: Opens a session with a cluster, for as long as the context lasts.
+Open = collections.abc.Callable[
+    [catalogs.Cluster], contextlib.AbstractContextManager[Session]
+]
 
 
 @contextlib.contextmanager

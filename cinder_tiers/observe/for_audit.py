@@ -45,17 +45,20 @@ def attempt(
 def sessions(
     catalog: catalogs.Catalog,
     names: collections.abc.Container[str],
+    *,
+    open_session: ceph_session.Open = ceph_session.session,
 ) -> collections.abc.Iterator[Sessions]:
     """Opens sessions with those of the clusters in use that are reachable.
 
     :param names: of the clusters that matter; the others are not asked.
+    :param open_session: opens a session with a cluster.
     :returns: a context; its value has an entry for each cluster in use.
     """
     with contextlib.ExitStack() as stack:
         yield {
             cluster.name: attempt(
                 lambda cluster=cluster: stack.enter_context(
-                    ceph_session.session(cluster)
+                    open_session(cluster)
                 )
             )
             if cluster.name in names

@@ -35,11 +35,14 @@ _Told = dict[str, dict[str, str]]
 def observe(
     connection: openstack.connection.Connection,
     clusters: collections.abc.Iterable[catalogs.Cluster],
+    *,
+    open_session: ceph_session.Open = ceph_session.session,
 ) -> inventory.Inventory:
     """What exists, as far as a catalog could declare it.
 
     :param connection: of an administrator.
     :param clusters: those to ask, each with a name of its own.
+    :param open_session: opens a session with a cluster.
     :raises errors.Unreachable: Cinder or Keystone does not answer, or
         refuses.
     """
@@ -54,7 +57,7 @@ def observe(
         )
     locations = [one for one in map(inventory.location_of, backends) if one]
     asked = {
-        one.name: survey.attempt(lambda one=one: _cluster(one, locations))
+        one.name: survey.attempt(lambda one=one: _cluster(one, locations, open_session))
         for one in clusters
     }
     return inventory.Inventory(
@@ -84,8 +87,9 @@ def observe(
 def _cluster(
     cluster: catalogs.Cluster,
     locations: list[inventory.Location],
+    open_session: ceph_session.Open,
 ) -> inventory.KnownCluster:
-    with ceph_session.session(cluster) as session:
+    with open_session(cluster) as session:
         return read_cluster(session, locations)
 
 
