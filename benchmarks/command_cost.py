@@ -20,6 +20,7 @@ import openstack.connection
 
 _IDENT = re.compile('id-of-[^/]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
+
 def measure(command, *cloud):
     """Runs a command, in this process.
 
@@ -54,9 +55,7 @@ def measure(command, *cloud):
         served.stdin.close()
     return result, {
         'calls': len(session.get_timings()),
-        'kinds': collections.Counter(
-            map(_kind, session.get_timings())
-        ),
+        'kinds': collections.Counter(map(_kind, session.get_timings())),
         'seconds': seconds,
         'cpu_s': cpu_s,
         'peak_mib': _peak_kib() / 1024,

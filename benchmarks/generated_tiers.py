@@ -248,10 +248,7 @@ def _tree(osds):
                 'rack',
                 -first_rack - rack,
                 f'rack-{rack}',
-                (
-                    -first_host - host
-                    for host in range(rack, hosts, racks)
-                ),
+                (-first_host - host for host in range(rack, hosts, racks)),
             )
             for rack in range(racks)
         ),

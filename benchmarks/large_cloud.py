@@ -212,13 +212,9 @@ def main():
         f'{"command":8}'
         + ''.join(f'{title:>11} {"x":>6}' for title in columns.values())
     )
-    smaller = {
-        name: max(1, size // SMALLER) for name, size in sizes.items()
-    }
+    smaller = {name: max(1, size // SMALLER) for name, size in sizes.items()}
     for command in options.commands:
-        small, large = (
-            _measured(command, one) for one in (smaller, sizes)
-        )
+        small, large = (_measured(command, one) for one in (smaller, sizes))
         measured += [small, large]
         print(
             f'{command:8}'

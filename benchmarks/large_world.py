@@ -13,6 +13,7 @@ prints the port of the services, and runs until its standard input ends.
 
 import collections
 import copy
+import errno
 import json
 import sys
 import threading
@@ -21,6 +22,7 @@ import urllib.parse
 from benchmarks import generated_cloud
 from benchmarks import generated_tiers
 from benchmarks import served_cloud
+from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.files.tiers import reader
 
@@ -81,12 +83,19 @@ class Ceph(generated_tiers.Ceph):
                 return self._df()
             return super().command(prefix, **arguments)
 
-    def tell(self, osd_id, prefix):
-        """Answers `config diff`, the same for each OSD."""
+    def tell(self, osd_id, prefix, **arguments):
+        """Answers a command to an OSD, the same for each.
+
+        :raises ceph_session.CommandFailed: it is none of these.
+        """
         with self._lock:
-            self.counted['tell'] += 1
+            self.counted[f'tell {prefix}'] += 1
             self.calls += 1
-        return json.loads(self._diff)
+        if prefix == 'config diff':
+            return json.loads(self._diff)
+        if prefix in _TOLD:
+            return _TOLD[prefix]
+        raise ceph_session.CommandFailed(prefix, errno=errno.EINVAL)
 
     def rbd_options(self, pool):
         """The RBD options of a pool."""
@@ -221,6 +230,10 @@ class Ceph(generated_tiers.Ceph):
         self._diff = json.dumps(diff)
 
 
+_TOLD = {
+    'config get': {'osd_op_queue': 'wpq'},
+    'version': {'version': '16.2.15'},
+}
 _WRITES = {
     'osd crush rule create-replicated': Ceph._create_rule,
     'osd pool create': Ceph._create_pool,
@@ -260,9 +273,9 @@ class Cloud:
         )[1]['quota_class_set']
         self._specs = {
             one['id']: one
-            for one in as_applied.answer('GET', '/v3/p/qos-specs', {}, None)[1][
-                'qos_specs'
-            ]
+            for one in as_applied.answer('GET', '/v3/p/qos-specs', {}, None)[
+                1
+            ]['qos_specs']
         }
         self._access = {
             f'id-of-{tier.name}': {

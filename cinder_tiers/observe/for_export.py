@@ -57,7 +57,9 @@ def observe(
         )
     locations = [one for one in map(inventory.location_of, backends) if one]
     asked = {
-        one.name: survey.attempt(lambda one=one: _cluster(one, locations, open_session))
+        one.name: survey.attempt(
+            lambda one=one: _cluster(one, locations, open_session)
+        )
         for one in clusters
     }
     return inventory.Inventory(

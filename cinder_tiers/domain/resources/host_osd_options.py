@@ -128,9 +128,8 @@ def _conflicts(
             other = tier.rbd.osd_options[name]
             shared = [
                 osd.osd_id
-                for osd in ceph.osds
-                if osd.location.get('host') == host
-                and osd.device_class == tier.rbd.device_class
+                for osd in ceph.osds_by_host.get(host, ())
+                if osd.device_class == tier.rbd.device_class
             ]
             if not shared or _same(
                 ceph.option_schemas.get(name), value, other

@@ -10,6 +10,7 @@ they are read or written.
 import collections
 import collections.abc
 import dataclasses
+import functools
 import types
 import typing
 
@@ -360,7 +361,7 @@ class CephState:
     #: first copies; None of releases without one (up to Ceph 17).
     read_balancer: ReadBalancer | None = None
 
-    @property
+    @functools.cached_property
     def device_classes(self) -> collections.abc.Mapping[str, int]:
         """{device class: number of OSDs}, sorted by name."""
         classes = collections.Counter(
@@ -370,11 +371,22 @@ class CephState:
         )
         return types.MappingProxyType(dict(sorted(classes.items())))
 
-    @property
+    @functools.cached_property
     def hosts(self) -> frozenset[str]:
         """Names of the CRUSH hosts that have an OSD."""
         return frozenset(
             osd.location['host'] for osd in self.osds if 'host' in osd.location
+        )
+
+    @functools.cached_property
+    def osds_by_host(self) -> collections.abc.Mapping[str, tuple[Osd, ...]]:
+        """{CRUSH host: its OSDs}, of the hosts that have one."""
+        found: dict[str, list[Osd]] = {}
+        for osd in self.osds:
+            if 'host' in osd.location:
+                found.setdefault(osd.location['host'], []).append(osd)
+        return types.MappingProxyType(
+            {name: tuple(osds) for name, osds in found.items()}
         )
 
     def buckets(
@@ -396,10 +408,24 @@ class CephState:
         self, *, kind: str, root: str, device_class: str | None
     ) -> collections.abc.Mapping[str, int]:
         """{CRUSH bucket: number of OSDs in it}, as `buckets` has them."""
-        return collections.Counter(
-            osd.location[kind]
-            for osd in self.osds
-            if kind in osd.location
-            and osd.is_below(root)
-            and device_class in (None, osd.device_class)
-        )
+        # Many tiers ask for the same.
+        asked = kind, root, device_class
+        if asked not in self._osds_in_buckets:
+            self._osds_in_buckets[asked] = types.MappingProxyType(
+                collections.Counter(
+                    osd.location[kind]
+                    for osd in self.osds
+                    if kind in osd.location
+                    and osd.is_below(root)
+                    and device_class in (None, osd.device_class)
+                )
+            )
+        return self._osds_in_buckets[asked]
+
+    @functools.cached_property
+    def _osds_in_buckets(
+        self,
+    ) -> dict[
+        tuple[str, str, str | None], collections.abc.Mapping[str, int]
+    ]:
+        return {}
