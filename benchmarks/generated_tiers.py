@@ -209,7 +209,7 @@ class Ceph:
         :raises ceph_session.CommandFailed: what it names does not exist.
         """
         self.calls += 1
-        answer = self._answers.get(' '.join([prefix, *arguments.values()]))
+        answer = self._answers.get(' '.join(map(str, (prefix, *arguments.values()))))
         if answer is None:
             raise ceph_session.CommandFailed(prefix, errno=errno.ENOENT)
         return json.loads(answer)

@@ -81,6 +81,8 @@ class Ceph(generated_tiers.Ceph):
                 return None
             if prefix == 'df':
                 return self._df()
+            if prefix == 'osd metadata' and arguments:
+                return {'ceph_version_short': '16.2.15'}
             return super().command(prefix, **arguments)
 
     def tell(self, osd_id, prefix, **arguments):

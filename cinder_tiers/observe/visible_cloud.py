@@ -14,6 +14,7 @@ import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
@@ -29,6 +30,8 @@ _REFUSALS = (
     openstack.exceptions.ForbiddenException,
     openstack.exceptions.NotFoundException,
 )
+#: Of Cinder's API: the first that tells the id of a volume's type.
+VOLUME_MICROVERSION = '3.63'
 _PROJECT_ID = re.compile('[0-9a-f]{32}')
 
 
@@ -71,11 +74,14 @@ def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
     own = own_project(connection)
     hidden: list[facts.Hidden] = []
     with openstack_client.asking('Cinder did not list volume types'):
-        found = list(connection.block_storage.types(is_public='None'))
+        found = volume_types.list_all(connection.block_storage)
         # Only an administrator may ask for private types; others get the
         # same answer, whatever they ask for.
         is_admin = {one.id for one in found} != {
-            one.id for one in connection.block_storage.types(is_public='False')
+            one.id
+            for one in volume_types.list_all(
+                connection.block_storage, is_public='False'
+            )
         }
         if not is_admin and not any(
             set(one.extra_specs or {}) - _SHOWN_TO_ALL for one in found
@@ -141,7 +147,7 @@ def _types(
                     projects = frozenset(
                         row['project_id']
                         for row in connection.block_storage.get_type_access(
-                            one
+                            one.id
                         )
                     )
             except openstack.exceptions.ForbiddenException:
@@ -336,35 +342,40 @@ def find_volume(
             f'volume {ref} does not exist or is not visible to this user; '
             'see "openstack volume list"'
         )
-    return parse_volume(found, known)
+    return parse_volume(
+        found.to_dict(original_names=True, computed=False), known
+    )
 
 
-def parse_volume(found: object, known: facts.Facts) -> facts.KnownVolume:
-    """A volume from the resource of openstacksdk.
+def parse_volume(
+    found: collections.abc.Mapping, known: facts.Facts
+) -> facts.KnownVolume:
+    """A volume as Cinder shows it with details.
 
-    :param found: the resource, with details.
+    :param found: of Cinder's answer.
     :param known: for its volume type.
     """
+    # Cinder gives the keys with a prefix to administrators only.
     return facts.KnownVolume(
-        volume_id=found.id,
-        name=found.name,
-        status=found.status,
-        project=found.project_id or known.project,
-        type_name=found.volume_type,
-        host=found.host,
+        volume_id=found['id'],
+        name=found.get('name'),
+        status=found.get('status'),
+        project=found.get('os-vol-tenant-attr:tenant_id') or known.project,
+        type_name=found.get('volume_type'),
+        host=found.get('os-vol-host-attr:host'),
         volume_type=known.find_type(
-            found.volume_type_id or found.volume_type or ''
+            found.get('volume_type_id') or found.get('volume_type') or ''
         ),
-        image_id=(found.volume_image_metadata or {}).get('image_id'),
-        stored_id=found.migration_id,
+        image_id=(found.get('volume_image_metadata') or {}).get('image_id'),
+        stored_id=found.get('os-vol-mig-status-attr:name_id'),
         fixed_by=next(
             (
                 fixed_by
                 for source, fixed_by in (
-                    (found.source_volume_id, decision.FixedBy.SOURCE_VOLUME),
-                    (found.snapshot_id, decision.FixedBy.SNAPSHOT),
+                    (found.get('source_volid'), decision.FixedBy.SOURCE_VOLUME),
+                    (found.get('snapshot_id'), decision.FixedBy.SNAPSHOT),
                     (
-                        found.group_id or found.consistency_group_id,
+                        found.get('group_id') or found.get('consistencygroup_id'),
                         decision.FixedBy.GROUP,
                     ),
                 )

@@ -94,7 +94,11 @@ def audit_volumes(
             key = _key(volume, image, applied)
             if key not in verdicts:
                 verdicts[key] = judge(
-                    volume=volume, image=image, known=known, policy=policy
+                    volume=volume,
+                    image=image,
+                    known=known,
+                    policy=policy,
+                    applied=applied,
                 )
             verdict = verdicts[key]
             if not _is_asked_for(verdict, tiers):
@@ -150,6 +154,7 @@ def judge(
     image: facts.KnownImage | audit.Unread | None,
     known: facts.Facts,
     policy: decision.Policy,
+    applied: explanation.AppliedTypes | None = None,
 ) -> Verdict:
     """What is to be said of the place of a volume.
 
@@ -158,8 +163,10 @@ def judge(
         follows none, or when that is gone.
     :param known: what an administrator sees of the cloud.
     :param policy: the operator's choices.
+    :param applied: the tiers that the types in `known` are, when they were
+        read already.
     """
-    applied = explanation.read_tiers(known.types)
+    applied = applied or explanation.read_tiers(known.types)
     tier = applied.tier_of(volume.volume_type)
     if volume.type_name and volume.volume_type is None:
         return Verdict(
@@ -182,7 +189,7 @@ def judge(
             remedy='run the audit again',
         )
     explained = explain_volume.explain_volume(
-        volume=volume, image=image, known=known, policy=policy
+        volume=volume, image=image, known=known, policy=policy, applied=applied
     )
     return _verdict(volume, explained, follows)
 

@@ -56,6 +56,7 @@ def explain_volume(
     image: facts.KnownImage | None,
     known: facts.Facts,
     policy: decision.Policy,
+    applied: explanation.AppliedTypes | None = None,
 ) -> explanation.Explanation:
     """Whether a volume is where it should be.
 
@@ -64,8 +65,10 @@ def explain_volume(
         there is none, or none that the user can see.
     :param known: what the user may see.
     :param policy: the operator's choices.
+    :param applied: the tiers that the types in `known` are, when they were
+        read already, as for many volumes.
     """
-    applied = explanation.read_tiers(known.types)
+    applied = applied or explanation.read_tiers(known.types)
     unknown = _why_unknown(volume, image, known)
     if unknown:
         return _unknown(
@@ -339,18 +342,8 @@ def _tiers_at(
     known: facts.Facts,
 ) -> tuple[str, ...]:
     """Whose own backend the place of a volume is."""
-    names = [
-        tier.name
-        for tier in applied.tiers
-        for one in applied.judge(applied.types[tier.name], known) or ()
-        if one.backend.name == volume.host
-        and one.verdict is BackendVerdict.OWN
-    ]
-    return (
-        (f'its backend serves tier {", ".join(sorted(names))}',)
-        if names
-        else ()
-    )
+    names = volume.host and applied.owners(volume.host, known)
+    return (f'its backend serves tier {", ".join(names)}',) if names else ()
 
 
 def _today(

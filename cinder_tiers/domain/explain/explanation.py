@@ -8,6 +8,7 @@ Must not know what is explained, nor how it is shown.
 
 import collections.abc
 import dataclasses
+import functools
 import enum
 
 from cinder_tiers.domain.explain import visible_cloud as facts
@@ -134,18 +135,62 @@ class AppliedTypes:
         """
         if known.backends is None:
             return None
-        if volume_type is None:
-            return tuple(
-                JudgedBackend(
-                    backend=backend,
-                    verdict=BackendVerdict.UNKNOWN,
-                    why=(
-                        'Cinder chooses by a volume type that is not known '
-                        'to this command'
-                    ),
-                )
-                for backend in known.backends
+        if volume_type is not None:
+            # An audit asks for each volume; what is kept keeps the id taken.
+            asked = id(known), volume_type.type_id
+            if asked not in self._judged:
+                self._judged[asked] = known, self._judge(volume_type, known)
+            return self._judged[asked][1]
+        return tuple(
+            JudgedBackend(
+                backend=backend,
+                verdict=BackendVerdict.UNKNOWN,
+                why=(
+                    'Cinder chooses by a volume type that is not known '
+                    'to this command'
+                ),
             )
+            for backend in known.backends
+        )
+
+    @functools.cached_property
+    def _judged(
+        self,
+    ) -> dict[tuple[int, str], tuple[facts.Facts, tuple[JudgedBackend, ...]]]:
+        return {}
+
+    def owners(self, backend: str, known: facts.Facts) -> tuple[str, ...]:
+        """The tiers whose own backend one is, sorted by name.
+
+        :param backend: its name; of one that does not exist no tier.
+        :param known: for the backends.
+        """
+        asked = id(known), backend
+        if asked not in self._owners:
+            self._owners[asked] = (
+                known,
+                tuple(
+                    sorted(
+                        tier.name
+                        for tier in self.tiers
+                        for one in self.judge(self.types[tier.name], known)
+                        or ()
+                        if one.backend.name == backend
+                        and one.verdict is BackendVerdict.OWN
+                    )
+                ),
+            )
+        return self._owners[asked][1]
+
+    @functools.cached_property
+    def _owners(
+        self,
+    ) -> dict[tuple[int, str], tuple[facts.Facts, tuple[str, ...]]]:
+        return {}
+
+    def _judge(
+        self, volume_type: facts.KnownType, known: facts.Facts
+    ) -> tuple[JudgedBackend, ...]:
         own = self._own(volume_type, frozenset())
         judged = [
             self._judge_one(backend, volume_type, own)

@@ -8,6 +8,7 @@ not know how an API is asked.
 
 import collections.abc
 import dataclasses
+import functools
 
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
@@ -125,6 +126,13 @@ class Facts:
 
         :param ref: id or name.
         """
-        return next(
-            (one for one in self.types if one.type_id == ref), None
-        ) or next((one for one in self.types if one.name == ref), None)
+        return self._types_by_ref.get(ref)
+
+    @functools.cached_property
+    def _types_by_ref(self) -> collections.abc.Mapping[str, KnownType]:
+        """Asked for each volume of an audit."""
+        # Of several with a name the first counts, and an id before a name.
+        return {
+            **{one.name: one for one in reversed(self.types)},
+            **{one.type_id: one for one in reversed(self.types)},
+        }

@@ -313,7 +313,7 @@ def _placement(
         ]
     if not any(osd.is_below(rbd.crush_root) for osd in ceph.osds):
         return [_without_root(catalog, path, rbd, ceph)]
-    kinds = sorted({kind for osd in ceph.osds for kind in osd.location})
+    kinds = ceph.bucket_types
     for device_class, needed, each, what in _domains_needed(rbd):
         osds = ceph.osds_in_buckets(
             kind=rbd.failure_domain,

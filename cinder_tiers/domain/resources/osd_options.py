@@ -487,13 +487,13 @@ def options_action(
     ]
     osd_ids = [
         osd.osd_id
-        for osd in ceph.osds
-        if key.name
-        == (
-            osd.location.get('host')
+        for osd in (
+            ceph.osds_by_host.get(key.name, ())
             if key.kind is actions.Kind.HOST_OSD_OPTIONS
-            else osd.device_class
+            else ceph.osds
         )
+        if key.kind is actions.Kind.HOST_OSD_OPTIONS
+        or osd.device_class == key.name
     ]
     yield actions.Action(
         key=key,

@@ -379,6 +379,13 @@ class CephState:
         )
 
     @functools.cached_property
+    def bucket_types(self) -> tuple[str, ...]:
+        """Types of the CRUSH buckets that have an OSD, sorted by name."""
+        return tuple(
+            sorted({kind for osd in self.osds for kind in osd.location})
+        )
+
+    @functools.cached_property
     def osds_by_host(self) -> collections.abc.Mapping[str, tuple[Osd, ...]]:
         """{CRUSH host: its OSDs}, of the hosts that have one."""
         found: dict[str, list[Osd]] = {}

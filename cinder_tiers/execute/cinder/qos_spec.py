@@ -7,6 +7,8 @@ import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import qos_specs
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -64,18 +66,21 @@ class QosSpecs:
                 if current is None
                 else self._update(current, wanted, done)
             )
-            for one in self._block_storage.types(is_public='None'):
-                if one.name in wanted.volume_types - (
-                    current.volume_types if current else frozenset()
-                ):
-                    if consented:
-                        self._take(one, replaced, done)
-                    self._call(
-                        'get',
-                        f'/{ident}/associate',
-                        params={'vol_type_id': one.id},
-                    )
-                    done.append(f'association with {one.name}')
+            for name in sorted(
+                wanted.volume_types
+                - (current.volume_types if current else frozenset())
+            ):
+                one = volume_types.find(self._block_storage, name)
+                if one is None:
+                    continue
+                if consented:
+                    self._take(one, replaced, done)
+                self._call(
+                    'get',
+                    f'/{ident}/associate',
+                    params={'vol_type_id': one.id},
+                )
+                done.append(f'association with {name}')
         except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
                 f'Cinder refused to change {key}: {error}; '
@@ -83,13 +88,18 @@ class QosSpecs:
             ) from error
 
     def _take(
-        self, volume_type: object, names: frozenset[str], done: list[str]
+        self,
+        volume_type: volume_types.VolumeType,
+        names: frozenset[str],
+        done: list[str],
     ) -> None:
         """Takes a volume type from the QoS specs of these names."""
-        for spec in self._block_storage.qos_specs():
+        for spec in qos_specs.list_all(self._block_storage):
             if spec.name in names and any(
                 row.id == volume_type.id
-                for row in self._block_storage.qos_spec_associations(spec)
+                for row in self._block_storage.qos_spec_associations(
+                    spec.id
+                )
             ):
                 self._call(
                     'get',
@@ -107,13 +117,11 @@ class QosSpecs:
                 '"openstack tier plan" for details'
             )
         try:
-            for one in self._block_storage.qos_specs():
-                if one.name == key.name:
-                    # With its associations in one call: without them nothing
-                    # would show the next apply that it was ours.
-                    self._call(
-                        'delete', f'/{one.id}', params={'force': 'True'}
-                    )
+            found = qos_specs.find(self._block_storage, key.name)
+            if found:
+                # With its associations in one call: without them nothing
+                # would show the next apply that it was ours.
+                self._call('delete', f'/{found.id}', params={'force': 'True'})
         except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
                 f'Cinder refused to delete {key}: {error}'
@@ -133,7 +141,9 @@ class QosSpecs:
             },
         )
         done.append('its creation')
-        return answer.json()['qos_specs']['id']
+        ident = answer.json()['qos_specs']['id']
+        qos_specs.created(self._block_storage, wanted.name, ident)
+        return ident
 
     def _update(
         self,
@@ -141,15 +151,8 @@ class QosSpecs:
         wanted: cinder_state.QosSpec,
         done: list[str],
     ) -> str:
-        ident = next(
-            (
-                one.id
-                for one in self._block_storage.qos_specs()
-                if one.name == wanted.name
-            ),
-            None,
-        )
-        if ident is None:
+        found = qos_specs.find(self._block_storage, wanted.name)
+        if found is None:
             raise errors.ActionFailed(
                 f'QoS spec {wanted.name} was deleted since the plan was '
                 'made; run "openstack tier plan" again'
@@ -162,13 +165,13 @@ class QosSpecs:
         if current.consumer != wanted.consumer:
             changed['consumer'] = wanted.consumer
         if changed:
-            self._call('put', f'/{ident}', json={'qos_specs': changed})
+            self._call('put', f'/{found.id}', json={'qos_specs': changed})
             done.extend(sorted(changed))
         removed = sorted(current.specs.keys() - wanted.specs.keys())
         if removed:
-            self._call('put', f'/{ident}/delete_keys', json={'keys': removed})
+            self._call('put', f'/{found.id}/delete_keys', json={'keys': removed})
             done.extend(removed)
-        return ident
+        return found.id
 
     def _call(self, method: str, path: str, **arguments: object) -> object:
         return openstack_client.request(

@@ -5,6 +5,7 @@
 import openstack.connection
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -47,22 +48,14 @@ class TypeEncryptions:
         current: cinder_state.TypeEncryption | None,
         consented: bool,
     ) -> None:
-        # Listed, since a look-up by name would take a name for an id.
-        resource = next(
-            (
-                one
-                for one in self._block_storage.types(is_public='None')
-                if one.name == wanted.name
-            ),
-            None,
-        )
+        resource = volume_types.find(self._block_storage, wanted.name)
         if resource is None:
             raise errors.ActionFailed(
                 f'volume type {wanted.name} was deleted since the plan was '
                 'made; run "openstack tier plan" again'
             )
         if not consented and cinder_state.MARKS.isdisjoint(
-            resource.extra_specs or {}
+            resource.extra_specs
         ):
             raise errors.ActionFailed(
                 f'{key} belongs to a volume type without the ownership '

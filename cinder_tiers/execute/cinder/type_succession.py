@@ -8,15 +8,15 @@ for users.
 """
 
 import openstack.block_storage.v3._proxy
-import openstack.block_storage.v3.type
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 
 BlockStorage = openstack.block_storage.v3._proxy.Proxy
-Type = openstack.block_storage.v3.type.Type
+Type = volume_types.VolumeType
 
 _ENCRYPTION = ('provider', 'control_location', 'cipher', 'key_size')
 _QUOTAS = '/os-quota-class-sets/default'
@@ -69,7 +69,7 @@ def _copy_encryption(
     )
     if had.get('provider') and not has.get('provider'):
         block_storage.create_type_encryption(
-            standby,
+            standby.id,
             **{
                 name: had[name]
                 for name in _ENCRYPTION

@@ -6,6 +6,7 @@ import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -72,9 +73,10 @@ class VolumeTypes:
 
     def _create_type(
         self, wanted: cinder_state.VolumeType, name: str, done: list[str]
-    ) -> object:
+    ) -> volume_types.VolumeType:
         # In one call, so that no type without the ownership marker is left.
-        resource = self._block_storage.create_type(
+        resource = volume_types.create(
+            self._block_storage,
             name=name,
             is_public=wanted.is_public,
             description=wanted.description,
@@ -119,26 +121,26 @@ class VolumeTypes:
             self._block_storage, old=resource, standby=standby, done=done
         )
 
-    def _state_of(self, resource: object) -> cinder_state.VolumeType:
+    def _state_of(self, resource: volume_types.VolumeType) -> cinder_state.VolumeType:
         projects = (
             frozenset()
             if resource.is_public
             else frozenset(
                 row['project_id']
-                for row in self._block_storage.get_type_access(resource)
+                for row in self._block_storage.get_type_access(resource.id)
             )
         )
         return cinder_state.VolumeType(
             name=resource.name,
-            description=resource.description or '',
-            is_public=bool(resource.is_public),
+            description=resource.description,
+            is_public=resource.is_public,
             projects=projects,
-            extra_specs=dict(resource.extra_specs or {}),
+            extra_specs=dict(resource.extra_specs),
         )
 
     def _make_like(
         self,
-        resource: object,
+        resource: volume_types.VolumeType,
         current: cinder_state.VolumeType,
         wanted: cinder_state.VolumeType,
         done: list[str],
@@ -155,18 +157,20 @@ class VolumeTypes:
             if current.extra_specs.get(key) != value
         }
         if changed:
-            self._block_storage.update_type_extra_specs(resource, **changed)
+            self._block_storage.update_type_extra_specs(
+                resource.id, **changed
+            )
             done.extend(f'extra spec {name}' for name in sorted(changed))
         # The mark goes last, or what is left after a cut would be nobody's.
         for name in sorted(
             current.extra_specs.keys() - wanted.extra_specs.keys(),
             key=lambda name: (name in cinder_state.MARKS, name),
         ):
-            self._block_storage.delete_type_extra_specs(resource, [name])
+            self._block_storage.delete_type_extra_specs(resource.id, [name])
             done.append(f'extra spec {name}')
         if current.description != wanted.description:
             self._block_storage.update_type(
-                resource, description=wanted.description
+                resource.id, description=wanted.description
             )
             done.append('description')
         projects = current.projects
@@ -183,14 +187,16 @@ class VolumeTypes:
                 # Cinder keeps the list from when it was private before.
                 projects = frozenset(
                     row['project_id']
-                    for row in self._block_storage.get_type_access(resource)
+                    for row in self._block_storage.get_type_access(
+                        resource.id
+                    )
                 )
         if not wanted.is_public:
             self._set_access(resource, projects, wanted, done)
 
     def _set_access(
         self,
-        resource: object,
+        resource: volume_types.VolumeType,
         projects: frozenset[str],
         wanted: cinder_state.VolumeType,
         done: list[str],
@@ -200,27 +206,19 @@ class VolumeTypes:
         :param projects: ids of those that have it.
         """
         for project in sorted(wanted.projects - projects):
-            self._block_storage.add_type_access(resource, project)
+            self._block_storage.add_type_access(resource.id, project)
             done.append(f'access of project {project}')
         for project in sorted(projects - wanted.projects):
-            self._block_storage.remove_type_access(resource, project)
+            self._block_storage.remove_type_access(resource.id, project)
             done.append(f'access of project {project}')
 
     def _delete(self, key: actions.Key) -> None:
         resource = self._find(key.name)
         if resource is not None:
-            self._block_storage.delete_type(resource)
+            self._block_storage.delete_type(resource.id)
 
-    def _find(self, name: str) -> object | None:
-        # Listed, since a look-up by name would take a name for an id.
-        return next(
-            (
-                one
-                for one in self._block_storage.types(is_public='None')
-                if one.name == name
-            ),
-            None,
-        )
+    def _find(self, name: str) -> volume_types.VolumeType | None:
+        return volume_types.find(self._block_storage, name)
 
 
 def _check_harmless(

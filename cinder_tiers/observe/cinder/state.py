@@ -11,6 +11,7 @@ import dataclasses
 import openstack.connection
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
@@ -56,7 +57,7 @@ def with_use(
     if not wanted:
         return found
     with openstack_client.asking_as_admin('list volume types'):
-        rows = list(connection.block_storage.types(is_public='None'))
+        rows = volume_types.list_all(connection.block_storage)
     for one in rows:
         if one.name in wanted & types.keys():
             types[one.name] = dataclasses.replace(

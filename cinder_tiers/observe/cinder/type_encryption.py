@@ -5,6 +5,7 @@
 import openstack.connection
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
 
@@ -20,7 +21,7 @@ def observe(
     ):
         return {'encryptions': {}}
     with openstack_client.asking_as_admin('list volume types'):
-        rows = list(connection.block_storage.types(is_public='None'))
+        rows = volume_types.list_all(connection.block_storage)
     return {
         'encryptions': {
             row.name: encryption
@@ -35,17 +36,14 @@ def read(
     connection: openstack.connection.Connection, name: str
 ) -> cinder_state.TypeEncryption | None:
     """The encryption of a volume type; None when it has none."""
-    with openstack_client.asking_as_admin('list volume types'):
-        rows = [
-            row
-            for row in connection.block_storage.types(is_public='None')
-            if row.name == name
-        ]
-    return _read(connection, rows[0]) if rows else None
+    with openstack_client.asking_as_admin(f'show volume type {name}'):
+        found = volume_types.find(connection.block_storage, name)
+    return _read(connection, found) if found else None
 
 
 def _read(
-    connection: openstack.connection.Connection, row: object
+    connection: openstack.connection.Connection,
+    row: volume_types.VolumeType,
 ) -> cinder_state.TypeEncryption | None:
     with openstack_client.asking_as_admin(
         f'show the encryption of volume type {row.name}'

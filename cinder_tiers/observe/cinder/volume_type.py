@@ -9,6 +9,7 @@ import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
 
@@ -30,53 +31,56 @@ def read(
     connection: openstack.connection.Connection, name: str
 ) -> cinder_state.VolumeType | None:
     """A volume type; None when it does not exist."""
-    return read_volume_types(connection, only=name, named=(name,)).get(name)
+    with openstack_client.asking_as_admin(f'show volume type {name}'):
+        found = volume_types.find(connection.block_storage, name)
+        return found and _with_projects(connection, found)
 
 
 def read_volume_types(
     connection: openstack.connection.Connection,
     *,
-    only: str | None = None,
     named: collections.abc.Container[str],
     access_of_all: bool = False,
 ) -> dict[str, cinder_state.VolumeType]:
     """{name: volume type} of all that exist.
 
-    :param only: its name, to read no other.
     :param named: names of the volume types of the catalog.
     :param access_of_all: whether the projects of private types that are
         neither ours nor named are read, too.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    # Listed even for one: a look-up by name would take a name for an id.
     with openstack_client.asking_as_admin('list volume types'):
-        found = {
-            one.name: one
-            for one in connection.block_storage.types(is_public='None')
-            if only in (None, one.name)
-        }
-    types = {name: parse_volume_type(one) for name, one in found.items()}
-    for name, volume_type in types.items():
-        if not volume_type.is_public and (
-            volume_type.is_ours or name in named or access_of_all
-        ):
-            with openstack_client.asking_as_admin(
-                f'list the projects with access to volume type {name}'
-            ):
-                rows = connection.block_storage.get_type_access(found[name])
-            types[name] = dataclasses.replace(
-                volume_type,
-                projects=frozenset(row['project_id'] for row in rows),
-            )
+        found = volume_types.list_all(connection.block_storage)
+    types = {one.name: parse_volume_type(one) for one in found}
+    for one in found:
+        if types[one.name].is_ours or one.name in named or access_of_all:
+            types[one.name] = _with_projects(connection, one)
     return types
 
 
+def _with_projects(
+    connection: openstack.connection.Connection,
+    found: volume_types.VolumeType,
+) -> cinder_state.VolumeType:
+    parsed = parse_volume_type(found)
+    if found.is_public:
+        return parsed
+    with openstack_client.asking_as_admin(
+        f'list the projects with access to volume type {found.name}'
+    ):
+        rows = connection.block_storage.get_type_access(found.id)
+    return dataclasses.replace(
+        parsed, projects=frozenset(row['project_id'] for row in rows)
+    )
+
+
 def has_volumes(
-    connection: openstack.connection.Connection, resource: object
+    connection: openstack.connection.Connection,
+    resource: volume_types.VolumeType,
 ) -> bool:
     """Whether a volume of any project has a volume type.
 
-    :param resource: the type, of openstacksdk.
+    :param resource: the type.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     with openstack_client.asking_as_admin(
@@ -95,11 +99,13 @@ def has_volumes(
         return bool(answer.json()['volumes'])
 
 
-def parse_volume_type(resource: object) -> cinder_state.VolumeType:
-    """A volume type from the resource of openstacksdk, without projects."""
+def parse_volume_type(
+    found: volume_types.VolumeType,
+) -> cinder_state.VolumeType:
+    """A volume type, without projects."""
     return cinder_state.VolumeType(
-        name=resource.name,
-        description=resource.description or '',
-        is_public=bool(resource.is_public),
-        extra_specs=dict(resource.extra_specs or {}),
+        name=found.name,
+        description=found.description,
+        is_public=found.is_public,
+        extra_specs=dict(found.extra_specs),
     )

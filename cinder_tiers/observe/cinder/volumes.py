@@ -46,8 +46,13 @@ def volumes(
         'Cinder did not list all volumes; run the audit again if a '
         'volume was deleted meanwhile'
     ):
-        for found in connection.block_storage.volumes(
-            details=True, all_projects=True, limit=page
+        for found in openstack_client.rows(
+            connection.block_storage,
+            '/volumes/detail',
+            key='volumes',
+            links='volumes_links',
+            params={'all_tenants': 'True', 'limit': page},
+            microversion=placement.VOLUME_MICROVERSION,
         ):
             yield placement.parse_volume(found, known)
 

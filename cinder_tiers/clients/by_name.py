@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Finds an object of Cinder by its name without listing all of them.
+
+Cinder cannot be asked for a volume type or a QoS spec of a name: a look-up of
+a type by name would take a name for an id, and the filter `name` of QoS specs
+matches none (29.0.0). So the ids of a list are remembered, and an object is
+then read by its id.
+"""
+
+import collections.abc
+import time
+import typing
+import weakref
+
+import openstack.block_storage.v3._proxy
+
+BlockStorage = openstack.block_storage.v3._proxy.Proxy
+
+#: How long a list is believed, in seconds. Cinder refuses a second object of
+#: a name, so that a list that is out of date does no harm.
+FRESH_S = 60.0
+
+
+class Named(typing.Protocol):
+    """An object of Cinder."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+_One = typing.TypeVar('_One', bound=Named)
+
+
+class ByName(typing.Generic[_One]):
+    """The objects of one kind, by connection and name.
+
+    :param list_all: lists all of them.
+    :param show: shows the one of an id; None when there is none.
+    """
+
+    def __init__(
+        self,
+        *,
+        list_all: collections.abc.Callable[[BlockStorage], list[_One]],
+        show: collections.abc.Callable[[BlockStorage, str], _One | None],
+    ) -> None:
+        self._list_all = list_all
+        self._show = show
+        self._known: weakref.WeakKeyDictionary[BlockStorage, _Known] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def find(self, block_storage: BlockStorage, name: str) -> _One | None:
+        """The object of a name; None when there is none.
+
+        Takes one call when the name was seen before. When it was not, the
+        last list is believed once for each name, since whoever asks again
+        may have made the object meanwhile; else all are listed anew.
+        """
+        known = self._known.setdefault(block_storage, _Known())
+        if name in known.ids:
+            found = self._show(block_storage, known.ids[name])
+            if found is not None and found.name == name:
+                return found
+            # Deleted or renamed since: another may have the name now.
+            known.listed_s = None
+        if known.is_fresh and name not in known.believed:
+            known.believed.add(name)
+            return None
+        found = {one.name: one for one in self._list_all(block_storage)}
+        self.remember(block_storage, found.values())
+        known.believed.add(name)
+        return found.get(name)
+
+    def remember(
+        self, block_storage: BlockStorage, found: collections.abc.Iterable[_One]
+    ) -> None:
+        """Takes a list of all objects that exist."""
+        known = self._known.setdefault(block_storage, _Known())
+        known.ids = {one.name: one.id for one in found}
+        known.listed_s = time.monotonic()
+        known.believed = set()
+
+    def add(self, block_storage: BlockStorage, name: str, ident: str) -> None:
+        """Takes an object that was made."""
+        self._known.setdefault(block_storage, _Known()).ids[name] = ident
+
+
+class _Known:
+    """What is known of one connection."""
+
+    def __init__(self) -> None:
+        #: {name: id}; one that is no longer right shows when it is used.
+        self.ids: dict[str, str] = {}
+        self.listed_s: float | None = None
+        #: Names that the list was believed not to have.
+        self.believed: set[str] = set()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether a name that is not known is nothing's."""
+        return (
+            self.listed_s is not None
+            and time.monotonic() - self.listed_s < FRESH_S
+        )

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Volume types of Cinder: all of them, page by page, or one of a name.
+
+openstacksdk follows pages by a link that Cinder spells otherwise
+(`volume_type_links`, cinder/api/v3/views/types.py), and so lists the first
+1,000 only (osapi_max_limit).
+"""
+
+import collections.abc
+import dataclasses
+import types
+
+import openstack.block_storage.v3._proxy
+import openstack.exceptions
+
+from cinder_tiers.clients import by_name
+from cinder_tiers.clients import openstack as openstack_client
+
+BlockStorage = openstack.block_storage.v3._proxy.Proxy
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VolumeType:
+    """A volume type as Cinder shows it."""
+
+    id: str
+    name: str
+    description: str
+    is_public: bool
+    #: Empty, too, when Cinder's policy withholds them.
+    extra_specs: collections.abc.Mapping[str, str]
+    #: None: it has no QoS spec.
+    qos_specs_id: str | None
+    #: Whether Cinder's policy shows `qos_specs_id`.
+    shows_qos_specs: bool
+
+
+def list_all(
+    block_storage: BlockStorage, *, is_public: str = 'None'
+) -> list[VolumeType]:
+    """All volume types, in one call for each page of them.
+
+    :param is_public: None for private ones as well, False for them only;
+        only an administrator may ask for them.
+    :raises openstack.exceptions.SDKException: Cinder refused it.
+    """
+    found = [
+        _parse(one)
+        for one in openstack_client.rows(
+            block_storage,
+            '/types',
+            key='volume_types',
+            links='volume_type_links',
+            params={'is_public': is_public},
+        )
+    ]
+    if is_public == 'None':
+        _BY_NAME.remember(block_storage, found)
+    return found
+
+
+def find(block_storage: BlockStorage, name: str) -> VolumeType | None:
+    """The volume type of a name; None when there is none.
+
+    :raises openstack.exceptions.SDKException: Cinder refused it.
+    """
+    return _BY_NAME.find(block_storage, name)
+
+
+def create(
+    block_storage: BlockStorage, **attributes: object
+) -> VolumeType:
+    """Creates a volume type, as openstacksdk does.
+
+    :param attributes: name, is_public, description and extra_specs.
+    :raises openstack.exceptions.SDKException: Cinder refused it.
+    """
+    made = block_storage.create_type(**attributes)
+    _BY_NAME.add(block_storage, made.name, made.id)
+    return VolumeType(
+        id=made.id,
+        name=made.name,
+        description=made.description or '',
+        is_public=bool(made.is_public),
+        extra_specs=types.MappingProxyType(dict(made.extra_specs or {})),
+        qos_specs_id=None,
+        shows_qos_specs=False,
+    )
+
+
+def _show(block_storage: BlockStorage, ident: str) -> VolumeType | None:
+    try:
+        answer = openstack_client.request(
+            block_storage, 'GET', f'/types/{ident}'
+        )
+    except openstack.exceptions.NotFoundException:
+        return None
+    return _parse(answer.json()['volume_type'])
+
+
+def _parse(row: dict) -> VolumeType:
+    return VolumeType(
+        id=row['id'],
+        name=row['name'],
+        description=row.get('description') or '',
+        is_public=bool(row['is_public']),
+        extra_specs=types.MappingProxyType(row.get('extra_specs') or {}),
+        qos_specs_id=row.get('qos_specs_id'),
+        shows_qos_specs='qos_specs_id' in row,
+    )
+
+
+_BY_NAME = by_name.ByName[VolumeType](list_all=list_all, show=_show)
