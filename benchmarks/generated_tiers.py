@@ -139,6 +139,7 @@ class Ceph:
             )
             if applied
         ]
+        answers['mon metadata'] = []
         if osds is not None:
             answers['osd tree'] = {'nodes': _tree(osds), 'stray': []}
         nodes = answers['osd tree']['nodes']
@@ -209,7 +210,9 @@ class Ceph:
         :raises ceph_session.CommandFailed: what it names does not exist.
         """
         self.calls += 1
-        answer = self._answers.get(' '.join(map(str, (prefix, *arguments.values()))))
+        answer = self._answers.get(
+            ' '.join(map(str, (prefix, *arguments.values())))
+        )
         if answer is None:
             raise ceph_session.CommandFailed(prefix, errno=errno.ENOENT)
         return json.loads(answer)

@@ -254,10 +254,12 @@ class Cloud:
     :param tiers: that exist.
     :param types: volume types, those of the tiers among them.
     :param volumes: how many.
+    :param most: entries of a page of types and QoS specs.
     """
 
-    def __init__(self, *, tiers, types, volumes):
+    def __init__(self, *, tiers, types, volumes, most=MOST):
         self._url = ''
+        self._most = most
         catalog = reader.read_text(
             generated_tiers.text(tiers), file='tiers.yaml'
         )
@@ -467,7 +469,7 @@ class Cloud:
         if 'marker' in query:
             idents = [one['id'] for one in rows]
             start = idents.index(query['marker']) + 1
-        limit = min(MOST, int(query.get('limit', MOST)))
+        limit = min(self._most, int(query.get('limit', self._most)))
         found = rows[start : start + limit]
         page = {key: found}
         if found and len(found) == limit:

@@ -56,12 +56,16 @@ class ByName(typing.Generic[_One]):
             weakref.WeakKeyDictionary()
         )
 
-    def find(self, block_storage: BlockStorage, name: str) -> _One | None:
+    def find(
+        self, block_storage: BlockStorage, name: str, *, is_sure: bool = False
+    ) -> _One | None:
         """The object of a name; None when there is none.
 
         Takes one call when the name was seen before. When it was not, the
         last list is believed once for each name, since whoever asks again
         may have made the object meanwhile; else all are listed anew.
+
+        :param is_sure: whether no earlier list is believed.
         """
         known = self._known.setdefault(block_storage, _Known())
         if name in known.ids:
@@ -70,7 +74,7 @@ class ByName(typing.Generic[_One]):
                 return found
             # Deleted or renamed since: another may have the name now.
             known.listed_s = None
-        if known.is_fresh and name not in known.believed:
+        if not is_sure and known.is_fresh and name not in known.believed:
             known.believed.add(name)
             return None
         found = {one.name: one for one in self._list_all(block_storage)}
@@ -79,7 +83,9 @@ class ByName(typing.Generic[_One]):
         return found.get(name)
 
     def remember(
-        self, block_storage: BlockStorage, found: collections.abc.Iterable[_One]
+        self,
+        block_storage: BlockStorage,
+        found: collections.abc.Iterable[_One],
     ) -> None:
         """Takes a list of all objects that exist."""
         known = self._known.setdefault(block_storage, _Known())

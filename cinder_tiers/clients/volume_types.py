@@ -60,17 +60,19 @@ def list_all(
     return found
 
 
-def find(block_storage: BlockStorage, name: str) -> VolumeType | None:
+def find(
+    block_storage: BlockStorage, name: str, *, is_sure: bool = False
+) -> VolumeType | None:
     """The volume type of a name; None when there is none.
 
+    :param is_sure: whether to list all types for a name that is not known,
+        though they were listed a moment ago.
     :raises openstack.exceptions.SDKException: Cinder refused it.
     """
-    return _BY_NAME.find(block_storage, name)
+    return _BY_NAME.find(block_storage, name, is_sure=is_sure)
 
 
-def create(
-    block_storage: BlockStorage, **attributes: object
-) -> VolumeType:
+def create(block_storage: BlockStorage, **attributes: object) -> VolumeType:
     """Creates a volume type, as openstacksdk does.
 
     :param attributes: name, is_public, description and extra_specs.

@@ -372,10 +372,14 @@ def parse_volume(
             (
                 fixed_by
                 for source, fixed_by in (
-                    (found.get('source_volid'), decision.FixedBy.SOURCE_VOLUME),
+                    (
+                        found.get('source_volid'),
+                        decision.FixedBy.SOURCE_VOLUME,
+                    ),
                     (found.get('snapshot_id'), decision.FixedBy.SNAPSHOT),
                     (
-                        found.get('group_id') or found.get('consistencygroup_id'),
+                        found.get('group_id')
+                        or found.get('consistencygroup_id'),
                         decision.FixedBy.GROUP,
                     ),
                 )

@@ -192,6 +192,33 @@ class PlanTestCase(BenchmarkTestCase):
         )
 
 
+class LargeCloudTestCase(BenchmarkTestCase):
+    def test_each_command_has_a_row_and_does_its_work(self):
+        heading, *rows = self.run_it(
+            'large_cloud',
+            *('--osds', '240', '--tiers', '20'),
+            *('--types', '40', '--volumes', '300'),
+            '--check',
+        )
+        self.assertIn('peak MiB', heading)
+        self.assertEqual(
+            ['plan', 'apply', 'audit', 'export'],
+            [row.split()[0] for row in rows],
+        )
+        plan, apply, audit, export = json.loads(self.file.read_text())[1::2]
+        # Each OSD once, and what a cluster has one of.
+        self.assertEqual(
+            (0, 240), (plan['actions'], plan['ceph_kinds']['tell config diff'])
+        )
+        # rule, pool, type, QoS spec and quota of three tiers; two device
+        # classes and the user
+        self.assertEqual(
+            (3 * 5 + 3, []), (apply['actions'], apply['not_done'])
+        )
+        self.assertEqual(1, audit['kinds']['GET volumes/detail'])
+        self.assertEqual(39, export['exported_types'])
+
+
 class CreateThroughputTestCase(BenchmarkTestCase):
     def setUp(self):
         super().setUp()

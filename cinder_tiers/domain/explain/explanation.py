@@ -8,8 +8,8 @@ Must not know what is explained, nor how it is shown.
 
 import collections.abc
 import dataclasses
-import functools
 import enum
+import functools
 
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends

@@ -432,7 +432,5 @@ class CephState:
     @functools.cached_property
     def _osds_in_buckets(
         self,
-    ) -> dict[
-        tuple[str, str, str | None], collections.abc.Mapping[str, int]
-    ]:
+    ) -> dict[tuple[str, str, str | None], collections.abc.Mapping[str, int]]:
         return {}

@@ -97,9 +97,7 @@ class QosSpecs:
         for spec in qos_specs.list_all(self._block_storage):
             if spec.name in names and any(
                 row.id == volume_type.id
-                for row in self._block_storage.qos_spec_associations(
-                    spec.id
-                )
+                for row in self._block_storage.qos_spec_associations(spec.id)
             ):
                 self._call(
                     'get',
@@ -169,7 +167,9 @@ class QosSpecs:
             done.extend(sorted(changed))
         removed = sorted(current.specs.keys() - wanted.specs.keys())
         if removed:
-            self._call('put', f'/{found.id}/delete_keys', json={'keys': removed})
+            self._call(
+                'put', f'/{found.id}/delete_keys', json={'keys': removed}
+            )
             done.extend(removed)
         return found.id
 

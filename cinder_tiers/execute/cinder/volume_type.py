@@ -106,7 +106,8 @@ class VolumeTypes:
             self._make_like(resource, current, wanted, done)
             return
         name = type_succession.standby_name(wanted.name)
-        standby = self._find(name)
+        # Somebody else's would be told of, not run into.
+        standby = volume_types.find(self._block_storage, name, is_sure=True)
         if standby is None:
             standby = self._create_type(wanted, name, done)
         elif not type_succession.is_ready(self._state_of(standby), wanted):
@@ -121,7 +122,9 @@ class VolumeTypes:
             self._block_storage, old=resource, standby=standby, done=done
         )
 
-    def _state_of(self, resource: volume_types.VolumeType) -> cinder_state.VolumeType:
+    def _state_of(
+        self, resource: volume_types.VolumeType
+    ) -> cinder_state.VolumeType:
         projects = (
             frozenset()
             if resource.is_public
@@ -157,9 +160,7 @@ class VolumeTypes:
             if current.extra_specs.get(key) != value
         }
         if changed:
-            self._block_storage.update_type_extra_specs(
-                resource.id, **changed
-            )
+            self._block_storage.update_type_extra_specs(resource.id, **changed)
             done.extend(f'extra spec {name}' for name in sorted(changed))
         # The mark goes last, or what is left after a cut would be nobody's.
         for name in sorted(
@@ -187,9 +188,7 @@ class VolumeTypes:
                 # Cinder keeps the list from when it was private before.
                 projects = frozenset(
                     row['project_id']
-                    for row in self._block_storage.get_type_access(
-                        resource.id
-                    )
+                    for row in self._block_storage.get_type_access(resource.id)
                 )
         if not wanted.is_public:
             self._set_access(resource, projects, wanted, done)
