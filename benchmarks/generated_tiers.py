@@ -118,6 +118,8 @@ class Ceph:
             for name, one in recorded.items()
             if not one['code']
         }
+        # Of no pod: a cluster that Rook does not own.
+        answers['mon metadata'] = []
         for name, schema in OSD_OPTIONS.items():
             answers[f'config help {name}'] = {
                 'name': name,
