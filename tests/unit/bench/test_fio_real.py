@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 import ddt
+import numpy as np
 import testtools
 
 from rally_scenarios.bench.fio import output as fio_output
@@ -71,6 +72,43 @@ class RealFioTest(testtools.TestCase):
         self.assertAlmostEqual(200, found.iops, delta=30)
         found = self.measure(rw='write', bs='4k', rate_kib=200)
         self.assertAlmostEqual(200 * 1024, found.bw_bytes, delta=20480)
+
+    @ddt.data(
+        ['--ioengine=null', '--rw=randread', '--rate_iops=8000'],
+        ['--ioengine=psync', '--rw=randwrite', '--rate_iops=1000'],
+    )
+    def test_percentiles_are_those_of_every_latency_that_fio_logged(
+        self, words
+    ):
+        """The reference knows no buckets: numpy, and fio's own log."""
+        text = self.fio(
+            [
+                *words,
+                '--name=x',
+                '--size=8m',
+                '--bs=4k',
+                '--time_based',
+                '--runtime=2',
+                '--norandommap',
+                '--output-format=json+',
+                '--write_lat_log=log',
+                '--log_avg_msec=0',
+            ]
+        )
+        clat = fio_output.parse(text, jobname='x').clat
+        logged = [
+            int(line.split(',')[1])
+            for path in self.file.parent.glob('log_clat*.log')
+            for line in path.read_text().splitlines()
+        ]
+        self.assertEqual(len(logged), clat.count)
+        for percent in (1, 25, 50, 75, 90, 95, 99, 99.5, 99.9):
+            exact = np.percentile(logged, percent, method='inverted_cdf')
+            self.assertLessEqual(
+                abs(clat.percentile_ns(percent) - exact) * 128,
+                exact,
+                f'p{percent}: {clat.percentile_ns(percent)}, exactly {exact}',
+            )
 
     def test_the_region_is_filled_and_not_left(self):
         """Filled twice; a pattern of several processes stays inside."""

@@ -112,6 +112,16 @@ class BucketTest(testtools.TestCase):
                 - set(histogram.fio_buckets()),
             )
 
+    def test_a_bucket_has_the_value_that_fio_prints(self):
+        self.assertEqual(
+            [],
+            [
+                (text, value)
+                for text, value in histogram.fio_buckets().items()
+                if int(text) != value
+            ],
+        )
+
     @given(strategies.integers(0, 2**63))
     def test_every_latency_has_a_bucket_within_the_error(self, latency_ns):
         buckets = list(histogram.fio_buckets().values())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
 
 from hypothesis import given
 from hypothesis import settings
@@ -70,6 +71,48 @@ class CommonClockTest(testtools.TestCase):
                 for number, outcome in enumerate(outcomes)
             },
         )
+
+    def test_clocks_that_nobody_sets_may_drift_for_hours(self):
+        """200 ppm from the host's: 6 s in 8 hours, and 0.2 s in a block."""
+        hour_ms = 3_600_000
+
+        def later(found, hours):
+            return dataclasses.replace(
+                found,
+                slot=dataclasses.replace(
+                    found.slot, number=found.slot.number + 10 * hours
+                ),
+                measured=dataclasses.replace(
+                    found.measured,
+                    planned_ms=found.measured.planned_ms + hours * hour_ms,
+                    started_ms=found.measured.started_ms + hours * hour_ms,
+                    ended_ms=found.measured.ended_ms + hours * hour_ms,
+                ),
+            )
+
+        outcomes = [
+            dataclasses.replace(
+                each,
+                slots=tuple(
+                    later(found, hours)
+                    for hours in range(9)
+                    for found in each.slots
+                ),
+            )
+            for each in TRUE
+        ]
+        found = verdicts(
+            outcomes,
+            {
+                each.guest: heard(
+                    each,
+                    behind_ms=lambda at_ms: at_ms // 5000,
+                    phase_ms=700 * number,
+                )
+                for number, each in enumerate(outcomes)
+            },
+        )
+        self.assertEqual({V.COMPLETE}, {each for row in found for each in row})
 
     @settings(max_examples=300)
     @given(

@@ -191,6 +191,20 @@ class RunResultTest(testtools.TestCase):
         )
         self.assertEqual('fio-3.33', found.environment['fio'].value)
 
+    def test_a_guest_that_got_half_makes_it_unfair(self):
+        document = json.loads(recorded.text('randwrite-4k'))
+        side = document['jobs'][0]['write']
+        side['runtime'] *= 2
+        side['iops'] /= 2
+        side['bw_bytes'] //= 2
+        found = result(
+            outcome('g000'),
+            outcome('g001', output=json.dumps(document).encode()),
+        )
+        (pattern,) = found.tiers[0].patterns
+        # Jain: (1 + 1/2)^2 / (2 (1 + 1/4))
+        self.assertAlmostEqual(0.9, pattern.slots[0].merged.fairness, 6)
+
     def test_a_repeat_without_a_guest_is_told_and_not_counted(self):
         found = result(outcome('g000'), outcome('g001', without=[1]))
         (pattern,) = found.tiers[0].patterns

@@ -228,6 +228,20 @@ class VerdictTest(testtools.TestCase):
         self.assertEqual(10, found.slots[0].measured.start_error_ms)
         self.assertIn('started 10 ms after its time', found.reasons[0])
 
+    def test_so_is_one_before_its_time(self):
+        """It had the tier of those that ran before it."""
+        lines = [
+            console.frame(
+                line.split(' ', 2)[2]
+                .strip()
+                .replace('real=50210', 'real=49600')
+            )
+            for line in console.whole_run(SLOTS)
+        ]
+        found = outcome(lines)
+        self.assertEqual([V.LATE, V.COMPLETE], verdicts(found))
+        self.assertEqual(-600, found.slots[0].measured.start_error_ms)
+
     def test_running_into_the_next_slot_is_late(self):
         """Its slot ends at 50000 + 200 + 15000 on its own clock."""
         lines = [
