@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labs in Debian releases of other releases, beside the lab of the machine."""
+"""Labs in other Debian releases, beside the lab of the machine."""
 
 import itertools
 import pathlib
