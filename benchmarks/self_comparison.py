@@ -14,10 +14,12 @@ measurements were found to differ.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import differences
 from rally_scenarios.bench.stats import intervals
 
 MEASUREMENTS = 20
@@ -52,9 +54,9 @@ def compared(values, measurements):
     groups = [used[at : at + each] for at in range(0, len(used), each)]
     pooled = intervals.estimate_mean(used)
     estimates = [intervals.estimate_mean(group) for group in groups]
-    findings = [
-        intervals.compare(before, after, higher_is_better=True).finding
-        for before, after in zip(groups, groups[1:], strict=False)
+    probabilities = [
+        differences.of_groups(before, after, resolution=0.0).p_differs()
+        for before, after in itertools.pairwise(groups)
     ]
     return {
         'repeats': each,
@@ -65,8 +67,7 @@ def compared(values, measurements):
         ),
         'of': measurements,
         'differ': sum(
-            finding is not intervals.Finding.CANNOT_TELL
-            for finding in findings
+            each <= 1 - differences.CONFIDENCE for each in probabilities
         ),
     }
 
