@@ -94,6 +94,16 @@ class CephArgs(typing_extensions.TypedDict, closed=True):
     ]
 
 
+class ZoneArgs(typing_extensions.TypedDict, closed=True, total=False):
+    """Availability zones; the service chooses where none is named.
+
+    compute: of servers; volume: of volumes.
+    """
+
+    compute: Annotated[str, task_scenario.Field(min_length=1)]
+    volume: Annotated[str, task_scenario.Field(min_length=1)]
+
+
 class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
     """How long to wait, in seconds.
 
@@ -148,5 +158,6 @@ class FleetArguments:
     timeouts_seconds: Mapping[str, int] | None = None
     transport: Mapping[str, Any] | None = None
     turn_order: str = TURN_ORDER
+    zones: Mapping[str, str] | None = None
     #: None: one is drawn for each run
     seed: int | None = None

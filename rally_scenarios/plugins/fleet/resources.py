@@ -55,7 +55,9 @@ class FleetResources:
         :param tiers: of each guest
         :param server_options: see ``servers.create_server``
         """
-        self._server_options = server_options
+        self._server_options = dict(server_options)
+        if shape.compute_zone is not None:
+            self._server_options['availability_zone'] = shape.compute_zone
         self._cinder = cinder
         self._nova = nova
         self._new_name = new_name
@@ -80,6 +82,8 @@ class FleetResources:
         }
 
     def _create_volume(self, size_gib: int, **options: str) -> str:
+        if self._shape.volume_zone is not None:
+            options['availability_zone'] = self._shape.volume_zone
         self._volumes.append(
             self._cinder.volumes.create(
                 size_gib, name=self._new_name(), **options

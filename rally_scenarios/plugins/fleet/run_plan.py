@@ -169,6 +169,7 @@ def _shape(
         volume=arguments.volume,
         volume_size_gib=arguments.volume_size_gib,
         spread=arguments.spread,
+        zones=arguments.zones,
     )
     if shape.by_clock and arguments.start_volume_type:
         raise ValueError(

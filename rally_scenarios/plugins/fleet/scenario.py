@@ -102,6 +102,7 @@ class FleetFio(harmless.Scenario):
         transport: access.TransportArgs | None = None,
         turn_order: fleet_arguments.TurnOrder = fleet_arguments.TURN_ORDER,
         seed: fleet_arguments.ZeroOrNone = None,
+        zones: fleet_arguments.ZoneArgs | None = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -133,6 +134,7 @@ class FleetFio(harmless.Scenario):
         :param transport: see TransportArgs; the console by default
         :param turn_order: of tiers and patterns: drawn, or as listed
         :param seed: of a random order; None draws one, which the result keeps
+        :param zones: see ZoneArgs
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -163,6 +165,7 @@ class FleetFio(harmless.Scenario):
             transport=transport,
             turn_order=turn_order,
             seed=seed,
+            zones=zones,
         )
         with harmless.errors():
             fleet_run.FleetRun(

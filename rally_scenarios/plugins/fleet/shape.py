@@ -90,6 +90,10 @@ class Shape:
     spread: bool
     #: {tier: its volumes}
     tiers: Mapping[str, TierVolumes]
+    #: availability zone of servers; None: Nova's choice
+    compute_zone: str | None = None
+    #: availability zone of volumes; None: Cinder's choice
+    volume_zone: str | None = None
 
     @property
     def volumes_per_guest(self) -> int:
@@ -202,6 +206,7 @@ def from_arguments(
     volume: Mapping[str, Any] | None,
     volume_size_gib: int | None,
     spread: bool | None,
+    zones: Mapping[str, str] | None = None,
 ) -> Shape:
     """The shape that a task asks for.
 
@@ -236,4 +241,6 @@ def from_arguments(
         fill=volume.get('fill', True),
         spread=spread is not False,
         tiers={fleet['tier']: _tier(fleet, volume) for fleet in fleets},
+        compute_zone=(zones or {}).get('compute'),
+        volume_zone=(zones or {}).get('volume'),
     )

@@ -156,8 +156,16 @@ class _Volumes:
     def __init__(self, cloud):
         self._cloud = cloud
 
-    def create(self, size, name, imageRef=None, volume_type=None):
+    def create(
+        self,
+        size,
+        name,
+        imageRef=None,
+        volume_type=None,
+        availability_zone='nova',
+    ):
         volume = types.SimpleNamespace(
+            availability_zone=availability_zone,
             id=next(self._cloud.ids),
             size=size,
             name=name,
@@ -260,6 +268,7 @@ class _Servers:
         scheduler_hints=None,
         key_name=None,
         security_groups=(),
+        availability_zone='nova',
     ):
         assert image is None and config_drive is True and flavor
         networks = [] if nics == 'none' else [nic['net-id'] for nic in nics]
@@ -274,6 +283,7 @@ class _Servers:
             boots_from=[],
             data=[],
             hostId='',
+            availability_zone=availability_zone,
             orders=dict(
                 re.findall(r"^(CT_\w+)='?([^'\n]*)'?$", userdata, re.MULTILINE)
             ),

@@ -459,3 +459,29 @@ class ArgumentsTest(testtools.TestCase):
             'region_mib 1025 on data volumes of 1 GiB: expected at most 1024',
             str(error),
         )
+
+
+class ZonesTest(ShapeCase):
+    """Availability zones of servers and of volumes."""
+
+    def zones(self, attribute):
+        return {each.availability_zone for each in self.made(attribute)}
+
+    def test_each_service_chooses_unless_told(self):
+        self.run_scenario()
+        self.assertEqual({'nova'}, self.zones('boots_from'))
+        self.assertEqual({'nova'}, self.zones('size'))
+
+    def test_all_servers_and_all_volumes_are_in_the_zones_named(self):
+        self.run_scenario(
+            zones={'compute': 'az-1', 'volume': 'az-2'},
+            volume={'kind': 'data', 'source': 'image'},
+        )
+        self.assertEqual({'az-1'}, self.zones('boots_from'))
+        # The start volume, too: it is attached to servers of that zone.
+        self.assertEqual({'az-2'}, self.zones('size'))
+
+    def test_one_of_them_is_enough(self):
+        self.run_scenario(zones={'volume': 'az-2'})
+        self.assertEqual({'nova'}, self.zones('boots_from'))
+        self.assertEqual({'az-2'}, self.zones('size'))
