@@ -205,7 +205,7 @@ class SizeTest(testtools.TestCase):
     def test_lab_cuts_times_and_leaves_out_what_does_not_fit(self):
         lab = self.at(named_profile.Size.LAB)
         self.assertEqual(
-            (256, 5, 30, 3, {1}),
+            (256, 5, 33, 3, {1}),
             (
                 lab.method.region_mib,
                 lab.method.ramp_seconds,
