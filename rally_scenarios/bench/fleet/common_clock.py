@@ -10,7 +10,8 @@ the host that reads the consoles: between which two readings an event came is
 known.  For each event, *host time minus guest's time on the leader's clock*
 lies between two bounds, and if all clocks go alike, all these intervals have
 a point in common.  The point in most of them is taken for right (Marzullo's
-rule), and who says otherwise has a wrong clock.
+rule), and who says otherwise has a wrong clock.  If as many say one thing as
+another, as when two guests differ, nobody can be believed.
 
 A guest prints an event some time after it looked at the clock, and one line
 may be seconds late.  What a guest says time after time is not: the least late
@@ -95,25 +96,28 @@ def _claims(
                 )
 
 
-def _agreed(claims: Iterable[_Claim]) -> tuple[int, int] | None:
-    """The span that lies within the most claims; None without a claim.
+def _agreed(claims: Iterable[_Claim]) -> list[tuple[int, int]]:
+    """The spans that lie within the most claims; none without a claim.
 
-    Of two, the lower one: delays make claims too high, and nothing too low.
+    Mostly one.  Of several, the lower one comes first: delays make claims too
+    high, and nothing too low.
     """
     edges = []
     for claim in claims:
         if claim.least_ms is not None and claim.least_ms <= claim.most_ms:
             # At the same place, beginnings come first.
             edges += [(claim.least_ms - _PRINTING_MS, 0), (claim.most_ms, 1)]
-    best, depth, span = 0, 0, None
+    best, depth = 0, 0
+    spans: list[tuple[int, int]] = []
     edges.sort()
     for number, (at_ms, is_end) in enumerate(edges):
         depth += -1 if is_end else 1
         if depth > best:
-            best = depth
+            best, spans = depth, []
+        if depth == best and not is_end:
             # An end follows, or a beginning that makes it better still.
-            span = (at_ms, edges[number + 1][0])
-    return span
+            spans.append((at_ms, edges[number + 1][0]))
+    return spans
 
 
 def _objection(claims: Sequence[_Claim], agreed: tuple[int, int]) -> str:
@@ -144,7 +148,9 @@ def _objection(claims: Sequence[_Claim], agreed: tuple[int, int]) -> str:
     return ''
 
 
-def _by_block(claims: Iterable[_Claim]) -> dict[int, tuple[int, int]]:
+def _by_block(
+    claims: Iterable[_Claim],
+) -> dict[int, list[tuple[int, int]]]:
     """What is agreed on in each part of the run, and a bit around it."""
     blocks: dict[int, list[_Claim]] = {}
     for claim in claims:
@@ -152,7 +158,7 @@ def _by_block(claims: Iterable[_Claim]) -> dict[int, tuple[int, int]]:
         for near in (block - 1, block, block + 1):
             blocks.setdefault(near, []).append(claim)
     found = {block: _agreed(near) for block, near in blocks.items()}
-    return {block: span for block, span in found.items() if span is not None}
+    return {block: spans for block, spans in found.items() if spans}
 
 
 def _objections(
@@ -160,6 +166,40 @@ def _objections(
 ) -> dict[tuple[str, int], str]:
     """{(guest, number of a slot): what is wrong with its clock}."""
     agreed = _by_block(claim for own in claims.values() for claim in own)
+    found = _objections_to(
+        {block: spans[0] for block, spans in agreed.items()}, claims
+    )
+    # Where as many agree on something else, those who agree on the first may
+    # be the wrong ones.
+    rivals = {
+        block: spans[-1] for block, spans in agreed.items() if len(spans) > 1
+    }
+    disputed = {
+        claim.at_ms // _BLOCK_MS
+        for (guest, slot) in found
+        for claim in claims[guest]
+        if claim.slot.number == slot
+    }
+    others = _objections_to(
+        {block: rivals[block] for block in rivals.keys() & disputed}, claims
+    )
+    for key, reason in others.items():
+        found.setdefault(
+            key,
+            f'{reason}, or theirs is wrong: as many clocks say one thing as'
+            f' the other',
+        )
+    return found
+
+
+def _objections_to(
+    agreed: Mapping[int, tuple[int, int]],
+    claims: Mapping[str, Sequence[_Claim]],
+) -> dict[tuple[str, int], str]:
+    """{(guest, number of a slot): what is wrong with its clock}.
+
+    :param agreed: {block: what is taken for right in it}
+    """
     found: dict[tuple[str, int], str] = {}
     for guest, own in claims.items():
         for number, claim in enumerate(own):

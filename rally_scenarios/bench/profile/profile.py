@@ -44,8 +44,9 @@ class _Limits:
 
 
 # Ramp: hard disks with their journal on flash show their own speed after 2 to
-# 4 s (tasks/quick.yaml).  Runtime: steadiness needs 30 s in common, fio does not
-# always tell the last one, and guests start apart.  Repeats: an interval needs two at least.
+# 4 s (tasks/quick.yaml).  Runtime: steadiness needs 30 s in common, fio does
+# not always tell the last one, and guests start apart.  Repeats: an interval
+# needs two at least.
 _LIMITS = {
     Size.LAB: _Limits(
         region_mib=256,

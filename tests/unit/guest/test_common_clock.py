@@ -72,6 +72,17 @@ class CommonClockTest(testtools.TestCase):
             },
         )
 
+    def test_of_two_clocks_that_differ_neither_is_believed(self):
+        for by_ms in (-12000, 12000):
+            self.assertEqual(
+                [[V.WRONG_CLOCK] * 2] * 2,
+                self.behind(lambda at_ms, by_ms=by_ms: by_ms, TRUE[:2]),
+                by_ms,
+            )
+        self.assertEqual(
+            [[V.COMPLETE] * 2] * 2, self.behind(lambda at_ms: 0, TRUE[:2])
+        )
+
     def test_clocks_that_nobody_sets_may_drift_for_hours(self):
         """200 ppm from the host's: 6 s in 8 hours, and 0.2 s in a block."""
         hour_ms = 3_600_000

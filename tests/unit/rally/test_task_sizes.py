@@ -182,6 +182,17 @@ class TaskSizesTest(testtools.TestCase):
             )
             self.assertLess(slots * sum(map(len, lines)), MAX_CONSOLE_BYTES)
 
+    def test_the_disks_of_the_lab_are_not_taken_for_those_of_a_large_cloud(
+        self,
+    ):
+        for size, has_disks in (('lab', True), ('paper', False)):
+            (fleet,) = scenarios(render('idcf2014', size=size))[0]['fleets']
+            self.assertEqual(has_disks, 'disks' in fleet, size)
+        (fleet,) = scenarios(render('idcf2014', size='paper', disks=54))[0][
+            'fleets'
+        ]
+        self.assertEqual(54, fleet['disks']['disks'])
+
     def test_the_estimate_from_the_disks_may_be_left_out(self):
         config = render('idcf2014', disks=0)
         test_tasks.check(config)
