@@ -495,8 +495,15 @@ class _Volumes(generated_cloud.Cloud):
 
 def main():
     """Serves until standard input ends."""
-    tiers, types, volumes = map(int, sys.argv[1:])
-    served_cloud.run(Cloud(tiers=tiers, types=types, volumes=volumes))
+    tiers, types, volumes, *most = map(int, sys.argv[1:])
+    served_cloud.run(
+        Cloud(
+            tiers=tiers,
+            types=types,
+            volumes=volumes,
+            **({'most': most[0]} if most else {}),
+        )
+    )
 
 
 if __name__ == '__main__':

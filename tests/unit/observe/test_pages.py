@@ -5,13 +5,15 @@
 Cinder is a stand-in that gives pages and links as Cinder 29 does.
 """
 
+import pathlib
+import subprocess
+import sys
+
 from keystoneauth1.identity import v3
 import keystoneauth1.session
 import openstack.connection
 import testtools
 
-from benchmarks import large_world
-from benchmarks import served_cloud
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -20,16 +22,30 @@ from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as cinder
 
 PAGE = 10
+TOP = pathlib.Path(__file__).resolve().parents[3]
 
 
 class PagesTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        cloud = large_world.Cloud(tiers=12, types=35, volumes=0, most=PAGE)
-        server = served_cloud.serve(cloud)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        self.url = cloud.url
+        # A process of its own: http.server is green, and waits for ever, once
+        # a test of this process has imported Cinder with eventlet.
+        cloud = subprocess.Popen(
+            [
+                sys.executable,
+                '-m',
+                'benchmarks.large_world',
+                *map(str, (12, 35, 0, PAGE)),
+            ],
+            cwd=TOP,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(cloud.wait)
+        self.addCleanup(cloud.stdin.close)
+        self.addCleanup(cloud.stdout.close)
+        self.url = f'http://127.0.0.1:{cloud.stdout.readline().strip()}'
         self.session, self.connection = self.log_in()
 
     def log_in(self):
