@@ -40,7 +40,7 @@ class ShowTrend(base.StatusLister):
 last change; 4 one is; 3 there were too few runs to tell, and nothing is worse;
 1 an error occurred; 2 a wrong argument.
 
-Example: openstack tier trend results/*.json --quantity iops
+Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
 """
 
     auth_required = False

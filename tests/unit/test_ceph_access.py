@@ -21,7 +21,7 @@ from cinder_tiers.execute import registry
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import mon_caps
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[3] / 'cinder_tiers'
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / 'cinder_tiers'
 #: Where commands of pools are chosen.
 CHOSEN = PACKAGE / 'domain' / 'resources' / 'pool_options.py'
 READS = {one.prefix: one for one in ceph_access.READS}
