@@ -113,17 +113,7 @@ Example: openstack tier compare before.json after.json --least-difference 5
                 '(default: the first of the run)'
             ),
         )
-        parser.add_argument(
-            '--quantity',
-            metavar='<quantity>',
-            action='append',
-            default=[],
-            dest='quantities',
-            help=(
-                'iops, mib_per_s, mean_ms, or a percentile such as p99.9_ms '
-                '(may be repeated; default: iops and p99_ms)'
-            ),
-        )
+        results.add_quantities(parser)
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',

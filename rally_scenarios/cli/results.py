@@ -2,6 +2,7 @@
 
 """Result files as arguments of commands, and figures in their tables."""
 
+import argparse
 import pathlib
 import typing
 
@@ -28,6 +29,21 @@ class Amount(columns.FormattableColumn):
     def machine_readable(self) -> float | None:
         """The value."""
         return self._value[0]
+
+
+def add_quantities(parser: argparse.ArgumentParser) -> None:
+    """Adds --quantity, as `quantities`."""
+    parser.add_argument(
+        '--quantity',
+        metavar='<quantity>',
+        action='append',
+        default=[],
+        dest='quantities',
+        help=(
+            'iops, mib_per_s, mean_ms, or a percentile such as p99.9_ms '
+            '(may be repeated; default: iops and p99_ms)'
+        ),
+    )
 
 
 def read(path: str) -> 'run_result.RunResult':

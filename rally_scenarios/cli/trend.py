@@ -55,17 +55,7 @@ Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
             nargs='+',
             help='result file of a run; their order does not matter',
         )
-        parser.add_argument(
-            '--quantity',
-            metavar='<quantity>',
-            action='append',
-            default=[],
-            dest='quantities',
-            help=(
-                'iops, mib_per_s, mean_ms, or a percentile such as p99.9_ms '
-                '(may be repeated; default: iops and p99_ms)'
-            ),
-        )
+        results.add_quantities(parser)
         parser.add_argument(
             '--changes',
             action='store_true',

@@ -6,7 +6,6 @@ Thin: what can be claimed is decided in ``bench.compare.comparison``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 import pathlib
 from typing import Any
 
@@ -17,9 +16,7 @@ from rally.task import sla
 
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.plugins.report import harmless
-from rally_scenarios.plugins.results import reference
-from rally_scenarios.plugins import servers
+from rally_scenarios.plugins import judged_runs
 
 SLA = 'cinder_tiers_compare'
 
@@ -108,19 +105,9 @@ class ComparisonSLAValidator(validation.Validator):
             self.fail(str(error))
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """One iteration."""
-
-    passed: bool
-    name: str
-    #: what was found; of a bad run, what is bad in it
-    texts: tuple[str, ...]
-
-
 @validation.add('cinder_tiers_compare_sla')
 @sla.configure(name=SLA)
-class CinderTiersCompare(sla.SLA):
+class CinderTiersCompare(judged_runs.JudgedRunsSLA):
     """No worse than a result that was kept, in runs of CinderTiers.fleet_fio.
 
     Figures are those of the result file, see doc/source/user/measure.rst.
@@ -143,36 +130,16 @@ class CinderTiersCompare(sla.SLA):
         self._unsure_passes = (
             criterion_value.get('when_unsure', 'pass') == 'pass'
         )
-        self._compared: list[_Compared] = []
 
-    def add_iteration(self, iteration: Mapping[str, Any]) -> bool:
-        """Compare one run.
-
-        :param iteration: as Rally's runner gives it
-        :returns: whether all runs so far are good
-        """
-        return self._add([self._compare(iteration)])
-
-    def _add(self, compared: list[_Compared]) -> bool:
-        self._compared += compared
-        self.success = all(each.passed for each in self._compared)
-        return self.success
-
-    def _compare(self, iteration: Mapping[str, Any]) -> _Compared:
+    def judge(self, result: run_result.RunResult) -> judged_runs.Judged:
+        """Compare one run with the baseline."""
+        name = f'run {result.run}'
         try:
-            result = reference.result(iteration['output']['complete'])
             found = comparison.runs(
                 self._baseline, {'': [result]}, self._question
             )
-        except servers.FleetError as error:
-            why = ': '.join(map(str, iteration['error'][:2]))
-            return _Compared(
-                False,
-                'a run without figures',
-                (f'{error}; it failed with {why}' if why else str(error),),
-            )
         except comparison.ComparisonError as error:
-            return _Compared(False, f'run {result.run}', (str(error),))
+            return judged_runs.Judged(False, name, (str(error),))
         bad = [claim for claim in found.claims if not self._is_good(claim)]
         texts = [_text(claim) for claim in bad or found.claims]
         if bad:
@@ -180,7 +147,7 @@ class CinderTiersCompare(sla.SLA):
             texts += found.circumstances
         if 0 < len(bad) < len(found.claims):
             texts.append(f'the other {len(found.claims) - len(bad)} pass')
-        return _Compared(not bad, f'run {result.run}', tuple(texts))
+        return judged_runs.Judged(not bad, name, tuple(texts))
 
     def _is_good(self, claim: comparison.Claim) -> bool:
         if claim.finding is comparison.Finding.CANNOT_TELL:
@@ -188,24 +155,6 @@ class CinderTiersCompare(sla.SLA):
         return claim.finding not in (
             comparison.Finding.WORSE,
             comparison.Finding.NOT_COMPARED,
-        )
-
-    def merge(self, other: 'CinderTiersCompare') -> bool:
-        """Take over what another one compared.
-
-        :param other: of the same task
-        :returns: whether all runs so far are good
-        """
-        return self._add(other._compared)
-
-    def details(self) -> str:
-        """What was found in each run, bad runs first."""
-        ranked = sorted(self._compared, key=lambda each: each.passed)
-        return harmless.cleaned(
-            ' | '.join(
-                f'{each.name}: {" | ".join(each.texts)}' for each in ranked
-            )
-            or 'no run was compared'
         )
 
 

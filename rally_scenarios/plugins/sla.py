@@ -8,7 +8,6 @@ Thin: judging is done in ``bench.judgement``, limits are checked in
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-from dataclasses import dataclass
 import pathlib
 from typing import Any
 
@@ -21,12 +20,11 @@ import yaml
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.sla import catalog_limits
 from rally_scenarios.bench.sla import judgement
+from rally_scenarios.plugins import judged_runs
 from rally_scenarios.plugins import profiles
-from rally_scenarios.plugins.report import harmless
-from rally_scenarios.plugins.results import reference
-from rally_scenarios.plugins import servers
 
 SLA = 'cinder_tiers'
 NAMES_VALIDATOR = 'cinder_tiers_sla_names'
@@ -231,19 +229,9 @@ class TierSLANamesValidator(validation.Validator):
             self.fail('\n'.join(unknown))
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """One iteration."""
-
-    passed: bool
-    name: str
-    #: what was found; of a bad run, what is bad in it
-    texts: tuple[str, ...]
-
-
 @validation.add('cinder_tiers_sla')
 @sla.configure(name=SLA)
-class CinderTiers(sla.SLA):
+class CinderTiers(judged_runs.JudgedRunsSLA):
     """What tiers must give, in runs of CinderTiers.fleet_fio.
 
     Figures are those of the result file, see doc/source/user/measure.rst.
@@ -262,31 +250,9 @@ class CinderTiers(sla.SLA):
         super().__init__(criterion_value)
         self._terms = _terms(criterion_value)
         self._unsure_passes = criterion_value.get('when_unsure') == 'pass'
-        self._judged: list[_Judged] = []
 
-    def add_iteration(self, iteration: Mapping) -> bool:
-        """Judge one run.
-
-        :param iteration: as Rally's runner gives it
-        :returns: whether all runs so far are good
-        """
-        return self._add([self._judge(iteration)])
-
-    def _add(self, judged: list[_Judged]) -> bool:
-        self._judged += judged
-        self.success = all(each.passed for each in self._judged)
-        return self.success
-
-    def _judge(self, iteration: Mapping) -> _Judged:
-        try:
-            result = reference.result(iteration['output']['complete'])
-        except servers.FleetError as error:
-            why = ': '.join(map(str, iteration['error'][:2]))
-            return _Judged(
-                False,
-                'a run without figures',
-                (f'{error}; it failed with {why}' if why else str(error),),
-            )
+    def judge(self, result: run_result.RunResult) -> judged_runs.Judged:
+        """Hold one run against what is asked."""
         found = judgement.judge(result, self._terms)
         bad = [
             one
@@ -297,22 +263,4 @@ class CinderTiers(sla.SLA):
         texts = tuple(map(str, bad or found))
         if 0 < len(bad) < len(found):
             texts += (f'the other {len(found) - len(bad)} pass',)
-        return _Judged(not bad, f'run {result.run}', texts)
-
-    def merge(self, other: 'CinderTiers') -> bool:
-        """Take over what another one judged.
-
-        :param other: of the same task
-        :returns: whether all runs so far are good
-        """
-        return self._add(other._judged)
-
-    def details(self) -> str:
-        """What was found in each run, bad runs first."""
-        ranked = sorted(self._judged, key=lambda each: each.passed)
-        return harmless.cleaned(
-            ' | '.join(
-                f'{each.name}: {" | ".join(each.texts)}' for each in ranked
-            )
-            or 'no run was judged'
-        )
+        return judged_runs.Judged(not bad, f'run {result.run}', texts)
