@@ -29,6 +29,8 @@ _GROUP_BUCKETS = 64
 # fio 3.33 has 29 groups (stat.h FIO_IO_U_PLAT_GROUP_NR); later versions may
 # have more, and this is all that fits 64 bits.
 _GROUPS = 59
+#: What is longer is in the last bucket of a fio with 29 groups.
+MOST_NS = 2**34
 
 
 @functools.cache

@@ -31,6 +31,8 @@ _MAX_IOPS = 10**8
 _PRINTED = 0.01
 # Means of fio's buckets are off by 0.8 % at most, and a timer ticks.
 _LATENCIES = 0.05
+# A bucket is printed as its mean: off by half of its width at most.
+_BUCKET = 1 / 64
 # fio catches up with what it could not issue in time.
 _OVER_RATE = 1.5
 
@@ -40,8 +42,47 @@ class ResultError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Moments:
+    """A kind of latency as fio sums it up itself, exact to the nanosecond."""
+
+    #: how many I/Os it is of
+    count: int
+    #: of all of them
+    mean_ns: float
+    #: the longest
+    max_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direction:
+    """What was read, or what was written."""
+
+    #: read or write
+    name: str
+    #: I/Os per second
+    iops: float
+    #: bytes per second
+    bw_bytes: int
+    #: bytes that were counted
+    io_bytes: int
+    #: I/Os that were counted
+    total_ios: int
+    #: what the rates refer to
+    runtime_ms: int
+    #: completion latencies: from the submission of an I/O to its completion
+    clat: histogram.LatencyHistogram
+    #: of these, as fio sums them up; None if there is none
+    clat_moments: Moments | None
+    #: from the wish for an I/O to its completion; None if there is none
+    lat: Moments | None
+    #: from the wish to the submission; None for an engine that submits and
+    #: waits in one
+    slat: Moments | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class FioResult:
-    """What one fio job did, reads and writes taken together."""
+    """What one fio job did, reads and writes taken together and apart."""
 
     #: fio's ``--name``
     jobname: str
@@ -60,6 +101,8 @@ class FioResult:
     #: when fio wrote this, ms since 1970 by its own clock; None if it does not
     #: say
     timestamp_ms: int | None = None
+    #: those in which it did an I/O of which the latency is known
+    directions: tuple[Direction, ...] = ()
 
 
 def _field(
@@ -112,20 +155,52 @@ def _bins(clat: object, where: str) -> histogram.LatencyHistogram:
         raise ResultError(f'{where}.bins: {error}') from error
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Direction:
-    """What was read, or what was written."""
+def _moments(side: object, key: str, where: str) -> Moments | None:
+    """A kind of latency; None if no I/O has it."""
+    mapping = _field(side, key, (dict,), where)
+    where = f'{where}.{key}'
+    count = _field(mapping, 'N', (int,), where)
+    if not count:
+        return None
+    mean_ns = float(_field(mapping, 'mean', (int, float), where))
+    max_ns = _field(mapping, 'max', (int,), where)
+    # The mean is printed to six decimals.
+    if mean_ns > max_ns + 1:
+        raise ResultError(
+            f'{where}: mean {mean_ns:.0f} ns, expected at most its max'
+            f' {max_ns} ns'
+        )
+    return Moments(count=count, mean_ns=mean_ns, max_ns=max_ns)
 
-    name: str
-    iops: float
-    bw_bytes: int
-    io_bytes: int
-    total_ios: int
-    runtime_ms: int
-    clat: histogram.LatencyHistogram
+
+def _check_moments(
+    bins: histogram.LatencyHistogram, clat: Moments, where: str
+) -> None:
+    """Hold fio's own mean and longest against its buckets.
+
+    Above the last bucket, see ``histogram``, the buckets tell too little.
+
+    :raises ResultError: they are not of the same I/Os
+    """
+    longest_ns = bins.bins[-1][0]
+    mean_ns = math.fsum(ns * count for ns, count in bins.bins) / bins.count
+    if clat.max_ns < longest_ns * (1 - _BUCKET) - 1 or (
+        clat.max_ns <= histogram.MOST_NS
+        and (
+            clat.max_ns > longest_ns * (1 + _BUCKET) + 1
+            or not math.isclose(
+                clat.mean_ns, mean_ns, rel_tol=_BUCKET, abs_tol=1
+            )
+        )
+    ):
+        raise ResultError(
+            f'{where}.clat_ns: mean {clat.mean_ns:.0f} ns and max'
+            f' {clat.max_ns} ns, but its bins have mean {mean_ns:.0f} ns and'
+            f' max {longest_ns} ns'
+        )
 
 
-def _direction(job: object, name: str, in_flight: int) -> _Direction | None:
+def _direction(job: object, name: str, in_flight: int) -> Direction | None:
     """One side of a job, whose counters agree with each other; None if unused.
 
     fio divides both rates by the same runtime in whole ms (stat.c
@@ -177,7 +252,18 @@ def _direction(job: object, name: str, in_flight: int) -> _Direction | None:
         raise ResultError(
             f'{where}: {iops:.3g} IOPS, expected at most {_MAX_IOPS:.0e}'
         )
-    return _Direction(
+    clat_moments, lat, slat = (
+        _moments(side, key, where) if samples else None
+        for key in ('clat_ns', 'lat_ns', 'slat_ns')
+    )
+    if clat_moments is not None:
+        _check_moments(bins, clat_moments, where)
+        if lat is None:
+            raise ResultError(
+                f'{where}.lat_ns: of no I/O, expected it of the {samples} that'
+                f' have a completion latency'
+            )
+    return Direction(
         name=name,
         iops=iops,
         bw_bytes=bw_bytes,
@@ -185,11 +271,14 @@ def _direction(job: object, name: str, in_flight: int) -> _Direction | None:
         total_ios=total_ios,
         runtime_ms=runtime_ms,
         clat=bins,
+        clat_moments=clat_moments,
+        lat=lat,
+        slat=slat,
     )
 
 
 def _check_ordered(
-    sides: Sequence[_Direction], ordered: fio_pattern.Pattern
+    sides: Sequence[Direction], ordered: fio_pattern.Pattern
 ) -> None:
     """Hold what fio says against what it was told to do.
 
@@ -233,7 +322,7 @@ def _check_ordered(
     _check_in_flight(sides, in_flight)
 
 
-def _check_in_flight(sides: Sequence[_Direction], in_flight: int) -> None:
+def _check_in_flight(sides: Sequence[Direction], in_flight: int) -> None:
     """Little's law: latencies add up to what was in flight, times the time.
 
     What was in flight when counting began has waited before.
@@ -337,4 +426,5 @@ def parse(
         if 'timestamp_ms' in document
         else None,
         clat=bins[0] if len(bins) == 1 else histogram.merge(bins),
+        directions=tuple(side for side in sides if side.lat),
     )

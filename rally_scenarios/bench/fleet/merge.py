@@ -9,8 +9,11 @@ Times are milliseconds on the common clock: the leader's, counted from the
 leader's boot, or wall time, counted from the epoch.
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
+import math
 
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import output as fio_output
@@ -69,6 +72,26 @@ def start_remark(skew_ms: int, error_ms: float | None) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FleetDirection:
+    """What all guests of a tier read in one slot, or what they wrote."""
+
+    #: sum of the guests'
+    iops: float
+    #: sum of the guests', bytes per second
+    bw_bytes: int
+    #: sum of the guests'
+    total_ios: int
+    #: all their completion latencies
+    clat: histogram.LatencyHistogram
+    #: of these, as fio sums them up
+    clat_moments: fio_output.Moments
+    #: all their total latencies
+    lat: fio_output.Moments
+    #: all their submission latencies; None if a guest's engine has none
+    slat: fio_output.Moments | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class FleetSlot:
     """What all guests of a tier did in one slot."""
 
@@ -87,6 +110,8 @@ class FleetSlot:
     #: the true skew is longer by at most this; None if it is not known how
     #: exact a guest's clock is
     start_skew_error_ms: float | None = None
+    #: {read or write: what was}, of those of which there was any
+    directions: Mapping[str, FleetDirection] = field(default_factory=dict)
 
 
 def _start_skew(slots: Sequence[GuestSlot]) -> tuple[int, float | None]:
@@ -100,6 +125,37 @@ def _start_skew(slots: Sequence[GuestSlot]) -> tuple[int, float | None]:
     last_ms = max(slot.started_ms + slot.clock_error_ms for slot in slots)
     first_ms = min(slot.started_ms - slot.clock_error_ms for slot in slots)
     return skew_ms, last_ms - first_ms - skew_ms
+
+
+def _moments(found: Sequence[fio_output.Moments]) -> fio_output.Moments:
+    """One kind of latency of all guests."""
+    count = sum(each.count for each in found)
+    return fio_output.Moments(
+        count=count,
+        mean_ns=math.fsum(each.mean_ns * each.count for each in found) / count,
+        max_ns=max(each.max_ns for each in found),
+    )
+
+
+def _directions(slots: Sequence[GuestSlot]) -> dict[str, FleetDirection]:
+    found: dict[str, list[fio_output.Direction]] = {}
+    for slot in slots:
+        for each in slot.result.directions:
+            found.setdefault(each.name, []).append(each)
+    return {
+        name: FleetDirection(
+            iops=sum(each.iops for each in of_guests),
+            bw_bytes=sum(each.bw_bytes for each in of_guests),
+            total_ios=sum(each.total_ios for each in of_guests),
+            clat=histogram.merge(each.clat for each in of_guests),
+            clat_moments=_moments([each.clat_moments for each in of_guests]),
+            lat=_moments([each.lat for each in of_guests]),
+            slat=_moments([each.slat for each in of_guests])
+            if all(each.slat for each in of_guests)
+            else None,
+        )
+        for name, of_guests in sorted(found.items())
+    }
 
 
 def merge(slots: Sequence[GuestSlot]) -> FleetSlot:
@@ -132,4 +188,5 @@ def merge(slots: Sequence[GuestSlot]) -> FleetSlot:
         start_skew_ms=skew_ms,
         start_skew_error_ms=skew_error_ms,
         window_ms=max(0, window_ms),
+        directions=_directions(slots),
     )

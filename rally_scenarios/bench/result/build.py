@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import dataclasses
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
@@ -78,6 +79,30 @@ def _guest_figures(
     )
 
 
+def _moments(found: fio_output.Moments) -> run_result.Moments:
+    return run_result.Moments(mean_ns=found.mean_ns, max_ns=found.max_ns)
+
+
+def directions(
+    found: merge.FleetSlot,
+) -> dict[str, run_result.DirectionFigures]:
+    """Reads and writes of a slot as they are written."""
+    return {
+        name: run_result.DirectionFigures(
+            iops=each.iops,
+            bw_bytes=each.bw_bytes,
+            total_ios=each.total_ios,
+            clat=run_result.latencies(each.clat)
+            if len(found.directions) > 1
+            else None,
+            clat_moments=_moments(each.clat_moments),
+            slat_moments=each.slat and _moments(each.slat),
+            lat_moments=_moments(each.lat),
+        )
+        for name, each in found.directions.items()
+    }
+
+
 def _merged(
     guests: Sequence[merge.GuestSlot], together: steadiness.FleetSeries | None
 ) -> run_result.MergedFigures | None:
@@ -99,6 +124,7 @@ def _merged(
         ),
         fairness=intervals.fairness(iops) if any(iops) else None,
         start_skew_error_ms=found.start_skew_error_ms,
+        directions=directions(found),
     )
 
 
@@ -148,6 +174,36 @@ def _slot(
     )
 
 
+def _over_repeats(
+    complete: Sequence[run_result.MergedFigures],
+) -> dict[str, run_result.DirectionEstimates] | None:
+    """Directions of repeats; one that a repeat does not have is left out."""
+    if not complete or any(each.directions is None for each in complete):
+        return None
+    names = [
+        name
+        for name in complete[0].directions
+        if all(name in each.directions for each in complete)
+    ]
+    found = {}
+    for name in names:
+        of_repeats = [each.directions[name] for each in complete]
+        found[name] = run_result.DirectionEstimates(
+            iops=intervals.estimate_mean([each.iops for each in of_repeats]),
+            bw_bytes=intervals.estimate_mean(
+                [each.bw_bytes for each in of_repeats]
+            ),
+            clat_mean_ns=intervals.estimate_mean(
+                [each.clat_moments.mean_ns for each in of_repeats]
+            ),
+            lat_mean_ns=intervals.estimate_mean(
+                [each.lat_moments.mean_ns for each in of_repeats]
+            ),
+            lat_max_ns=max(each.lat_moments.max_ns for each in of_repeats),
+        )
+    return found
+
+
 def pattern_result(
     name: str, slots: Sequence[run_result.SlotResult]
 ) -> run_result.PatternResult:
@@ -177,6 +233,7 @@ def pattern_result(
         )
         if complete
         else None,
+        directions=_over_repeats(complete),
     )
 
 

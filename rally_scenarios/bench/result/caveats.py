@@ -14,6 +14,7 @@ import functools
 import math
 import re
 
+from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.result import ceph as ceph_result
 from rally_scenarios.bench.result import result as run_result
@@ -272,6 +273,28 @@ def _stalls(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
             )
 
 
+def _beyond_buckets(
+    run: run_result.RunResult,
+) -> Iterator[tuple[str, str]]:
+    for name, pattern in _patterns(run):
+        longest_ns = max(
+            (
+                found.clat_moments.max_ns
+                for slot in pattern.slots
+                if slot.merged
+                for found in (slot.merged.directions or {}).values()
+            ),
+            default=0,
+        )
+        if longest_ns > histogram.MOST_NS:
+            yield (
+                'long latencies',
+                f'{name}: the longest was {longest_ns / 1e9:.1f} s; fio'
+                f' counts all above {histogram.MOST_NS / 1e9:.1f} s in one'
+                f' bucket, so that percentiles that lie there are too low',
+            )
+
+
 def _mixed_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     seen = {
         name: {
@@ -419,6 +442,7 @@ _RULES = (
     _unsteady,
     _stalls,
     _spread,
+    _beyond_buckets,
     _mixed_guests,
 )
 

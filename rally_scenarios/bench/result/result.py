@@ -130,6 +130,54 @@ class GuestFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Moments:
+    """A kind of latency as fio sums it up, not from histograms."""
+
+    #: of all I/Os of all guests
+    mean_ns: float
+    #: the longest
+    max_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectionFigures:
+    """What all complete guests of a slot read, or what they wrote."""
+
+    #: sum of the guests'
+    iops: float
+    #: sum of the guests', bytes per second
+    bw_bytes: int
+    #: I/Os that were counted
+    total_ios: int
+    #: their completion latencies; null if there is no other direction, and so
+    #: they are those of the slot
+    clat: Latencies | None
+    #: from the submission of an I/O to its completion
+    clat_moments: Moments
+    #: from the wish for an I/O to its submission; null for an engine that
+    #: submits and waits in one
+    slat_moments: Moments | None
+    #: from the wish for an I/O to its completion: what an application waits
+    lat_moments: Moments
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectionEstimates:
+    """What was read, or written, over the repeats of a pattern."""
+
+    #: over the repeats in which all guests are complete
+    iops: intervals.Estimate
+    #: likewise
+    bw_bytes: intervals.Estimate
+    #: likewise, of the mean completion latency of each repeat
+    clat_mean_ns: intervals.Estimate
+    #: likewise, of the mean total latency
+    lat_mean_ns: intervals.Estimate
+    #: the longest total latency of all of them
+    lat_max_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class MergedFigures:
     """All complete guests of a slot together."""
 
@@ -152,6 +200,9 @@ class MergedFigures:
     #: the true skew is longer by at most this; null if it is not known how
     #: exact the guests' clocks are
     start_skew_error_ms: float | None = json_record.since(2)
+    #: {read or write: what was}, of those of which there was any; null if
+    #: they are not told apart
+    directions: Mapping[str, DirectionFigures] | None = json_record.since(3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +242,9 @@ class PatternResult:
     p99_ns: intervals.Estimate | None
     #: latencies of these repeats, merged; null if none is complete
     clat: Latencies | None
+    #: {read or write: what was}; null if none is complete, or if they are not
+    #: told apart
+    directions: Mapping[str, DirectionEstimates] | None = json_record.since(3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -450,9 +504,15 @@ def _check(pattern: PatternResult) -> None:
 
     :raises ValueError: they are not
     """
+    merged = [slot.merged for slot in pattern.slots if slot.merged]
     for clat in (
         pattern.clat,
-        *(slot.merged and slot.merged.clat for slot in pattern.slots),
+        *(each.clat for each in merged),
+        *(
+            found.clat
+            for each in merged
+            for found in (each.directions or {}).values()
+        ),
     ):
         if clat is not None and latencies(clat.histogram()) != clat:
             raise ValueError(

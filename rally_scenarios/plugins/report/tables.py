@@ -36,6 +36,18 @@ TIER_TABLE_COLUMNS = (
     'its error ms',
     'verdict',
 )
+DIRECTION_TABLE_TITLE = 'CinderTiers: reads and writes'
+DIRECTION_TABLE_COLUMNS = (
+    'tier',
+    'pattern',
+    'direction',
+    'IOPS',
+    'MiB/s',
+    'mean total ms',
+    'mean completion ms',
+    'p99 completion ms',
+    'longest total ms',
+)
 GUEST_TABLE_TITLE = 'CinderTiers: figures of each guest'
 GUEST_TABLE_COLUMNS = (
     'guest',
@@ -121,6 +133,43 @@ def _tier_row(run: run_result.PatternRun) -> list:
         'complete'
         if merged.guests == expected
         else f'{merged.guests} of {expected} guests',
+    ]
+
+
+def _direction_rows(run: run_result.PatternRun) -> Iterator[list]:
+    """A row for what was read, and one for what was written."""
+    merged = run.slot.merged
+    if merged is None:
+        return
+    for name, found in (merged.directions or {}).items():
+        # Of a single direction, it is the slot's.
+        clat = found.clat or merged.clat
+        yield [
+            run.tier.tier,
+            run.name,
+            name,
+            round(found.iops, 1),
+            round(found.bw_bytes / 1024**2, 2),
+            charts.in_ms(found.lat_moments.mean_ns),
+            charts.in_ms(found.clat_moments.mean_ns),
+            charts.in_ms(clat.percentiles_ns['99']),
+            charts.in_ms(found.lat_moments.max_ns),
+        ]
+
+
+def _directions(result: run_result.RunResult) -> list[dict]:
+    """A table of reads and writes, if the result tells them apart."""
+    rows = [row for run in result.runs for row in _direction_rows(run)]
+    if not rows:
+        return []
+    return [
+        table(
+            DIRECTION_TABLE_TITLE,
+            'Total latency is what an application waits; completion latency'
+            ' leaves out the time in which the guest submits an I/O',
+            DIRECTION_TABLE_COLUMNS,
+            rows,
+        )
     ]
 
 
@@ -269,7 +318,8 @@ def _caveats(result: run_result.RunResult) -> dict:
 def complete_outputs(result: run_result.RunResult) -> list[dict]:
     """Tables and charts of one iteration, for ``add_output(complete=)``.
 
-    :returns: the table of caveats, the tier table, a table of the repeats if
+    :returns: the table of caveats, the tier table, a table of reads and
+        writes if they are told apart, a table of the repeats if
         there are several, two charts a pattern (of one tier alone: two for
         patterns of a kind), if guests sent their seconds a table of
         steadiness and one more chart a pattern, and the guest table
@@ -282,6 +332,7 @@ def complete_outputs(result: run_result.RunResult) -> list[dict]:
             TIER_TABLE_COLUMNS,
             [_tier_row(run) for run in result.runs],
         ),
+        *_directions(result),
         *_repeats(result),
         *charts.charts(result),
         *_over_time(result),

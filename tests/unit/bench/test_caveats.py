@@ -56,6 +56,29 @@ def run(*slots, guests=(GUEST,), **changed):
     )
 
 
+def with_longest(longest_ns):
+    """A repeat in which an I/O took so long."""
+    slot = results.slot([10])
+    moments = run_result.Moments(mean_ns=1.0, max_ns=longest_ns)
+    return dataclasses.replace(
+        slot,
+        merged=dataclasses.replace(
+            slot.merged,
+            directions={
+                'read': run_result.DirectionFigures(
+                    iops=10,
+                    bw_bytes=1,
+                    total_ios=1,
+                    clat=None,
+                    clat_moments=moments,
+                    slat_moments=None,
+                    lat_moments=moments,
+                )
+            },
+        ),
+    )
+
+
 def with_cpu(busy, steal=None):
     slot = results.slot([10])
     return dataclasses.replace(
@@ -116,6 +139,20 @@ class CaveatsTest(testtools.TestCase):
                 )
             ],
             run(results.slot([10]), results.slot([10], without=1)),
+        )
+
+    def test_what_is_longer_than_all_buckets(self):
+        self.assert_caveats([], run(with_longest(17 * 10**9)))
+        self.assert_caveats(
+            [
+                (
+                    'long latencies',
+                    'fast x: the longest was 22.0 s; fio counts all above'
+                    ' 17.2 s in one bucket, so that percentiles that lie'
+                    ' there are too low',
+                )
+            ],
+            run(with_longest(22 * 10**9)),
         )
 
     def test_steal_over_its_limit(self):

@@ -97,6 +97,26 @@ class ParseTest(testtools.TestCase):
         ('a truth value', (*WRITE, 'iops'), True, 'expected int or float'),
         ('a rate that is no number', (*WRITE, 'iops'), float('nan'), 'finite'),
         ('no direction', WRITE, None, 'write'),
+        ('a mean over the longest', (*WRITE, 'lat_ns', 'mean'), 1e9, 'mean'),
+        ('no total latency', (*WRITE, 'lat_ns', 'N'), 0, 'lat_ns: of no I/O'),
+        (
+            'a longest that is in no bin',
+            (*WRITE, 'clat_ns', 'max'),
+            99 * 10**6,
+            'but its bins have mean',
+        ),
+        (
+            'a longest below the bins',
+            (*WRITE, 'clat_ns', 'max'),
+            10**6,
+            'but its bins have mean',
+        ),
+        (
+            'a mean of other bins',
+            (*WRITE, 'clat_ns', 'mean'),
+            200000.0,
+            'but its bins have mean',
+        ),
         ('no I/O', WRITE, {'total_ios': 0, 'clat_ns': {'N': 0}}, 'did no I/O'),
         (
             'a rate that is 2 % off',
@@ -233,7 +253,12 @@ class ParseTest(testtools.TestCase):
         """1000 I/Os of 40 ms in 2 s: 20 in flight."""
         text = self.lie(
             total_ios=1000,
-            clat_ns={'N': 1000, 'bins': {'40108032': 1000}},
+            clat_ns={
+                'N': 1000,
+                'mean': 40108032.0,
+                'max': 40108032,
+                'bins': {'40108032': 1000},
+            },
         )
 
         def parse(iodepth):
@@ -251,6 +276,55 @@ class ParseTest(testtools.TestCase):
         self.assertEqual(1000, parse(20).total_ios)
         error = self.assertRaises(fio_output.ResultError, parse, 16)
         self.assertIn('20.0 I/Os in flight, expected at most 16', str(error))
+
+    def test_directions_are_told_apart_with_all_their_latencies(self):
+        found = fio_output.parse(
+            recorded.text('randrw-4k-unified'), jobname='randrw-4k'
+        )
+        read, write = found.directions
+        self.assertEqual(('read', 'write'), (read.name, write.name))
+        self.assertEqual(found.total_ios, read.total_ios + write.total_ios)
+        self.assertEqual(1600, read.clat.count)
+        for side, clat_max, slat_max, lat_max in (
+            (read, 2254191, 487243, 2285658),
+            (write, 3963805, 1110058, 3991235),
+        ):
+            self.assertEqual(
+                (clat_max, slat_max, lat_max),
+                tuple(
+                    each.max_ns
+                    for each in (side.clat_moments, side.slat, side.lat)
+                ),
+            )
+            # An application waits for both.
+            self.assertAlmostEqual(
+                side.lat.mean_ns,
+                side.slat.mean_ns + side.clat_moments.mean_ns,
+                delta=1,
+            )
+        (only,) = fio_output.parse(
+            recorded.text('randwrite-4k'), jobname='randwrite-4k'
+        ).directions
+        self.assertEqual('write', only.name)
+
+    def test_what_is_longer_than_all_buckets_is_known_by_its_maximum(self):
+        longest = 22 * 10**9
+        last = 17112760320
+        found = fio_output.parse(
+            self.lie(
+                total_ios=10,
+                io_bytes=40960,
+                clat_ns={
+                    'N': 10,
+                    'mean': 20.0 * 10**9,
+                    'max': longest,
+                    'bins': {str(last): 10},
+                },
+            ),
+            jobname='randwrite-4k',
+        )
+        (side,) = found.directions
+        self.assertEqual(longest, side.clat_moments.max_ns)
 
     def test_a_mix_ran_as_long_as_its_longer_side(self):
         document = json.loads(recorded.text('randrw-4k-unified'))

@@ -116,3 +116,46 @@ class MergeTest(testtools.TestCase):
 
     def test_a_late_start_is_a_positive_error(self):
         self.assertEqual(40, guest('g0', 1040, 2000).start_error_ms)
+
+
+class DirectionsTest(testtools.TestCase):
+    def test_guests_are_merged_by_direction(self):
+        mixed = fio_output.parse(
+            recorded.text('randrw-4k-unified'), jobname='randrw-4k'
+        )
+        slower = dataclasses.replace(
+            mixed,
+            directions=tuple(
+                dataclasses.replace(
+                    each,
+                    lat=fio_output.Moments(
+                        count=800, mean_ns=10**6, max_ns=9 * 10**9
+                    ),
+                    slat=None,
+                )
+                for each in mixed.directions
+            ),
+        )
+        found = merge.merge(
+            [guest('g0', 0, 1, mixed), guest('g1', 0, 1, slower)]
+        )
+        self.assertEqual(['read', 'write'], list(found.directions))
+        read = found.directions['read']
+        first = mixed.directions[0]
+        self.assertEqual(2 * first.iops, read.iops)
+        self.assertEqual(2 * 1600, read.clat.count)
+        # Weighted by how many I/Os each is of; nothing is averaged otherwise.
+        self.assertAlmostEqual(
+            (1600 * first.lat.mean_ns + 800 * 10**6) / 2400, read.lat.mean_ns
+        )
+        self.assertEqual(9 * 10**9, read.lat.max_ns)
+        # One of them does not know it.
+        self.assertIsNone(read.slat)
+        self.assertEqual(
+            found.iops, sum(each.iops for each in found.directions.values())
+        )
+
+    def test_what_nobody_wrote_is_not_there(self):
+        found = merge.merge([guest('g0', 0, 1)])
+        self.assertEqual(['write'], list(found.directions))
+        self.assertEqual(found.clat, found.directions['write'].clat)

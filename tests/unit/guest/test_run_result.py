@@ -5,7 +5,10 @@ import json
 
 import testtools
 
+from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.profile import profile as named_profile
@@ -277,6 +280,66 @@ class RunResultTest(testtools.TestCase):
                 run_result.read,
                 json.dumps({**value, **changes}),
             )
+        )
+
+    def test_reads_and_writes_are_told_apart(self):
+        found = run_result.read(run_result.write(result(outcome('g000'))))
+        (pattern,) = found.tiers[0].patterns
+        merged = pattern.slots[0].merged
+        self.assertEqual(['write'], list(merged.directions))
+        write = merged.directions['write']
+        # It is all there was, so that its histogram is the slot's.
+        self.assertIsNone(write.clat)
+        self.assertEqual(
+            (merged.iops, merged.bw_bytes), (write.iops, write.bw_bytes)
+        )
+        self.assertEqual(
+            (3045432, 468606, 3055157),
+            (
+                write.clat_moments.max_ns,
+                write.slat_moments.max_ns,
+                write.lat_moments.max_ns,
+            ),
+        )
+        over = pattern.directions['write']
+        self.assertEqual(3, over.lat_mean_ns.values)
+        self.assertEqual(3055157, over.lat_max_ns)
+        self.assertAlmostEqual(116485.128871, over.lat_mean_ns.mean)
+        self.assertAlmostEqual(92738.798202, over.clat_mean_ns.mean)
+
+    def test_a_mix_has_a_histogram_of_each_direction(self):
+        merged = merge.merge(
+            [
+                merge.GuestSlot(
+                    guest='g000',
+                    planned_ms=0,
+                    started_ms=0,
+                    ended_ms=1,
+                    result=fio_output.parse(
+                        recorded.text('randrw-4k-unified'), jobname='randrw-4k'
+                    ),
+                )
+            ]
+        )
+        found = build.directions(merged)
+        self.assertNotEqual(found['read'].clat, found['write'].clat)
+        self.assertEqual(
+            merged.clat,
+            histogram.merge(each.clat.histogram() for each in found.values()),
+        )
+
+    def test_a_file_of_version_2_does_not_tell_them_apart(self):
+        value = json.loads(run_result.write(result(outcome('g000'))))
+        for pattern in value['tiers'][0]['patterns']:
+            del pattern['directions']
+            for slot in pattern['slots']:
+                del slot['merged']['directions']
+        found = run_result.read(json.dumps({**value, 'version': 2}))
+        (pattern,) = found.tiers[0].patterns
+        self.assertIsNone(pattern.directions)
+        self.assertIsNone(pattern.slots[0].merged.directions)
+        self.assertRaises(
+            run_result.ResultFileError, run_result.read, json.dumps(value)
         )
 
     def test_a_file_of_version_1_lacks_what_came_later(self):

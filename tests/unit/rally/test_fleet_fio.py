@@ -71,6 +71,10 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
             [(*row[:4], row[-1]) for row in rows],
         )
         self.assertEqual(8, len(self.rows(tables.GUEST_TABLE_TITLE)))
+        self.assertEqual(
+            ['database', 'randwrite-4k', 'write', 999.5, 3.91, 0.116, 0.093],
+            self.rows(tables.DIRECTION_TABLE_TITLE)[0][:7],
+        )
         self.assert_nothing_is_left()
 
     def test_turns_are_drawn_and_the_seed_is_kept(self):
@@ -241,7 +245,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assertEqual(8, len(self.scenario._output['additive'][0]['data']))
         # Charts are over all repeats.
-        self.assertEqual(10, len(self.scenario._output['complete']))
+        self.assertEqual(11, len(self.scenario._output['complete']))
         self.assertEqual(
             [
                 'database',
@@ -313,7 +317,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.cloud.guests_do['g003'] = lambda lines: lines[:3]
         self.cloud.guests_stop.add('g003')
         self.failure()
-        self.assertEqual(10, len(self.scenario._output['complete']))
+        self.assertEqual(11, len(self.scenario._output['complete']))
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
             self.scenario._output
         )
