@@ -45,6 +45,7 @@ def fio_output(jobname, scale):
     """What fio prints, as far as it is read, and its five seconds."""
     bins = {str(ns): scale + place for place, ns in enumerate(_BUCKETS)}
     total = sum(bins.values())
+    mean = sum(int(ns) * count for ns, count in bins.items()) / total
     idle = {'total_ios': 0, 'clat_ns': {'N': 0}}
     document = {
         'fio version': 'fio-3.33',
@@ -61,7 +62,18 @@ def fio_output(jobname, scale):
                     'iops': total / 5,
                     'io_bytes': total * 4096,
                     'bw_bytes': total * 4096 // 5,
-                    'clat_ns': {'N': total, 'bins': bins},
+                    'clat_ns': {
+                        'N': total,
+                        'mean': mean,
+                        'max': _BUCKETS[-1],
+                        'bins': bins,
+                    },
+                    'lat_ns': {
+                        'N': total,
+                        'mean': mean + 5000,
+                        'max': _BUCKETS[-1] + 5000,
+                    },
+                    'slat_ns': {'N': total, 'mean': 5000.0, 'max': 9000},
                 },
             }
         ],

@@ -23,6 +23,9 @@ PATTERNS = [
 class FleetFioCase(testtools.TestCase):
     """Makes the scenario; a test case gives its arguments as `args`."""
 
+    #: Most tests are about what is not the order.
+    turns = {'turn_order': 'listed'}
+
     def setUp(self):
         super().setUp()
         self.results = (
@@ -48,7 +51,7 @@ class FleetFioCase(testtools.TestCase):
         """Run it, with turns in the order of the task unless told else."""
         self.scenario.run(
             **{
-                'turn_order': 'listed',
+                **self.turns,
                 **self.args,
                 'result_folder': str(self.results),
                 **args,

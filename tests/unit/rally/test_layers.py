@@ -25,6 +25,8 @@ OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
 
 
 class GuestsAloneTest(fleet_fio_case.FleetFioCase):
+    # Guests have the order of the layers below.
+    turns = {}
     args = {
         'tier': 'database',
         'pool': 'tier-database',
