@@ -43,7 +43,12 @@ def variant(document, generator):
         bins = side['clat_ns'].get('bins', {})
         for bucket in bins:
             bins[bucket] *= generator.randint(1, 9)
-        side['clat_ns']['N'] = side['total_ios'] = sum(bins.values())
+        count = side['total_ios'] = sum(bins.values())
+        side['clat_ns']['N'] = count
+        if count:
+            side['clat_ns']['mean'] = (
+                sum(int(ns) * each for ns, each in bins.items()) / count
+            )
         side['iops'] = side['total_ios'] / max(1, side['runtime']) * 1000
     return json.dumps(changed, indent=2).encode()
 
