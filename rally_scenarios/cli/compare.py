@@ -181,6 +181,11 @@ def _compare(parsed_args: argparse.Namespace) -> object:
     )
     read = results.read_all([*parsed_args.baseline, *parsed_args.results])
     if len(read) == 1 and not parsed_args.baseline:
+        if parsed_args.tiers:
+            raise comparison.ComparisonError(
+                '--tier is for several results; with one, all tiers are'
+                ' compared with that of --reference'
+            )
         (run,) = read.values()
         return comparison.tiers_of_run(
             run, question, reference=parsed_args.reference

@@ -19,8 +19,8 @@ from cinder_tiers.domain.state import difference
 
 #: The option that cephadm tunes.
 MEMORY = 'osd_memory_target'
-#: Fields of a pool that Rook has nothing to do with: RBD options are in the
-#: pool, and so is our mark.
+#: Fields of a pool that Rook does not set: RBD options and the ownership
+#: marker.
 _OURS = frozenset({'managed', 'rbd_default_data_pool'})
 
 

@@ -179,12 +179,12 @@ def tiers_of_run(
     :raises ComparisonError: the run has a single tier, or none of that name
     """
     names = [tier.tier for tier in run.tiers]
-    first = names[0] if reference is None else reference
-    if first not in names or len(names) < 2:
+    if len(names) < 2 or reference not in (None, *names):
         raise ComparisonError(
-            f'run {run.run} has the tiers {", ".join(names)}: expected'
-            f' {"two or more" if first in names else first}'
+            f'run {run.run} has the tiers {", ".join(names) or "none"}:'
+            f' expected {"two or more" if len(names) < 2 else reference}'
         )
+    first = names[0] if reference is None else reference
     observed = [
         each
         for other in names

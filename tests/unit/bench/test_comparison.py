@@ -345,12 +345,14 @@ class TiersTestCase(testtools.TestCase):
             reference='silver',
         )
         self.assertIn('general, gold: expected silver', str(error))
-        self.assertRaises(
-            comparison.ComparisonError,
-            comparison.tiers_of_run,
-            one_tier(1, 1),
-            IOPS_ONLY,
-        )
+        for few in (one_tier(1, 1), results.run({})):
+            error = self.assertRaises(
+                comparison.ComparisonError,
+                comparison.tiers_of_run,
+                few,
+                IOPS_ONLY,
+            )
+            self.assertIn('expected two or more', str(error))
 
     def test_a_tier_that_was_always_second_is_told(self):
         run = self.run_of((100, 101), (200, 201))

@@ -91,6 +91,9 @@ class CompareTestCase(testtools.TestCase):
         )
         self.assertEqual(4, ran.status)
         self.assertEqual(1, self.compare(run, '--reference', 'x').status)
+        ran = self.compare(run, '--tier', 'gold')
+        self.assertEqual(1, ran.status)
+        self.assertIn('--tier is for several results', ran.stderr)
 
     def test_several_results_have_a_column_of_their_own(self):
         paths = [
