@@ -4,7 +4,7 @@
 
 Each opens what it needs, observes, and decides; apply writes, too. Commands,
 benchmarks and tests call the same functions. Must not know how arguments are
-parsed, nor how results are shown; what a user is asked and told comes in as
+parsed, nor how results are shown; questions and messages to a user come in as
 functions.
 """
 

@@ -49,7 +49,7 @@ misused() {
 
 # started PID: when it was started, in clock ticks since the machine was; a
 # process id alone may be given to another process later. Nothing of a process
-# that has ended, even if nobody has waited for it.
+# that has ended, even if it was not waited for.
 started() {
     local stat fields
     stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
@@ -68,7 +68,7 @@ keeper() {
     echo "$pid"
 }
 
-# Open the namespace as file 8. From then on it lasts, whoever ends; it is the
+# Open the namespace as file 8. From then on it lasts, whatever ends; it is the
 # right one if its keeper was there both before and after that.
 open_namespace() {
     local pid
@@ -81,7 +81,7 @@ open_namespace() {
 inhabitants() {
     local link
     for link in /proc/[0-9]*/root; do
-        # The path is told as of its own namespace.
+        # The path is that of its own namespace.
         if [[ $(readlink "$link") == "$root" ]]; then
             link=${link#/proc/}
             echo "${link%/root}"
@@ -146,7 +146,7 @@ start_keeper() {
 }
 
 # What runs in there must see the system as /, as a mount point, and the same
-# mounts as all other commands: loop devices tell the paths of theirs.
+# mounts as all other commands: loop devices show the paths of theirs.
 keep_namespace() {
     ! open_namespace || return 0
     local inhabitant
@@ -161,7 +161,7 @@ keep_namespace() {
     rm -f "$root/etc/resolv.conf"
     cp /etc/resolv.conf "$root/etc/resolv.conf"
     cp /etc/hosts "$root/etc/hosts"
-    # Whoever has a mirror of his own may have its certificate there.
+    # A machine with a mirror of its own may have its certificate there.
     cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
     # shellcheck disable=SC2016
     start_keeper unshare --mount --propagation private /bin/bash -c '

@@ -2,7 +2,7 @@
 
 """The body of a request, read without being used up.
 
-Whoever comes after finds in `wsgi.input` the very bytes that were there.
+Downstream applications still see the original bytes in `wsgi.input`.
 Must not know what they mean.
 """
 

@@ -101,7 +101,7 @@ class TierMiddleware:
     def _is_gone(chosen: outcome.Outcome, environ: body.Environ) -> bool:
         """Whether the type that was set is deleted or closed meanwhile.
 
-        Then Cinder's 404 is no answer to the request: it created nothing.
+        Then Cinder's 404 is not an answer to the request: it created nothing.
         """
         if chosen.placed is None:
             return False

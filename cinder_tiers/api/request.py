@@ -2,7 +2,7 @@
 
 """A request to cinder-api, read as Cinder reads it.
 
-The method, the version, the JSON and the schema are told by Cinder's own
+The method, the version, the JSON and the schema are checked by Cinder's own
 classes, so that what Cinder accepts and what it refuses is the same here in
 each of its releases. Must not know what a request is for.
 """

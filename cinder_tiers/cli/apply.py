@@ -41,7 +41,7 @@ class ApplyTiers(base.CatalogLister):
     service that all of them reach.
     """
 
-    #: Whether nobody reads standard error any more.
+    #: Whether standard error has no reader any more.
     _is_unread = False
 
     _epilog = """Exit status: 0 the cloud matches the tiers file; 1 an error

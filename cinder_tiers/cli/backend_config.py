@@ -21,7 +21,7 @@ _CINDER = 'cinder.conf'
 class ShowBackendConfig(command.Command):
     """Print the sections of cinder.conf that serve the tiers.
 
-    With --for, what somebody else needs for them. Reads only the tiers file,
+    With --for, what another tool needs for them. Reads only the tiers file,
     so no service has to be running.
     """
 

@@ -98,7 +98,7 @@ def keep_encodable(stream: typing.TextIO) -> None:
     PYTHONIOENCODING=ascii take little of it. Standard error of Python is so
     from the start.
 
-    :param stream: one that is no stream of bytes is left as it is.
+    :param stream: one that is not a stream of bytes is left as it is.
     """
     if isinstance(stream, io.TextIOWrapper) and stream.errors == 'strict':
         stream.reconfigure(errors='backslashreplace')

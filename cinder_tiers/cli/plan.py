@@ -94,7 +94,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                     connection=connection,
                     text=read.text,
                 )
-        # Whoever reads the text at a terminal has it already.
+        # A reader at a terminal has seen it already.
         if parsed_args.formatter != base.TEXT or not self.app.stdout.isatty():
             for action in plan.refused:
                 self.log.error(

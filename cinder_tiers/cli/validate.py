@@ -16,7 +16,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.validation import warnings
 from cinder_tiers.files.tiers import reader
 
-#: A file with more is no tiers file, and its table would take a minute.
+#: A file with more is not a tiers file, and its table would take a minute.
 MAX_SHOWN = 1000
 LINT = 'lint'
 SARIF = 'sarif'

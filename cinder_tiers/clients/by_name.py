@@ -62,8 +62,8 @@ class ByName(typing.Generic[_One]):
         """The object of a name; None when there is none.
 
         Takes one call when the name was seen before. When it was not, the
-        last list is believed once for each name, since whoever asks again
-        may have made the object meanwhile; else all are listed anew.
+        last list is believed once for each name, since a caller that asks
+        again may have made the object meanwhile; else all are listed anew.
 
         :param is_sure: whether no earlier list is believed.
         """

@@ -69,7 +69,7 @@ def import_binding(name: str) -> types.ModuleType:
 class RbdImage:
     """What `rbd info` and `rbd du` say of an RBD image."""
 
-    #: pool/image@snapshot; None for an image that is no clone.
+    #: pool/image@snapshot; None for an image that is not a clone.
     parent: str | None
     #: Pool of its data, which may be that of the image.
     data_pool: str

@@ -3,7 +3,7 @@
 """Errors that a user can act on.
 
 Every expected failure of the product is one of these, so that a door or a
-command can tell it from a bug. Must not know how errors are shown.
+command can distinguish it from a bug. Must not know how errors are shown.
 """
 
 import collections.abc

@@ -67,7 +67,7 @@ class AppliedState:
     types: collections.abc.Mapping[str, VolumeType] = dataclasses.field(
         default_factory=dict
     )
-    #: {name or id: volume type} of all types, those that are no tier too.
+    #: {name or id: volume type} of all types, also those that are not tiers.
     by_ident: collections.abc.Mapping[str, VolumeType] = dataclasses.field(
         default_factory=dict
     )
@@ -296,7 +296,7 @@ class AppliedTiers:
         self,
         context: cinder_context.RequestContext,
     ) -> AppliedState:
-        """Read what was never read; a lost connection alone is no failure."""
+        """Read what was never read; a lost connection is not a failure."""
         tries = self._tries
         with self._lock:
             if self._state is not None:

@@ -65,7 +65,7 @@ class BoundedCalls:
         """Take a call in, for now or for as soon as one is free.
 
         Never waits for another thread, so that it may be called with a lock
-        held; whoever holds none makes the call begin with `launch`.
+        held; a holder of none starts the call with `launch`.
 
         :param function: what to call.
         :param project: id of the project for which it is called.
@@ -139,7 +139,7 @@ class BoundedCalls:
             result = error = None
             try:
                 result = function()
-            # Also what is no Exception belongs to who waits for the result.
+            # A BaseException, too, belongs to the waiter for the result.
             except BaseException as caught:  # noqa: BLE001
                 error = caught
             with self._lock:

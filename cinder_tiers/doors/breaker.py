@@ -98,7 +98,7 @@ class CircuitBreaker:
         :param project: id of the project for which it was made.
         """
         if self.is_open:
-            # What failed for all is no project's own.
+            # What failed for all is not a project's own.
             self._of_project.clear()
         self._of_project.pop(project, None)
         self._of_all = _Row()

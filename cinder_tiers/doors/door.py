@@ -459,7 +459,7 @@ def chosen_on_error(name: str, error: Exception) -> decision.OnError:
         return decision.OnError(
             options[f'{name}_on_error'] or options.on_error
         )
-    # oslo.config tells of a wrong word in a file only here.
+    # oslo.config reports an invalid value in a file only here.
     except ValueError as wrong:
         error.add_note(f'{wrong}; fallback applies')
         return decision.OnError.FALLBACK

@@ -16,7 +16,7 @@ from oslo_utils import uuidutils
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import image_properties
 
-#: So that Glance's log tells our calls from Cinder's.
+#: Distinguishes these calls from Cinder's own in Glance's log.
 USER_AGENT = 'cinder-tiers'
 
 _VISIBILITIES = frozenset({'public', 'community', 'shared', 'private'})

@@ -44,11 +44,11 @@ class Record:
     project: str
     #: None at the API door, where the volume has no id yet.
     volume_id: str | None
-    #: As Glance told it; None without an image, or when it was not told.
+    #: As Glance reported it; None without an image or without an answer.
     image_id: str | None
     #: The volume type of the tier.
     volume_type_id: str | None
-    #: Class or kind of the error by which the tier could not be told.
+    #: Class or kind of the error that left the tier undetermined.
     error: str | None
     #: Seconds that the door took.
     seconds: float
@@ -57,7 +57,7 @@ class Record:
     #: Whether the client caused the error, as by an unknown image: nothing
     #: that an operator could mend.
     is_clients_doing: bool = False
-    #: Seconds since Glance told what was decided by; None when that is not
+    #: Age in seconds of the image data of the decision; None when that is not
     #: older than it may be.
     image_age_s: float | None = None
     #: Availability zone that the request names: hostile text.

@@ -91,7 +91,7 @@ class _Explained:
 def name_of(cloud: str) -> str:
     """The name of the lock of a cloud.
 
-    :param cloud: tells it from others.
+    :param cloud: identifies it.
     """
     digest = hashlib.sha256(cloud.encode()).hexdigest()
     return f'cinder-tiers-apply-{digest[:16]}'
@@ -106,7 +106,7 @@ def held(
     :param url: of a tooz driver; None: a file that all users of this host
         share. For several hosts it must be one of etcd, MySQL, Redis or
         another service.
-    :param cloud: tells it from others; the same text on every host.
+    :param cloud: identifies it; the same text on every host.
     :param wait_s: seconds to wait for another apply; 0 or more.
     :raises errors.TiersError: when another apply holds it, or the driver
         cannot be used; at the end, when it was lost on the way.

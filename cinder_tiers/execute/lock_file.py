@@ -4,7 +4,7 @@
 
 root and another user must exclude each other, and neither may be led by the
 other to a file that is not the lock. So the folder lies in one of which root
-has set the sticky bit, where nobody removes or renames what is not his; a file
+has set the sticky bit, where only its owner removes or renames a file; a file
 or a folder is used only when it belongs to root or to the user of the process,
 and root makes his own what somebody else has made. Links are never followed.
 Must not know what is locked, nor how.
@@ -37,7 +37,7 @@ def shared_folder(parents: collections.abc.Iterable[str] = PARENTS) -> str:
 
     :param parents: the first that is open to all users holds the folder.
     :returns: its path.
-    :raises errors.TiersError: when there is none, or somebody else has made
+    :raises errors.TiersError: when there is none, or another user has made
         it.
     """
     parents = tuple(parents)
@@ -82,12 +82,12 @@ def _prepared(path: str) -> str:
 
 
 def _own(descriptor: int, path: str, *, mode: int) -> None:
-    """Makes sure that nobody else can put something in its place.
+    """Makes sure that no other user can put something in its place.
 
     :param descriptor: opened without following a link.
     :param path: where it was opened.
     :param mode: set when it belongs to the user of the process.
-    :raises errors.TiersError: when it belongs to somebody else.
+    :raises errors.TiersError: when it belongs to another user.
     """
     found = os.fstat(descriptor)
     if os.geteuid() == 0 and found.st_uid != 0:
@@ -129,7 +129,7 @@ class LockFile:
     def read(self) -> str:
         """The note of the last holder; '' without one.
 
-        Whoever may take the lock may write what he likes; what is not
+        A user who may take the lock may write anything; what is not
         printable is left out.
         """
         text = os.pread(self._descriptor, _NOTE_BYTES, 0)
@@ -147,8 +147,8 @@ def opened(path: str) -> collections.abc.Iterator[LockFile]:
     Who may use the lock is who may write in its folder.
 
     :param path: of the file.
-    :raises errors.TiersError: when it cannot be opened, is no plain file, or
-        belongs to somebody else and its folder is open to all.
+    :raises errors.TiersError: when it cannot be opened, is not regular, or
+        belongs to another user and its folder is open to all.
     """
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with _explained(path):

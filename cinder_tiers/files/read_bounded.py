@@ -4,8 +4,8 @@
 """The content of a file that a user names, without waiting for it.
 
 Regular files and pipes are read: /dev/stdin and <(...) of a shell are pipes
-that somebody writes. A pipe that nobody writes would be waited for without an
-end, and to open a device may do something, so these are told instead.
+with a writer. Reading a pipe without one would block for ever, and opening a
+device may have an effect, so both are refused.
 """
 
 import collections.abc
@@ -15,7 +15,7 @@ import select
 import stat
 import time
 
-#: How long a pipe may be silent: its writer may have to ask somebody, too.
+#: How long a pipe may be silent: its writer may prompt a user, too.
 SILENCE_S = 30.0
 _CHUNK_BYTES = 2**16
 _KINDS: tuple[tuple[collections.abc.Callable[[int], bool], str], ...] = (

@@ -50,13 +50,13 @@ _SCHEMA = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SavedPlan:
-    """A plan as it was when somebody looked at it."""
+    """A plan as it was when it was saved."""
 
     #: Name of the tiers file, for messages.
     catalog_file: str
     #: Text of the tiers file.
     catalog: str
-    #: Tells the cloud from others; None in a plan from before this was kept.
+    #: Identifies the cloud; None in a plan saved before this was recorded.
     cloud: str | None
     #: Each action in plain values, in the order of the plan.
     actions: tuple[dict[str, object], ...]
@@ -116,7 +116,7 @@ def write(
         that it leads to.
     :param catalog_file: name of the tiers file.
     :param catalog: its text.
-    :param cloud: tells it from others; the same text on every host.
+    :param cloud: identifies it; the same text on every host.
     :param plan: what was looked at, refused actions among it.
     :raises errors.TiersError: when it cannot be written.
     """
@@ -191,7 +191,7 @@ def check_cloud(saved: SavedPlan, cloud: str) -> None:
     actions, and nothing is asked before a saved plan is applied.
 
     :param saved: what was looked at.
-    :param cloud: tells the cloud that is there from others.
+    :param cloud: identifies the cloud that is there.
     :raises errors.ActionFailed: it was made for another one.
     """
     if saved.cloud not in (None, cloud):

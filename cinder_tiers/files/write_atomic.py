@@ -34,7 +34,7 @@ def write(path: str, text: str, *, replace: bool) -> None:
         with os.fdopen(handle, 'w', encoding='utf-8') as stream:
             stream.write(text)
         if not replace:
-            # Unlike a rename it fails when somebody was faster.
+            # Unlike a rename it fails when another process was faster.
             os.link(temporary, target)
             return
         if target.exists():

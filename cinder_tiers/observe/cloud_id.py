@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tells one cloud from another. Writes nothing."""
+"""An identifier that distinguishes clouds. Writes nothing."""
 
 import urllib.parse
 

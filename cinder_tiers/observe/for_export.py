@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads what exists in Cinder and in Ceph clusters, without a catalog.
 
-A cluster that is not reachable is told and does not stop the rest. Writes
+A cluster that is not reachable is reported and does not stop the rest. Writes
 nothing. Must not know what becomes of it.
 """
 
@@ -187,7 +187,7 @@ def _used(
     told: _Told,
     schemas: dict[str, ceph_state.OptionSchema],
 ) -> dict[str, ceph_state.OsdOptions]:
-    """What the OSDs make of what the monitors told them.
+    """The values that OSDs use of those that the monitors have for them.
 
     :param schemas: {option: schema} of those that the cluster knows.
     """

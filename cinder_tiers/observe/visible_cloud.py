@@ -30,7 +30,7 @@ _REFUSALS = (
     openstack.exceptions.ForbiddenException,
     openstack.exceptions.NotFoundException,
 )
-#: Of Cinder's API: the first that tells the id of a volume's type.
+#: Of Cinder's API: the first that returns the id of a volume's type.
 VOLUME_MICROVERSION = '3.63'
 _PROJECT_ID = re.compile('[0-9a-f]{32}')
 
@@ -175,7 +175,7 @@ def _default_type(
 ) -> facts.DefaultType | None:
     """The type of requests without one; the cloud's only for `own`.
 
-    Cinder tells a user one default type, and not whose it is. All projects'
+    Cinder shows a user one default type, and not whose it is. All projects'
     are listed, for Cinder asks Keystone when it is asked for one project's.
     """
     with openstack_client.asking(

@@ -61,7 +61,7 @@ class TierWeigher(weights.BaseHostWeigher):
         try:
             weighed = self._weigh(weighed_obj_list, weight_properties)
             if weighed:
-                # oslo.config tells of a wrong number in a file only when it
+                # oslo.config reports an invalid number in a file only when it
                 # is read, which Cinder does next.
                 self.weight_multiplier()
             return weighed

@@ -132,7 +132,7 @@ def _written(
 ) -> collections.abc.Iterator[tuple[str, str]]:
     """Options as written in our section, each with its file.
 
-    oslo.config tells only of options that it knows.
+    oslo.config reports only options that are registered.
     """
     files = [pathlib.Path(file) for file in conf.config_file]
     for folder in conf.config_dir:

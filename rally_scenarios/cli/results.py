@@ -49,7 +49,7 @@ def add_quantities(parser: argparse.ArgumentParser) -> None:
 def read(path: str) -> 'run_result.RunResult':
     """The result of a file that a user named.
 
-    :raises exceptions.CommandError: it cannot be read, or is no result file.
+    :raises exceptions.CommandError: cannot be read, or not a result file.
     """
     from rally_scenarios.bench.result import result as run_result
 

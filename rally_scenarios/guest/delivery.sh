@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
-# How a guest tells what it did: in framed lines, which guest/frames.py
+# How a guest reports what it did: in framed lines, which guest/frames.py
 # describes and reads.  Part of the script that guest/orders.py puts together.
 #
 # Lines are printed on the console that Nova records.  All are kept, too, for

@@ -12,8 +12,8 @@
 # guest/orders.py, which also says what each order means; wait.sh is one of
 # them.
 #
-# Everything is told in framed lines, by the functions of delivery.sh.  Times
-# are milliseconds since the boot.  The one line without a frame,
+# Everything is reported in framed lines, by the functions of delivery.sh.
+# Times are milliseconds since the boot.  The one line without a frame,
 # "@start SLOT", is printed when the load begins: who watches a console from
 # outside can take the time of it on a clock of his own.
 #
@@ -124,7 +124,7 @@ run_slot() {
     event END "slot=$slot" $times $used "stolen=$stolen"
     # bench/fio_log.py reads it: time, IOPS and direction of each second.
     {
-        # Before it, fio tells that it kept what a process printed.
+        # Before it, fio notes that it kept what a process printed.
         sed -n '/^{/,$p' "$CT_WORK/out"
         printf '\n@series\n'
         cut -d , -f 1-3 "$CT_WORK"/series_iops*.log
@@ -135,7 +135,7 @@ run_slot() {
 main() {
     open_console
     dmesg -n 1 2>/dev/null
-    # Whoever logs in to read may be another user.
+    # The user that logs in to read may be another one.
     umask 022
     mkdir -p "$CT_WORK"
     forget_lines
@@ -157,7 +157,7 @@ main() {
     done
     event DONE "copies=$CT_COPIES"
     [ "$CT_COPIES" -gt 1 ] || return 0
-    # Nobody measures any longer: to print takes CPU from those who do.
+    # No guest measures any longer: printing takes CPU from fio.
     wait_until $((start + offset + CT_END * 1000))
     print_copies
 }

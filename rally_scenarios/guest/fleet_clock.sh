@@ -8,7 +8,7 @@
 # The orders name T0 as wall time.  A guest finds once, when it is ready, at
 # which wall time its /proc/uptime was 0, and from then on looks at
 # /proc/uptime alone.  Whether the wall clock itself is right, it can only ask
-# who keeps it; it says what it was told.
+# who keeps it; it repeats what it was given.
 
 # relate_clocks: $wall_low and $wall_high, between which the wall time lies at
 # which the uptime was 0.  Each reading of the wall clock stands between two of
@@ -79,7 +79,7 @@ ask_clock() {
     fi
 }
 
-# GO tells T0 and the offset, the uptime minus the wall time; in microseconds
+# GO has T0 and the offset, the uptime minus the wall time; in microseconds
 # half of the interval in which the offset lies, and chrony's bound.
 start_by_clock() {
     if [ "$state" = BROKEN ]; then

@@ -29,7 +29,7 @@ put_record() {
 }
 
 # Sector 0, into $record; empty while nothing was written.
-# A block device that nobody holds open is read anew whenever it is opened, so
+# A block device that is not held open is read anew whenever it is opened, so
 # that reading needs no program.  Where something else holds it, a record may
 # stay as it was: then, and until there is a line to read at all, dd asks.
 get_record() {
@@ -62,7 +62,7 @@ compare_clocks() {
         read_clock
         asked=$now
         question="$CT_RUN $1 $asked"
-        # Quick writing may wait for whoever else has the device open.
+        # Quick writing may wait for another guest that has it open.
         if [ "$silences" -eq 0 ]; then
             put_quickly "ASK $question ."
         else
@@ -77,7 +77,7 @@ compare_clocks() {
                     answer=${record#"ANSWER $question "}
                     answer=${answer%%" ."*} ;;
                 "ASK $question ."*) ;;
-                # somebody was so late that he wrote over the question
+                # a guest was so late that it wrote over the question
                 *) put_record 0 "ASK $question ." ;;
             esac
         done
@@ -115,7 +115,7 @@ answer_question() {
 }
 
 # $missing: numbers of the guests that are not ready; $waiting: how many of
-# them have not said that they never will be; $led: whether somebody leads.
+# them have not said that they never will be; $led: whether a guest leads.
 count_ready() {
     records=$(dd if="$start_device" bs=$((sector * (CT_GUESTS + 1))) count=1 \
         iflag=direct 2>/dev/null | tr -d '\0')
@@ -137,7 +137,7 @@ count_ready() {
     missing=${missing#,}
 }
 
-# Status 2: somebody else leads already.
+# Status 2: another guest leads already.
 lead() {
     count_ready
     read_clock
@@ -184,7 +184,7 @@ lead() {
     return 0
 }
 
-# Status 2: nobody leads, and it is our turn to.
+# Status 2: no guest leads, and it is this one's turn to.
 follow() {
     record='' last_asked='' last_answered=0
     turn=$((deadline + CT_INDEX * CT_SUCCESSION_SECONDS * 1000))

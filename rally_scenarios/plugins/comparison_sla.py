@@ -92,7 +92,7 @@ class ComparisonSLAValidator(validation.Validator):
         """Look at the baseline and the quantities.
 
         :param context: not used
-        :param config: None, as Rally does not tell SLAs of the workload
+        :param config: None, as Rally gives SLAs nothing of the workload
         :param plugin_cls: not used
         :param plugin_cfg: what the task says
         """
@@ -125,7 +125,7 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
         super().__init__(criterion_value)
         self._baseline = _baseline(criterion_value['baseline'])
         self._question = _question(criterion_value)
-        # Runs that do not differ can never be told apart: without a least
+        # Runs that do not differ never show a difference: without a least
         # relevant difference, that is what is hoped for.
         self._unsure_passes = (
             criterion_value.get('when_unsure', 'pass') == 'pass'

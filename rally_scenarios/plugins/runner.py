@@ -12,7 +12,7 @@ from typing import Any
 
 from rally.common import validation
 
-# That run one iteration after another unless told otherwise.
+# That run one iteration after another by default.
 _ONE_BY_ONE = ('serial', 'constant', 'constant_for_duration')
 NAME = 'cinder_tiers_runner'
 

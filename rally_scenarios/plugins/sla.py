@@ -136,7 +136,7 @@ def _terms(criterion: Mapping) -> judgement.Terms:
 def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
     """Names that the scenario will not run.
 
-    :param arguments: of the scenario; what is wrong with them is told
+    :param arguments: of the scenario; what is wrong with them is reported
         elsewhere
     """
     tiers = [fleet['tier'] for fleet in arguments['fleets']]
@@ -185,7 +185,7 @@ class TierSLAValidator(validation.Validator):
         """Look at the limits, the order and the catalog.
 
         :param context: not used
-        :param config: None, as Rally does not tell SLAs of the workload
+        :param config: None, as Rally gives SLAs nothing of the workload
         :param plugin_cls: not used
         :param plugin_cfg: what the task asks of the tiers
         """

@@ -161,7 +161,7 @@ def plain(value, like=None):
     """A value of the domain as JSON has it.
 
     :param like: what was plain before; then fields that are newer are left
-        out, so that a new field is no difference.
+        out, so that a new field is not a difference.
     """
     if dataclasses.is_dataclass(value):
         return {

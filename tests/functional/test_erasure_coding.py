@@ -24,7 +24,7 @@ TIER = {
         'erasure_coded': {'k': 2, 'm': 1},
     },
 }
-#: What qemu-io does: write, write over a part that is no stripe, read all.
+#: What qemu-io does: write, write over a part that is not a stripe, read all.
 OVERWRITTEN = (
     'write -P 17 0 64k',
     'write -P 34 10k 3k',

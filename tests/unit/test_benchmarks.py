@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Benchmarks are no tests, but each must run: here, at a tiny size."""
+"""Benchmarks are not tests, but each must run: here, at a tiny size."""
 
 import json
 import math

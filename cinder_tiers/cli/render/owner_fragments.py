@@ -47,7 +47,7 @@ def values(catalog: catalogs.Catalog, target: str) -> list[dict[str, object]]:
 
 
 def text(catalog: catalogs.Catalog, target: str) -> str:
-    """The fragments as text; what is no content is in comments.
+    """The fragments as text; all but their content is in comments.
 
     :param target: one of `TARGETS`.
     """

@@ -67,7 +67,7 @@ def tier_fields(
 
     :param tier: the tier.
     :param read_from: the tiers file, or the service.
-    :param pools: those that serve an applied tier; None when not told.
+    :param pools: those that serve an applied tier; None when not known.
     """
     fields = {
         'name': cells.printable(tier.name),

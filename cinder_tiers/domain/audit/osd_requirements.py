@@ -260,7 +260,7 @@ def _unknown(
     looks: dict[str, dict[int, _Look]],
     osds: collections.abc.Mapping[int, Facts | None],
 ) -> str:
-    """Why something cannot be told, and how a hand can tell it."""
+    """Why something is not known, and how an operator can find out."""
     reasons: dict[str, set[int]] = {}
     elsewhere: dict[str, set[int]] = {}
     for of_osds in looks.values():

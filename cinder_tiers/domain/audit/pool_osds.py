@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""On which OSDs of a cluster pools may lie, for whoever compares pools.
+"""On which OSDs of a cluster pools may lie, to compare pools.
 
 Pure. Must not know what is said about them.
 """

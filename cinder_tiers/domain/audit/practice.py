@@ -34,8 +34,8 @@ PG_TARGET = 'pg target'
 EC_RECOVERY = 'ec recovery'
 READ_BALANCE = 'read balance'
 
-#: Share of the placement groups of its OSDs at which a target that somebody
-#: set for a pool is taken for a mistake.
+#: Share of the placement groups of its OSDs at which a target that
+#: was set for a pool is taken for a mistake.
 LEAST_SHARE = 0.02
 #: The first version in which mClock holds back what recovery of erasure coded
 #: pools reads; see `_ec_recovery`.
@@ -61,9 +61,9 @@ class PgTarget:
     wanted_pg_num: int
     #: 0 to 1: part of its OSDs that it fills, or is to fill by its target.
     share: float
-    #: Whether somebody told how large it will be, by a ratio or in bytes.
+    #: Whether its expected size is set, as a ratio or in bytes.
     has_target: bool
-    #: Whether somebody told that it will be large.
+    #: Whether it is marked as a large pool (flag bulk).
     is_bulk: bool
     #: Whether the numbers differ by the factor at which Ceph acts (3).
     is_far_off: bool
@@ -389,7 +389,7 @@ def _pg_target(
     lie_on: pool_osds.PoolOsds,
     facts: Facts,
 ) -> collections.abc.Iterator[Advice]:
-    """Too few placement groups, or nobody who looks after their number.
+    """Too few placement groups, or no autoscaler for their number.
 
     What the autoscaler chooses, and which pools it passes over, is in
     src/pybind/mgr/pg_autoscaler/module.py (identify_subtrees_and_overlaps and
@@ -431,7 +431,7 @@ def _pg_target(
             expected={key: f'more than {LEAST_SHARE:.0%}'},
             reason=(
                 'Ceph gives a pool placement groups by the part of its OSDs '
-                'that it is told the pool will fill; with so few, some disks '
+                'that the pool is expected to fill; with so few, some disks '
                 'serve nothing of the tier and others too much'
             ),
             remedy=(
@@ -448,7 +448,7 @@ def _pg_target(
             or target.pg_num < target.wanted_pg_num
         )
     ):
-        # One that is on is on its way; too many are no harm to a pool that is
+        # One that is on is on its way; too many do no harm to a pool that is
         # still to be filled.
         yield Advice(
             tier=tier.name,

@@ -2,7 +2,7 @@
 
 """The audit: each tier held against what exists, in one of six states.
 
-The same difference as the plan's, told by tier and aspect. Unlike a plan it
+The same difference as the plan's, by tier and aspect. Unlike a plan it
 goes on where something could not be read, and says so. Pure. Must not know
 how anything is read, shown or put right.
 """
@@ -51,7 +51,7 @@ class State(enum.Enum):
     WARNING = 'warning'
     """It is as the catalog says, and that is a known risk."""
     UNKNOWN = 'unknown'
-    """It could not be told."""
+    """It could not be determined."""
     OUT_OF_DATE = 'out of date'
     """Its type, or the storage, was changed since, and it did not follow."""
     NON_COMPLIANT = 'non-compliant'
@@ -84,7 +84,7 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Unread:
-    """Stands for what a service did not tell."""
+    """Stands for what a service did not report."""
 
     reason: str
 
@@ -487,7 +487,7 @@ def _aspects(
 def _misses_restart(
     before: actions.Resource, change: difference.Difference
 ) -> bool:
-    """Whether the OSDs were told all, and need only be started again."""
+    """Whether all is configured, and OSDs need only be restarted."""
     return isinstance(before, ceph_state.OsdOptions) and (
         before.after_restart.get(change.field.partition('.')[2])
         == change.after

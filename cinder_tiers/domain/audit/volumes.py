@@ -2,7 +2,7 @@
 
 """The audit of volumes: does each lie where its tier, or its image, says.
 
-The answer is that of `explain_volume`, so that `tier explain --volume` tells
+The answer is that of `explain_volume`, so that `tier explain --volume` says
 why. Volumes come as a stream and are not kept: what is kept is one verdict
 for each kind of volume (type, place, image) and counts. Pure. Must not know
 how anything is read or shown.
@@ -42,7 +42,7 @@ class Residency:
     #: {id that a volume is stored under: pool/image that it is a clone of}.
     clones: collections.abc.Mapping[str, str]
     #: {tier: why its cluster's pool of images could not be read, or ''};
-    #: a tier that is absent has none, so that its volumes are no clones.
+    #: a tier that is absent has none, so that its volumes are not clones.
     unread: collections.abc.Mapping[str, str]
     #: {tier: its pool}
     pools: collections.abc.Mapping[str, str]
@@ -75,7 +75,7 @@ def audit_volumes(
     :param volumes: the volumes; each is looked at once.
     :param known: what an administrator sees of the cloud.
     :param find_image: image by id, None for one that is gone; raises an
-        errors.TiersError when that cannot be told.
+        errors.TiersError when that cannot be determined.
     :param policy: the operator's choices.
     :param residency: which volumes are clones of images; None: residency is
         not audited.

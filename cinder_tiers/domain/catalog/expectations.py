@@ -60,7 +60,7 @@ class Limit:
     unit: str
     #: Whether the value is the least allowed, not the greatest.
     is_least: bool
-    #: 1 or more, less than 100; None when it is no percentile.
+    #: 1 or more, less than 100; None when it is not a percentile.
     percent: float | None = None
 
 

@@ -33,8 +33,8 @@ def unknown(
 ) -> collections.abc.Iterator[errors.Problem]:
     """Expectations of patterns that no profile of the project has.
 
-    They are no problems of the file: a task or a fio job file may have
-    patterns of any name. But nothing measures what nobody runs.
+    They are not problems of the file: a task or a fio job file may have
+    patterns of any name. But a pattern that no task runs is never measured.
     """
     for tier in catalog.tiers:
         for name in tier.expect:

@@ -298,7 +298,7 @@ class Qos:
 
     @property
     def specs(self) -> collections.abc.Mapping[str, str]:
-        """{key: value} for whoever keeps them."""
+        """{key: value}, as Cinder keeps them."""
         return self.front_end or self.back_end or {}
 
 
@@ -331,7 +331,7 @@ class Tier:
     """A tier, which becomes a volume type of the same name."""
 
     name: str
-    #: False: the volume type exists and is somebody else's, and nothing of
+    #: False: the volume type exists and is not managed, and nothing of
     #: the tier is changed, nor in effect, until this is gone.
     take_over: bool = True
     #: None leaves the volume type's description as it is.
@@ -349,7 +349,7 @@ class Tier:
     #: may; or `PUBLIC`: all may. None: all may, but a type that is private
     #: is not opened.
     access: str | tuple[str, ...] | None = None
-    #: None leaves a QoS spec of somebody else as it is.
+    #: None leaves an unmanaged QoS spec as it is.
     qos: Qos | None = None
     #: None leaves the quotas as they are.
     quotas: Quotas | None = None

@@ -30,7 +30,7 @@ class Outcome(enum.Enum):
     MISPLACED = 'misplaced'
     """A volume is not where it should be."""
     UNKNOWN = 'unknown'
-    """What the user may see does not tell."""
+    """It does not follow from what the user may see."""
 
 
 class BackendVerdict(enum.Enum):

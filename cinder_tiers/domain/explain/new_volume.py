@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a new volume would go, and why: `decide()` on what the APIs tell.
+"""Where a new volume would go, and why: `decide()` on what the APIs show.
 
 Says what is hidden from the user where that matters, and never guesses. Must
 not know how an API is asked, nor how the answer is shown.
@@ -135,7 +135,7 @@ def may_use(
 
 
 def visible_types_note(known: facts.Facts) -> tuple[str, ...]:
-    """Which types there are, for who cannot be told more.
+    """The types that exist, for a user who may see no more.
 
     :param known: what the user may see.
     """

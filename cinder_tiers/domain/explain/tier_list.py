@@ -50,7 +50,7 @@ class ListedTier:
     #: {fio pattern: {limit: value}} of the catalog; None for an applied
     #: tier, whose volume type does not have it.
     expect: expectations.Expectations | None = None
-    #: Why a part of it is not told; empty when all is.
+    #: Why a part of it is not known; empty when all is.
     problem: str = ''
 
     @property

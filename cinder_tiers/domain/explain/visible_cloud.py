@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the APIs tell of a request or a volume, and what they keep back.
+"""What the APIs show of a request or a volume, and what they hide.
 
-The input of `explanation`. Whoever reads it leaves all rules to others. Must
+The input of `explanation`. Observing it applies no rule. Must
 not know how an API is asked.
 """
 

@@ -12,7 +12,7 @@ from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 
-#: What nobody set, and what a catalog need not say.
+#: Defaults, which a catalog need not state.
 _NOTHING = '0'
 
 

@@ -2,7 +2,7 @@
 """The catalog that says what exists, so that a plan for it is empty.
 
 A managed volume type becomes a tier; every other one a tier that is not
-taken over. What a catalog cannot say is told in a remark: nothing is dropped
+taken over. What a catalog cannot express is in a remark: nothing is dropped
 in silence. Pure. Must not know how anything is read, nor how a catalog is
 written down.
 """
@@ -296,7 +296,7 @@ def _location(
 ) -> inventory.Location | None:
     """Where the backends of a name keep volumes.
 
-    :raises ValueError: at several places, or nobody tells.
+    :raises ValueError: at several places, or at an unknown one.
     """
     serving = [
         one

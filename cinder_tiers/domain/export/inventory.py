@@ -49,7 +49,7 @@ class KnownCluster:
 class Inventory:
     """All that an export is made from."""
 
-    #: With the projects of all private types, whoever's they are.
+    #: With the projects of all private types, managed or not.
     cinder: cinder_state.CinderState
     backends: tuple[backends.Backend, ...]
     clusters: tuple[KnownCluster, ...] = ()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What OSDs were told, as the parts of a catalog that are about OSDs.
+"""Configured options of OSDs as the parts of a catalog on OSDs.
 
 Pure. Only what all OSDs in question use is declared, so that a plan for it is
-empty; the rest is told in a remark. What a tier requires of its OSDs is not
+empty; the rest is in a remark. What a tier requires of its OSDs is not
 known: nothing says it.
 """
 
@@ -24,7 +24,7 @@ Options = dict[str, model.Value]
 def class_options(
     known: inventory.KnownCluster, device_class: str | None, remarks: Remarks
 ) -> Options:
-    """What the OSDs of a class were told, as far as they all use it."""
+    """Configured options of a class, as far as all its OSDs use them."""
     told = known.told.get(device_class or '', {})
     return told and _options(
         told,
@@ -38,7 +38,7 @@ def class_options(
 def host_options(
     known: inventory.KnownCluster, remarks: Remarks
 ) -> dict[str, Options]:
-    """{host: what its OSDs were told, as far as they all use it}."""
+    """{host: configured options that all its OSDs use}."""
     found = {}
     for host, told in sorted(known.told_hosts.items()):
         if host not in known.ceph.hosts or not limits.HOST.fits(host):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A volume type that exists, as the parts of a tier that Cinder keeps.
 
-Pure. What the catalog cannot say is left out and told in a remark.
+Pure. What the catalog cannot express is left out and named in a remark.
 """
 
 from cinder_tiers.domain.catalog import limits

@@ -86,7 +86,7 @@ class TypeSource(enum.Enum):
 
 
 class OnError(enum.Enum):
-    """What becomes of a request whose tier could not be told."""
+    """What happens to a request whose tier could not be determined."""
 
     FALLBACK = 'fallback'
     PASS = 'pass'  # noqa: S105 - no password
@@ -175,7 +175,7 @@ class AppliedTier:
 class Image:
     """The parts of an image that placement looks at."""
 
-    #: Project id of the owner; None for an image that nobody owns.
+    #: Project id of the owner; None for an image without an owner.
     owner: str | None
     #: public, community, shared or private, in Glance's words.
     visibility: str
@@ -202,7 +202,7 @@ class Image:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NamedType:
-    """The volume type that a request came with, whoever named it."""
+    """The volume type that a request came with, and what named it."""
 
     source: TypeSource
     #: Whether it leaves the choice to the image.
@@ -222,7 +222,7 @@ class Request:
     project: str
     #: Whether the request has Cinder's admin rights.
     is_admin: bool = False
-    #: None when nobody named a type: it follows the image.
+    #: None when no type was named: it follows the image.
     named_type: NamedType | None = None
     fixed_by: FixedBy | None = None
     #: Whether the volume exists and is to move: a retype or a migration.

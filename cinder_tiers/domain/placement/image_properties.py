@@ -73,7 +73,7 @@ def boot_device(
 def brings_key(key_id: object) -> bool:
     """Whether a volume of the image needs the key that the image names.
 
-    An empty id is no key (cinder/volume/volume_utils.py,
+    An empty id is not a key (cinder/volume/volume_utils.py,
     `copy_image_to_volume`, 29.0.0).
 
     :param key_id: the property `ENCRYPTION_KEY`; None without.

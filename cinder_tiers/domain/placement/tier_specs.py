@@ -177,7 +177,7 @@ class ReadTiers:
 
     #: {name of a tier: its volume type}, in the order of the types' names.
     types: collections.abc.Mapping[str, TypeReading]
-    #: Types with a mark that are no tier, because of their `problem`.
+    #: Marked types that are not tiers, because of their `problem`.
     left_out: tuple[TypeReading, ...]
 
     @property

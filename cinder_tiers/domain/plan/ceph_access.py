@@ -34,7 +34,7 @@ class Command:
     #: As in src/mon/MonCommands.h; * where nothing less will do.
     permission: str = 'r'
     #: Whether a user who may not send it still gets on; then another command
-    #: takes its place, or what it tells is not known.
+    #: takes its place, or its output is not known.
     is_optional: bool = False
 
 
@@ -60,8 +60,8 @@ READS = (
     Command(prefix='osd pool autoscale-status', daemon=MGR),
     Command(prefix='balancer status', daemon=MGR),
     Command(prefix='config show', daemon=MGR),
-    # An OSD answers those who may do anything with it, and nobody else
-    # (OSD::handle_command); `config show` has what it told the manager.
+    # An OSD answers only users that may do anything with it
+    # (OSD::handle_command); `config show` has what it sent the manager.
     Command(
         prefix='config diff', daemon=OSD, permission='*', is_optional=True
     ),

@@ -27,7 +27,7 @@ def grant(
 ) -> plans.Plan:
     """Lets what is named be carried out.
 
-    A name that fits nothing is no error when nothing is left that could be
+    A name that fits nothing is not an error when nothing is left that could be
     named: after an apply that was cut off, the same names finish it.
 
     :param names: of refused objects, as `str(Key)`, or without the part in
@@ -72,7 +72,7 @@ def repeat(
     """Gives the consents of a plan that was made before.
 
     :param names: as `names_of` returned them; those that fit nothing are left
-        out, for the plan is then another one, which its reader is told.
+        out: the plan has then changed, which `check_same` reports.
     """
     return _granted(
         plan,
@@ -135,7 +135,7 @@ def changed_since_plan(
             field=name, before=now.get(name), after=old.get(name)
         )
         for name in sorted(changed)
-        # Of OSDs only what they were told is read again.
+        # Of OSDs only the configured values are read again.
         if not (isinstance(current, ceph_state.OsdOptions) and name not in now)
         if not _between(now.get(name), old.get(name), new.get(name))
     )

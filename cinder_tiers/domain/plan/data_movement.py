@@ -2,7 +2,7 @@
 
 """Estimates how much data of a pool moves, and where it lies afterwards.
 
-Nobody can tell but CRUSH itself; these are estimates, made from sizes that
+Only CRUSH itself knows; these are estimates, made from sizes that
 Ceph reports some seconds late. They hold for many placement groups, all alike,
 and for CRUSH weights that follow the capacity of the OSDs, as Ceph sets them.
 Pure. Must not know what a pool was before, nor how it is shown.

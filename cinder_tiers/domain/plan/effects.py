@@ -4,8 +4,8 @@
 
 Beside the plan, and not part of it: sizes change from minute to minute, the
 plan does not. Only changes of pools that exist have an effect on data; an
-object that is created holds nothing yet. How each figure is made is told in
-`data_movement` and in doc/source/admin/tiers.rst. Pure. Must not know how
+object that is created holds nothing yet. How each figure is made is described
+in `data_movement` and in doc/source/admin/tiers.rst. Pure. Must not know how
 effects are shown.
 """
 
@@ -35,10 +35,10 @@ class Effect:
     """What an action does to data and to room; all sizes are estimates."""
 
     #: What OSDs write because of it, from 0 to all copies of the pool; None
-    #: when it cannot be told.
+    #: when it cannot be determined.
     bytes_to_move: int | None = 0
     #: What the pool then takes more on the OSDs, less when negative; None
-    #: when it cannot be told.
+    #: when it cannot be determined.
     bytes_added: int | None = 0
     #: For people, each a statement of its own.
     statements: tuple[str, ...] = ()

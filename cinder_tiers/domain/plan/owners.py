@@ -28,7 +28,7 @@ def left_to_owner(
     action: actions.Action,
     clusters: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> actions.Action:
-    """An action, refused if it would do what is up to somebody else.
+    """An action, refused if it would do what is up to another owner.
 
     :param clusters: {name of the cluster: its state}.
     """

@@ -63,7 +63,7 @@ def union(
     :param held: {daemon type: text}.
     :param wanted: {daemon type: grants}.
     :returns: {daemon type: text}; the very text that was held where nothing
-        is missing, so that order and spacing are no difference.
+        is missing, so that order and spacing make no difference.
     """
     result = dict(held)
     for daemon, grants in wanted.items():

@@ -3,7 +3,7 @@
 """Options of OSDs for the hosts of a cluster: what must hold for them.
 
 Ceph lets a mask of a host win over one of a device class (get_precision in
-src/mon/ConfigMap.cc). So that no tier is told a value which its OSDs do not
+src/mon/ConfigMap.cc). So that no tier declares a value which its OSDs do not
 have, the catalog may not want two values for one OSD. Pure. Must not know how
 OSDs are asked.
 """
@@ -158,7 +158,7 @@ def _same(
     one: catalogs.Value,
     other: catalogs.Value,
 ) -> bool:
-    """Whether two values mean the same; what is no value was told before."""
+    """Whether two values mean the same; invalid ones were reported before."""
     if schema is None:
         return True
     try:
@@ -193,7 +193,7 @@ def host_osd_options_of(
     cluster: catalogs.Cluster,
     schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> tuple[ceph_state.OsdOptions, ...]:
-    """What a cluster is told of the OSDs of some of its hosts.
+    """The options that a cluster has for the OSDs of some of its hosts.
 
     :param schemas: {option: schema} of each that is declared.
     :returns: one for each host with a declared option, by name.

@@ -121,7 +121,7 @@ def _refusals_of_capacity(
     ]
     if not least <= float(declared) <= most:
         yield actions.Refusal(
-            reason=f'{name} {declared} is no plausible figure: from '
+            reason=f'{name} {declared} is not a plausible figure: from '
             f'{least:g} to {most:g} IOPS are expected ('
             f'{" and ".join(THRESHOLDS[medium])})',
             remedy=MEASURE.format(name=name),

@@ -73,9 +73,9 @@ MCLOCK_FORCES_TO_0 = re.compile(
     '|osd_recovery_sleep_degraded(_hdd|_ssd|_hybrid)?'
     '|osd_scrub_sleep'
 )
-#: Options that such an OSD takes from its profile, unless it is told not to
+#: Options that such an OSD takes from its profile, unless it is set not to
 #: (OSD::maybe_override_options_for_qos). Of the first, its configuration
-#: shows the value that it was told, and not the one that it uses.
+#: shows the configured value, and not the one that it uses.
 MCLOCK_KEEPS = frozenset(
     {
         'osd_max_backfills',
@@ -198,7 +198,7 @@ _KEPT_REMEDY = (
 
 #: Why it is not known what OSDs use.
 UNTOLD = (
-    'what OSDs with the queue mClock use, they tell only a cephx user with '
+    'OSDs with the queue mClock show what they use only to a cephx user with '
     "osd 'allow *'"
 )
 
@@ -277,7 +277,7 @@ def problems(
 def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
     """Options that no Ceph release has that this was tested with.
 
-    They are no problems of the file: the cluster may be of another release,
+    They are not problems of the file: the cluster may be of another release,
     and says in a plan what it knows.
     """
     declared = [
@@ -341,10 +341,10 @@ def restart_reason(osd_ids: collections.abc.Iterable[int]) -> str:
 def start_reason(
     name: str, value: str, osd_ids: collections.abc.Sequence[int]
 ) -> str:
-    """Why some OSDs do not use what their class or host was told.
+    """Why some OSDs do not use the value of their class or host.
 
     :param name: of an option that counts from the start of an OSD.
-    :param value: that was told.
+    :param value: the configured one.
     :param osd_ids: one or more.
     """
     names = spelling.osds(osd_ids)
@@ -362,7 +362,7 @@ def reason(
     *,
     op_queue: str,
 ) -> str:
-    """Why an OSD does not use what the monitors were told for its like.
+    """Why an OSD does not use the value that the monitors have for it.
 
     Later layers win: default, mon, file, env, cmdline, override
     (src/common/config_values.h).

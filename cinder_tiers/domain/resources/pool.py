@@ -406,7 +406,7 @@ def full_quotas(
     :param before: the pool as it is.
     :param after: as it should be.
     :param usage: of the cluster. What is not known of a pool with data is
-        told as well.
+        reported as well.
     """
     changed = {one.field for one in difference.differences(before, after)}
     for name in sorted(pool_options.QUOTAS):

@@ -210,7 +210,7 @@ def observed(dumped: dict) -> dict[str, str]:
     options = dumped.get('options', {})
     for name in NUMBERS:
         value = options.get(name, 0)
-        # What nobody may declare can still be there.
+        # Options that may not be declared can still be set.
         found[name] = (
             _number(value) if isinstance(value, int | float) else str(value)
         )

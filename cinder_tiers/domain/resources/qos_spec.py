@@ -256,7 +256,7 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
 def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
     """Limits with a name near to one of libvirt's, which limit nothing.
 
-    Nova passes over what it does not know. They are no problems of the file:
+    Nova passes over what it does not know. They are not problems of the file:
     other hypervisors have other names, and a QoS spec that exists is exported
     as it is.
     """

@@ -186,7 +186,7 @@ def unheeded_hint(
 def unheeded_hints(catalog: catalogs.Catalog) -> kinds.Problems:
     """Hints of compression that have no effect with the mode of the pool.
 
-    They are no problems of the file: nothing is lost. Where the file declares
+    They are not problems of the file: nothing is lost. Where the file declares
     no mode, an audit knows it.
     """
     for tier in catalog.tiers:

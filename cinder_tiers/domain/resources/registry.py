@@ -2,8 +2,8 @@
 
 """The table of resource kinds: all that plan and apply take care of.
 
-Whoever needs every kind loops over it, so that a new kind is a new file and a
-row here. What needs a client of Cinder or Ceph has a table of its own, by the
+Code that needs every kind loops over it: a new kind is a new file and a row
+here. What needs a client of Cinder or Ceph has a table of its own, by the
 same keys: `observe/registry.py` and `execute/registry.py`. Pure.
 """
 

@@ -3,7 +3,7 @@
 """What exists in a Ceph cluster, and equally what should exist.
 
 The same values describe both sides, so that a difference is a plain
-comparison. Whoever builds them normalises defaults first. Must not know how
+comparison. The builder normalises defaults first. Must not know how
 they are read or written.
 """
 
@@ -198,7 +198,7 @@ class OsdCapacity:
 
     #: hdd or ssd: what it takes the disk of its data for.
     medium: str
-    #: Random writes of 4 KiB in a second; None: nobody measured or set it,
+    #: Random writes of 4 KiB in a second; None: it was not measured or set,
     #: and the default of the release counts.
     iops: float | None
     #: Whether the figure is in the monitors for this OSD alone, as one that
@@ -355,7 +355,7 @@ class CephState:
         str, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
     #: None when it was not read, as of releases in which no OSD has the queue
-    #: mClock unless it was told to (up to Ceph 16).
+    #: mClock unless it is set (up to Ceph 16).
     mclock: Mclock | None = None
     #: Looked at when the catalog declares a primary affinity, or a class for
     #: first copies; None of releases without one (up to Ceph 17).

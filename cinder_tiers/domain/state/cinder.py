@@ -2,7 +2,7 @@
 
 """What exists in Cinder, and equally what should exist.
 
-Whoever builds these values normalises defaults first. Must not know how they
+The builder of these values normalises defaults first. Must not know how they
 are read or written.
 """
 

@@ -13,7 +13,7 @@ import re
 
 from cinder_tiers.domain.state import cinder as cinder_state
 
-# No name of a tier has a space, so these are nobody's; quotas allow no more
+# No name of a tier has a space, so these belong to none; quotas allow no more
 # than this in a name (cinder/api/v3/quota_classes.py).
 _STANDBY = '{} - new'
 _RETIRED = '{} - retired {}'
@@ -92,7 +92,7 @@ def is_ready(
 ) -> bool:
     """Whether a type that is called like a standby was made as that.
 
-    Standby names are free for all: the type may be somebody else's.
+    Any user may take a standby name: the type may be unmanaged.
 
     :param standby: has the standby name of the other.
     :param wanted: what it would become.

@@ -50,6 +50,6 @@ class Usage:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Unknown:
-    """How full a cluster is could not be told."""
+    """How full a cluster is could not be determined."""
 
     reason: str

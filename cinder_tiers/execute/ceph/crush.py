@@ -108,7 +108,7 @@ class CrushRules:
 def _add_to_map(session: ceph.Session, wanted: ceph_state.CrushRule) -> None:
     """Creates a rule of two parts, for which Ceph has no command.
 
-    The map is set only if nobody changed it since it was read; the monitors
+    The map is set only if it is unchanged since it was read; the monitors
     try it out before they take it (mon_osd_crush_smoke_test).
 
     :raises errors.ActionFailed: the map is not understood, or changes all the

@@ -193,7 +193,7 @@ def with_rule(
 
 
 def _skip_bucket(read: _Bytes) -> int | None:
-    """Moves behind a bucket, and tells its number; None if there is none."""
+    """Moves behind a bucket and returns its number; None without one."""
     (exists,) = read.take('I')
     if not exists:
         return None

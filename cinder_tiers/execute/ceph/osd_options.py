@@ -26,7 +26,7 @@ class OsdOptions:
         current: ceph_state.OsdOptions | None,
         consented: bool = False,
     ) -> None:
-        """Tells the monitors each value, for OSDs to come as well."""
+        """Sets each value in the monitors, which covers future OSDs."""
         # Without the override OSDs would not heed some of the others.
         for name, value in sorted(
             wanted.values.items(),

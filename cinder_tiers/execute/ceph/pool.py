@@ -52,7 +52,7 @@ class Pools:
 
         :param consented: whether it may set what moves data.
         :raises errors.ActionFailed: when what differs would move data and
-            nobody consented, or when Ceph cannot change it.
+            no consent was given, or when Ceph cannot change it.
         """
         session = self._sessions[key.cluster]
         if current is None:
@@ -210,7 +210,7 @@ def _check_allowed(
     elif (
         not consented and field == 'managed' and pool_kind.is_foreign(current)
     ):
-        effect = 'is for whoever made the pool to allow'
+        effect = 'is for the owner of the pool to allow'
     elif not consented and field == 'min_size' and current.applications:
         effect = 'decides when the pool serves I/O'
     elif (

@@ -185,7 +185,7 @@ class QosSpecs:
 def _is_of_others(
     current: cinder_state.QosSpec | None, wanted: cinder_state.QosSpec
 ) -> bool:
-    """Whether a write would touch what a plan takes for somebody else's."""
+    """Whether a write would touch what a plan treats as unmanaged."""
     if cinder_state.ReplacingQosSpec.names_in(wanted):
         return True
     return (

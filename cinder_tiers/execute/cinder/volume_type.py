@@ -106,7 +106,7 @@ class VolumeTypes:
             self._make_like(resource, current, wanted, done)
             return
         name = type_succession.standby_name(wanted.name)
-        # Somebody else's would be told of, not run into.
+        # A type of someone else is reported, not run into.
         standby = volume_types.find(self._block_storage, name, is_sure=True)
         if standby is None:
             standby = self._create_type(wanted, name, done)
@@ -162,7 +162,7 @@ class VolumeTypes:
         if changed:
             self._block_storage.update_type_extra_specs(resource.id, **changed)
             done.extend(f'extra spec {name}' for name in sorted(changed))
-        # The mark goes last, or what is left after a cut would be nobody's.
+        # The ownership marker goes last: an interrupted removal stays managed.
         for name in sorted(
             current.extra_specs.keys() - wanted.extra_specs.keys(),
             key=lambda name: (name in cinder_state.MARKS, name),

@@ -198,7 +198,7 @@ class _Reading:
         """The names that an `include` has, each of which is text."""
         items = node.value
         if not isinstance(items, list) or not items:
-            self._wrong(node, 'include is no list of files')
+            self._wrong(node, 'include is not a list of files')
             return
         for item in items:
             if _is_path(item.value):
@@ -209,7 +209,7 @@ class _Reading:
                     item,
                     f'include of {shown!r}'
                     if isinstance(shown, str)
-                    else 'include of what is no text',
+                    else 'include that is not text',
                 )
 
     def _wrong(self, node: _Node, found: str) -> None:
@@ -281,7 +281,7 @@ class _Reading:
         else:
             self._problem(
                 f'{name}:1',
-                'an included file that is no mapping',
+                'an included file that is not a mapping',
                 'keys of a tiers file',
                 'fix the file',
             )

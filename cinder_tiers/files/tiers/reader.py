@@ -125,7 +125,7 @@ def _catalog(
     """The catalog that values mean.
 
     :param found: problems that there are already.
-    :param files: names, in the order in which problems are told.
+    :param files: names, in the order in which problems are reported.
     :raises errors.ProblemsFound: with all problems.
     """
     sound, structural = schema.check(value, source)

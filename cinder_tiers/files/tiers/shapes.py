@@ -181,7 +181,7 @@ class ListOf(Shape):
     items: Scalar
     unique: bool = True
     min_items: int = 0
-    #: Whether what is no text stays as some text, so that those after it keep
+    #: Whether an item that is not text stays as text, so that later ones keep
     #: their lines; else it is left out.
     keeps_places: bool = True
     #: Pattern of the texts that may stand in place of the list.

@@ -57,7 +57,7 @@ def read(text: str, *, file: str, max_nodes: int = MAX_NODES) -> Document:
 
     :param file: name for messages.
     :param max_nodes: how many mappings, lists, keys and values it may have.
-    :raises errors.ProblemsFound: when the text is no single plain document.
+    :raises errors.ProblemsFound: when the text is not a single plain document.
     """
     size_bytes = len(text.encode('utf-8', 'surrogatepass'))
     if size_bytes > MAX_SIZE_BYTES:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads what OSDs with the queue mClock take their disks for.
+"""Reads the capacity that OSDs with the queue mClock assume of their disks.
 
 An OSD keeps the figure that it measured in the configuration of the monitors
-(OSD::maybe_override_max_osd_capacity_for_qos), so that nobody has to ask the
-OSDs. Writes nothing.
+(OSD::maybe_override_max_osd_capacity_for_qos), so that the OSDs need not be
+asked. Writes nothing.
 """
 
 import contextlib
@@ -97,7 +97,7 @@ def _number(text: str | None) -> float | None:
 
 def _capacity(osd: ceph_state.Osd, stored: _Stored) -> ceph_state.OsdCapacity:
     own = stored.get((f'osd.{osd.osd_id}', ''), {})
-    # An OSD sets the figure of its own medium; of others the class tells.
+    # An OSD sets the figure of its own medium; the class gives the other.
     medium = mclock.HDD if osd.device_class == mclock.HDD else mclock.SSD
     other = {mclock.HDD: mclock.SSD, mclock.SSD: mclock.HDD}[medium]
     if (

@@ -2,9 +2,9 @@
 
 """Reads what OSDs are: object store, disks, I/O schedulers. Writes nothing.
 
-OSDs tell the monitors when they start (`osd metadata`, the keys of which are
-those of Ceph 16.2 and later); the I/O scheduler is not among it and can only
-be seen on the OSD's own host.
+OSDs report to the monitors when they start (`osd metadata`, the keys of which
+are those of Ceph 16.2 and later); the I/O scheduler is not among them and can
+only be seen on the OSD's own host.
 """
 
 import collections.abc
@@ -36,7 +36,7 @@ _COMPRESSIONS = {
 }
 _DISK = re.compile(r'[A-Za-z0-9._!-]+')
 _IN_USE = re.compile(r'\[([a-z0-9-]+)\]')
-#: {type in statfs(2), as FileStore tells it: file system}.
+#: {type in statfs(2), as FileStore reports it: file system}.
 _FILE_SYSTEMS = {
     '0x58465342': 'xfs',
     '0x9123683e': 'btrfs',
@@ -59,7 +59,7 @@ def observe(
     :param sys_block: where the kernel shows disks.
     :param rocksdb_of: device classes of which each OSD is asked how its
         database compresses.
-    :returns: {OSD id: facts}, of those that ever told any.
+    :returns: {OSD id: facts}, of those that ever reported any.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
     here = platform.node() if host is None else host
@@ -135,7 +135,7 @@ def rocksdb_compressions(
         ),
         errno.ENOENT,
         errno.EINVAL,
-        # Told to administrators only.
+        # Only administrators may read it.
         *osd_options.REFUSED,
     ).items():
         # What is said last counts.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads from the OSDs themselves what options they use. Writes nothing.
 
-The configuration of the monitors says what OSDs were told; this asks each
+The monitors have the configured values; this asks each
 running OSD of a device class or host what it made of that.
 """
 
@@ -228,7 +228,7 @@ def in_effect(
         }
         reasons[option] = _reason(
             option,
-            # Those that do what they were told need no reason.
+            # OSDs that use the configured value need no reason.
             {
                 osd_id: diff
                 for osd_id, diff in diffs.items()
@@ -279,7 +279,7 @@ def _diffs(
 ) -> tuple[dict[int, dict], bool]:
     """{OSD id: {option: {layer: value}}} of the OSDs that answer.
 
-    OSDs answer those only who may do anything with them; others are told what
+    OSDs answer only users that may do anything with them; others get what
     the OSDs reported to the manager.
 
     :returns: also whether it is only what was reported.
@@ -329,7 +329,7 @@ def _reservers(
 
     Under mClock their configuration shows another number than they use.
 
-    :returns: {OSD id: number}; without those that do not tell.
+    :returns: {OSD id: number}; without OSDs that do not report one.
     """
     found = {}
     for osd_id, told in ask_each(
@@ -454,9 +454,9 @@ def _normal(schema: ceph_state.OptionSchema, value: object) -> str:
 
 
 def _reason(name: str, diffs: dict[int, dict], queues: dict[int, str]) -> str:
-    """Of the first OSD that tells the most, by id; '' without one.
+    """The most specific reason, of the first OSD by id; '' without one.
 
-    :param diffs: of the OSDs that use another value than they were told.
+    :param diffs: of the OSDs that use another value than the configured one.
     :param queues: {OSD id: osd_op_queue}.
     """
     seen = []

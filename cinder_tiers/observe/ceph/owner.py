@@ -12,7 +12,7 @@ _ORCHESTRATOR = 'mgr/orchestrator/orchestrator'
 def rook_namespace(session: ceph_session.Session) -> str | None:
     """Namespace of Kubernetes in which Rook runs the monitors.
 
-    Monitors tell of the pod that they are in (`collect_sys_info`, ceph
+    Monitors report the pod that they are in (`collect_sys_info`, ceph
     src/common/util.cc), and nothing but Rook runs them in pods.
 
     :returns: None when they are in none.

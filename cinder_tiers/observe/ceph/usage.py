@@ -18,7 +18,7 @@ _DIGITS = 4
 
 
 def attempt(session: ceph_session.Session) -> usage.Usage | usage.Unknown:
-    """How full a cluster is, or why that cannot be told.
+    """How full a cluster is, or why that could not be determined.
 
     A cluster without a manager can be planned for, only without estimates.
     """

@@ -2,7 +2,7 @@
 
 """What differs between two runs beside the storage that they are about.
 
-Pure.  It is told before any figure: a ratio of two runs is the ratio of all
+Pure.  It is shown before any figure: a ratio of two runs is the ratio of all
 that was different between them.
 """
 

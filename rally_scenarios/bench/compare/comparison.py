@@ -48,7 +48,7 @@ class Question:
     quantities: tuple[str, ...] = QUANTITIES
     #: a smaller difference is none
     least_difference_percent: float = 0.0
-    #: the difference for which the number of repeats is told
+    #: the difference for which the number of repeats is computed
     wanted_difference_percent: float = 10.0
 
     def __post_init__(self) -> None:
@@ -531,7 +531,7 @@ def _too_few(
     sides: tuple[list[float], list[float]],
     limit: expectations.Limit,
 ) -> str:
-    """Why nothing can be told from such values; empty if something can."""
+    """Why such values show nothing; empty if they may."""
     for side, values in zip((first, second), sides, strict=True):
         if len(values) < 2:
             count = sum(len(slots) for slots in side.runs)

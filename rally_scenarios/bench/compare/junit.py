@@ -3,7 +3,7 @@
 """A comparison as JUnit XML, which every CI shows.
 
 Pure.  One test case for each claim: a worse one is a failure, one that was not
-compared is an error, and one of which nothing can be told is skipped.  Format:
+compared is an error, and one that cannot tell is skipped.  Format:
 the schema of the Jenkins xUnit plugin, junit-10.xsd.
 """
 

@@ -18,7 +18,7 @@ from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import change_points
 from rally_scenarios.bench.stats import differences
 
-#: Runs of a tier and a pattern from which on a change can be told.
+#: Fewest runs of a tier and a pattern that can show a change.
 LEAST_RUNS = 2 * change_points.LEAST_VALUES
 
 

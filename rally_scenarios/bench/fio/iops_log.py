@@ -69,7 +69,7 @@ def _told_steps(
     ends_ms = [series[-1][0] for series in components]
     steps = (max(ends_ms) - first_ms + STEP_MS // 2) // STEP_MS + 1
     if steps > 1 and max(ends_ms) - min(ends_ms) > STEP_MS // 2:
-        # Not all of them told their last second: it is of no use.
+        # Not all of them logged their last second: it is of no use.
         steps -= 1
     return steps
 

@@ -108,7 +108,7 @@ class FioResult:
 def _field(
     mapping: object, key: str, kinds: tuple[type, ...], where: str
 ) -> Any:
-    """Value of ``key``, checked; bool is no number, NaN and < 0 neither.
+    """Value of ``key``, checked; bool is not a number, NaN and < 0 neither.
 
     A whole number may have thousands of digits, too many for a float.
     """
@@ -178,7 +178,7 @@ def _check_moments(
 ) -> None:
     """Hold fio's own mean and longest against its buckets.
 
-    Above the last bucket, see ``histogram``, the buckets tell too little.
+    Above the last bucket, see ``histogram``, the buckets are too coarse.
 
     :raises ResultError: they are not of the same I/Os
     """
@@ -280,7 +280,7 @@ def _direction(job: object, name: str, in_flight: int) -> Direction | None:
 def _check_ordered(
     sides: Sequence[Direction], ordered: fio_pattern.Pattern
 ) -> None:
-    """Hold what fio says against what it was told to do.
+    """Compare what fio reports with what it was ordered to do.
 
     :raises ResultError: another direction, other block sizes, more in flight,
         or more than its rate

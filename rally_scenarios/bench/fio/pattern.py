@@ -312,7 +312,7 @@ def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
         ('startdelay', pattern.startdelay_seconds or None),
     ]
     return _shared_argv(pattern.ioengine or profile.ioengine) + (
-        # What comes before the name, fio tells as options of no job.
+        # Options before the name, fio reports as those of no job.
         f'--name={pattern.name}',
         *_size_argv(pattern, profile),
         f'--rw={pattern.rw}',

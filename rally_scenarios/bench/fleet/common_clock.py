@@ -11,7 +11,7 @@ known.  For each event, *host time minus guest's time on the leader's clock*
 lies between two bounds, and if all clocks go alike, all these intervals have
 a point in common.  The point in most of them is taken for right (Marzullo's
 rule), and who says otherwise has a wrong clock.  If as many say one thing as
-another, as when two guests differ, nobody can be believed.
+another, as when two guests differ, neither can be believed.
 
 A guest prints an event some time after it looked at the clock, and one line
 may be seconds late.  What a guest says time after time is not: the least late
@@ -30,14 +30,14 @@ from dataclasses import dataclass
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 
-# From a guest's look at its clock to the end of the line that tells: a few
+# From a guest's look at its clock to the end of the line that has it: a few
 # processes, which take long where many emulated guests share few cores.  Seen
 # on two cores: mostly 1 s, at most 4.5 s, of 12 guests.
 _PRINTING_MS = 5000
 _PRINTING_OF_SEVERAL_MS = 2000
 _SEVERAL_CLAIMS = 4
-# Clocks of guests and host that nobody sets may differ by 200 ppm, which is
-# 0.2 s in this time: what is further apart is not compared.
+# Clocks of guests and host without a time service may differ by 200 ppm, which
+# is 0.2 s in this time: what is further apart is not compared.
 _BLOCK_MS = 15 * 60 * 1000
 _LATER_CLAIMS = 8
 

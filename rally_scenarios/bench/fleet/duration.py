@@ -140,7 +140,7 @@ def time_limits_seconds(expected: Duration) -> Mapping[str, int]:
 
 
 def in_words(seconds: int) -> str:
-    """A duration as it is told: minutes below two hours, then hours.
+    """A duration as text: minutes below two hours, then hours.
 
     >>> in_words(400), in_words(36000)
     ('7 min', '10.0 h')

@@ -5,7 +5,7 @@
 
 With a start by volume the common clock is the leader's, counted from its
 boot, and guests measured how far theirs are from it.  With a start by wall
-time it is wall time, and a guest knows only what it was told of its own.
+time it is wall time, and a guest knows only what it was given of its own.
 
 Pure; ``fleet.sh`` and ``fleet_clock.sh`` print the event.
 """
@@ -37,7 +37,7 @@ class GuestClock:
     error_ms: float | None
     #: why the offset is unknown; empty if it is known
     reason: str
-    #: T0 on the common clock, as it was told; None if unknown
+    #: T0 on the common clock, as it was given; None if unknown
     start_ms: int | None = None
 
 

@@ -83,7 +83,7 @@ def cpu_use(
         and steal <= since_boot
     ):
         return None
-    # 0 since the boot is also what a kernel says that is not told.
+    # 0 since the boot is also what a kernel says that does not know.
     told = since_boot > 0 or (known is not None and known.tells_steal)
     return guest_system.CpuUse(
         busy_percent=round(100 * busy / ticks, 1),

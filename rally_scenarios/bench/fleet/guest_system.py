@@ -2,7 +2,7 @@
 
 """What a guest is, as far as it can see, and what it did with its CPUs.
 
-Records of the result file.  This module must not know how guests tell.
+Records of the result file.  This module must not know how guests report.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class GuestSystem:
     #: of the disk that fio works on: virtio-blk, virtio-scsi, nvme, ata, usb,
     #: xen or scsi
     disk_bus: str | None = None
-    #: of that disk, as the guest was told: write back or write through
+    #: of that disk, as the guest sees it: write back or write through
     write_cache: str | None = None
     #: of that disk, in the guest
     io_scheduler: str | None = None

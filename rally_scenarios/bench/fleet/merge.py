@@ -19,7 +19,7 @@ from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fleet import guest_system
 
-# Starts of one slot that are further apart are told as such.
+# Starts of one slot that are further apart are reported as such.
 START_SKEW_LIMIT_MS = 50
 
 

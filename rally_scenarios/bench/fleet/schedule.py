@@ -96,7 +96,7 @@ def gap_seconds(
     tier_mib_per_second: int,
     least_seconds: int = GAP_SECONDS,
 ) -> int:
-    """How much longer a slot is than what fio is told to run.
+    """How much longer a slot is than the time that fio is ordered to run.
 
     fio waits for what is in flight at its end, and counts from the first
     completion after the ramp: with many large blocks in flight and a slow
@@ -142,7 +142,7 @@ def _check(
     repeats: int,
     guest_steps: Sequence[int],
 ) -> None:
-    """Refuse what is no matrix.
+    """Refuse what is not a matrix.
 
     :raises ValueError: as ``plan`` says
     """

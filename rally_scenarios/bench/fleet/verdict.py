@@ -75,7 +75,7 @@ class GuestOutcome:
     clock_reason: str = ''
     #: what it is, None if it did not say
     system: guest_system.GuestSystem | None = None
-    #: T0 on the common clock, as it was told; None if unknown
+    #: T0 on the common clock, as it was given; None if unknown
     start_ms: int | None = None
     #: its uptime minus the common clock; None if unknown
     clock_shift_ms: int | None = None

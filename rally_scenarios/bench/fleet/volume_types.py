@@ -4,7 +4,7 @@
 """Whether each guest's volume lies in the tier that is to be measured.
 
 Figures of a volume that landed elsewhere are those of another tier.  Who
-knows Cinder's volume type of a tier says so; where nobody does, volumes of
+knows Cinder's volume type of a tier says so; where none does, volumes of
 one tier must at least agree.
 
 Pure: this module must not know Cinder.

@@ -5,7 +5,7 @@
 JSON of ``rados bench``, ``ceph tell osd.N bench`` and what describes a pool.
 Seen with Ceph 16.2; figures that contradict each other are refused.
 
-``rados bench`` tells no percentiles, and has no ramp.  But it tells how many
+``rados bench`` reports no percentiles, and has no ramp.  But it says how many
 operations were finished after each second, so that what came before a ramp
 was over is left out here.
 """

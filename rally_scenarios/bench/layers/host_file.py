@@ -100,7 +100,7 @@ class _Reader:
     def mapping(
         self, value: object, keys: tuple[str, ...], place: str
     ) -> Mapping:
-        """The value; an empty one if it is no mapping of these keys."""
+        """The value; an empty one if it is not a mapping of these keys."""
         if not isinstance(value, Mapping):
             self.problem(place, value, 'a mapping')
             return {}

@@ -71,7 +71,7 @@ class Figures:
     iops: float
     #: bytes per second
     bw_bytes: float
-    #: latency that 99 percent did not exceed; None if the tool does not tell
+    #: latency that 99 percent did not exceed; None if the tool does not say
     p99_ns: int | None
     #: I/Os in flight; None if the tool does not let choose
     in_flight: int | None

@@ -64,7 +64,7 @@ class _Lines:
             expected=expected,
             remedy=remedy,
         )
-        # What is wrong in [global] would be told again with every job.
+        # A fault in [global] would be reported again with every job.
         if problem not in self.problems:
             self.problems.append(problem)
 

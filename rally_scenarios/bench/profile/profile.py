@@ -2,8 +2,8 @@
 """An fio experiment with a name: patterns, times, repeats, where it is from.
 
 A profile says what a paper or a user measured.  Its smaller sizes follow from
-it by the rules below, the same for all, so that nobody has to trust that two
-sets of numbers still say the same.
+it by the rules below, the same for all, so that two sets of numbers cannot
+drift apart.
 
 This module must not know files: ``profile_document`` and ``job_file`` read
 them.
@@ -45,7 +45,7 @@ class _Limits:
 
 # Ramp: hard disks with their journal on flash show their own speed after 2 to
 # 4 s (tasks/quick.yaml).  Runtime: steadiness needs 30 s in common, fio does
-# not always tell the last one, and guests start apart.  Repeats: an interval
+# not always log the last one, and guests start apart.  Repeats: an interval
 # needs two at least.
 _LIMITS = {
     Size.LAB: _Limits(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A profile out of plain values, as YAML or JSON gives them.
 
-All that is wrong is told at once, by file and key.  Keys have the names of
+All faults are reported at once, by file and key.  Keys have the names of
 fio's options, with their units where fio's have none.
 """
 
@@ -78,7 +78,7 @@ class _Reader:
         )
 
     def typed(self, value: object, kind: type, key: str) -> bool:
-        """Whether the value is of a type; bool is no integer."""
+        """Whether the value is of a type; bool is not an integer."""
         right = isinstance(value, kind) and not isinstance(value, bool)
         if not right:
             self.problem(

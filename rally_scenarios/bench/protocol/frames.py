@@ -232,7 +232,7 @@ class GuestConsole:
             raise DamagedResult('nothing of it arrived')
         if len(claims) > 1:
             raise DamagedResult(
-                f'its lines tell of {len(claims)} different results'
+                f'its lines announce {len(claims)} different results'
             )
         ((total, digest),) = claims
         parts = self._parts[slot]
@@ -307,7 +307,7 @@ class GuestConsole:
         parts = self._parts.setdefault(slot, {})
         claims = self._claims.setdefault(slot, set())
         if parts.setdefault(seq, found['base64']) != found['base64']:
-            # Two different texts for one line, both intact: no way to tell.
+            # Two different texts for one line, both intact: neither counts.
             claims.add((-1, 'a line arrived in two versions'))
         if len(claims) < 4:
             claims.add((total, found['digest']))

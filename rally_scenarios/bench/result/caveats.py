@@ -191,7 +191,7 @@ def _busy_cpus(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
 
 
 def _rate(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
-    """What an older fio does not do as it was told."""
+    """What an older fio does not do as it was ordered."""
     patterns = [
         each.name
         for each in run.profile.patterns

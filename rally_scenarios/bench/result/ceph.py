@@ -46,7 +46,7 @@ class CephPool:
 class CephReading:
     """A cluster at one instant."""
 
-    #: of each kind of daemon, as Ceph tells it; several, if daemons are not of
+    #: of each kind of daemon, as Ceph has it; several, if daemons are not of
     #: one release
     release: tuple[str, ...]
     #: HEALTH_OK, HEALTH_WARN or HEALTH_ERR
@@ -61,7 +61,7 @@ class CephReading:
     osd_boots: Mapping[str, int]
     #: {state: number of placement groups}
     pg_states: Mapping[str, int]
-    #: RBD options that the monitors tell clients, and the defaults of its
+    #: RBD options that the monitors send clients, and the defaults of its
     #: cache; what ceph.conf of a compute host says, and QEMU's cache mode, are
     #: stronger
     client_options: Mapping[str, str]

@@ -35,9 +35,9 @@ def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> run_result.Fact:
         return run_result.Fact(value=f'{min(steal):g} to {max(steal):g}')
     return run_result.Fact(
         value=None,
-        reason='the hypervisor does not tell the guests'
+        reason='the hypervisor does not report it to guests'
         if told
-        else 'no guest told what its CPUs did',
+        else 'no guest reported what its CPUs did',
     )
 
 

@@ -95,7 +95,7 @@ def too_few_ios(
 def resolution(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> float:
-    """Relative width of what cannot be told apart.
+    """Relative width of what cannot be distinguished.
 
     :param slots: in which all guests are complete, at least one
     :param limit: of any quantity

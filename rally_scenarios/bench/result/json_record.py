@@ -6,7 +6,7 @@ The type hints say all three, so that none of them can drift from the others.
 What may be in a record: int, float, str, bool, enums of text, records,
 ``tuple[X, ...]``, tuples of fixed length, ``Mapping[str, X]``, and any of
 these or None.  Back from plain values, everything is checked, and all that is
-wrong is told at once, by its place.
+wrong is reported at once, by its place.
 
 A format grows by fields that are marked ``since``: documents of an older
 version may lack them.

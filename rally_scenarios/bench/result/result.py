@@ -201,7 +201,7 @@ class MergedFigures:
     #: exact the guests' clocks are
     start_skew_error_ms: float | None = json_record.since(2)
     #: {read or write: what was}, of those of which there was any; null if
-    #: they are not told apart
+    #: they are not separate
     directions: Mapping[str, DirectionFigures] | None = json_record.since(3)
 
 
@@ -243,7 +243,7 @@ class PatternResult:
     #: latencies of these repeats, merged; null if none is complete
     clat: Latencies | None
     #: {read or write: what was}; null if none is complete, or if they are not
-    #: told apart
+    #: separate
     directions: Mapping[str, DirectionEstimates] | None = json_record.since(3)
 
 
@@ -459,7 +459,7 @@ def read(text: str | bytes) -> RunResult:
     """Read a file of any version up to ours.
 
     :returns: the result as this version has it, whatever the file's version
-    :raises ResultFileError: it is no result file, has a version that is not
+    :raises ResultFileError: it is not a result file, has a version that is not
         known here, or contradicts its format; all that is wrong
     """
     try:

@@ -43,7 +43,7 @@ def read_catalog(
     :param document: what the file holds, as plain values
     :param file: how messages call it
     :returns: {tier: its expectations}, without tiers that have none
-    :raises cinder_tiers.domain.errors.ProblemsFound: it is no catalog, or an
+    :raises cinder_tiers.domain.errors.ProblemsFound: not a tiers file, or an
         expectation is wrong; all problems
     """
     if isinstance(document, Mapping) and 'include' in document:

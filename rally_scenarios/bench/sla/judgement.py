@@ -6,7 +6,7 @@ The figure of a limit is the mean over the repeats in which all guests are
 complete.  From two repeats on, its 95 % interval decides: a limit is *held*
 if the whole interval keeps to it, *broken* if none of it does, and in between
 one *cannot tell*.  A single repeat has no interval; its value decides, and
-the text says so.  A percentile of too few I/Os tells nothing.  What was not
+the text says so.  A percentile of too few I/Os shows nothing.  What was not
 measured is never held.
 
 Two tiers of an order are compared within each repeat, in which both had their
@@ -36,7 +36,7 @@ LOSSES = {
     'failed': ('broken', 'fio failed', 'damaged result', 'wrong tier'),
 }
 _GUESTS_NAMED = 5
-# The difference for which the number of repeats is told.
+# The difference for which the number of repeats is computed.
 _WANTED_PERCENT = 10.0
 
 
@@ -47,7 +47,7 @@ class Outcome(enum.Enum):
     BROKEN = 'broken'
     CANNOT_TELL = 'cannot tell'
     NOT_MEASURED = 'not measured'
-    NOT_RUN = 'not run'  # and nobody said that it had to be
+    NOT_RUN = 'not run'  # and it did not have to be
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,7 +326,7 @@ def _of_limit(
     values = _figures(slots, limit)
     if not values:
         complete = len(figures.complete(slots))
-        idle = ', and in one of them nobody did an I/O' if complete else ''
+        idle = ', and in one of them no guest did an I/O' if complete else ''
         return Finding(
             outcome=Outcome.NOT_MEASURED,
             text=f'{place}: {_title(limit)}: no figure, {complete} of'

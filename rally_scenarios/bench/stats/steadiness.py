@@ -24,16 +24,16 @@ if what exceeds it is more than noise makes:
   where a mean is (Marriott and Pope 1954, Kendall 1954, Biometrika 41).
 * excursion: the studentized range of the rounds (Tukey), with the noise that
   seconds have within rounds: the median of the rounds, so that a step within
-  one or two of them is no noise.
+  one or two of them is not noise.
 
 The first errs in one of 40 windows and the second in one of 100, so that
 stationary noise is called unsteady in at most 5 %: simulated, 2 to 4 % of
 windows of 30 s with 10 to 20 % noise, and more only where a window is too
 short to see how seconds depend on each other (rho of 0.5 in 30 s: 7 %).  Over
-a limit, but within noise, or shorter than 30 s: nobody can tell.
+a limit, but within noise, or shorter than 30 s: it cannot be determined.
 
 A stall is a time of about 2 s or more without a completion, or next to none.
-It is told whatever the rest is, and a run with one is not steady.
+It is reported in any case, and a run with one is not steady.
 
 fio can stop a job when it is steady (``steadystate=``), but then guests stop
 apart, and what the last ones get is no longer shared.  So all run for their
@@ -69,7 +69,7 @@ _EXCURSION_ERRORS = 0.01
 # More, and a series says no more of its noise than a few values do.
 _MOST_CORRELATION = 0.95
 
-# A stall that begins within a second is no second of nothing; on another
+# A stall that begins within a second is not a second of nothing; on another
 # guest's clock it is none at all, but deficits add up to its length.  2 s
 # without a completion, cut into seconds twice, leave a second of 12 % at most.
 STALL_SECONDS = 2

@@ -158,11 +158,11 @@ def read_cloud(
     return {
         'cinder': _fact(
             lambda: _current(cinder.services.server_api_version()),
-            'it does not tell its version',
+            'it does not report its version',
         ),
         'nova': _fact(
             lambda: _current([nova.versions.get_current()]),
-            'it does not tell its version',
+            'it does not report its version',
         ),
         'compute': _fact(
             lambda: _compute(nova, server_ids),

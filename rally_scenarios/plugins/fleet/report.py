@@ -105,7 +105,7 @@ def console_output(texts: Mapping[str, str]) -> dict:
 def last_lines(text: str) -> list[str]:
     """Last lines of a console, printable and short; one that says so if none.
 
-    Lines of results are left out: nobody can read them.
+    Lines of results are left out: they are not readable.
 
     :param text: anything
     """

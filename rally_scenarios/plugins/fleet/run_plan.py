@@ -224,7 +224,7 @@ def orders_of(
     start_serial: str,
     now: int,
 ) -> orders.FleetOrders:
-    """What all guests of a run are told.
+    """The orders that all guests of a run get.
 
     :param limits: as ``limits_seconds`` gave them
     :param run: its nonce
@@ -251,7 +251,7 @@ def orders_of(
 
 
 def check_orders(plan: Plan) -> None:
-    """Whether every guest can be told what to do.
+    """Whether every guest can be given its orders.
 
     :raises ValueError: the user data of a tier's guests would be too long
     """

@@ -4,7 +4,7 @@
 """The shape of a fleet: what its guests work on, and what starts them.
 
 From a task's arguments, checked before anything is made, to values that those
-who make the fleet and those who tell of it share.
+that make the fleet and that report on it share.
 """
 
 from collections.abc import Mapping

@@ -139,7 +139,7 @@ def make_image(place: Place, size_mib: int) -> None:
 def remove_objects(place: Place, run_names: Sequence[str]) -> None:
     """Remove what finished runs of ``rados bench`` have written.
 
-    :param run_names: as they were told
+    :param run_names: as they were given
     :raises process.LayerError: it cannot be removed
     """
     for name in run_names:

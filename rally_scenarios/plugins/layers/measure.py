@@ -30,7 +30,7 @@ _OSD_BENCH_OBJECTS = 64
 
 
 class NotMeasured(Exception):
-    """This layer has no figure for this pattern, and that is no failure."""
+    """This layer has no figure for this pattern, and that is not a failure."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a disk may be measured raw, and that nobody takes it meanwhile.
+"""Whether a disk may be measured raw, and a hold on it meanwhile.
 
 Writing to the wrong disk destroys what is on it.  So a disk is written to
 only if the admin's file says of this very device that it may be overwritten,
@@ -77,7 +77,7 @@ def _number(device: str) -> str:
         ) from error
     if not stat.S_ISBLK(status.st_mode):
         raise process.LayerError(
-            f"{device}: is no block device; correct 'device' in the host file"
+            f"{device} is not a block device; fix 'device' in the host file"
         )
     return f'{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}'
 
@@ -114,7 +114,7 @@ def observe(
     :param sysfs: the kernel's folder of block devices by number
     :param mounts: the kernel's list of mounts
     :param swaps: the kernel's list of swaps
-    :raises process.LayerError: it is no block device
+    :raises process.LayerError: it is not a block device
     :raises OSError: it cannot be read
     """
     number = _number(device)
@@ -160,13 +160,13 @@ def check_readable(disk: host_file.RawDisk, region_bytes: int) -> None:
         )
     if disk.cgroup and not pathlib.Path(disk.cgroup, 'cgroup.procs').exists():
         raise process.LayerError(
-            f"{disk.cgroup}: is no cgroup; correct 'cgroup' in the host file"
+            f"{disk.cgroup} is not a cgroup; fix 'cgroup' in the host file"
         )
 
 
 @contextlib.contextmanager
 def claimed(disk: host_file.RawDisk) -> Iterator[None]:
-    """Hold a disk that is overwritten: meanwhile nobody can mount it.
+    """Hold a disk that is overwritten: meanwhile it cannot be mounted.
 
     :raises process.LayerError: it must not be overwritten; says why
     """

@@ -3,7 +3,7 @@
 """Layers as a table and a chart of Rally's report, and as a file.
 
 The file is for programs: ``layers-TIME-RUN.json`` beside the result files of
-fleets.  It is no result file: those are about tiers, slots and guests, and
+fleets.  It is not a result file: those are about tiers, slots and guests, and
 only the highest layer has any; that one's result file is named in it.
 """
 

@@ -243,7 +243,7 @@ def expected_seconds(plan: Plan, arguments: LayersArguments) -> int:
     """How long a run should take.
 
     The runs themselves are known; for the rest it is assumed that a command
-    takes some seconds and a tier as long for large writes as it is told.
+    takes some seconds, and a tier the given time for large writes.
 
     :param arguments: of the scenario
     """

@@ -6,7 +6,7 @@ A view of the result: nothing is computed here that the result has.  Rally
 checks outputs against a schema when results are imported again
 (rally/common/objects/task.py TASK_SCHEMA): cells are strings or numbers,
 never null.  The titles are constants, since ``rally task report --json``
-tells tables apart by nothing else.
+distinguishes tables by nothing else.
 """
 
 from collections.abc import Iterable
@@ -158,7 +158,7 @@ def _direction_rows(run: run_result.PatternRun) -> Iterator[list]:
 
 
 def _directions(result: run_result.RunResult) -> list[dict]:
-    """A table of reads and writes, if the result tells them apart."""
+    """A table of reads and writes, if the result separates them."""
     rows = [row for run in result.runs for row in _direction_rows(run)]
     if not rows:
         return []
@@ -319,7 +319,7 @@ def complete_outputs(result: run_result.RunResult) -> list[dict]:
     """Tables and charts of one iteration, for ``add_output(complete=)``.
 
     :returns: the table of caveats, the tier table, a table of reads and
-        writes if they are told apart, a table of the repeats if
+        writes if they are separate, a table of the repeats if
         there are several, two charts a pattern (of one tier alone: two for
         patterns of a kind), if guests sent their seconds a table of
         steadiness and one more chart a pattern, and the guest table

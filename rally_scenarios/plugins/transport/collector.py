@@ -117,7 +117,7 @@ class ResultCollector:
     def collect(self, timeout_seconds: float) -> None:
         """Read until the results of all guests that live are complete.
 
-        :param timeout_seconds: after that, return whoever is missing
+        :param timeout_seconds: after that, return the guests that are missing
         """
         self._listen(
             lambda: [

@@ -80,7 +80,7 @@ class _FirstKey(paramiko.MissingHostKeyPolicy):
         if self._known is not None and self._known != key:
             raise paramiko.SSHException(
                 f'its host key is {key.fingerprint}, expected'
-                f' {self._known.fingerprint} as before: somebody else answers'
+                f' {self._known.fingerprint} as before: another host answers'
                 f' at this address'
             )
         self._known = key
@@ -212,7 +212,7 @@ class SshTransport:
         timeout_seconds: float = 15,
         retry_seconds: float = 10,
     ) -> None:
-        """Connect to nobody yet.
+        """Do not connect yet.
 
         :param logins: {guest name: how it is reached}, of all guests
         :param key: the only one that is offered

@@ -61,7 +61,7 @@ class TypesTestCase(api_fixture.ApiTestCase):
     )
     def test_an_unknown_type_is_refused_by_cinder(self, unknown):
         answer = self.assert_as_cinder_alone(volume_type=unknown)
-        # 500 for what is no text.
+        # 500 for what is not text.
         self.assertIn(answer.status, (400, 404, 500))
 
     def test_a_private_type_that_follows_the_image(self):

@@ -68,7 +68,7 @@ class ParseTest(testtools.TestCase):
             'add up to 1000, expected the 1001',
         ),
         (
-            'a bin that is no number',
+            'a bin that is not a number',
             (*WRITE, 'clat_ns', 'bins'),
             {'1e9': 1},
             'expected whole nanoseconds',
@@ -95,7 +95,7 @@ class ParseTest(testtools.TestCase):
         ('a negative rate', (*WRITE, 'iops'), -1, 'at least 0'),
         ('a rate in words', (*WRITE, 'iops'), 'many', 'expected int or fl'),
         ('a truth value', (*WRITE, 'iops'), True, 'expected int or float'),
-        ('a rate that is no number', (*WRITE, 'iops'), float('nan'), 'finite'),
+        ('a rate, not a number', (*WRITE, 'iops'), float('nan'), 'finite'),
         ('no direction', WRITE, None, 'write'),
         ('a mean over the longest', (*WRITE, 'lat_ns', 'mean'), 1e9, 'mean'),
         ('no total latency', (*WRITE, 'lat_ns', 'N'), 0, 'lat_ns: of no I/O'),

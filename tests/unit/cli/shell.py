@@ -76,7 +76,7 @@ def openstack(
 
     :param arguments: words after `openstack`.
     :param answer: what a person types at a terminal; None: there is none.
-    :param errors_to_file: whether standard error is no terminal then.
+    :param errors_to_file: whether standard error is not a terminal then.
     :param encoding: of the terminal; None: it takes any text.
     :param environment: as of `run`.
     """

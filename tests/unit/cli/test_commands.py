@@ -251,7 +251,7 @@ class CephUsersTestCase(testtools.TestCase):
         return ran.stdout
 
     def commands(self, *arguments, path=SAMPLE):
-        """What a shell makes of the lines that are no comments."""
+        """What a shell makes of the lines that are not comments."""
         return [
             shlex.split(line)
             for line in self.printed(*arguments, path=path).splitlines()

@@ -92,7 +92,7 @@ CASES = {
         'not applicable',
         None,
     ),
-    'its type is no tier': (
+    'its type is not a tier': (
         volume(clouds.FAST, 'database'),
         'not applicable',
         None,

@@ -169,7 +169,7 @@ class ReadAppliedTestCase(testtools.TestCase):
     def test_another_spelling_of_a_name_is_left_to_the_database(self):
         """What matches it depends on the collation, so it is not known here.
 
-        Who asks must let Cinder look it up; "is no type that follows the
+        Who asks must let Cinder look it up; "is not a type that follows the
         image" would be wrong with MariaDB, for which these are the same.
         """
         self.cinder.add_type('image-tier', tiers_follow_image='<is> True')

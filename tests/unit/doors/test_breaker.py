@@ -125,7 +125,7 @@ class OfAllTestCase(CircuitBreakerTestCase):
         self.assertFalse(self.is_open())
 
     def test_a_success_of_any_closes_it_for_all(self):
-        """What failed for all was no project's own fault."""
+        """What failed for all was not a project's own fault."""
         self.fail('them', 'us', 'them', 'us', 'them', 'us')
         self.assertFalse(self.admits('us') or self.admits('them'))
         self.breaker.succeeded('others')

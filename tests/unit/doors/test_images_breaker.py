@@ -76,7 +76,7 @@ class OneProjectTestCase(images_case.ImagesTestCase):
         self.assert_fails(5, str(uuid.uuid4()))
 
     def test_what_was_not_sent_does_not_show_it(self):
-        """A name that is no text costs nothing, and would hide an outage."""
+        """A name that is not text costs nothing, and would hide an outage."""
         self.fail(
             glance.ImageRefused('no text', is_lasting=False, is_answer=False)
         )

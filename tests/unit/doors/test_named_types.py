@@ -217,7 +217,7 @@ class ClosedTestCase(NamedTypesTestCase):
                 'premium', self.cinder.user(OTHER_PROJECT, role='admin')
             )
         )
-        # What is no private tier is Cinder's to judge.
+        # What is not a private tier is Cinder's to judge.
         for ident in ('public', 'mine', 'plain'):
             self.assertFalse(self.is_closed(ident, self.other))
 

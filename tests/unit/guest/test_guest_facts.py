@@ -142,5 +142,6 @@ class GuestFactsTest(testtools.TestCase):
             ),
         )
         self.assertEqual(
-            'no guest told what its CPUs did', facts['steal_percent'].reason
+            'no guest reported what its CPUs did',
+            facts['steal_percent'].reason,
         )

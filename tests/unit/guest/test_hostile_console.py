@@ -299,7 +299,7 @@ class RealConsoleTest(test_fleet_script.LocalFleetCase):
         truth = self.judged(own)
         self.assertEqual(V.COMPLETE, truth.verdict, own)
 
-        # The made consoles are of the same run, and theirs are no damages.
+        # The made consoles are of the same run, and theirs are not damaged.
         @settings(max_examples=1000, derandomize=True)
         @given(
             consoles.damages(without=['another guest']), strategies.booleans()

@@ -64,7 +64,7 @@ CAPABILITIES = strategies.dictionaries(NAMES, VALUES, max_size=3)
 
 
 def passes_cinder(capabilities, specs):
-    """What Cinder's filter says; an error is no backend, too."""
+    """What Cinder's filter says; an error is not a backend, too."""
     try:
         return capabilities_filter.CapabilitiesFilter().backend_passes(
             types.SimpleNamespace(capabilities=capabilities),

@@ -59,7 +59,7 @@ class RawDeviceTest(testtools.TestCase):
             lambda: raw_disk.observe(str(file)),
         ):
             self.assertIn(
-                'is no block device',
+                'is not a block device',
                 str(self.assertRaises(process.LayerError, check)),
             )
 

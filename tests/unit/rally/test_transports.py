@@ -179,9 +179,9 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
         self.reconnect(guest)
         # First it is told that the connection broke, perhaps more than once;
         # nothing is ever read.
-        while 'somebody else answers' not in self.problem(transport, guest):
+        while 'another host answers' not in self.problem(transport, guest):
             time.sleep(0.1)
-        self.assertIn('somebody else answers', transport.evidence(guest))
+        self.assertIn('another host answers', transport.evidence(guest))
 
     def test_a_guest_that_sends_without_end_or_never_is_cut_short(self):
         guest = self.guests[0]

@@ -75,7 +75,7 @@ class GlanceTestCase(FaultsTestCase):
     )
     @ddt.unpack
     def test_without_an_image_the_fallback_tier_takes_it(self, answer, level):
-        """What any tenant can cause at any time is no error of the cloud."""
+        """What any tenant can cause is not an error of the cloud."""
         self.assert_image_lands_on(self.general, self.glance.answer(answer))
         (line,) = self.lines('tiers.decision')
         self.assertEqual(level, line.partition(' ')[0])
