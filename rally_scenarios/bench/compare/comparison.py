@@ -50,6 +50,8 @@ class Question:
     least_difference_percent: float = 0.0
     #: the difference for which the number of repeats is computed
     wanted_difference_percent: float = 10.0
+    #: probability that these repeats show it if it is there
+    power: float = differences.POWER
 
     def __post_init__(self) -> None:
         """Check the values.
@@ -73,6 +75,10 @@ class Question:
             wrong.append(
                 f'wanted difference {self.wanted_difference_percent:g} %:'
                 f' expected more than 0'
+            )
+        if not 0.5 <= self.power < 1:
+            wrong.append(
+                f'power {self.power:g}: expected at least 0.5 and less than 1'
             )
         if wrong:
             raise ComparisonError('\n'.join(wrong))
@@ -118,6 +124,12 @@ class Claim:
     #: repeats of each side that show the wanted difference; None if not even
     #: `differences.MOST_REPEATS` do, or if it is not known
     repeats_needed: int | None = None
+    #: repeats of each side that show that there is no relevant difference, if
+    #: there is none; None likewise, or without a least relevant difference
+    repeats_for_none: int | None = None
+    #: noise of the repeats of a side, without what both have in common where
+    #: they are paired; None if it is not known
+    variation_percent: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -594,10 +606,13 @@ def _decided(
     difference = observed.difference
     low, high = difference.interval_percent
     alpha = 1 - differences.CONFIDENCE
+    margin = differences.logarithm(question.least_difference_percent)
     needed = differences.repeats_needed(
         difference,
         wanted=differences.logarithm(question.wanted_difference_percent),
         claims=claims,
+        margin=margin,
+        power=question.power,
     )
     how = (
         'paired t within repeats' if difference.is_paired else "Welch's t"
@@ -614,7 +629,7 @@ def _decided(
         )
     else:
         finding = Finding.CANNOT_TELL
-        reason = f'{_to_see(question, needed)}; {how}'
+        reason = f'{to_see(question, needed)}; {how}'
     return dataclasses.replace(
         observed.claim,
         finding=finding,
@@ -624,11 +639,24 @@ def _decided(
         high_percent=high,
         probability=min(p_differs, p_within),
         repeats_needed=needed,
+        repeats_for_none=differences.repeats_for_none(
+            difference, margin=margin, claims=claims, power=question.power
+        )
+        if margin
+        else None,
+        variation_percent=difference.variation_percent,
     )
 
 
-def _to_see(question: Question, needed: int | None) -> str:
+def to_see(question: Question, needed: int | None) -> str:
+    """How many repeats show the wanted difference, in words.
+
+    :param needed: see ``Claim.repeats_needed``
+    """
     wanted = f'{question.wanted_difference_percent:g} %'
+    least = question.least_difference_percent
+    if question.wanted_difference_percent <= least:
+        return f'{wanted} is no relevant difference (least: {least:g} %)'
     if needed is None:
         return (
             f'more than {differences.MOST_REPEATS} repeats would be needed'

@@ -410,6 +410,21 @@ class RunResult:
             for pattern in tier.patterns
         )
 
+    @property
+    def guest_steps(self) -> tuple[int, ...]:
+        """How many guests each pattern ran with in turn; empty: all, once."""
+        if not self.has_guest_steps:
+            return ()
+        return tuple(
+            sorted(
+                {
+                    int(pattern.pattern.rpartition('.g')[2])
+                    for tier in self.tiers
+                    for pattern in tier.patterns
+                }
+            )
+        )
+
     def pattern_of(self, result: PatternResult) -> fio_pattern.Pattern:
         """What the profile says of a pattern, whatever its step.
 

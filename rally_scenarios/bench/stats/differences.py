@@ -20,6 +20,7 @@ ever called one.
 Must not know what the figures are of.
 """
 
+from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
@@ -58,6 +59,14 @@ class Difference:
     resolution: float
 
     @property
+    def variation_percent(self) -> float:
+        """Coefficient of variation of the repeats of each of two alike sides.
+
+        Without what they have in common where both are in the same repeats.
+        """
+        return 100 * math.sqrt(math.expm1(self.deviation**2 / 2))
+
+    @property
     def percent(self) -> float:
         """The second in percent of the first, less 100."""
         return percent(self.mean)
@@ -90,7 +99,8 @@ class Difference:
     def p_within(self, margin: float) -> float:
         """How likely such a mean is if the difference exceeds the margin.
 
-        The larger of two one-sided tests (Schuirmann's).
+        The larger of two one-sided tests (Schuirmann, Journal of
+        Pharmacokinetics and Biopharmaceutics 15, 1987, 657-680).
 
         :param margin: more than 0
         """
@@ -165,6 +175,64 @@ def of_blocks(
     )
 
 
+def of_alike(values: Sequence[float], *, resolution: float) -> Difference:
+    """Of a side to another that is as noisy, before there is another one.
+
+    For its deviation, which ``repeats_needed`` plans with; its mean is 0.
+
+    :param values: a figure of each repeat of the one side, more than 0
+    :param resolution: relative width of the bucket that a figure lies in
+    :raises ValueError: less than two repeats, or a figure that is not more
+        than 0
+    """
+    least = max(resolution / math.sqrt(12), 1e-12)
+    return _of_noise(
+        max(statistics.stdev(_logarithms(values)), least),
+        freedom=len(values) - 1,
+        repeats=len(values),
+        resolution=resolution,
+        is_paired=False,
+    )
+
+
+def of_variation(variation_percent: float, *, is_paired: bool) -> Difference:
+    """Of two sides whose noise somebody states, taken as it is.
+
+    :param variation_percent: coefficient of variation of the repeats of each
+        side, more than 0; of sides in the same repeats, of what they do not
+        have in common
+    :param is_paired: whether both sides have their turns in the same repeats
+    """
+    return _of_noise(
+        # Of a log-normal distribution.
+        math.sqrt(math.log1p((variation_percent / 100) ** 2)),
+        freedom=math.inf,
+        repeats=0,
+        resolution=0.0,
+        is_paired=is_paired,
+    )
+
+
+def _of_noise(
+    deviation: float,
+    *,
+    freedom: float,
+    repeats: int,
+    resolution: float,
+    is_paired: bool,
+) -> Difference:
+    of_pair = deviation * math.sqrt(2)
+    return Difference(
+        mean=0.0,
+        error=of_pair / math.sqrt(repeats or 1),
+        freedom=freedom,
+        deviation=of_pair,
+        is_paired=is_paired,
+        repeats=repeats,
+        resolution=resolution,
+    )
+
+
 def of_groups(
     first: Sequence[float], second: Sequence[float], *, resolution: float
 ) -> Difference:
@@ -225,38 +293,92 @@ def holm(probabilities: Sequence[float]) -> list[float]:
 
 
 def repeats_needed(
-    difference: Difference, *, wanted: float, claims: int = 1
+    difference: Difference,
+    *,
+    wanted: float,
+    claims: int = 1,
+    margin: float = 0.0,
+    power: float = POWER,
 ) -> int | None:
     """How many repeats of each side show a difference of the wanted size.
 
-    With a probability of at least POWER, as one of several claims.
+    As one of several claims, with the exact power of the t test.
 
     :param difference: as some repeats showed it, for its deviation and how it
         was found
     :param wanted: natural logarithm of the ratio, more than 0
     :param claims: how many are made together
+    :param margin: so much either way is none, see ``Difference.p_differs``
+    :param power: that it is found if it is there, more than 0, less than 1
     :returns: None if MOST_REPEATS are not enough
     """
-    if wanted <= difference.resolution:
+    if wanted <= max(margin, difference.resolution):
         return None
-    freedom = max(1.0, difference.freedom)
-    deviation = difference.deviation * math.sqrt(
-        freedom / float(stats.chi2.ppf(1 - _PLANNING_CONFIDENCE, freedom))
-    )
+    deviation = _planned_deviation(difference)
     alpha = (1 - CONFIDENCE) / claims
 
     def shows(repeats: int) -> bool:
-        # The deviation of two groups is that of a pair of their values.
-        of_mean = repeats - 1 if difference.is_paired else 2 * (repeats - 1)
-        critical = float(stats.t.ppf(1 - alpha / 2, of_mean))
-        power = float(
-            stats.nct.sf(
-                critical, of_mean, wanted / deviation * math.sqrt(repeats)
-            )
-        )
+        freedom = _freedom_of(difference, repeats)
+        critical = float(stats.t.ppf(1 - alpha / 2, freedom))
+        distance = (wanted - margin) / deviation * math.sqrt(repeats)
+        found = float(stats.nct.sf(critical, freedom, distance))
         # scipy has no value where the tail is beyond a double.
-        return not math.isfinite(power) or power >= POWER
+        return not math.isfinite(found) or found >= power
 
+    return _least_repeats(shows)
+
+
+def repeats_for_none(
+    difference: Difference,
+    *,
+    margin: float,
+    claims: int = 1,
+    power: float = POWER,
+) -> int | None:
+    """How many repeats show that a difference is within a margin.
+
+    If there is none at all, with the two one-sided tests of ``p_within``.
+    Both reject with at least 1 less the probabilities that each does not: for
+    a power of more than a half that bound is close (Phillips, Journal of
+    Pharmacokinetics and Biopharmaceutics 18, 1990, 137-144, has the exact
+    integral).
+
+    :param difference: for its deviation and how it was found
+    :param margin: natural logarithm of the ratio, more than 0
+    :param claims: how many are made together
+    :param power: that it is shown, more than 0, less than 1
+    :returns: None if MOST_REPEATS are not enough
+    """
+    deviation = _planned_deviation(difference)
+    alpha = (1 - CONFIDENCE) / claims
+
+    def shows(repeats: int) -> bool:
+        freedom = _freedom_of(difference, repeats)
+        critical = float(stats.t.ppf(1 - alpha, freedom))
+        distance = margin / deviation * math.sqrt(repeats)
+        missed = float(stats.nct.cdf(critical, freedom, distance))
+        return not math.isfinite(missed) or 1 - 2 * missed >= power
+
+    return _least_repeats(shows)
+
+
+def _planned_deviation(difference: Difference) -> float:
+    """The deviation that is planned with; see _PLANNING_CONFIDENCE."""
+    if math.isinf(difference.freedom):
+        return difference.deviation
+    freedom = max(1.0, difference.freedom)
+    return difference.deviation * math.sqrt(
+        freedom / float(stats.chi2.ppf(1 - _PLANNING_CONFIDENCE, freedom))
+    )
+
+
+def _freedom_of(difference: Difference, repeats: int) -> int:
+    # The deviation of two groups is that of a pair of their values.
+    return repeats - 1 if difference.is_paired else 2 * (repeats - 1)
+
+
+def _least_repeats(shows: Callable[[int], bool]) -> int | None:
+    """The least number from 2 that shows something; more show it, too."""
     low, high = 1, 2
     while not shows(high):
         low, high = high, high * 2
