@@ -55,9 +55,25 @@ function _cinder_tiers_option_remove {
     fi
 }
 
-# _cinder_tiers_delete_section file section - with all of its options
+# _cinder_tiers_delete_section file section - with all of its options, and with
+# the blank line that iniset puts before a new section. Blank lines and
+# comments before the next section belong to that one.
 function _cinder_tiers_delete_section {
-    sed -i -e "/^\[$2\]/,/^\[/ { /^\[$2\]/ d; /^\[/! d; }" "$1"
+    local rest
+    rest=$(
+        awk -v header="[$2]" '
+            /^\[/ {
+                inside = ($0 == header)
+                if (inside && (held == "\n" || held ~ /\n\n$/))
+                    held = substr(held, 1, length(held) - 1)
+                printf "%s", held
+                held = ""
+            }
+            /^[ \t]*([#;]|$)/ { held = held $0 "\n"; next }
+            inside { held = ""; next }
+            { printf "%s%s\n", held, $0; held = "" }
+            END { printf "%s.", held }' "$1"
+    ) && printf '%s' "${rest%.}" >"$1"
 }
 
 # Services

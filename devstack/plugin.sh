@@ -56,10 +56,19 @@ function _cinder_tiers_catalog {
     echo "${CINDER_TIERS_CATALOG:-$_CINDER_TIERS_OWN_CATALOG}"
 }
 
+# The keyring of the cephx user of plan and apply, where Ceph looks for it.
+function _cinder_tiers_keyring {
+    echo "$CEPH_CONF_DIR/ceph.client.$CINDER_TIERS_CEPH_USER.keyring"
+}
+
 # _cinder_tiers_openstack command... - openstack tier command...
+#
+# The openstack on PATH may be the client of openstack-cli-server, which runs
+# the command in a server without most of the caller's environment, CEPH_CONF
+# too: this is the command itself.
 function _cinder_tiers_openstack {
-    CEPH_CONF=$CEPH_CONF_FILE CINDER_TIERS_RBD_SECRET_UUID=$CINDER_CEPH_UUID \
-        openstack --os-region-name="$REGION_NAME" tier "$@" \
+    CEPH_CONF=$CEPH_CONF_FILE "$(get_python_exec_prefix)/openstack" \
+        --os-region-name="$REGION_NAME" tier "$@" \
         --catalog "$(_cinder_tiers_catalog)"
 }
 
@@ -97,6 +106,13 @@ file that fits that Ceph"
     if [[ -n "$CINDER_TIERS_CATALOG" && ! -r "$CINDER_TIERS_CATALOG" ]]; then
         die $LINENO "CINDER_TIERS_CATALOG: cannot read $CINDER_TIERS_CATALOG"
     fi
+    if [[ "$REMOTE_CEPH" == "True" ]] && _cinder_tiers_apply_here &&
+        [[ ! -r "$(_cinder_tiers_keyring)" ]]; then
+        die $LINENO "REMOTE_CEPH=True: $(_cinder_tiers_keyring) cannot be \
+read: put the keyring of client.$CINDER_TIERS_CEPH_USER there, readable by \
+$STACK_USER, or set CINDER_TIERS_CEPH_USER. devstack-plugin-ceph empties \
+$CEPH_CONF_DIR at each unstack.sh: keep copies elsewhere"
+    fi
     # devstack-plugin-ceph installs them only beside a Ceph of its own.
     install_package python3-rados python3-rbd
 }
@@ -120,18 +136,15 @@ rbd of the distribution: stack with the distribution's Python"
 }
 
 # The cephx user of plan and apply, with a keyring that STACK_USER can read.
+# That of a remote Ceph is there: check_cinder_tiers has looked.
 function create_cinder_tiers_ceph_user {
-    local name=client.$CINDER_TIERS_CEPH_USER
-    local keyring=$CEPH_CONF_DIR/ceph.$name.keyring key
-
+    local name=client.$CINDER_TIERS_CEPH_USER key
     if [[ "$REMOTE_CEPH" != "True" ]]; then
         key=$(_cinder_tiers_ceph auth get-or-create "$name" \
             mon 'allow *' mgr 'allow *' osd 'allow *') ||
             die $LINENO "Ceph made no cephx user $name"
-        sudo install -m 600 -o "$STACK_USER" /dev/stdin "$keyring" <<<"$key"
-    elif [[ ! -r "$keyring" ]]; then
-        die $LINENO "REMOTE_CEPH=True: put the keyring of $name at $keyring, \
-readable by $STACK_USER, or set CINDER_TIERS_CEPH_USER"
+        sudo install -m 600 -o "$STACK_USER" /dev/stdin \
+            "$(_cinder_tiers_keyring)" <<<"$key"
     fi
 }
 
@@ -209,7 +222,9 @@ function _cinder_tiers_set_default {
 # Merge the sections that "openstack tier backend-config" prints.
 function configure_cinder_tiers_backends {
     local sections section="" line
-    sections=$(_cinder_tiers_openstack backend-config) ||
+    sections=$(_cinder_tiers_openstack backend-config \
+        --rbd-secret-uuid "$CINDER_CEPH_UUID" \
+        --ceph-conf "$CEPH_CONF_FILE") ||
         die $LINENO "no backends could be made of $(_cinder_tiers_catalog)"
     while IFS= read -r line; do
         if [[ "$line" =~ ^\[(.+)\]$ ]]; then
@@ -297,8 +312,7 @@ function cleanup_cinder_tiers {
         echo "cinder-tiers: the pools, CRUSH rules and cephx capabilities of \
 the tiers stay in the remote Ceph; remove them there when no longer needed"
     elif [[ -n "$CEPH_CONF_DIR" ]]; then
-        sudo rm -f \
-            "$CEPH_CONF_DIR/ceph.client.$CINDER_TIERS_CEPH_USER.keyring"
+        sudo rm -f "$(_cinder_tiers_keyring)"
     fi
     rm -rf "$CINDER_TIERS_STATE_DIR"
 }

@@ -25,14 +25,10 @@ class ShowBackendConfig(command.Command):
     so no service has to be running.
     """
 
-    _epilog = """Environment: CINDER_TIERS_RBD_SECRET_UUID is the
-rbd_secret_uuid of clusters without secret_uuid; CEPH_CONF is the rbd_ceph_conf
-of clusters without conf.
-
-Merge the output into cinder.conf by hand: its enabled_backends names the tiers
-only. A tier with both rbd and backend already has a section, and is named in a
-comment. Without a fallback tier, no default_volume_type that follows the image
-is printed.
+    _epilog = """Merge the output into cinder.conf by hand: its
+enabled_backends names the tiers only. A tier with both rbd and backend already
+has a section, and is named in a comment. Without a fallback tier, no
+default_volume_type that follows the image is printed.
 
 With --for ceph-reader it prints the command that makes a cephx user for plan,
 audit and export, who can write nothing; with --for ceph-writer, one for apply.
@@ -54,6 +50,20 @@ Example: openstack tier backend-config > tiers.conf
             choices=(_CINDER, *ceph_access.TARGETS, *owner_fragments.TARGETS),
             default=_CINDER,
             help='whose configuration to print (default: cinder.conf)',
+        )
+        parser.add_argument(
+            '--rbd-secret-uuid',
+            metavar='<uuid>',
+            default=os.environ.get('CINDER_TIERS_RBD_SECRET_UUID'),
+            help='rbd_secret_uuid of clusters without secret_uuid in the '
+            'tiers file (default: $CINDER_TIERS_RBD_SECRET_UUID, else none)',
+        )
+        parser.add_argument(
+            '--ceph-conf',
+            metavar='<file>',
+            default=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
+            help='rbd_ceph_conf of clusters without conf in the tiers file '
+            '(default: $CEPH_CONF, else /etc/ceph/ceph.conf)',
         )
         parser.add_argument(
             '-f',
@@ -88,16 +98,24 @@ Example: openstack tier backend-config > tiers.conf
                 else owner_fragments.text(catalog, parsed_args.target)
             )
         else:
-            text = _cinder_conf(catalog, as_json=as_json)
+            text = _cinder_conf(
+                catalog,
+                secret_uuid=parsed_args.rbd_secret_uuid,
+                default_conf=parsed_args.ceph_conf,
+                as_json=as_json,
+            )
         base.write_file(self.app.stdout, text)
 
 
-def _cinder_conf(catalog: catalogs.Catalog, *, as_json: bool) -> str:
-    secret_uuid = os.environ.get('CINDER_TIERS_RBD_SECRET_UUID')
+def _cinder_conf(
+    catalog: catalogs.Catalog,
+    *,
+    secret_uuid: str | None,
+    default_conf: str,
+    as_json: bool,
+) -> str:
     sections = backend_config.backends(
-        catalog,
-        secret_uuid=secret_uuid,
-        default_conf=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
+        catalog, secret_uuid=secret_uuid, default_conf=default_conf
     )
     if as_json:
         return _json(sections)

@@ -136,6 +136,27 @@ class BackendConfigTestCase(testtools.TestCase):
             (section['rbd_ceph_conf'], section['rbd_secret_uuid']),
         )
 
+    def test_options_win_over_the_environment(self):
+        ran = shell.openstack(
+            'tier',
+            'backend-config',
+            '--rbd-secret-uuid',
+            'of-the-option',
+            '--ceph-conf',
+            '/some/ceph.conf',
+            '-f',
+            'json',
+            '--catalog',
+            SAMPLE,
+            CEPH_CONF='/other/ceph.conf',
+            CINDER_TIERS_RBD_SECRET_UUID='of-the-environment',
+        )
+        section = json.loads(ran.stdout)['tier-database']
+        self.assertEqual(
+            ('/some/ceph.conf', 'of-the-option'),
+            (section['rbd_ceph_conf'], section['rbd_secret_uuid']),
+        )
+
     def test_without_following_types_the_fall_back_is_the_default(self):
         path = edited(self, ('follow_image_types: [image-tier]', ''))
         ran = shell.openstack(

@@ -12,6 +12,8 @@
 #   $WORLD/packages           packages of the distribution
 #   $WORLD/ceph/              users, and options that were set
 #   $WORLD/applied.yaml       tiers file that was applied
+#   $WORLD/venv/bin/openstack the command itself; openstack is here a function
+#                             like the client of openstack-cli-server
 #
 # With DEVSTACK_DIR set, DevStack's own ini functions are taken from there.
 
@@ -129,20 +131,43 @@ function cephadm {
     esac
 }
 
-# The tiers file is really read and the sections are really ours: only Cinder
-# and Ceph are missing.
+function get_python_exec_prefix { echo "$WORLD/venv/bin"; }
+
+# The client of openstack-cli-server: the command itself runs in a server that
+# has of the caller's environment no more than some names with OS_, which are
+# not needed here.
 function openstack {
+    env --unset CEPH_CONF --unset CINDER_TIERS_RBD_SECRET_UUID \
+        "$WORLD/venv/bin/openstack" "$@"
+}
+
+# Makes $WORLD/venv/bin/openstack.
+function install_openstack {
+    mkdir -p "$WORLD/venv/bin"
+    cat >"$WORLD/venv/bin/openstack" <<END
+#!/bin/bash
+$(declare -f die iniget openstack_command)
+openstack_command "\$@"
+END
+    chmod +x "$WORLD/venv/bin/openstack"
+}
+
+# The sections are really ours, of the real command: only what asks Cinder and
+# Ceph is not.
+function openstack_command {
     local catalog=${*: -1}
     case "$*" in
         *" tier backend-config "*)
+            while [[ "$1" != tier ]]; do shift; done
             "$PYTHON" -c '
-import os, sys
-from cinder_tiers.domain.plan import backend_config
-from cinder_tiers.files.tiers import reader
-print(backend_config.cinder_conf(backend_config.backends(
-    reader.read_file(sys.argv[1]), default_conf=os.environ["CEPH_CONF"],
-    secret_uuid=os.environ["CINDER_TIERS_RBD_SECRET_UUID"])))' "$catalog" ;;
+import sys, types
+from cinder_tiers.cli import backend_config
+command = backend_config.ShowBackendConfig(
+    types.SimpleNamespace(stdout=sys.stdout), None)
+command.take_action(command.get_parser("tier").parse_args(sys.argv[1:]))
+' "${@:3}" ;;
         *" tier apply "*)
+            echo "$CEPH_CONF" >"$WORLD/applied.ceph_conf"
             [[ -z "$APPLY_FAILS" ]] && cp "$catalog" "$WORLD/applied.yaml" ;;
         *" tier plan "*) cmp -s "$catalog" "$WORLD/applied.yaml" || return 2 ;;
         *" volume service list "*)
@@ -207,4 +232,5 @@ function clean {
 }
 
 set -o errexit
+install_openstack
 "$@"

@@ -84,6 +84,15 @@ class PluginTestCase(testtools.TestCase):
         for text in texts:
             self.assertIn(text, done.stderr)
 
+    def remote_ceph(self, catalog=None):
+        """Settings for a Ceph that is there, with the keyring we need."""
+        keyring = self.etc_ceph / 'ceph.client.cinder-tiers.keyring'
+        keyring.write_text('of the operator')
+        return {
+            'REMOTE_CEPH': 'True',
+            'CINDER_TIERS_CATALOG': self.own_catalog(catalog),
+        }
+
     def conf(self, name='cinder.conf'):
         parser = configparser.ConfigParser(interpolation=None)
         with open(self.world / name, encoding='utf-8') as file:
@@ -204,6 +213,14 @@ class StackTestCase(PluginTestCase):
                 },
                 section,
             )
+
+    def test_a_catalog_without_secret_and_conf_gets_those_of_devstack(self):
+        self.assert_runs('stack', **self.remote_ceph())
+        section = self.conf('running/c-vol')['tier-database']
+        self.assertEqual(UUID, section['rbd_secret_uuid'])
+        conf = str(self.etc_ceph / 'ceph.conf')
+        self.assertEqual(conf, section['rbd_ceph_conf'])
+        self.assertEqual([conf], self.lines('applied.ceph_conf'))
 
     def test_the_default_type_of_the_running_api_follows_the_image(self):
         self.assert_runs('stack')
@@ -340,11 +357,22 @@ class RefusalTestCase(PluginTestCase):
         self.assert_nothing_done()
 
     def test_a_remote_ceph_without_a_keyring(self):
+        settings = {
+            'REMOTE_CEPH': 'True',
+            'CINDER_TIERS_CATALOG': self.own_catalog(),
+        }
         self.assert_dies(
-            'put the keyring of client.cinder-tiers at',
-            REMOTE_CEPH='True',
-            CINDER_TIERS_CATALOG=self.own_catalog(),
+            f'{self.etc_ceph}/ceph.client.cinder-tiers.keyring cannot be read',
+            'put the keyring of client.cinder-tiers there',
+            'keep copies elsewhere',
+            **settings,
         )
+        self.assert_nothing_done()
+
+    def test_a_node_without_an_api_needs_no_keyring(self):
+        settings = self.remote_ceph()
+        (self.etc_ceph / 'ceph.client.cinder-tiers.keyring').unlink()
+        self.assert_runs('stack', ENABLED_SERVICES='c-sch,c-vol', **settings)
 
     def test_a_python_that_cannot_import_the_packages_of_ceph(self):
         self.assert_dies('cannot import rados and rbd', OTHER_PYTHON='yes')
@@ -370,8 +398,13 @@ class RefusalTestCase(PluginTestCase):
 
 class UnstackTestCase(PluginTestCase):
     def assert_as_before(self):
-        self.assertEqual(self.conf('cinder.conf.before'), self.conf())
-        self.assertEqual(self.conf(API_PASTE), self.conf('api-paste.ini'))
+        before = self.world / 'cinder.conf.before'
+        self.assertEqual(
+            before.read_text(), (self.world / 'cinder.conf').read_text()
+        )
+        self.assertEqual(
+            API_PASTE.read_text(), (self.world / 'api-paste.ini').read_text()
+        )
 
     def test_unstack_leaves_the_files_as_they_were(self):
         self.assert_runs('stack')
@@ -413,6 +446,22 @@ class UnstackTestCase(PluginTestCase):
         self.assert_runs('unstack')
         self.assert_as_before()
 
+    def test_sections_of_others_behind_ours_stay_as_they_are(self):
+        later = '\n# of somebody else\n[later]\nkey = value\n\n# the end\n'
+        self.assert_runs('stack')
+        for name in ('cinder.conf', 'api-paste.ini'):
+            with (self.world / name).open('a') as file:
+                file.write(later)
+        self.assert_runs('unstack')
+        before = self.world / 'cinder.conf.before'
+        self.assertEqual(
+            [before.read_text() + later, API_PASTE.read_text() + later],
+            [
+                (self.world / name).read_text()
+                for name in ('cinder.conf', 'api-paste.ini')
+            ],
+        )
+
     def test_clean_leaves_no_file_of_ours(self):
         self.assert_runs('stack')
         self.assert_runs('clean')
@@ -420,12 +469,8 @@ class UnstackTestCase(PluginTestCase):
         self.assertEqual([], os.listdir(self.world / 'data'))
 
     def test_clean_says_what_stays_in_a_remote_ceph(self):
-        settings = {
-            'REMOTE_CEPH': 'True',
-            'CINDER_TIERS_CATALOG': self.own_catalog(),
-        }
+        settings = self.remote_ceph()
         keyring = self.etc_ceph / 'ceph.client.cinder-tiers.keyring'
-        keyring.write_text('of the operator')
         self.assert_runs('stack', **settings)
         done = self.assert_runs('clean', **settings)
         self.assertIn('stay in the remote Ceph', done.stdout)
