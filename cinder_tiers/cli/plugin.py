@@ -3,7 +3,7 @@
 """The hooks by which OSC finds the `openstack tier` commands.
 
 The interface is python-openstackclient doc/source/contributor/plugins.rst.
-There is no service of our own: commands use OSC's openstacksdk connection.
+There is no service to call: commands use OSC's openstacksdk connection.
 """
 
 API_NAME = 'tier'

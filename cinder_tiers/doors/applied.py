@@ -75,7 +75,7 @@ class AppliedState:
     #: for their name, or cannot be read: who has no access to one must not
     #: get its backends.
     marked: tuple[VolumeType, ...] = ()
-    #: One sentence for each volume type of ours that cannot be read; the
+    #: One sentence for each managed volume type that cannot be read; the
     #: other tiers work on without it.
     problems: tuple[str, ...] = ()
     #: Whether any volume type has an encryption.

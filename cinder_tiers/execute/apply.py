@@ -42,7 +42,7 @@ class Executor(typing.Protocol):
         :param wanted: as it should be; None when it should not exist.
         :param key: names it.
         :param current: as it was read a moment ago; None when absent. It may
-            differ from what the plan saw, after a write that was cut off.
+            differ from what the plan saw, after an interrupted write.
         :param consented: whether an operator allowed it to do to this object
             what it refuses otherwise.
         :raises errors.TiersError: when it could not.

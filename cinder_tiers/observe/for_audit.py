@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads all that an audit is held against, as far as it can be read.
+"""Reads all that an audit compares with, as far as it can be read.
 
 Where `world` stops at the first service that does not answer, this goes on
 and says which did not. Writes nothing.

@@ -58,7 +58,7 @@ def _remember(
 
 
 class TierFilter(filters.BaseBackendFilter):
-    """Keeps the backends of the tier that the image of a volume asks for."""
+    """Keeps the backends of the tier that the image of a volume selects."""
 
     def filter_all(
         self,
@@ -124,7 +124,7 @@ class TierFilter(filters.BaseBackendFilter):
     def _on_failure(
         backends: list, filter_properties: dict, error: Exception
     ) -> list:
-        """What is left when our own code fails.
+        """What is left when the filter itself fails.
 
         Cinder places what has a type of its own. What leaves the choice to
         the image could go to the backends of private tiers as well.

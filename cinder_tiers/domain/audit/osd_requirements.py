@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a tier requires of the OSDs behind it, held against what they are.
+"""What a tier requires of the OSDs behind it, compared with what they are.
 
 No API sets these things: an OSD has its object store and its disks from the
 day it was made, and an I/O scheduler is a setting of a kernel. So they are

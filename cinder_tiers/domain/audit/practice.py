@@ -264,7 +264,7 @@ def _shared_osds(
     catalog: catalogs.Catalog,
     lie_on: pool_osds.PoolOsds,
 ) -> collections.abc.Iterator[Advice]:
-    """A tier that promises a floor, on OSDs that serve other tiers, too.
+    """A tier that expects a minimum, on OSDs that serve other tiers, too.
 
     No Ceph release up to 20 can reserve anything for a pool: mClock has one
     class for all clients (ceph doc/rados/configuration/mclock-config-ref.rst,
@@ -599,7 +599,7 @@ def _read_balance(
 def _two_that_choose_primaries(
     tier: catalogs.Tier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
-    """A read balancer beside what a tier wants to be primary.
+    """A read balancer beside a declared primary affinity.
 
     The plan refuses to set a primary affinity where the balancer is on, and
     has nothing to say when it comes later.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The audit: each tier held against what exists, in one of six states.
+"""The audit: each tier compared with what exists, in one of six states.
 
 The same difference as the plan's, by tier and aspect. Unlike a plan it
 goes on where something could not be read, and says so. Pure. Must not know
@@ -91,7 +91,7 @@ class Unread:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Observed:
-    """All that a catalog is held against, as far as it could be read."""
+    """All that a catalog is compared with, as far as it could be read."""
 
     cinder: cinder_state.CinderState | Unread
     #: {project as the catalog names it: ids of all that are meant by it}.

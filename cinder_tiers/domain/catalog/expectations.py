@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a tier promises to guests: limits of what fio finds in them.
+"""The expectations of a tier: limits of what fio measures in guests.
 
 For each fio pattern, by name, limits by name: `iops_min: 500`. Pure. Must not
 know who measures, nor where expectations are written.

@@ -37,7 +37,7 @@ DATA_POOL_SUFFIX = '-data'
 #: CRUSH root of a pool that names none, which Ceph creates in each cluster.
 CRUSH_ROOT = 'default'
 
-#: Access for all projects, asked for in words.
+#: Access for all projects, requested explicitly.
 PUBLIC = 'public'
 
 
@@ -97,9 +97,9 @@ class Replicated:
     size: int
     #: Copies that must be there for I/O to go on; None: left as it is.
     min_size: int | None = None
-    #: Whether a single copy, lost with the first disk, was asked for in words.
+    #: Whether a single copy, lost with the first disk, is explicit.
     single_copy: bool = False
-    #: Whether it was asked for in words that one copy is enough for I/O, so
+    #: Whether it is explicit that one copy is enough for I/O, so
     #: that a write may be lost with one disk.
     unprotected_writes: bool = False
 
@@ -122,7 +122,7 @@ class ErasureCoded:
     m: int
     #: Chunks that must be there for I/O to go on; None: left as it is.
     min_size: int | None = None
-    #: Whether it was asked for in words that k chunks are enough for I/O, so
+    #: Whether it is explicit that k chunks are enough for I/O, so
     #: that a write may be lost with one disk.
     unprotected_writes: bool = False
     #: Erasure code plugin of Ceph; None: left to Ceph.
@@ -271,7 +271,7 @@ class Cache:
     rbd: RbdPool
     #: `cache_tier.WRITEBACK` or `READONLY`.
     mode: str
-    #: Whether stale data, which `READONLY` may serve, was asked for in words.
+    #: Whether stale data, which `READONLY` may serve, is explicitly accepted.
     stale_reads: bool = False
     #: {name: value}, see `resources.cache_tier`.
     settings: collections.abc.Mapping[str, Value] = dataclasses.field(
@@ -336,9 +336,9 @@ class Tier:
     take_over: bool = True
     #: None leaves the volume type's description as it is.
     description: str | None = None
-    #: Image tags that ask for the tier, as typed, in the order of the file.
+    #: Image tags that select the tier, as typed, in the order of the file.
     tags: tuple[str, ...] = ()
-    #: The highest wins when an image asks for several tiers.
+    #: The highest wins when the tags of an image select several tiers.
     priority: int = 0
     #: Serves untagged images and blank volumes.
     fallback: bool = False
@@ -423,7 +423,7 @@ class Catalog:
     #: Volume types that leave the choice to the image.
     follow_image_types: tuple[str, ...] = ()
     #: Whether no tier serves untagged images and blank volumes, which was
-    #: asked for in words.
+    #: requested explicitly.
     without_fallback: bool = False
     source: Source = dataclasses.field(default_factory=Source, compare=False)
 

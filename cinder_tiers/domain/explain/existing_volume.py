@@ -38,7 +38,7 @@ _FIXED = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Should:
-    """What a volume's place is held against."""
+    """What a volume's place is compared with."""
 
     decided: decision.PlacementDecision
     #: How the summary begins.

@@ -93,7 +93,7 @@ class AppliedTypes:
     tiers: tuple[decision.AppliedTier, ...]
     #: {name of a tier: its volume type}
     types: collections.abc.Mapping[str, facts.KnownType]
-    #: One sentence for each volume type of ours that is left out.
+    #: One sentence for each managed volume type that is left out.
     problems: tuple[str, ...]
 
     def tier_of(

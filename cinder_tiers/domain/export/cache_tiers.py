@@ -3,7 +3,7 @@
 """A cache tier that exists, as the `cache` part of a tier.
 
 Pure. A tier with a cache that cannot be declared has no `rbd` at all, or a
-plan would want to be rid of the cache: the reason is a ValueError.
+plan would remove the cache: the reason is a ValueError.
 """
 
 from cinder_tiers.domain.catalog import limits

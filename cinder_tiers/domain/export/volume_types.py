@@ -109,7 +109,7 @@ def _backend(found: cinder_state.VolumeType) -> str | None:
 def _extra_specs(
     found: cinder_state.VolumeType, remarks: Remarks
 ) -> dict[str, str]:
-    """Those that are neither ours nor name a backend."""
+    """Those that are neither managed nor name a backend."""
     specs = {}
     for key, value in sorted(found.extra_specs.items()):
         folded = key.casefold()
@@ -178,7 +178,7 @@ def _access(
 def _qos(
     name: str, cinder: cinder_state.CinderState, remarks: Remarks
 ) -> catalogs.Qos | None:
-    """The limits of a type, when its QoS spec is as one of ours."""
+    """The limits of a type, when its QoS spec is like a managed one."""
     for spec in sorted(cinder.qos_specs.values(), key=lambda one: one.name):
         if name not in spec.volume_types:
             continue
@@ -276,7 +276,7 @@ def _encryption(
 def _marks(
     found: cinder_state.VolumeType, remarks: Remarks
 ) -> dict[str, object]:
-    """The fields of a tier that are in extra specs of ours."""
+    """The fields of a tier that are in extra specs of this project."""
     specs = {
         key: value if isinstance(value, str) else ''
         for key, value in found.extra_specs.items()

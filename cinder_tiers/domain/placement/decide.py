@@ -41,7 +41,7 @@ def decide(
 ) -> PlacementDecision:
     """The tier that serves a volume.
 
-    A volume whose type was named and does not follow the image is not ours;
+    A volume whose type was named and does not follow the image is left alone;
     one whose place is fixed goes there; else the tier of the highest priority
     among those that the image's tags ask for, the project may use, have a
     backend in the availability zone and give what the volume needs; else the
@@ -75,7 +75,7 @@ def decide(
         for tier, obstacle in zip(asked, obstacles, strict=True)
         if obstacle is None
     ]
-    # What the image asks for rather than for the tier that it would get.
+    # What the image selects rather than the tier that it would get.
     before = asked[: asked.index(usable[0])] if usable else asked
     closed = [tier.name for tier in before if not tier.serves(request)]
     if closed and policy.on_no_access is decision.OnNoAccess.REFUSE:
@@ -247,7 +247,7 @@ def _asked_for(
     request: decision.Request,
     policy: decision.Policy,
 ) -> tuple[list[decision.AppliedTier], list[Reason]]:
-    """The tiers that an image asks for, and why these and no others."""
+    """The tiers that an image selects, and why these and no others."""
     image = request.image
     if image is None:
         return [], [Reason(rule=Rule.NO_IMAGE)]

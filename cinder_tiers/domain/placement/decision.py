@@ -122,9 +122,9 @@ class AppliedTier:
     """A tier as it is applied, reduced to what placement needs."""
 
     name: str
-    #: Tags that ask for the tier, in normal form.
+    #: Tags that select the tier, in normal form.
     tags: frozenset[str] = frozenset()
-    #: The highest wins when an image asks for several tiers.
+    #: The highest wins when the tags of an image select several tiers.
     priority: int = 0
     fallback: bool = False
     #: Name of the tier that may take a volume when this one has no room.

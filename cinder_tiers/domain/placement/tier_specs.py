@@ -91,7 +91,7 @@ def read_tier(
     projects: frozenset[str] | None,
     is_encrypted: bool = False,
 ) -> decision.AppliedTier | None:
-    """The tier that a volume type is, or None when it is not ours.
+    """The tier that a volume type is, or None when it is not managed.
 
     :param extra_specs: {key: value} of the type.
     :param projects: ids of the projects that have access to a private type;

@@ -28,7 +28,7 @@ def grant(
     """Lets what is named be carried out.
 
     A name that fits nothing is not an error when nothing is left that could be
-    named: after an apply that was cut off, the same names finish it.
+    named: after an interrupted apply, the same names finish it.
 
     :param names: of refused objects, as `str(Key)`, or without the part in
         parentheses when one refused object only has that kind and name; each

@@ -90,7 +90,7 @@ def pools_in(
 def profiles_to_read(
     rbd: catalogs.RbdPool, ceph: ceph_state.CephState
 ) -> frozenset[str]:
-    """Names of the erasure code profiles that `pools_in` wants to know.
+    """Names of the erasure code profiles that `pools_in` needs to know.
 
     :param rbd: the pool of the tier.
     :param ceph: the cluster; with the profiles that were asked for first,
@@ -221,7 +221,7 @@ def _too_new(
     ):
         return actions.Refusal(
             reason='the multi-step retry rule for osds_per_failure_domain '
-            'would cut off all clients of the cluster older than '
+            'would lock out all clients of the cluster older than '
             f'{_CLIENTS_WITH_MSR[0]}, kernel clients included, and the '
             'cluster serves them: require_min_compat_client is '
             f'{ceph.min_compat_client}',

@@ -4,8 +4,8 @@
 
 Ceph lets a mask of a host win over one of a device class (get_precision in
 src/mon/ConfigMap.cc). So that no tier declares a value which its OSDs do not
-have, the catalog may not want two values for one OSD. Pure. Must not know how
-OSDs are asked.
+have, the catalog may not declare two values for one OSD. Pure. Must not know
+how OSDs are asked.
 """
 
 import collections.abc
@@ -120,7 +120,7 @@ def _conflicts(
     host: str,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[errors.Problem]:
-    """Options that the tiers want otherwise of OSDs of the host."""
+    """Options that the tiers declare otherwise for OSDs of the host."""
     for name, value in cluster.host_osd_options[host].items():
         for tier in catalog.tiers_of(cluster.name):
             if name not in tier.rbd.osd_options:

@@ -76,7 +76,7 @@ class ResourceKind:
     state_field: str
     #: Whether its objects are in a Ceph cluster; else they are in Cinder.
     is_in_ceph: bool
-    #: The actions that make what exists what the catalog wants.
+    #: The actions that make what exists what the catalog declares.
     plan: Plan
     #: Names of the tiers that an action on such an object is for, in the
     #: order of the file; empty when it is for none, or for a whole cluster.

@@ -582,7 +582,7 @@ def endangering(
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Tiers on the same OSDs cannot want different options of them."""
+    """Tiers on the same OSDs cannot declare different options for them."""
     seen: dict[tuple[str, str, str], tuple[str, object]] = {}
     for tier in catalog.tiers:
         rbd = tier.rbd
@@ -624,7 +624,7 @@ def osd_options_of(
     cluster: catalogs.Cluster,
     schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> tuple[ceph_state.OsdOptions, ...]:
-    """What the tiers of a cluster want of its OSDs.
+    """The options that the tiers of a cluster declare for its OSDs.
 
     :param schemas: {option: schema} of each that is declared.
     :returns: one for each device class with a declared option, by name.

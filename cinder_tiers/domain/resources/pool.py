@@ -338,7 +338,7 @@ def _action(
 def is_half_made(
     pool: ceph_state.Pool, usage: usages.Usage | usages.Unknown
 ) -> bool:
-    """Whether a pool may have been left by an apply that was cut off.
+    """Whether a pool may have been left by an interrupted apply.
 
     Which names its application late, so that such a pool has none, and holds
     nothing.

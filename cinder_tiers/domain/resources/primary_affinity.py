@@ -137,7 +137,7 @@ def conflict(ceph: ceph_state.CephState, device_class: str, value: str) -> str:
     return (
         f'{" and ".join(what)}, and Ceph applies primary affinity after '
         'that: reads would be spread neither as the read balancer nor as the '
-        'tiers file wants'
+        'tiers file declares'
     )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a catalog asks for, in the words of Cinder and Ceph.
+"""What a catalog declares, in the terms of Cinder and Ceph.
 
 Every naming and sizing rule is here and nowhere else. Pure. Must not know
 what exists.

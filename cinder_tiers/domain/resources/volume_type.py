@@ -61,7 +61,7 @@ def plan(
         )
     declared = {tier.name for tier in catalog.tiers}
     declared.update(catalog.follow_image_types)
-    # What an apply that was cut off left, and the next one goes on with.
+    # What an interrupted apply left, and the next one continues.
     waiting = {
         type_succession.standby_name(name)
         for name in (
@@ -215,7 +215,7 @@ def _follow_image_type(
 
 
 def _foreign_specs(volume_type: cinder_state.VolumeType) -> dict[str, str]:
-    """Extra specs that are not ours to judge, such as multiattach."""
+    """Extra specs that are not managed, such as multiattach."""
     return {
         key: value
         for key, value in volume_type.extra_specs.items()
@@ -337,7 +337,7 @@ def _refusals(
 def _not_taken_over(
     catalog: catalogs.Catalog, before: cinder_state.VolumeType
 ) -> actions.Action:
-    """What would give a tier up that the catalog says is not ours."""
+    """What would give up a tier that the catalog does not manage."""
     name = before.name
     where = catalog.source.where(('tiers', name, 'take_over'))
     return actions.Action(
@@ -373,7 +373,7 @@ def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
         before=volume_type,
         after=None,
         why='has the ownership marker, but is not in the tiers file',
-        # Without the type, nothing would show that its QoS spec was ours.
+        # Without the type, nothing would show that its QoS spec is managed.
         needs=frozenset(
             {
                 actions.Key(

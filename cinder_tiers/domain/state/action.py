@@ -100,7 +100,7 @@ class Action:
     before: Resource | None
     #: As it should be; None when it should not exist.
     after: Resource | None
-    #: What asks for it, in a few words.
+    #: What requires it, in a few words.
     why: str
     #: Objects that must be right before this action makes sense.
     needs: frozenset[Key] = frozenset()
@@ -140,7 +140,7 @@ class Action:
 
     @property
     def explanation(self) -> str:
-        """What asks for it, and what is to be known before it is done.
+        """What requires it, and what is to be known before it is done.
 
         Each in a line, in which what is not printable is escaped.
         """

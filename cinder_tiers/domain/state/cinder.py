@@ -12,7 +12,7 @@ import types
 
 from cinder_tiers.domain.state import difference
 
-#: Extra specs with this scope are ours; unscoped keys would be matched
+#: Extra specs with this scope are managed; unscoped keys would be matched
 #: against backends by Cinder's CapabilitiesFilter.
 SCOPE = 'tiers:'
 NAME = 'tiers:name'
@@ -21,7 +21,7 @@ PRIORITY = 'tiers:priority'
 FALLBACK = 'tiers:fallback'
 OVERFLOW = 'tiers:overflow'
 FOLLOW_IMAGE = 'tiers:follow_image'
-#: One of them makes a volume type ours.
+#: The ownership markers: one of them makes a volume type managed.
 MARKS = frozenset({NAME, FOLLOW_IMAGE})
 BACKEND = 'volume_backend_name'
 #: How Cinder writes a boolean in an extra spec.

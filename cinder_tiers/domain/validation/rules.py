@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules for a tiers file: the id of each, and what it asks for.
+"""The rules for a tiers file: the id of each, and what it requires.
 
 Ids are public. CI systems recognise a finding by its id, and people write them
 into lists of exceptions: an id never gets another meaning. Pure. Must not know

@@ -58,7 +58,7 @@ class _Bytes:
         try:
             found = struct.unpack_from(f'<{form}', self.data, self.place)
         except struct.error as error:
-            raise NotUnderstood(f'it is cut off: {error}') from error
+            raise NotUnderstood(f'it is truncated: {error}') from error
         self.place += struct.calcsize(f'<{form}')
         return found
 

@@ -3,7 +3,7 @@
 """Creates and changes pools of Ceph.
 
 A pool becomes what is wanted from whatever it is now, so that a repetition
-finishes what was cut off. Never deletes, and moves data only with an
+finishes what was interrupted. Never deletes, and moves data only with an
 operator's consent.
 """
 

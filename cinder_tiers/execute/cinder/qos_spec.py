@@ -17,7 +17,7 @@ from cinder_tiers.execute.cinder import progress
 
 
 class QosSpecs:
-    """Creates QoS specs, changes ours, and gives them to volume types.
+    """Creates QoS specs, changes managed ones, and associates volume types.
 
     Deletes them with consent, and never those of others.
 
@@ -118,7 +118,7 @@ class QosSpecs:
             found = qos_specs.find(self._block_storage, key.name)
             if found:
                 # With its associations in one call: without them nothing
-                # would show the next apply that it was ours.
+                # would show the next apply that it is managed.
                 self._call('delete', f'/{found.id}', params={'force': 'True'})
         except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(

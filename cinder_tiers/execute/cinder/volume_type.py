@@ -66,7 +66,7 @@ class VolumeTypes:
             created = self._create_type(wanted, wanted.name, done)
             self._set_access(created, frozenset(), wanted, done)
             return
-        # Of an apply that was cut off between its last two renames.
+        # Of an apply that was interrupted between its last two renames.
         self._make_like(standby, self._state_of(standby), wanted, done)
         self._block_storage.update_type(standby.id, name=wanted.name)
         done.append('its name')

@@ -128,7 +128,7 @@ def _unpack(packed: bytes) -> bytes:
             f'unpacks to more than {_MAX_UNPACKED_BYTES} bytes'
         )
     if not inflater.eof or inflater.unused_data:
-        raise DamagedResult('gzip data is cut off or followed by more')
+        raise DamagedResult('gzip data is truncated or followed by more')
     return text
 
 

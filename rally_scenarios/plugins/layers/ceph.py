@@ -221,7 +221,7 @@ def remove_unfinished(folder: pathlib.Path) -> None:
                     f' {PREFIX}* in the pools, and remove the file'
                 ) from error
             LOG.warning(
-                'A run was cut off: removing image %s and objects in'
+                'A run was interrupted: removing image %s and objects in'
                 ' namespace %s of pool %s',
                 place.image,
                 place.name,

@@ -71,7 +71,7 @@ def _latencies(
 def _bar_chart(
     title: str, values: Sequence[tuple[str, float]], unit: str, what: str
 ) -> dict:
-    """A bar for each of them, and the values in words."""
+    """A bar for each of them, and the values as text."""
     return {
         'title': title,
         'description': '; '.join(

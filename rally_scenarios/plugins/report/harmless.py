@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The one place where Rally gets texts of ours.
+"""The one place where texts are passed to Rally.
 
 Rally writes outputs, errors and details of SLAs as JSON into a script of its
 HTML reports, where ``</script>`` in a string ends the script and the rest is
