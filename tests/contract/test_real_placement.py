@@ -6,6 +6,7 @@ Run like `test_real_ceph`, with CINDER_TIERS_TEST_CEPH_CONF naming the
 ceph.conf of a cluster for tests.
 """
 
+import collections
 import dataclasses
 import errno
 import uuid
@@ -14,10 +15,12 @@ import ddt
 import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import erasure_code
+from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute.ceph import crush_map
@@ -317,28 +320,185 @@ class RealPlacementTestCase(
         self.assertEqual(errno.EPERM, refused.errno)
         self.assertEqual((data, version), self.session.crush_map())
 
+    def shared(self):
+        """Six chunks in three failure domains."""
+        return dataclasses.replace(
+            self.coded,
+            failure_domain='host',
+            device_class=None,
+            protection=catalogs.ErasureCoded(
+                k=4,
+                m=2,
+                num_failure_domains=3,
+                osds_per_failure_domain=2,
+            ),
+        )
+
+    def release(self):
+        return self.session.command('mon dump')['min_mon_release']
+
+    def serve_clients_since(self, client):
+        """Cut older clients off, until the test ends."""
+        command = 'osd set-require-min-compat-client'
+        before = self.session.command('osd dump')['require_min_compat_client']
+        self.session.command(command, version=client)
+        self.addCleanup(
+            self.session.command,
+            command,
+            version=before,
+            yes_i_really_mean_it=True,
+        )
+        # Runs before that, which Ceph refuses while anything needs them.
+        self.addCleanup(self.remove)
+
     def test_chunks_share_failure_domains_only_where_ceph_can(self):
-        release = self.observe().ceph['ceph'].release
+        release = self.release()
         # A new cluster serves clients that are older than such rules, too.
         reason = (
             f'of Ceph {release}'
             if release < crush.MSR_SINCE
             else 'require_min_compat_client is'
         )
-        self.declare(
-            dataclasses.replace(
-                self.coded,
-                failure_domain='host',
-                device_class=None,
-                protection=catalogs.ErasureCoded(
-                    k=4,
-                    m=2,
-                    num_failure_domains=3,
-                    osds_per_failure_domain=2,
-                ),
-            )
-        )
+        self.declare(self.shared())
         (refused,) = self.make_plan().refused
         self.assertIs(actions.Kind.CRUSH_RULE, refused.key.kind)
         self.assertIsInstance(refused.after, ceph_state.CrushRule)
+        self.assertFalse(refused.refusal.yields_to_consent)
         self.assertIn(reason, refused.refusal.reason)
+
+    def test_chunks_that_share_failure_domains_are_where_they_should(self):
+        shared = self.shared()
+        self.declare(shared)
+        if self.release() < crush.MSR_SINCE:
+            # Nor would Ceph itself have made it otherwise.
+            refused = self.assertRaises(
+                ceph_session.CommandFailed,
+                self.session.command,
+                'osd set-require-min-compat-client',
+                version='squid',
+            )
+            self.assertEqual(errno.EINVAL, refused.errno)
+            return
+        self.serve_clients_since('squid')
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual((), self.make_plan().actions)
+        hosts = {
+            osd.osd_id: osd.location['host']
+            for osd in observed_osds.read_osds(self.session)
+        }
+        groups = self.groups_of(shared.data_pool)
+        for group in groups:
+            self.assertEqual(6, len(set(group)), groups)
+            self.assertEqual(
+                [2, 2, 2],
+                sorted(
+                    collections.Counter(
+                        hosts[osd_id] for osd_id in group
+                    ).values()
+                ),
+            )
+        exported = real_ceph.exported(self.session, self.cinder, self.catalog)
+        self.assertEqual((), exported.leftover)
+        rbd = exported.catalog.tier(shared.pool).rbd
+        self.assertEqual(
+            (shared.failure_domain, 3, 2),
+            (
+                rbd.failure_domain,
+                rbd.protection.num_failure_domains,
+                rbd.protection.osds_per_failure_domain,
+            ),
+        )
+
+    def test_a_rule_without_shared_failure_domains_is_found(self):
+        if self.release() < crush.MSR_SINCE:
+            # As such a cluster was told from the start.
+            self.declare(self.shared())
+            self.assertNotEqual((), self.make_plan().refused)
+            return
+        self.serve_clients_since('squid')
+        shared = self.shared()
+        self.declare(shared)
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        other = f'{self.mark}-other'
+        self.session.command(
+            'osd erasure-code-profile set',
+            name=other,
+            profile=['k=4', 'm=2', 'crush-failure-domain=osd'],
+        )
+        self.session.command(
+            'osd crush rule create-erasure', name=other, profile=other
+        )
+        self.session.command(
+            'osd pool set', pool=shared.data_pool, var='crush_rule', val=other
+        )
+        (found,) = (
+            one
+            for one in self.findings()
+            if one.state is audit.State.NON_COMPLIANT
+        )
+        self.assertEqual({'crush_rule': other}, found.current)
+        (refused,) = self.make_plan().refused
+        plan = consent.grant(self.make_plan(), (str(refused.key),))
+        self.assert_all_done(self.carry_out(plan))
+        self.assertEqual((), self.make_plan().actions)
+
+    def findings(self):
+        """What the audit finds."""
+        found = self.observe()
+        return audit.audit(
+            catalog=self.catalog,
+            observed=audit.Observed(
+                cinder=found.cinder, projects={}, ceph=found.ceph
+            ),
+        )
+
+    def test_fast_erasure_coding_where_ceph_has_it(self):
+        fast = dataclasses.replace(
+            self.coded, options={pool_options.EC_OPTIMIZATIONS: True}
+        )
+        key = f'pool {fast.data_pool} (ceph)'
+        if self.release() < pool_options.SINCE[pool_options.EC_OPTIMIZATIONS]:
+            self.declare(fast)
+            (refused,) = self.make_plan().refused
+            self.assertEqual(key, str(refused.key))
+            self.assertFalse(refused.refusal.yields_to_consent)
+            self.assertIn(
+                pool_options.EC_OPTIMIZATIONS, refused.refusal.reason
+            )
+            return
+        self.declare(self.coded)
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.declare(fast)
+        (refused,) = self.make_plan().refused
+        self.assertEqual(key, str(refused.key))
+        self.assert_all_done(
+            self.carry_out(consent.grant(self.make_plan(), (key,)))
+        )
+        self.assertEqual((), self.make_plan().actions)
+        self.assertIn(
+            'ec_optimizations',
+            self.dumped_pool(fast.data_pool)['flags_names'].split(','),
+        )
+        exported = real_ceph.exported(self.session, self.cinder, self.catalog)
+        self.assertIs(
+            True,
+            exported.catalog.tier(fast.pool).rbd.options[
+                pool_options.EC_OPTIMIZATIONS
+            ],
+        )
+        # Nobody can take it back, Ceph neither.
+        self.declare(
+            dataclasses.replace(
+                fast, options={pool_options.EC_OPTIMIZATIONS: False}
+            )
+        )
+        (refused,) = self.make_plan().refused
+        self.assertFalse(refused.refusal.yields_to_consent)
+        self.assertRaises(
+            ceph_session.CommandFailed,
+            self.session.command,
+            'osd pool set',
+            pool=fast.data_pool,
+            var=pool_options.EC_OPTIMIZATIONS,
+            val='false',
+        )
