@@ -109,8 +109,9 @@ def _run(
 
     :param noun: what its commands begin with.
     :param environment: variables for the command; what begins with OS_,
-        CEPH_ or CINDER_TIERS_ is otherwise unset. The lock of apply is in a
-        folder of this process unless they say otherwise.
+        CEPH_ or CINDER_TIERS_, and the width of the terminal in which the
+        tests run, is otherwise unset. The lock of apply is in a folder of this
+        process unless they say otherwise.
     """
     kept = dict(os.environ)
     # A shell makes the root logger log everything, to a handler of its own.
@@ -120,7 +121,7 @@ def _run(
     out = io.StringIO() if encoding is None else Encoded(encoding)
     err = io.StringIO() if answer is None or errors_to_file else Terminal()
     for name in kept:
-        if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_')):
+        if name.startswith(('OS_', 'CEPH_', 'CINDER_TIERS_', 'COLUMNS')):
             del os.environ[name]
     os.environ.update(
         {
