@@ -70,9 +70,10 @@ class PracticeTestCase(commands.CommandsCase):
             set(), {row['State'] for row in rows} - {'compliant', 'warning'}
         )
         return {
-            (row['Object'].removeprefix(f'tier {self.mark}-'), row['Aspect']): (
-                row
-            )
+            (
+                row['Object'].removeprefix(f'tier {self.mark}-'),
+                row['Aspect'],
+            ): (row)
             for row in rows
             if row['State'] == 'warning'
         }
@@ -191,7 +192,7 @@ class PracticeTestCase(commands.CommandsCase):
         )
         self.assertEqual(
             self.release >= practice.FIRST_WITH_ONLINE_READ_BALANCER,
-            'balancer mode upmap-read' in found['Remedy'],
+            'balancer mode upmap-read' in found['Reason'],
         )
         self.declare(affinity + '    primary_affinity: 0.5\n')
         (refused,) = (
