@@ -175,7 +175,7 @@ def _compare(parsed_args: argparse.Namespace) -> object:
     from rally_scenarios.bench.compare import comparison
 
     question = comparison.Question(
-        quantities=tuple(parsed_args.quantities) or comparison.QUANTITIES,
+        quantities=results.quantities(parsed_args, comparison.QUANTITIES),
         least_difference_percent=parsed_args.least_difference,
         wanted_difference_percent=parsed_args.wanted_difference,
     )

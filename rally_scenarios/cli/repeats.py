@@ -178,7 +178,7 @@ def _needs(parsed_args: argparse.Namespace) -> tuple[object, bool]:
     from rally_scenarios.bench.compare import repeats
 
     question = comparison.Question(
-        quantities=tuple(parsed_args.quantities) or comparison.QUANTITIES,
+        quantities=results.quantities(parsed_args, comparison.QUANTITIES),
         least_difference_percent=parsed_args.least_difference,
         wanted_difference_percent=parsed_args.difference,
         power=parsed_args.power,
@@ -194,10 +194,14 @@ def _needs(parsed_args: argparse.Namespace) -> tuple[object, bool]:
             '--reference is for a comparison between tiers'
         )
     if parsed_args.variation is not None:
-        if parsed_args.reference or parsed_args.quantities:
+        if (
+            parsed_args.reference
+            or parsed_args.quantities
+            or parsed_args.directions
+        ):
             raise comparison.ComparisonError(
-                '--reference and --quantity choose from the noise of a result;'
-                ' with --variation, say by --claims how many are compared'
+                '--reference, --quantity and --direction choose from the noise'
+                ' of a result; with --variation, say by --claims how many are compared'
             )
         return (
             repeats.of_variation(

@@ -3,6 +3,7 @@
 """Result files as arguments of commands, and figures in their tables."""
 
 import argparse
+import collections.abc
 import pathlib
 import typing
 
@@ -10,6 +11,7 @@ from cliff import columns
 from osc_lib import exceptions
 
 from cinder_tiers.cli.render import cells
+from cinder_tiers.domain.catalog import expectations
 
 if typing.TYPE_CHECKING:
     from rally_scenarios.bench.result import result as run_result
@@ -32,7 +34,7 @@ class Amount(columns.FormattableColumn):
 
 
 def add_quantities(parser: argparse.ArgumentParser) -> None:
-    """Adds --quantity, as `quantities`."""
+    """Adds --quantity and --direction, as `quantities` and `directions`."""
     parser.add_argument(
         '--quantity',
         metavar='<quantity>',
@@ -40,9 +42,32 @@ def add_quantities(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest='quantities',
         help=(
-            'iops, mib_per_s, mean_ms, or a percentile such as p99.9_ms '
+            f'{expectations.QUANTITIES_EXPECTED} '
             '(may be repeated; default: iops and p99_ms)'
         ),
+    )
+    parser.add_argument(
+        '--direction',
+        choices=expectations.DIRECTIONS,
+        action='append',
+        default=[],
+        dest='directions',
+        help=(
+            'each quantity of reads alone, or of writes alone (may be '
+            'repeated; default: of both together)'
+        ),
+    )
+
+
+def quantities(
+    parsed_args: argparse.Namespace, default: collections.abc.Iterable[str]
+) -> tuple[str, ...]:
+    """What `add_quantities` was told.
+
+    :param default: when no quantity was named
+    """
+    return expectations.of_directions(
+        parsed_args.quantities or default, parsed_args.directions
     )
 
 

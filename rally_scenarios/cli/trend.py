@@ -84,7 +84,7 @@ Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
         try:
             found = trend.over_time(
                 list(read.values()),
-                parsed_args.quantities or comparison.QUANTITIES,
+                results.quantities(parsed_args, comparison.QUANTITIES),
             )
         except comparison.ComparisonError as error:
             raise exceptions.CommandError(

@@ -14,6 +14,7 @@ from rally.common import validation
 from rally import consts
 from rally.task import sla
 
+from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins import judged_runs
@@ -37,6 +38,12 @@ _SCHEMA = {
             'minItems': 1,
             'uniqueItems': True,
             'items': {'type': 'string'},
+        },
+        'directions': {
+            'type': 'array',
+            'minItems': 1,
+            'uniqueItems': True,
+            'items': {'enum': list(expectations.DIRECTIONS)},
         },
         'least_difference_percent': {'type': 'number', 'minimum': 0},
         'when_unsure': {'enum': ['fail', 'pass']},
@@ -71,7 +78,10 @@ def _question(criterion: Mapping[str, Any]) -> comparison.Question:
     :raises comparison.ComparisonError: it cannot be
     """
     return comparison.Question(
-        quantities=tuple(criterion.get('quantities', comparison.QUANTITIES)),
+        quantities=expectations.of_directions(
+            criterion.get('quantities', comparison.QUANTITIES),
+            criterion.get('directions', ()),
+        ),
         least_difference_percent=criterion.get(
             'least_difference_percent', 0.0
         ),

@@ -6,6 +6,7 @@ Thin: judging is done in ``bench.judgement``, limits are checked in
 ``bench.sla.catalog_limits``, figures are found by ``results.reference``.
 """
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import pathlib
@@ -20,6 +21,7 @@ import yaml
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.sla import catalog_limits
 from rally_scenarios.bench.sla import judgement
@@ -60,6 +62,7 @@ _SCHEMA = {
                 'properties': {
                     'pattern': _TEXT,
                     'by': _TEXT,
+                    'direction': {'enum': list(expectations.DIRECTIONS)},
                     'tiers': {
                         'type': 'array',
                         'minItems': 2,
@@ -160,6 +163,7 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
             *(order.pattern for order in terms.order),
         )
     ]
+    yield from _not_in_patterns(terms, profiles.from_task(arguments).patterns)
     for kind, name, known in dict.fromkeys(
         (kind, name, tuple(known)) for kind, name, known in wanted
     ):
@@ -168,6 +172,30 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
                 f'the task runs no {kind} {name!r}; expected one of'
                 f' {", ".join(known)};'
                 f' {spelling.did_you_mean(name, known)}fix it'
+            )
+
+
+def _not_in_patterns(
+    terms: judgement.Terms, patterns: Iterable[fio_pattern.Pattern]
+) -> Iterator[str]:
+    """What is asked of reads of a pattern that only writes, or vice versa."""
+    does = {each.name: each.directions for each in patterns}
+    asked = [
+        (name, limit, expectations.find(limit))
+        for expected in terms.required.values()
+        for name, limits in expected.items()
+        for limit in limits
+    ]
+    asked += [
+        (order.pattern, order.quantity, order.limit) for order in terms.order
+    ]
+    for name, words, limit in dict.fromkeys(asked):
+        if limit.direction and limit.direction not in does.get(
+            name, expectations.DIRECTIONS
+        ):
+            yield (
+                f'{words} of pattern {name!r}, which does not'
+                f' {limit.direction}; name one that does, or remove it'
             )
 
 

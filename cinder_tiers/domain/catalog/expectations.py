@@ -21,47 +21,106 @@ Expectations = collections.abc.Mapping[
 #: Names of patterns, as fio profiles have them. They become words of a shell
 #: script, file names and table cells.
 PATTERN = re.compile(r'[a-z0-9][a-z0-9.-]{0,39}', re.ASCII)
-#: Names of limits of percentiles.
-PERCENTILE = re.compile(r'p([1-9][0-9]?(?:\.[0-9]{1,3})?)_ms_max', re.ASCII)
+#: What of a mixed load a limit may be about, before its name and a `_`.
+DIRECTIONS = ('read', 'write')
 
-#: What can be limited, and its unit: of all guests of the tier together,
-#: unless the name says otherwise.
-_UNITS = {
-    'iops': 'IOPS',
-    'mib_per_s': 'MiB/s',
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Metric:
+    """What can be limited."""
+
+    #: Of its values; empty for a plain number.
+    unit: str
+    #: `min` for the least allowed, `max` for the greatest.
+    bounds: tuple[str, ...] = ('max',)
+    #: Whether reads, or writes, have one of their own.
+    has_directions: bool = True
+    #: Whether it is one figure of all guests, which tiers are compared by.
+    is_compared: bool = True
+
+
+#: Of all guests of the tier together, unless it says otherwise. Percentiles,
+#: which are not named one by one, are of completion latencies.
+_METRICS = {
+    'iops': _Metric(unit='IOPS', bounds=('min', 'max')),
+    'mib_per_s': _Metric(unit='MiB/s', bounds=('min', 'max')),
     # Of the guest that got least (min), or most (max).
-    'guest_iops': 'IOPS',
-    'mean_ms': 'ms',
+    'guest_iops': _Metric(
+        unit='IOPS',
+        bounds=('min', 'max'),
+        has_directions=False,
+        is_compared=False,
+    ),
+    # From the submission of an I/O to its completion (fio's clat).
+    'mean_ms': _Metric(unit='ms'),
+    # From the wish for an I/O to its completion (fio's lat).
+    'lat_mean_ms': _Metric(unit='ms'),
+    'lat_longest_ms': _Metric(unit='ms'),
     # Jain's index of the guests' IOPS, 1 if all got the same.
-    'fairness': '',
+    'fairness': _Metric(
+        unit='', bounds=('min',), has_directions=False, is_compared=False
+    ),
 }
-#: Names of limits, without those of percentiles.
-NAMES = (
-    'iops_min',
-    'iops_max',
-    'mib_per_s_min',
-    'mib_per_s_max',
-    'guest_iops_min',
-    'guest_iops_max',
-    'mean_ms_max',
-    'fairness_min',
+_PERCENTILE = _Metric(unit='ms')
+_PERCENTILE_METRIC = r'p([1-9][0-9]?(?:\.[0-9]{1,3})?)_ms'
+
+#: Names of limits, without those of percentiles and of one direction.
+NAMES = tuple(
+    f'{name}_{bound}'
+    for name, metric in _METRICS.items()
+    for bound in metric.bounds
 )
-#: What a percentile's name looks like, for messages.
-PERCENTILE_EXAMPLE = 'p99_ms_max'
+_DIRECTED = tuple(
+    f'{name}_{bound}'
+    for name, metric in _METRICS.items()
+    if metric.has_directions
+    for bound in metric.bounds
+)
+#: All names of limits.
+NAME = re.compile(
+    f'(?:(?:{"|".join(DIRECTIONS)})_)?'
+    f'(?:{"|".join(_DIRECTED)}|{_PERCENTILE_METRIC}_max)'
+    f'|{"|".join(name for name in NAMES if name not in _DIRECTED)}',
+    re.ASCII,
+)
+_METRIC_OF_PERCENTILE = re.compile(_PERCENTILE_METRIC, re.ASCII)
+#: What names of limits are, for messages.
+NAMES_EXPECTED = (
+    f'{", ".join(NAMES)}, or a percentile such as p99_ms_max or '
+    'p99.9_ms_max; those of latency, iops and mib_per_s also of one '
+    'direction, such as write_p99_ms_max'
+)
+#: What names of compared quantities are, for messages.
+QUANTITIES_EXPECTED = (
+    ', '.join(name for name, metric in _METRICS.items() if metric.is_compared)
+    + ', or a percentile such as p99_ms; of reads or writes alone with read_ '
+    'or write_ before it, such as write_p99_ms'
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Limit:
     """A limit by its name."""
 
-    #: What is limited: a key of the units, or `p99_ms` and the like.
-    quantity: str
+    #: What is limited: `iops`, `p99_ms` and the like.
+    metric: str
     #: `IOPS`, `MiB/s` or `ms`; empty for a plain number.
     unit: str
     #: Whether the value is the least allowed, not the greatest.
     is_least: bool
     #: 1 or more, less than 100; None when it is not a percentile.
     percent: float | None = None
+    #: Whose it is: `read`, `write`, or None for both together.
+    direction: str | None = None
+
+    @property
+    def quantity(self) -> str:
+        """The limit's name without its bound: `p99_ms`, `write_iops`."""
+        return (
+            f'{self.direction}_{self.metric}'
+            if self.direction
+            else (self.metric)
+        )
 
 
 def find(name: str) -> Limit | None:
@@ -69,21 +128,65 @@ def find(name: str) -> Limit | None:
 
     >>> find('p99.9_ms_max').percent, find('iops_min').is_least
     (99.9, True)
+    >>> find('write_lat_mean_ms_max').direction
+    'write'
     """
-    found = PERCENTILE.fullmatch(name)
-    if found:
-        return Limit(
-            quantity=f'p{found[1]}_ms',
-            unit='ms',
-            is_least=False,
-            percent=float(found[1]),
-        )
-    if name not in NAMES:
+    if not NAME.fullmatch(name):
         return None
-    quantity, _, side = name.rpartition('_')
+    metric, _, bound = name.rpartition('_')
+    direction, _, rest = metric.partition('_')
+    if direction in DIRECTIONS:
+        metric = rest
+    percentile = _METRIC_OF_PERCENTILE.fullmatch(metric)
     return Limit(
-        quantity=quantity, unit=_UNITS[quantity], is_least=side == 'min'
+        metric=metric,
+        unit=(_PERCENTILE if percentile else _METRICS[metric]).unit,
+        is_least=bound == 'min',
+        percent=float(percentile[1]) if percentile else None,
+        direction=direction if direction in DIRECTIONS else None,
     )
+
+
+def find_quantity(name: str) -> Limit | None:
+    """What tiers can be compared by, as a limit of it.
+
+    The limit knows the unit, and that more is better if it is a least one.
+
+    :param name: a limit's without its bound, such as `iops`, `read_p99_ms`
+    :returns: None when there is none, or when it is not one figure of all
+        guests
+
+    >>> find_quantity('write_iops').is_least, find_quantity('fairness')
+    (True, None)
+    """
+    limit = find(f'{name}_min') or find(f'{name}_max')
+    if (
+        limit is None
+        or not _METRICS.get(limit.metric, _PERCENTILE).is_compared
+    ):
+        return None
+    return limit
+
+
+def of_directions(
+    names: collections.abc.Iterable[str],
+    directions: collections.abc.Collection[str],
+) -> tuple[str, ...]:
+    """Names of quantities, each of these directions alone.
+
+    :param names: those that have a direction keep it
+    :param directions: some of `DIRECTIONS`; none: the names as they are
+
+    >>> of_directions(['iops', 'read_p99_ms'], ['write'])
+    ('write_iops', 'read_p99_ms')
+    """
+    found = []
+    for name in names:
+        if directions and name.partition('_')[0] not in DIRECTIONS:
+            found += [f'{each}_{name}' for each in directions]
+        else:
+            found.append(name)
+    return tuple(dict.fromkeys(found))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -139,16 +242,25 @@ def _faults_of_limits(
         at = (*path, str(name))
         limit = find(name) if isinstance(name, str) else None
         if limit is None:
-            near = spelling.did_you_mean(str(name)[:60], NAMES)
+            near = spelling.did_you_mean(
+                str(name)[:60],
+                (
+                    *NAMES,
+                    *(
+                        f'{direction}_{each}'
+                        for direction in DIRECTIONS
+                        for each in _DIRECTED
+                    ),
+                ),
+            )
             yield Fault(
                 path=at,
                 found=f'unknown limit {str(name)[:60]!r}',
-                expected=f'one of {", ".join(NAMES)}, or a percentile such '
-                f'as {PERCENTILE_EXAMPLE}',
+                expected=f'one of {NAMES_EXPECTED}',
                 remedy=f'{near}fix or remove it',
             )
             continue
-        most = 1 if limit.quantity == 'fairness' else math.inf
+        most = 1 if limit.metric == 'fairness' else math.inf
         if (
             not isinstance(value, int | float)
             or isinstance(value, bool)

@@ -204,10 +204,8 @@ FIO_PATTERN = Text(
 )
 #: What a pattern is expected to reach.
 EXPECTATION = Text(
-    pattern=f'({"|".join(expectations.NAMES)}|'
-    f'{expectations.PERCENTILE.pattern})',
-    expected=f'{", ".join(expectations.NAMES)}, or a percentile such as '
-    f'{expectations.PERCENTILE_EXAMPLE} or p99.9_ms_max',
+    pattern=f'({expectations.NAME.pattern})',
+    expected=expectations.NAMES_EXPECTED,
 )
 
 OBJECT_STORES = ('bluestore', 'filestore', 'kstore', 'memstore', 'seastore')

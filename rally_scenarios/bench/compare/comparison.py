@@ -29,6 +29,14 @@ class ComparisonError(ValueError):
     """What is asked for cannot be compared; says why."""
 
 
+def no_pattern(quantities: Sequence[str]) -> ComparisonError:
+    """That no pattern has a quantity, as when only writes are asked for."""
+    return ComparisonError(
+        f'no pattern has {" or ".join(quantities)}: expected one that does'
+        f' what is asked for'
+    )
+
+
 class Finding(enum.Enum):
     """What can be said of the second side."""
 
@@ -44,7 +52,7 @@ class Finding(enum.Enum):
 class Question:
     """What is to be found out."""
 
-    #: names as in ``figures.quantity``
+    #: names as in ``expectations.find_quantity``
     quantities: tuple[str, ...] = QUANTITIES
     #: a smaller difference is none
     least_difference_percent: float = 0.0
@@ -59,10 +67,10 @@ class Question:
         :raises ComparisonError: all that is wrong
         """
         wrong = [
-            f'quantity {name[:60]!r}: expected iops, mib_per_s, mean_ms, or a'
-            f' percentile such as p99_ms'
+            f'quantity {name[:60]!r}: expected'
+            f' {expectations.QUANTITIES_EXPECTED}'
             for name in self.quantities
-            if figures.quantity(name) is None
+            if expectations.find_quantity(name) is None
         ]
         if not self.quantities:
             wrong.append('no quantity: expected at least one, such as iops')
@@ -96,7 +104,7 @@ class Claim:
     second_tier: str
     #: name in the profile
     pattern: str
-    #: name as in ``figures.quantity``
+    #: name as in ``expectations.find_quantity``
     quantity: str
     #: of the quantity
     unit: str
@@ -175,6 +183,8 @@ class _Side:
     tier: str
     #: one tuple of slots for each run
     runs: tuple[tuple[run_result.SlotResult, ...], ...]
+    #: quantities that the pattern cannot have, such as writes of a read one
+    without: frozenset[str] = frozenset()
     #: why the side has none; else empty
     reason: str = ''
 
@@ -188,7 +198,8 @@ def tiers_of_run(
     """Compare the tiers of one run with one of them, within each repeat.
 
     :param reference: tier that the others are compared with; None: the first
-    :raises ComparisonError: the run has a single tier, or none of that name
+    :raises ComparisonError: the run has a single tier, or none of that name,
+        or no pattern of what is asked for
     """
     names = [tier.tier for tier in run.tiers]
     if len(names) < 2 or reference not in (None, *names):
@@ -205,8 +216,8 @@ def tiers_of_run(
         for each in _observe(
             question,
             pattern,
-            _side([run], first, pattern),
-            _side([run], other, pattern),
+            _side([run], first, pattern, question),
+            _side([run], other, pattern, question),
             is_paired=True,
         )
     ]
@@ -234,7 +245,8 @@ def runs(
         with the first
     :param tiers: {tier of the first: tier of the others}; None: those of the
         same name
-    :raises ComparisonError: a tier is not in a run, or none is in all
+    :raises ComparisonError: a tier is not in a run, or none is in all, or no
+        pattern is of what is asked for
     """
     observed = []
     found = {}
@@ -326,8 +338,8 @@ def _observe_runs(
             yield from _observe(
                 question,
                 pattern,
-                _side(first, one, pattern),
-                _side(second, other, pattern),
+                _side(first, one, pattern, question),
+                _side(second, other, pattern, question),
                 is_paired=False,
                 reason=_not_the_same(pattern, both),
             )
@@ -389,28 +401,40 @@ def _not_the_same(pattern: str, side: Sequence[run_result.RunResult]) -> str:
 
 
 def _side(
-    side: Sequence[run_result.RunResult], tier: str, pattern: str
+    side: Sequence[run_result.RunResult],
+    tier: str,
+    pattern: str,
+    question: Question,
 ) -> _Side:
     found = []
+    without = frozenset()
     for run in side:
-        slots = next(
+        result = next(
             (
-                each.slots
+                each
                 for one in run.tiers
                 if one.tier == tier
                 for each in one.patterns
-                if each.pattern == pattern
+                if each.pattern == pattern and each.slots
             ),
-            (),
+            None,
         )
-        if not slots:
+        if result is None:
             return _Side(
                 tier=tier,
                 runs=(),
                 reason=f'run {run.run} has no {pattern} on {tier}',
+                without=without,
             )
-        found.append(slots)
-    return _Side(tier=tier, runs=tuple(found))
+        without |= {
+            name
+            for name in question.quantities
+            if not figures.is_about(
+                expectations.find_quantity(name), run, result
+            )
+        }
+        found.append(result.slots)
+    return _Side(tier=tier, runs=tuple(found), without=without)
 
 
 def _order_of_turns(run: run_result.RunResult, first: str) -> Iterator[str]:
@@ -451,7 +475,9 @@ def _observe(
     reason: str = '',
 ) -> Iterator[_Observed]:
     for name in question.quantities:
-        limit = figures.quantity(name)
+        limit = expectations.find_quantity(name)
+        if name in first.without | second.without and not reason:
+            continue
         claim = Claim(
             first_tier=first.tier,
             second_tier=second.tier,
@@ -459,7 +485,10 @@ def _observe(
             quantity=name,
             unit=limit.unit,
             finding=Finding.NOT_COMPARED,
-            reason=reason or first.reason or second.reason,
+            reason=reason
+            or first.reason
+            or second.reason
+            or _not_told(first, second, limit),
         )
         if claim.reason:
             yield _Observed(claim=claim, difference=None)
@@ -492,6 +521,15 @@ def _observe(
         )
 
 
+def _not_told(first: _Side, second: _Side, limit: expectations.Limit) -> str:
+    """Why a side does not have a quantity at all; empty if both have."""
+    for side in (first, second):
+        reason = figures.not_told(_complete(side), limit)
+        if reason:
+            return f'{side.tier}: {reason}'
+    return ''
+
+
 def _values(
     first: _Side,
     second: _Side,
@@ -499,11 +537,14 @@ def _values(
     *,
     is_paired: bool,
 ) -> tuple[list[float], list[float]]:
-    """The observations of both sides, of which none is left out unseen."""
+    """The observations of both sides, of which none is left out unseen.
+
+    One in which nothing was done is 0, whatever the quantity.
+    """
     if is_paired:
         of_repeat = [
             {
-                slot.repeat: figures.figure(slot, limit)
+                slot.repeat: figures.figure(slot, limit) or 0.0
                 for slot in figures.complete(side.runs[0])
             }
             for side in (first, second)
@@ -515,7 +556,10 @@ def _values(
         )
     of_runs = [
         [
-            [figures.figure(slot, limit) for slot in figures.complete(slots)]
+            [
+                figures.figure(slot, limit) or 0.0
+                for slot in figures.complete(slots)
+            ]
             for slots in side.runs
         ]
         for side in (first, second)
@@ -552,7 +596,7 @@ def _too_few(
                 f' expected at least 2 in which all guests are complete'
             )
         if min(values) <= 0:
-            return f'{side.tier}: in a repeat no I/O was done'
+            return f'{side.tier}: in a repeat {figures.nothing_done(limit)}'
     for side in (first, second):
         reason = figures.too_few_ios(_complete(side), limit)
         if reason:
@@ -572,6 +616,12 @@ def _complete(*sides: _Side) -> list[run_result.SlotResult]:
 def _decide(
     observed: Sequence[_Observed], question: Question
 ) -> tuple[Claim, ...]:
+    """All claims, corrected for each other.
+
+    :raises ComparisonError: there is nothing to claim
+    """
+    if not observed:
+        raise no_pattern(question.quantities)
     known = [each for each in observed if each.difference is not None]
     margin = differences.logarithm(question.least_difference_percent)
     differ = [each.difference.p_differs(margin) for each in known]

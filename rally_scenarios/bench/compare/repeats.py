@@ -41,7 +41,7 @@ class Need:
     reference: str = ''
     #: name in the profile; empty if the noise is stated
     pattern: str = ''
-    #: name as in ``figures.quantity``; empty if the noise is stated
+    #: name as in ``expectations.find_quantity``; empty if the noise is stated
     quantity: str = ''
     #: coefficient of variation of repeats, without what both sides have in
     #: common where they are compared within repeats; None if it is not known
@@ -104,9 +104,7 @@ def of_run(
         known = sum(not reason for *_names, _noise, reason in noises)
         needs = [_of_noise(each, question, known) for each in noises]
     if not needs:
-        raise comparison.ComparisonError(
-            f'run {run.run} has no pattern on any tier'
-        )
+        raise comparison.no_pattern(question.quantities)
     return Needs(
         claims=known,
         needs=tuple(
@@ -218,11 +216,14 @@ def _noises(
     for tier in run.tiers:
         for pattern in tier.patterns:
             for name in question.quantities:
+                limit = expectations.find_quantity(name)
+                if not figures.is_about(limit, run, pattern):
+                    continue
                 yield (
                     tier.tier,
                     pattern.pattern,
                     name,
-                    *_noise(pattern.slots, figures.quantity(name)),
+                    *_noise(pattern.slots, limit),
                 )
 
 
@@ -235,9 +236,12 @@ def _noise(
             f'{len(complete)} of {len(slots)} repeats can be used: expected'
             f' at least 2 in which all guests are complete'
         )
-    values = [figures.figure(slot, limit) for slot in complete]
+    reason = figures.not_told(complete, limit)
+    if reason:
+        return None, reason
+    values = [figures.figure(slot, limit) or 0.0 for slot in complete]
     if min(values) <= 0:
-        return None, 'in a repeat no I/O was done'
+        return None, f'in a repeat {figures.nothing_done(limit)}'
     reason = figures.too_few_ios(complete, limit)
     if reason:
         return None, reason

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import enum
 
+from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.compare import circumstances
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.result import figures
@@ -38,7 +39,7 @@ class Level:
     tier: str
     #: name in the profile
     pattern: str
-    #: name as in ``figures.quantity``
+    #: name as in ``expectations.find_quantity``
     quantity: str
     #: of the quantity
     unit: str
@@ -75,10 +76,11 @@ def over_time(
 
     :param runs: at least two, in any order; the time at which they ended
         orders them
-    :param quantities: names as in ``figures.quantity``
+    :param quantities: names as in ``expectations.find_quantity``
     :returns: by tier, pattern and quantity, in order of time
-    :raises comparison.ComparisonError: a quantity is unknown, there are fewer
-        than two runs, or a run is given twice
+    :raises comparison.ComparisonError: a quantity is unknown, or none of the
+        patterns has one, there are fewer than two runs, or a run is given
+        twice
     """
     comparison.Question(quantities=tuple(quantities))
     names = [run.run for run in runs]
@@ -94,18 +96,21 @@ def over_time(
         )
     ordered = sorted(runs, key=lambda run: (run.ended_at, run.run))
     tested = dict.fromkeys(
-        (tier.tier, pattern.pattern)
+        (tier.tier, pattern.pattern, quantity)
         for run in ordered
         for tier in run.tiers
         for pattern in tier.patterns
+        for quantity in quantities
+        if figures.is_about(expectations.find_quantity(quantity), run, pattern)
     )
+    if not tested:
+        raise comparison.no_pattern(quantities)
     # Each series is one claim; more than one false change in twenty looks
     # at all of them would be too many.
-    least = (1 - differences.CONFIDENCE) / (len(tested) * len(quantities))
+    least = (1 - differences.CONFIDENCE) / len(tested)
     return [
         level
-        for tier, pattern in tested
-        for quantity in quantities
+        for tier, pattern, quantity in tested
         for level in _levels(ordered, tier, pattern, quantity, least)
     ]
 
@@ -116,7 +121,7 @@ def _observed(
     pattern: str,
     quantity: str,
 ) -> Iterator[_Observation]:
-    limit = figures.quantity(quantity)
+    limit = expectations.find_quantity(quantity)
     for run in runs:
         values = [
             figures.figure(slot, limit)
@@ -139,7 +144,7 @@ def _levels(
     quantity: str,
     least: float,
 ) -> Iterator[Level]:
-    limit = figures.quantity(quantity)
+    limit = expectations.find_quantity(quantity)
     series = list(_observed(runs, tier, pattern, quantity))
     found = change_points.find(
         [each.logarithm for each in series], least_probability=least

@@ -30,15 +30,78 @@ def complete(
     ]
 
 
-def quantity(name: str) -> expectations.Limit | None:
-    """What is meant by ``iops``, ``mib_per_s``, ``mean_ms``, ``p99_ms``.
+def is_about(
+    limit: expectations.Limit,
+    run: run_result.RunResult,
+    pattern: run_result.PatternResult,
+) -> bool:
+    """Whether a pattern does what a limit is about: reads have no writes.
 
-    :returns: as a limit of it, which knows the unit and which way is better;
-        None if there is none, or if it is not one figure of all guests
+    :param limit: of any quantity
+    :param run: which has the pattern; one that its profile does not name
+        may do anything
     """
-    if name in ('guest_iops', 'fairness'):
+    if limit.direction is None:
+        return True
+    try:
+        return limit.direction in run.pattern_of(pattern).directions
+    except ValueError:
+        return True
+
+
+def _directions(
+    merged: run_result.MergedFigures, limit: expectations.Limit
+) -> list[run_result.DirectionFigures]:
+    """Those that a limit is about; empty if there are none."""
+    return [
+        figures
+        for name, figures in (merged.directions or {}).items()
+        if limit.direction in (None, name)
+    ]
+
+
+def _clat(
+    merged: run_result.MergedFigures, limit: expectations.Limit
+) -> run_result.Latencies | None:
+    """Completion latencies that a limit is about."""
+    if limit.direction is None:
+        return merged.clat
+    found = _directions(merged, limit)
+    # The only direction has those of all, which are not written twice.
+    return (found[0].clat or merged.clat) if found else None
+
+
+def _ios(merged: run_result.MergedFigures, limit: expectations.Limit) -> int:
+    """How many I/Os a limit is about."""
+    clat = _clat(merged, limit)
+    return clat.histogram().count if clat else 0
+
+
+def _total_latency_ms(
+    merged: run_result.MergedFigures, limit: expectations.Limit
+) -> float | None:
+    found = _directions(merged, limit)
+    if not found:
         return None
-    return expectations.find(f'{name}_min') or expectations.find(f'{name}_max')
+    if limit.metric == 'lat_longest_ms':
+        return max(each.lat_moments.max_ns for each in found) / 1e6
+    return (
+        math.fsum(each.lat_moments.mean_ns * each.total_ios for each in found)
+        / sum(each.total_ios for each in found)
+        / 1e6
+    )
+
+
+def _throughput(
+    merged: run_result.MergedFigures, limit: expectations.Limit
+) -> float | None:
+    """IOPS or MiB/s; 0 if there was no I/O of the direction."""
+    found = [merged] if limit.direction is None else _directions(merged, limit)
+    if not found and merged.directions is None:
+        return None
+    if limit.metric == 'iops':
+        return math.fsum(each.iops for each in found)
+    return sum(each.bw_bytes for each in found) / 1024**2
 
 
 def figure(
@@ -47,39 +110,80 @@ def figure(
     """The limited quantity of a repeat, in the unit of the limit.
 
     :param slot: in which a guest is complete
-    :returns: None if it has no such figure
+    :returns: None if it has no such figure: nothing was done that has a
+        latency or could be shared, or the result does not tell (``not_told``)
     """
     merged = slot.merged
-    if limit.percent is not None:
-        return merged.clat.histogram().percentile_ns(limit.percent) / 1e6
-    if limit.quantity == 'guest_iops':
+    if limit.metric in ('iops', 'mib_per_s'):
+        return _throughput(merged, limit)
+    if limit.metric in ('lat_mean_ms', 'lat_longest_ms'):
+        return _total_latency_ms(merged, limit)
+    if limit.metric == 'guest_iops':
         choose = min if limit.is_least else max
         return choose(guest.iops for guest in slot.guests)
-    if limit.quantity == 'mean_ms':
-        bins = merged.clat.bins
+    if limit.metric == 'fairness':
+        return merged.fairness
+    clat = _clat(merged, limit)
+    if clat is None:
+        return None
+    if limit.percent is not None:
+        return clat.histogram().percentile_ns(limit.percent) / 1e6
+    return (
+        math.fsum(ns * count for ns, count in clat.bins)
+        / sum(count for _ns, count in clat.bins)
+        / 1e6
+    )
+
+
+def not_told(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> str:
+    """Why a result does not have a quantity at all; empty if it may have.
+
+    :param slots: in which all guests are complete
+    :param limit: of any quantity
+    """
+    needs_directions = limit.direction or limit.metric.startswith('lat_')
+    if needs_directions and any(
+        slot.merged.directions is None for slot in slots
+    ):
         return (
-            math.fsum(ns * count for ns, count in bins)
-            / sum(count for _ns, count in bins)
-            / 1e6
+            'the result does not tell reads from writes, and has no total'
+            ' latency: expected one of version 3 or later, of a job without'
+            ' unified_rw_reporting'
         )
+    return ''
+
+
+def nothing_done(limit: expectations.Limit) -> str:
+    """That there was no I/O of what a limit is about, in words."""
     return {
-        'iops': merged.iops,
-        'fairness': merged.fairness,
-        'mib_per_s': merged.bw_bytes / 1024**2,
-    }[limit.quantity]
+        None: 'no I/O was done',
+        'read': 'nothing was read',
+        'write': 'nothing was written',
+    }[limit.direction]
 
 
 def too_few_ios(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> str:
-    """Why a percentile rests on too few I/Os; empty if it does not.
+    """Why a figure rests on too few I/Os; empty if it does not.
 
-    :param slots: in which all guests are complete, at least one
+    A percentile needs some I/Os above it.  Of one direction of a mix, any
+    figure needs some: it may be a small part of all I/Os.
+
+    :param slots: in which all guests are complete, at least one, and which
+        have the figure
     :param limit: of any quantity
     """
-    if limit.percent is None:
+    if limit.percent is None and limit.direction is None:
         return ''
-    least = min(slot.merged.clat.histogram().count for slot in slots)
+    what = {None: 'I/Os', 'read': 'reads', 'write': 'writes'}[limit.direction]
+    least = min(_ios(slot.merged, limit) for slot in slots)
+    if limit.percent is None:
+        if least >= _LEAST_ABOVE:
+            return ''
+        return f'a repeat has {least} {what}: expected at least {_LEAST_ABOVE}'
     # As written: 99.9 has no exact binary fraction.
     share = 1 - fractions.Fraction(str(limit.percent)) / 100
     above = math.floor(least * share)
@@ -87,8 +191,8 @@ def too_few_ios(
         return ''
     needed = math.ceil(_LEAST_ABOVE / share)
     return (
-        f'a repeat has {least} I/Os, of which {above} are above'
-        f' p{limit.percent:g}: expected at least {needed} I/Os'
+        f'a repeat has {least} {what}, of which {above} are above'
+        f' p{limit.percent:g}: expected at least {needed} {what}'
     )
 
 
@@ -97,10 +201,13 @@ def resolution(
 ) -> float:
     """Relative width of what cannot be distinguished.
 
+    Total latencies have no buckets, but are held to the same: a cautious
+    claim needs no finer one.
+
     :param slots: in which all guests are complete, at least one
     :param limit: of any quantity
     """
     if limit.unit == 'ms':
         return _BUCKET_WIDTH
     # One I/O more or less was counted.
-    return 1 / min(slot.merged.clat.histogram().count for slot in slots)
+    return 1 / min(_ios(slot.merged, limit) or 1 for slot in slots)

@@ -77,11 +77,13 @@ class Order:
 
     #: in which they are compared
     pattern: str
-    #: iops or mib_per_s, of which more is better; mean_ms, or p99_ms and the
-    #: like, of which less is
+    #: as ``expectations.find_quantity`` has it: iops or mib_per_s, of which
+    #: more is better, or a latency, of which less is
     by: str
     #: at least two
     tiers: tuple[str, ...]
+    #: read or write, of these alone; None: as ``by`` says
+    direction: str | None = None
 
     def __post_init__(self) -> None:
         """Check that there is something to compare.
@@ -95,15 +97,22 @@ class Order:
             )
         if self.limit is None:
             raise ValueError(
-                f'by {self.by[:60]!r}: expected iops,'
-                f' mib_per_s, mean_ms, or a percentile such as'
-                f' p99_ms'
+                f'by {self.quantity[:60]!r}: expected'
+                f' {expectations.QUANTITIES_EXPECTED}'
             )
+
+    @property
+    def quantity(self) -> str:
+        """What is compared, with its direction."""
+        (found,) = expectations.of_directions(
+            [self.by], [self.direction] if self.direction else []
+        )
+        return found
 
     @property
     def limit(self) -> expectations.Limit | None:
         """What is compared, as a limit of it."""
-        return figures.quantity(self.by)
+        return expectations.find_quantity(self.quantity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +245,19 @@ def _figures(
     return known if len(known) == len(found) else []
 
 
+def _why_none(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> str:
+    """Why ``_figures`` has none."""
+    complete = figures.complete(slots)
+    if not complete:
+        return 'no repeat has all guests'
+    return (
+        figures.not_told(complete, limit)
+        or f'in a repeat {figures.nothing_done(limit)}'
+    )
+
+
 def _outcome(
     found: intervals.Estimate,
     limit: expectations.Limit,
@@ -268,9 +290,12 @@ def _title(limit: expectations.Limit) -> str:
         'guest_iops': 'the guest that got'
         f' {"least" if limit.is_least else "most"}',
         'mean_ms': 'mean latency',
+        'lat_mean_ms': 'mean total latency',
+        'lat_longest_ms': 'longest total latency',
         'fairness': 'fairness (Jain)',
     }
-    return plain.get(limit.quantity) or limit.quantity.removesuffix('_ms')
+    title = plain.get(limit.metric) or limit.metric.removesuffix('_ms')
+    return f'{title} of {limit.direction}s' if limit.direction else title
 
 
 def _interval(found: intervals.Estimate, repeats: int) -> str:
@@ -326,11 +351,11 @@ def _of_limit(
     values = _figures(slots, limit)
     if not values:
         complete = len(figures.complete(slots))
-        idle = ', and in one of them no guest did an I/O' if complete else ''
+        why = f', and {_why_none(slots, limit)}' if complete else ''
         return Finding(
             outcome=Outcome.NOT_MEASURED,
             text=f'{place}: {_title(limit)}: no figure, {complete} of'
-            f' {len(slots)} repeats have all guests{idle}, {asked}',
+            f' {len(slots)} repeats have all guests{why}, {asked}',
         )
     found = intervals.estimate_mean(values)
     used = figures.complete(slots)
@@ -381,7 +406,7 @@ def _pair(
     result: run_result.RunResult, order: Order, better: str, worse: str
 ) -> _Pair:
     limit = order.limit
-    text = f'{order.pattern}: {better} before {worse} by {order.by}'
+    text = f'{order.pattern}: {better} before {worse} by {order.quantity}'
     found = {
         tier: _slots(result, tier, order.pattern) for tier in (better, worse)
     }
@@ -390,7 +415,7 @@ def _pair(
         for tier, slots in found.items()
         if isinstance(slots, str)
     ] or [
-        f'{tier} has no repeat of all guests'
+        f'{tier}: {_why_none(slots, limit)}'
         for tier, slots in found.items()
         if not _figures(slots, limit)
     ]
@@ -418,7 +443,10 @@ def _pair(
         )
     text = f'{text}: {_means(sides, limit)}'
     if min(min(values) for values in sides) <= 0:
-        return _Pair(text=f'{text}no I/O was done in a repeat', limit=limit)
+        return _Pair(
+            text=f'{text}in a repeat {figures.nothing_done(limit)}',
+            limit=limit,
+        )
     too_few = figures.too_few_ios(used, limit)
     if too_few:
         return _Pair(text=text + too_few, limit=limit)

@@ -23,17 +23,48 @@ PROFILE = named_profile.NamedProfile(
 )
 
 
-def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20):
+def _histogram(clat_ms):
+    counts = {}
+    for each in clat_ms:
+        counts[round(each * 1e6)] = counts.get(round(each * 1e6), 0) + 1
+    return histogram.from_counts(counts)
+
+
+def direction(iops, clat_ms, *, more_ms=0, bw_bytes=2**20, alone=False):
+    """What was read, or written, in a repeat.
+
+    :param iops: of all guests
+    :param clat_ms: completion latencies, each of one I/O
+    :param more_ms: by which the total latency of each is longer
+    :param alone: whether there is no other direction
+    """
+
+    def moments(values_ms):
+        return run_result.Moments(
+            mean_ns=1e6 * sum(values_ms) / len(values_ms),
+            max_ns=round(1e6 * max(values_ms)),
+        )
+
+    return run_result.DirectionFigures(
+        iops=iops,
+        bw_bytes=bw_bytes,
+        total_ios=len(clat_ms),
+        clat=None if alone else run_result.latencies(_histogram(clat_ms)),
+        clat_moments=moments(clat_ms),
+        slat_moments=None,
+        lat_moments=moments([each + more_ms for each in clat_ms]),
+    )
+
+
+def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20, directions=None):
     """One repeat.
 
     :param iops: of each complete guest
     :param clat_ms: completion latencies of all guests, each of one I/O
     :param without: how many guests more are lost
+    :param directions: {read or write: see ``direction``}; None: not told
     """
-    counts = {}
-    for each in clat_ms:
-        counts[round(each * 1e6)] = counts.get(round(each * 1e6), 0) + 1
-    clat = histogram.from_counts(counts)
+    clat = _histogram(clat_ms)
     guests = [
         run_result.GuestFigures(
             guest=f'g{number:03d}',
@@ -73,6 +104,7 @@ def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20):
         start_skew_error_ms=0,
         window=steadiness.Window(start_ms=0, end_ms=1),
         fairness=intervals.fairness(iops) if any(iops) else None,
+        directions=directions,
     )
     return run_result.SlotResult(
         number=0,

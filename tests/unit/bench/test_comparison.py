@@ -366,6 +366,171 @@ class TiersTestCase(testtools.TestCase):
         )
 
 
+def mix(reads, writes, *, clat_ms=MANY_MS, more_ms=0):
+    """A run of a pattern that reads and writes, with a repeat for each.
+
+    :param reads: their IOPS in each repeat
+    :param writes: likewise
+    """
+    run = results.run(
+        {
+            'general': {
+                'x': [
+                    results.slot(
+                        [read + write],
+                        clat_ms=clat_ms,
+                        directions={
+                            'read': results.direction(
+                                read, clat_ms, more_ms=more_ms
+                            ),
+                            'write': results.direction(write, clat_ms),
+                        },
+                    )
+                    for read, write in zip(reads, writes, strict=True)
+                ]
+            }
+        }
+    )
+    (pattern,) = run.profile.patterns
+    return dataclasses.replace(
+        run,
+        profile=dataclasses.replace(
+            run.profile, patterns=(dataclasses.replace(pattern, rw='randrw'),)
+        ),
+    )
+
+
+class DirectionsTestCase(testtools.TestCase):
+    """Reads and writes of a mixed pattern apart."""
+
+    def compare(self, first, second, *quantities):
+        return comparison.runs(
+            [first],
+            {'': [second]},
+            comparison.Question(quantities=quantities),
+        )
+
+    def test_reads_may_be_better_and_writes_worse(self):
+        found = self.compare(
+            mix((100, 101, 99), (200, 202, 198)),
+            mix((200, 202, 198), (100, 101, 99)),
+            'iops',
+            'read_iops',
+            'write_iops',
+        )
+        self.assertEqual(
+            {
+                'iops': 'cannot tell',
+                'read_iops': 'better',
+                'write_iops': 'worse',
+            },
+            {each.quantity: each.finding.value for each in found.claims},
+        )
+        self.assertIn('3 claims', found.claims[1].reason)
+
+    def test_directions_are_claims_that_are_corrected_for_each_other(self):
+        first = mix((100, 101, 99), (100, 101, 99))
+        second = mix((104, 106, 103), (104, 106, 103))
+        (alone,) = self.compare(first, second, 'read_iops').claims
+        both = self.compare(first, second, 'read_iops', 'write_iops').claims
+        self.assertAlmostEqual(2 * alone.probability, both[0].probability)
+
+    def test_total_latency_differs_where_completion_latency_does_not(self):
+        first = mix((9, 9, 9), (9, 9, 9))
+        second = mix((9, 9, 9), (9, 9, 9), more_ms=3)
+        found = self.compare(
+            first,
+            second,
+            'mean_ms',
+            'read_mean_ms',
+            'read_lat_mean_ms',
+            'write_lat_mean_ms',
+            'lat_longest_ms',
+        )
+        self.assertEqual(
+            ['cannot tell', 'cannot tell', 'worse', 'cannot tell', 'worse'],
+            [each.finding.value for each in found.claims],
+        )
+
+    def test_too_few_writes_tell_nothing_of_them(self):
+        run = mix((9, 9), (1, 1), clat_ms=(1,) * 150)
+        (reads, writes) = self.compare(
+            run, run, 'read_p50_ms', 'write_p95_ms'
+        ).claims
+        self.assertIsNotNone(reads.difference_percent)
+        self.assertEqual(comparison.Finding.CANNOT_TELL, writes.finding)
+        self.assertIn('expected at least 200 writes', writes.reason)
+
+    def test_a_repeat_in_which_nothing_was_written_tells_nothing(self):
+        run = mix((9, 9), (9, 9))
+        idle = one_tier(9, 9)
+        (slot, *rest) = run.tiers[0].patterns[0].slots
+        merged = dataclasses.replace(
+            slot.merged,
+            directions={'read': slot.merged.directions['read']},
+        )
+        pattern = dataclasses.replace(
+            idle.tiers[0].patterns[0],
+            slots=(dataclasses.replace(slot, merged=merged), *rest),
+        )
+        idle = dataclasses.replace(
+            run,
+            tiers=(dataclasses.replace(idle.tiers[0], patterns=(pattern,)),),
+        )
+        found = self.compare(run, idle, 'write_iops', 'write_p50_ms')
+        self.assertEqual(
+            {
+                (
+                    'cannot tell',
+                    'general: in a repeat nothing was written',
+                )
+            },
+            {(each.finding.value, each.reason) for each in found.claims},
+        )
+
+    def test_an_older_file_is_not_compared_by_direction(self):
+        old = mix((9, 9, 9), (9, 9, 9))
+        old = dataclasses.replace(old, tiers=one_tier(18, 18, 18).tiers)
+        found = self.compare(
+            mix((9, 9, 9), (9, 9, 9)), old, 'iops', 'write_iops', 'lat_mean_ms'
+        )
+        self.assertEqual(
+            ['cannot tell', 'not compared', 'not compared'],
+            [each.finding.value for each in found.claims],
+        )
+        self.assertIn(
+            'does not tell reads from writes', found.claims[1].reason
+        )
+
+    def test_a_pattern_that_only_reads_has_no_claim_of_writes(self):
+        run = one_tier(100, 101)
+        found = self.compare(run, run, 'iops', 'write_iops')
+        self.assertEqual(['iops'], [each.quantity for each in found.claims])
+        error = self.assertRaises(
+            comparison.ComparisonError, self.compare, run, run, 'write_iops'
+        )
+        self.assertIn('no pattern has write_iops', str(error))
+
+    def test_tiers_are_compared_by_direction_within_each_repeat(self):
+        one = mix((100, 150, 70), (50, 75, 35))
+        other = mix((110, 166, 77), (50, 75, 35))
+        run = dataclasses.replace(
+            one,
+            tiers=(
+                one.tiers[0],
+                dataclasses.replace(other.tiers[0], tier='gold'),
+            ),
+        )
+        found = comparison.tiers_of_run(
+            run,
+            comparison.Question(quantities=('read_iops', 'write_iops')),
+        )
+        self.assertEqual(
+            ['better', 'cannot tell'],
+            [each.finding.value for each in found.claims],
+        )
+
+
 class QuestionTestCase(testtools.TestCase):
     def test_all_that_is_wrong_is_said_at_once(self):
         error = self.assertRaises(

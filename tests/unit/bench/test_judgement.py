@@ -139,7 +139,7 @@ class LimitTest(testtools.TestCase):
         ([results.slot([])], '0 of 1 repeats have all guests,'),
         (
             [results.slot([9]), results.slot([0, 0])],
-            '2 of 2 repeats have all guests, and in one of them nobody did an',
+            '2 of 2 repeats have all guests, and in a repeat no I/O was done,',
         ),
     )
     @ddt.unpack
@@ -173,6 +173,160 @@ class LimitTest(testtools.TestCase):
             interval.low is not None and interval.low < bound < interval.high,
             outcomes == [Outcome.CANNOT_TELL] * 2,
         )
+
+
+def mixed(*repeats):
+    """A run of one tier that reads and writes.
+
+    :param repeats: (directions as in ``results.slot``) of each
+    """
+    return results.run(
+        {'fast': {'4k': [results.slot([1], directions=d) for d in repeats]}}
+    )
+
+
+@ddt.ddt
+class DirectionTest(testtools.TestCase):
+    """Ten reads of 1 to 10 ms, and a hundred writes of 40 ms."""
+
+    MIX = {
+        'read': results.direction(30, range(1, 11), more_ms=1),
+        'write': results.direction(270, [40] * 100, bw_bytes=2**21),
+    }
+
+    @ddt.data(
+        ('read_iops_min', 30, Outcome.HELD),
+        ('read_iops_min', 31, Outcome.BROKEN),
+        ('write_iops_max', 270, Outcome.HELD),
+        ('write_iops_max', 269, Outcome.BROKEN),
+        ('read_mib_per_s_min', 1, Outcome.HELD),
+        ('write_mib_per_s_min', 2.1, Outcome.BROKEN),
+        # fio's buckets are within 0.8 %.
+        ('read_mean_ms_max', 5.55, Outcome.HELD),
+        ('read_mean_ms_max', 5.4, Outcome.BROKEN),
+        ('write_p50_ms_max', 40.4, Outcome.HELD),
+        ('write_p50_ms_max', 39.6, Outcome.BROKEN),
+        # What fio sums up, not from buckets.
+        ('read_lat_mean_ms_max', 6.5, Outcome.HELD),
+        ('read_lat_mean_ms_max', 6.49, Outcome.BROKEN),
+        ('read_lat_longest_ms_max', 11, Outcome.HELD),
+        ('read_lat_longest_ms_max', 10.9, Outcome.BROKEN),
+        # Of both: each I/O counts the same, whatever it was.
+        ('lat_mean_ms_max', (65 + 4000) / 110, Outcome.HELD),
+        ('lat_mean_ms_max', 36, Outcome.BROKEN),
+        ('lat_longest_ms_max', 40, Outcome.HELD),
+        ('lat_longest_ms_max', 39, Outcome.BROKEN),
+    )
+    @ddt.unpack
+    def test_limits_of_one_direction(self, name, bound, expected):
+        outcomes, texts = judge(mixed(self.MIX), **{name: bound})
+        self.assertEqual([expected], outcomes, texts)
+
+    def test_the_text_says_whose_latency_it_is(self):
+        _outcomes, texts = judge(
+            mixed(self.MIX), read_lat_mean_ms_max=7, write_iops_min=200
+        )
+        self.assertEqual(
+            [
+                'fast 4k: mean total latency of reads 6.5 ms (one repeat, no'
+                ' interval), at most 7 ms',
+                'fast 4k: all guests of writes 270 IOPS (one repeat, no'
+                ' interval), at least 200 IOPS',
+            ],
+            texts,
+        )
+
+    def test_the_only_direction_has_the_latencies_of_all(self):
+        run = results.run(
+            {
+                'fast': {
+                    '4k': [
+                        results.slot(
+                            [9],
+                            clat_ms=[8] * 50,
+                            directions={
+                                'write': results.direction(
+                                    9, [8] * 50, alone=True
+                                )
+                            },
+                        )
+                    ]
+                }
+            }
+        )
+        for name in ('write_p50_ms_max', 'p50_ms_max', 'write_mean_ms_max'):
+            self.assertEqual([Outcome.HELD], judge(run, **{name: 8.1})[0])
+            self.assertEqual([Outcome.BROKEN], judge(run, **{name: 7.9})[0])
+
+    def test_too_few_reads_of_a_mix_tell_nothing(self):
+        few = {**self.MIX, 'read': results.direction(3, range(1, 10))}
+        for name, expected in (
+            ('read_iops_min', '9 reads: expected at least 10'),
+            ('read_mean_ms_max', '9 reads: expected at least 10'),
+            ('read_p50_ms_max', 'expected at least 20 reads'),
+            ('write_p95_ms_max', '5 are above p95: expected at least 200 w'),
+        ):
+            outcomes, (text,) = judge(mixed(self.MIX, few), **{name: 1})
+            self.assertEqual([Outcome.CANNOT_TELL], outcomes, name)
+            self.assertIn(expected, text)
+        self.assertEqual([Outcome.HELD], judge(mixed(few), iops_min=1)[0])
+
+    def test_a_file_that_does_not_tell_directions_holds_nothing(self):
+        for name in ('read_iops_min', 'lat_mean_ms_max'):
+            outcomes, (text,) = judge(mixed(None), **{name: 1})
+            self.assertEqual([Outcome.NOT_MEASURED], outcomes)
+            self.assertIn('does not tell reads from writes', text)
+
+    def test_a_repeat_in_which_nothing_was_read_has_no_latency(self):
+        run = mixed(self.MIX, {'write': self.MIX['write']})
+        outcomes, (text,) = judge(run, read_mean_ms_max=99)
+        self.assertEqual([Outcome.NOT_MEASURED], outcomes)
+        self.assertIn('in a repeat nothing was read', text)
+
+    def test_tiers_have_an_order_for_reads_and_another_for_writes(self):
+        def tier(read_iops, write_iops):
+            return {
+                'mix': [
+                    results.slot(
+                        [1],
+                        directions={
+                            'read': results.direction(
+                                read_iops + each, range(1, 20)
+                            ),
+                            'write': results.direction(
+                                write_iops + each, range(1, 20)
+                            ),
+                        },
+                    )
+                    for each in (0, 1, 2)
+                ]
+            }
+
+        run = results.run({'a': tier(100, 300), 'b': tier(200, 100)})
+        found = judgement.judge(
+            run,
+            judgement.Terms(
+                order=(
+                    judgement.Order(
+                        pattern='mix',
+                        by='iops',
+                        direction='write',
+                        tiers=('a', 'b'),
+                    ),
+                    judgement.Order(
+                        pattern='mix', by='read_iops', tiers=('a', 'b')
+                    ),
+                )
+            ),
+        )
+        self.assertEqual(
+            [
+                ('mix: a before b by write_iops: 301 IOPS', Outcome.HELD),
+                ('mix: a before b by read_iops: 101 IOPS', Outcome.BROKEN),
+            ],
+            [(one.text.partition(' and ')[0], one.outcome) for one in found],
+        )
+        self.assertIn('as one of 2 claims', found[0].text)
 
 
 class NotRunTest(testtools.TestCase):
@@ -341,7 +495,7 @@ class OrderTest(testtools.TestCase):
     def test_a_tier_without_figures_has_no_place(self):
         (found,) = self.order([9], [results.slot([5], without=1)])
         self.assertEqual(Outcome.NOT_MEASURED, found.outcome)
-        self.assertIn('b has no repeat of all guests', found.text)
+        self.assertIn('b: no repeat has all guests', found.text)
 
     def test_a_tier_that_did_not_run_has_none_either(self):
         (found,) = judgement.judge(

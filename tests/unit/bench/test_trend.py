@@ -12,6 +12,7 @@ from rally_scenarios.bench.compare import trend
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import change_points
 from tests.unit.bench import results
+from tests.unit.bench import test_comparison
 
 MANY_MS = (1,) * 1990 + (5,) * 10
 
@@ -45,6 +46,41 @@ def runs(*iops, **facts):
             )
         )
     return found
+
+
+class DirectionsTestCase(testtools.TestCase):
+    def test_a_pattern_that_only_reads_has_no_series_of_writes(self):
+        found = trend.over_time(
+            runs(*[100] * 4), ['iops', 'write_iops', 'read_iops']
+        )
+        # Results of before version 3 do not tell directions.
+        self.assertEqual(
+            [('iops', 4), ('read_iops', 0)],
+            [(each.quantity, each.runs) for each in found],
+        )
+        self.assertRaises(
+            comparison.ComparisonError,
+            trend.over_time,
+            runs(100, 100),
+            ['write_iops'],
+        )
+
+    def test_writes_of_a_mix_change_while_its_reads_do_not(self):
+        found = trend.over_time(
+            [
+                dataclasses.replace(
+                    test_comparison.mix((100, 101), (level, level + 1)),
+                    run=f'{day:016x}',
+                    ended_at=f'2026-11-{day:02d}T00:00:00+00:00',
+                )
+                for day, level in enumerate((200,) * 5 + (100,) * 5, 1)
+            ],
+            ['read_iops', 'write_iops'],
+        )
+        self.assertEqual(
+            {'read_iops': 'no change', 'write_iops': 'worse'},
+            {each.quantity: each.finding.value for each in found},
+        )
 
 
 def changes(*iops, **facts):

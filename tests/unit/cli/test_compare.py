@@ -11,6 +11,7 @@ import testtools
 
 from rally_scenarios.bench.result import result as run_result
 from tests.unit.bench import results
+from tests.unit.bench import test_comparison
 from tests.unit.cli import shell
 
 MANY_MS = (1,) * 1990 + (5,) * 10
@@ -68,6 +69,29 @@ class CompareTestCase(testtools.TestCase):
         self.assertLess(change['low_percent'], change['high_percent'])
         self.assertIn('one run on a side', ran.stderr)
         self.assertEqual(0, self.compare(after, before).status)
+
+    def test_reads_and_writes_of_a_mix_apart(self):
+        paths = []
+        for name, writes in (('a', (200, 202, 198)), ('b', (100, 101, 99))):
+            path = self.folder / f'{name}.json'
+            run = test_comparison.mix((100, 101, 99), writes)
+            path.write_text(run_result.write(run))
+            paths.append(str(path))
+        both = ('--direction', 'read', '--direction', 'write')
+        for words in (
+            ('--quantity', 'iops', *both),
+            ('--quantity', 'read_iops', '--quantity', 'write_iops'),
+        ):
+            ran = self.compare(*paths, *words, '-f', 'json')
+            self.assertEqual(4, ran.status, ran.stderr)
+            self.assertEqual(
+                [
+                    ('general', 'read_iops', 'cannot tell'),
+                    ('general', 'write_iops', 'worse'),
+                ],
+                self.findings(ran),
+            )
+        self.assertEqual(2, self.compare(*paths, '--direction', 'up').status)
 
     def test_people_see_the_interval_and_what_it_would_take(self):
         before = self.file('before.json', general=(100, 110, 90))

@@ -126,16 +126,68 @@ class ExpectationsTestCase(testtools.TestCase):
     def test_a_limit_says_what_it_limits(self):
         self.assertEqual(
             expectations.Limit(
-                quantity='p99.9_ms', unit='ms', is_least=False, percent=99.9
+                metric='p99.9_ms', unit='ms', is_least=False, percent=99.9
             ),
             expectations.find('p99.9_ms_max'),
         )
         self.assertEqual(
             expectations.Limit(
-                quantity='guest_iops', unit='IOPS', is_least=True
+                metric='guest_iops', unit='IOPS', is_least=True
             ),
             expectations.find('guest_iops_min'),
         )
+
+    @ddt.data(
+        ('write_iops_min', 'write', 'iops', True),
+        ('read_p99.9_ms_max', 'read', 'p99.9_ms', False),
+        ('write_lat_longest_ms_max', 'write', 'lat_longest_ms', False),
+        ('lat_mean_ms_max', None, 'lat_mean_ms', False),
+    )
+    @ddt.unpack
+    def test_a_limit_may_be_of_reads_or_writes_alone(
+        self, name, direction, metric, is_least
+    ):
+        found = expectations.find(name)
+        self.assertEqual(
+            (direction, metric, is_least, name[:-4]),
+            (found.direction, found.metric, found.is_least, found.quantity),
+        )
+        self.assertEqual(found, expectations.find_quantity(name[:-4]))
+
+    @ddt.data(
+        'read_fairness_min',
+        'write_guest_iops_min',
+        'trim_iops_min',
+        'read_write_iops_min',
+        'write_iops',
+        'lat_p99_ms_max',
+        'lat_mean_ms_min',
+    )
+    def test_what_fio_does_not_tell_by_direction_is_no_limit(self, name):
+        self.assertIsNone(expectations.find(name))
+        ((where, advice),) = [
+            (fault.path, fault.expected)
+            for fault in expectations.faults({'mix': {name: 1}})
+        ]
+        self.assertEqual(('mix', name), where)
+        self.assertIn('such as write_p99_ms_max', advice)
+
+    def test_a_misspelled_direction_is_found_in_its_name(self):
+        self.assertIn(
+            "did you mean 'write_iops_min'?",
+            told({'mix': {'wirte_iops_min': 1}})[0],
+        )
+
+    def test_limits_of_one_direction_may_not_contradict_each_other(self):
+        wrong = told({'mix': {'write_iops_min': 9, 'write_iops_max': 5}})
+        self.assertIn('greater than write_iops_max 5', wrong[0])
+        self.assertEqual(
+            [], told({'mix': {'write_iops_min': 9, 'read_iops_max': 5}})
+        )
+
+    @ddt.data('fairness', 'guest_iops', 'read_fairness', 'iops_min', '')
+    def test_tiers_are_not_compared_by_it(self, name):
+        self.assertIsNone(expectations.find_quantity(name))
 
     def test_a_promise_changes_nothing_in_the_plan(self):
         def made(**changes):

@@ -69,8 +69,12 @@ class SchemaTestCase(testtools.TestCase):
             walk(subschema, name)
 
     @given(
-        strategies.sampled_from((*expectations.NAMES, 'p99_ms_max'))
-        | strategies.from_regex(r'p[0-9.]{1,6}_ms_max', fullmatch=True)
+        strategies.builds(
+            '{}{}'.format,
+            strategies.sampled_from(('', 'read_', 'write_', 'trim_')),
+            strategies.sampled_from((*expectations.NAMES, 'p99_ms_max')),
+        )
+        | strategies.from_regex(r'(read_)?p[0-9.]{1,6}_ms_max', fullmatch=True)
         | strategies.text(max_size=20)
     )
     def test_the_schema_knows_the_same_names(self, name):

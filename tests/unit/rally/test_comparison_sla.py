@@ -18,6 +18,7 @@ from rally.task import sla
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.results import reference
 from tests.unit.bench import results
+from tests.unit.bench import test_comparison
 
 MANY_MS = (1,) * 1990 + (5,) * 10
 
@@ -87,6 +88,29 @@ class ComparisonSLATest(testtools.TestCase):
             )[0]
         )
 
+    def test_each_direction_is_compared_alone(self):
+        kept = str(
+            self.file(
+                'mix.json',
+                test_comparison.mix((100, 101, 99), (200, 202, 198)),
+            )
+        )
+        now = self.iteration(
+            test_comparison.mix((100, 101, 99), (100, 101, 99))
+        )
+        success, detail = self.judge(
+            now,
+            baseline=[kept],
+            quantities=['iops'],
+            directions=['read', 'write'],
+        )
+        self.assertFalse(success)
+        self.assertIn('general x write_iops: worse', detail)
+        self.assertIn('the other 1 pass', detail)
+        self.assertTrue(
+            self.judge(now, baseline=[kept], quantities=['read_iops'])[0]
+        )
+
     def test_a_tier_that_the_baseline_lacks_fails(self):
         success, detail = self.judge(
             self.iteration(run(100, 101, 99, tier='</script><b>'))
@@ -116,6 +140,7 @@ class ComparisonSLATest(testtools.TestCase):
         ({'baseline': []}, 'baseline'),
         ({}, 'baseline'),
         ({'quantities': ['speed']}, "'speed'"),
+        ({'directions': ['trim']}, "'trim' is not one of"),
         ({'least_difference_percent': 100}, '100 %'),
         ({'least_difference_percent': -1}, 'minimum'),
     )

@@ -203,6 +203,23 @@ class QuickTest(testtools.TestCase):
             },
             "the task runs no pattern 'write-2m'",
         ),
+        (
+            {'expect': {'general': {'randwrite-4k': {'read_iops_min': 5}}}},
+            "read_iops_min of pattern 'randwrite-4k', which does not read",
+        ),
+        (
+            {
+                'order': [
+                    {
+                        'pattern': 'write-1m',
+                        'by': 'iops',
+                        'direction': 'read',
+                        'tiers': ['database', 'general'],
+                    }
+                ]
+            },
+            "read_iops of pattern 'write-1m', which does not read",
+        ),
     )
     @ddt.unpack
     def test_rally_refuses_an_sla_of_what_does_not_run(self, asked, told):

@@ -98,6 +98,19 @@ class TierSLATest(testtools.TestCase):
             ],
         )
 
+    def test_writes_of_a_write_pattern_are_all_there_is(self):
+        run = self.iteration()
+        for limits, expected in (
+            ({'write_iops_min': 999, 'write_lat_mean_ms_max': 10**6}, True),
+            ({'write_iops_min': 1000}, False),
+            ({'write_lat_mean_ms_max': 0.001}, False),
+        ):
+            success, detail = self.judge(
+                {'expect': {'database': {'randwrite-4k': limits}}}, run
+            )
+            self.assertIs(expected, success, detail)
+        self.assertIn('mean total latency of writes', detail)
+
     def test_of_a_bad_run_what_is_broken_is_told(self):
         success, detail = self.judge(
             {
@@ -270,6 +283,17 @@ class ValidationTest(testtools.TestCase):
                 }
             ]
         },
+        {
+            'order': [
+                {
+                    'pattern': 'randrw-16k-r10',
+                    'by': 'lat_mean_ms',
+                    'direction': 'write',
+                    'tiers': ['database', 'general'],
+                }
+            ]
+        },
+        {'expect': {'database': {'randwrite-4k': {'write_iops_min': 9}}}},
     )
     def test_what_can_be_judged_is_taken(self, criterion):
         self.assertEqual('', self.refusals(criterion))
@@ -298,6 +322,19 @@ class ValidationTest(testtools.TestCase):
                 ]
             },
             "by 'speed'",
+        ),
+        (
+            {
+                'order': [
+                    {
+                        'pattern': 'write-1m',
+                        'by': 'iops',
+                        'direction': 'trim',
+                        'tiers': ['database', 'general'],
+                    }
+                ]
+            },
+            "'trim' is not one of",
         ),
         (
             {
