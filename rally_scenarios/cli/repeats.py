@@ -201,7 +201,8 @@ def _needs(parsed_args: argparse.Namespace) -> tuple[object, bool]:
         ):
             raise comparison.ComparisonError(
                 '--reference, --quantity and --direction choose from the noise'
-                ' of a result; with --variation, say by --claims how many are compared'
+                ' of a result; with --variation, say by --claims how many are'
+                ' compared'
             )
         return (
             repeats.of_variation(

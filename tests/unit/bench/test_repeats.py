@@ -12,6 +12,7 @@ from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.compare import repeats
 from rally_scenarios.bench.stats import differences
 from tests.unit.bench import results
+from tests.unit.bench import test_comparison
 
 MANY_MS = (1,) * 1990 + (5,) * 10
 IOPS_ONLY = comparison.Question(quantities=('iops',))
@@ -132,6 +133,24 @@ class OfRunTestCase(testtools.TestCase):
             ],
             [need.reason for need in found.needs],
         )
+
+    def test_reads_and_writes_of_a_mix_have_needs_of_their_own(self):
+        found = repeats.of_run(
+            test_comparison.mix((100, 101, 99), (100, 110, 92)),
+            comparison.Question(quantities=('read_iops', 'write_iops')),
+            between=repeats.Between.RUNS,
+        )
+        reads, writes = found.needs
+        self.assertEqual(2, found.claims)
+        self.assertGreater(writes.repeats, reads.repeats)
+        # A file of before version 3 tells neither, and has reads alone.
+        (need,) = repeats.of_run(
+            run(general=(100, 101, 99)),
+            comparison.Question(quantities=('read_iops', 'write_iops')),
+            between=repeats.Between.RUNS,
+        ).needs
+        self.assertEqual((None, 'read_iops'), (need.repeats, need.quantity))
+        self.assertIn('does not tell reads from writes', need.reason)
 
     def test_more_than_anybody_runs_is_said(self):
         (need,) = self.between_runs(a=(1, 100, 3)).needs
