@@ -104,6 +104,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 agree=lambda planned: self._agree(planned, parsed_args),
                 report=self._report,
                 is_to_stop=lambda: interrupt.came,
+                tell=self._tell,
             )
         self._conclude(results, is_interrupted=interrupt.came)
         return render.RESULT_COLUMNS, [
@@ -148,15 +149,21 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             self.log.error(
                 '%s: %s', text, escaping.printable_lines(result.reason)
             )
-        elif self.app.options.verbose_level and not self._is_unread:
-            try:
-                self.app.stderr.write(f'{text}\n')
-            except BrokenPipeError:
-                # Who reads no more has not asked for half of a change. What
-                # is buffered would fail again when Python ends, with 120.
-                self._is_unread = True
-                with open(os.devnull, 'w') as nowhere:
-                    os.dup2(nowhere.fileno(), self.app.stderr.fileno())
+        else:
+            self._tell(text)
+
+    def _tell(self, line: str) -> None:
+        """One line on stderr, unless --quiet."""
+        if not self.app.options.verbose_level or self._is_unread:
+            return
+        try:
+            self.app.stderr.write(f'{cells.printable(line)}\n')
+        except BrokenPipeError:
+            # Who reads no more has not asked for half of a change. What
+            # is buffered would fail again when Python ends, with 120.
+            self._is_unread = True
+            with open(os.devnull, 'w') as nowhere:
+                os.dup2(nowhere.fileno(), self.app.stderr.fileno())
 
     def _conclude(
         self, results: tuple[actions.Result, ...], *, is_interrupted: bool

@@ -5,6 +5,7 @@
 The only place that knows librados and librbd: commands go in as JSON and come
 back as values, and every failure is one clear error after a bounded time. It
 only carries; what is read and written is up to `observe` and `execute`.
+What these libraries cannot do for Python is in `cache_flush`.
 """
 
 import collections.abc
@@ -16,6 +17,7 @@ import os
 import re
 import types
 
+from cinder_tiers.clients import cache_flush
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 
@@ -293,6 +295,35 @@ class Session:
         )
         return sum(found)
 
+    def objects(self, pool: str) -> collections.abc.Iterator[str]:
+        """Names of all objects that a pool holds (`rados ls --all`).
+
+        Of a cache, its own objects, not those of the pool behind it.
+
+        :raises errors.Unreachable: when the pool serves no I/O.
+        """
+        with self._pool(pool) as ioctx:
+            ioctx.set_namespace(self._rados.LIBRADOS_ALL_NSPACES)
+            for one in ioctx.list_objects():
+                yield one.key
+
+    def flush_and_evict(
+        self, pool: str, progress: collections.abc.Callable[[int], None]
+    ) -> tuple[str, ...]:
+        """Tries to empty a cache into the pool behind it, once.
+
+        :param pool: of the cache.
+        :param progress: is called with the number of objects tried so far.
+        :returns: the first messages about objects that stay.
+        :raises errors.ActionFailed: as `cache_flush.flush_and_evict`.
+        """
+        return cache_flush.flush_and_evict(
+            conf=conf_of(self.cluster),
+            user=self.cluster.user,
+            pool=pool,
+            progress=progress,
+        )
+
     def set_rbd_option(
         self, pool: str, option: str, value: str | None
     ) -> None:
@@ -342,20 +373,28 @@ Open = collections.abc.Callable[
 ]
 
 
+def conf_of(cluster: catalogs.Cluster) -> str:
+    """The configuration file by which a cluster is reached.
+
+    :param cluster: without `conf`, Ceph's own search is used: $CEPH_CONF,
+        then /etc/ceph/ceph.conf.
+    """
+    return cluster.conf or os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf')
+
+
 @contextlib.contextmanager
 def session(
     cluster: catalogs.Cluster,
 ) -> collections.abc.Iterator[Session]:
     """Opens a session, and closes it after use.
 
-    :param cluster: without `conf`, Ceph's own search is used: $CEPH_CONF,
-        then /etc/ceph/ceph.conf.
+    :param cluster: reached by `conf_of`.
     :raises errors.Unreachable: when the module, the configuration, the
         keyring or the monitors are missing.
     """
     rados = import_binding('rados')
     import_binding('rbd')  # now, not when half of a plan is applied
-    conf = cluster.conf or os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf')
+    conf = conf_of(cluster)
     try:
         handle = rados.Rados(
             rados_id=cluster.user,

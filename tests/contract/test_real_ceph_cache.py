@@ -19,8 +19,11 @@ import testtools
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
+from cinder_tiers.execute.ceph import cache_tier as execution
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from cinder_tiers.observe.ceph import osds as observed_osds
@@ -43,6 +46,60 @@ SETTINGS = {
     'min_read_recency_for_promote': 1,
     'min_write_recency_for_promote': 0,
 }
+
+
+class CutOff(BaseException):
+    """Stands for SIGKILL."""
+
+
+class CutOffAt:
+    """A session of a process that dies at one of its writes.
+
+    :param writes: the commands that it sends, in order.
+    :param number: of the one at which it dies, from 0.
+    :param is_before: whether Ceph never gets that one.
+    """
+
+    def __init__(self, session, writes, number, *, is_before):
+        self._session = session
+        self._left = list(writes)
+        self._at = len(writes) - number
+        self._is_before = is_before
+
+    def __getattr__(self, method):
+        """What asks the session."""
+        return getattr(self._session, method)
+
+    def command(self, prefix, **arguments):
+        """Send a command, and die."""
+        is_next = self._left[:1] == [prefix]
+        dies = is_next and len(self._left) == self._at
+        if dies and self._is_before:
+            raise CutOff(prefix)
+        answer = self._session.command(prefix, **arguments)
+        if dies:
+            raise CutOff(prefix)
+        if is_next:
+            del self._left[0]
+        return answer
+
+
+class WritesAtTheLastMoment:
+    """A session beside which a client writes before the overlay goes."""
+
+    def __init__(self, session, write):
+        self._session = session
+        self._write = write
+
+    def __getattr__(self, method):
+        """What asks the session."""
+        return getattr(self._session, method)
+
+    def command(self, prefix, **arguments):
+        """Send a command, after the client."""
+        if prefix == 'osd tier remove-overlay':
+            self._write()
+        return self._session.command(prefix, **arguments)
 
 
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
@@ -312,17 +369,156 @@ class RealCacheTierWorldTestCase(
             self.assertNotEqual((), self.make_plan().actions)
             self.assert_put_right()
 
-    def test_a_cache_that_is_no_longer_declared_is_removed_by_hand(self):
+    def test_a_cache_that_is_no_longer_declared_is_removed(self):
         self.carry_out(self.make_plan())
         with self.client_of(self.coded.data_pool) as ioctx:
-            ioctx.write_full('one', b'only in the cache')
+            for name in ('one', 'two', 'gone'):
+                ioctx.write_full(name, b'only in the cache')
+            ioctx.remove_object('gone')
+            ioctx.set_namespace('of another')
+            ioctx.write_full('three', b'only in the cache')
         self.declare(self.plain, self.coded)
         action = self.only_action()
         self.assertEqual('delete', action.verb)
-        self.run_by_hand(action.refusal.remedy)
-        self.assertEqual((), self.make_plan().actions)
+        self.assert_fails('to accept it, add', self.make_plan())
+        self.assert_removed()
+
+    def test_a_cache_with_snapshots_is_removed(self):
+        self.carry_out(self.make_plan())
         with self.client_of(self.coded.data_pool) as ioctx:
-            self.assertEqual(b'only in the cache', ioctx.read('one'))
+            ioctx.write_full('one', b'before')
+            snapshot = ioctx.create_self_managed_snap()
+            ioctx.set_self_managed_snap_write([snapshot])
+            ioctx.write_full('one', b'only in the cache')
+        self.declare(self.plain, self.coded)
+        self.assert_removed(names=('one',))
+
+    def test_a_cache_for_reads_is_removed(self):
+        self.declare(
+            self.plain,
+            dataclasses.replace(
+                self.coded,
+                cache=dataclasses.replace(
+                    self.cache, mode='readonly', stale_reads=True
+                ),
+            ),
+        )
+        self.carry_out(self.make_plan())
+        with self.client_of(self.coded.data_pool) as ioctx:
+            ioctx.write_full('one', b'only in the cache')
+            ioctx.read('one')
+        self.declare(self.plain, self.coded)
+        self.assert_all_done(self.carry_out(self.allowed_plan()))
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_a_removal_that_was_cut_off_is_finished(self):
+        writes = (
+            'osd tier cache-mode',
+            'osd tier remove-overlay',
+            'osd tier cache-mode',
+            'osd tier remove',
+        )
+        for done in range(len(writes)):
+            for is_before in (True, False):
+                self.declare(
+                    self.plain,
+                    dataclasses.replace(self.coded, cache=self.cache),
+                )
+                self.assert_put_right()
+                with self.client_of(self.coded.data_pool) as ioctx:
+                    ioctx.write_full('one', b'only in the cache')
+                self.declare(self.plain, self.coded)
+                dying = CutOffAt(
+                    self.session, writes, done, is_before=is_before
+                )
+                self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
+                    {'ceph': dying}
+                )
+                self.assertRaises(CutOff, self.carry_out, self.allowed_plan())
+                self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
+                    {'ceph': self.session}
+                )
+                self.count_objects(self.cache.rbd.pool, 0)
+                if done == len(writes) - 1 and not is_before:
+                    self.assertEqual((), self.make_plan().actions)
+                else:
+                    self.assert_removed(names=('one',))
+
+    def test_a_cache_with_open_images_stays_until_they_are_closed(self):
+        rbd = ceph_session.import_binding('rbd')
+        self.declare(
+            self.coded, dataclasses.replace(self.plain, cache=self.cache)
+        )
+        self.assert_put_right()
+        with self.client_of(self.plain.pool) as ioctx:
+            rbd.RBD().create(ioctx, 'image', 2**23)
+        self.declare(self.coded, self.plain)
+        self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
+            {'ceph': self.session}, wait_s=3
+        )
+        with (
+            self.client_of(self.plain.pool) as ioctx,
+            rbd.Image(ioctx, 'image') as image,
+        ):
+            image.write(b'first', 0)
+            self.assert_fails('rbd_header.', self.allowed_plan())
+            found = ceph_cache.of_all_pools(self.session)[self.plain.pool]
+            self.assertEqual(('proxy', True), (found.mode, found.overlay))
+            # Its clients go on.
+            image.write(b'second', 2**22)
+            self.assertEqual(b'first', image.read(0, 5))
+        self.assert_all_done(self.carry_out(self.allowed_plan()))
+        self.assertEqual((), self.make_plan().actions)
+        with (
+            self.client_of(self.plain.pool) as ioctx,
+            rbd.Image(ioctx, 'image') as image,
+        ):
+            self.assertEqual(b'first', image.read(0, 5))
+            self.assertEqual(b'second', image.read(2**22, 6))
+
+    def test_a_client_that_is_quicker_gets_its_cache_back(self):
+        self.carry_out(self.make_plan())
+        self.declare(self.plain, self.coded)
+        late = WritesAtTheLastMoment(self.session, self.late_write)
+        self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
+            {'ceph': late}
+        )
+        self.assert_fails('after it was found empty', self.allowed_plan())
+        found = ceph_cache.of_all_pools(self.session)[self.coded.data_pool]
+        self.assertEqual(('proxy', True), (found.mode, found.overlay))
+        self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
+            {'ceph': self.session}
+        )
+        self.assert_removed(names=('late',))
+
+    def late_write(self):
+        with self.client_of(self.coded.data_pool) as ioctx:
+            # What is locked is brought into the cache, in any mode.
+            ioctx.lock_exclusive('late', 'lock', 'cookie')
+            ioctx.write_full('late', b'only in the cache')
+
+    def allowed_plan(self):
+        plan = self.make_plan()
+        return consent.grant(plan, [f'{plan.refused[0].key}:delete'])
+
+    def assert_fails(self, message, plan):
+        try:
+            told = ' '.join(one.reason for one in self.carry_out(plan))
+        except errors.Refused as error:
+            told = str(error)
+        self.assertIn(message, told)
+
+    def assert_removed(self, names=('one', 'two')):
+        """Nothing is left of the cache but its pool, and nothing is lost."""
+        self.assert_all_done(self.carry_out(self.allowed_plan()))
+        self.assertEqual((), self.make_plan().actions)
+        self.assertNotIn(
+            self.coded.data_pool, ceph_cache.of_all_pools(self.session)
+        )
+        self.assertEqual([], list(self.session.objects(self.cache.rbd.pool)))
+        with self.client_of(self.coded.data_pool) as ioctx:
+            for name in names:
+                self.assertEqual(b'only in the cache', ioctx.read(name))
 
     def test_another_mode_is_reached_by_hand(self):
         self.carry_out(self.make_plan())

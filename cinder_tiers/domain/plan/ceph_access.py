@@ -84,6 +84,9 @@ _POOL_WRITES = (
     'osd pool set-quota',
 )
 _CACHE_WRITES = ('osd tier add', 'osd tier cache-mode', 'osd tier set-overlay')
+#: To take a cache away. Who does needs the objects of the cache, too, so that
+#: no user with less than all rights is made for it.
+_CACHE_REMOVALS = ('osd tier remove', 'osd tier remove-overlay')
 _AFFINITY_WRITES = ('osd primary-affinity',)
 _OPTION_WRITES = ('config set',)
 _USER_WRITES = ('auth caps', 'auth get-or-create')
@@ -96,6 +99,7 @@ WRITES = tuple(
     for prefix in (
         *_POOL_WRITES,
         *_CACHE_WRITES,
+        *_CACHE_REMOVALS,
         *_AFFINITY_WRITES,
         *_OPTION_WRITES,
         *_USER_WRITES,

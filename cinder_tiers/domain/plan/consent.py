@@ -5,7 +5,8 @@
 A consent names one object of the plan, and counts for what the plan would do
 to that object and for nothing else. With fields behind a colon, as in
 `pool tier-database (ceph):size`, it counts only while nothing else of the
-object changes. Pure. Must not know where names come from.
+object changes. Of an object that is created or deleted, that word stands for
+the fields. Pure. Must not know where names come from.
 """
 
 import collections.abc
@@ -181,7 +182,7 @@ def _beyond(
     if fields is None:
         return ()
     if not (action.before and action.after):
-        return (action.verb,)
+        return () if fields == {action.verb} else (action.verb,)
     return tuple(
         one.field
         for one in difference.differences(action.before, action.after)
@@ -195,7 +196,7 @@ def _too_narrow(
     whole = str(action.key)
     if beyond == (action.verb,):
         found = f'the plan would {action.verb} the object'
-        wider = whole
+        wider = f'{whole}:{action.verb}'
     else:
         found = f'the plan changes {spelling.listed(beyond)} of it, too'
         wider = f'{whole}:' + ','.join(

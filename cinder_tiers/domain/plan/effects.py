@@ -14,6 +14,7 @@ import dataclasses
 
 from cinder_tiers.domain.plan import capacity
 from cinder_tiers.domain.plan import data_movement
+from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import pool as pool_kind
@@ -95,6 +96,16 @@ def of_plan(
             )
         ):
             found[action.key] = Effect(statements=(note,))
+        if (
+            isinstance(action.before, ceph_state.CacheTier)
+            and action.after is None
+            and _may_be_done(action)
+        ):
+            found[action.key] = Effect(
+                bytes_to_move=None,
+                bytes_added=None,
+                statements=cache_tier.removal_steps(action.before),
+            )
         if not (
             isinstance(action.before, ceph_state.Pool)
             and isinstance(action.after, ceph_state.Pool)
@@ -122,6 +133,11 @@ def of_plan(
                 earlier[cluster].get(osd_id, 0) + size_bytes
             )
     return found
+
+
+def _may_be_done(action: actions.Action) -> bool:
+    """Whether an action will be carried out, or is if somebody allows it."""
+    return action.refusal is None or action.refusal.yields_to_consent
 
 
 def of_pool(

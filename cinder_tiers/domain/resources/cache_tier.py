@@ -3,8 +3,9 @@
 """Cache tiers: their settings, the rules between these, and their plan.
 
 A cache is put in front of a pool when neither side can hold data that the
-other does not know. All else - another mode, another cache, none - needs the
-cache to be flushed while no client writes, which is left to an operator. Pure.
+other does not know. It is taken away, with consent, when it was emptied into
+the pool behind it. Another mode and another cache are left to an operator.
+Pure.
 
 Settings are text on both sides, in one form for each meaning. Names are those
 of `ceph osd pool set`, which takes them only for a pool that is a tier
@@ -30,6 +31,9 @@ WRITEBACK = 'writeback'
 #: Clients read the cache and write to the pool behind it; an object that is
 #: in the cache is not refreshed.
 READONLY = 'readonly'
+#: Clients write to the pool behind the cache, but for objects that the cache
+#: has; nothing new gets into it but what clients lock.
+PROXY = 'proxy'
 #: The major release of Ceph that advises against cache tiers.
 DEPRECATED_SINCE = 18
 #: What a pool has that was just made a tier.
@@ -40,7 +44,7 @@ NO_MODE = 'none'
 SAFE_MODES_BEFORE: collections.abc.Mapping[str, frozenset[str]] = (
     types.MappingProxyType(
         {
-            WRITEBACK: frozenset({WRITEBACK, 'proxy', 'readproxy'}),
+            WRITEBACK: frozenset({WRITEBACK, PROXY, 'readproxy'}),
             READONLY: frozenset({READONLY}),
         }
     )
@@ -71,6 +75,8 @@ DEFAULTS: collections.abc.Mapping[str, catalogs.Value] = (
     )
 )
 
+#: Id of the pool where there is none (src/osd/osd_types.h).
+_NO_POOL = -1
 # Ceph keeps ratios in millionths.
 _RATIO_DECIMALS = 6
 
@@ -144,10 +150,7 @@ def _in_front_of(
                 before=before,
                 after=None,
                 why=f'tier {tier.name} declares no cache',
-                refusal=actions.Refusal(
-                    reason='the cache must be flushed while no client writes',
-                    remedy=f'declare the cache, or {_removal(before)}',
-                ),
+                refusal=_no_removal(before, ceph),
             )
         return
     if before is not None and not difference.differences(before, after):
@@ -296,6 +299,80 @@ def _no_change(
     return None
 
 
+def _no_removal(
+    before: ceph_state.CacheTier, ceph: ceph_state.CephState
+) -> actions.Refusal:
+    """Why a cache that is not declared stays until somebody allows more."""
+    if len(before.cache_pools) > 1:
+        return actions.Refusal(
+            reason=f'pool {before.name} has several caches, '
+            f'{before.cache_pool}',
+            remedy=_removal(before),
+        )
+    objects = sum(ceph.objects_in.get(one, 0) for one in before.cache_pools)
+    if objects and (stale := why_not_flushed(before)):
+        return actions.Refusal(
+            reason=(
+                f'{stale}, and pool {before.cache_pool} holds {objects} '
+                f'objects, which may be older or newer than those in pool '
+                f'{before.name}'
+            ),
+            remedy=f'if the objects in {before.name} are the current ones, '
+            + _removal(before, flush=False),
+        )
+    return actions.Refusal(
+        reason=(
+            f'I/O of pool {before.name} no longer goes through the cache'
+            if before.mode == READONLY
+            else f'what clients wrote may be in pool {before.cache_pool} '
+            f'only, and I/O of pool {before.name} is slower from the start '
+            'of the removal on'
+        ),
+        remedy='declare the cache',
+        yields_to_consent=True,
+    )
+
+
+def why_not_flushed(tier: ceph_state.CacheTier) -> str | None:
+    """Why what a cache holds must not be written to the pool behind it.
+
+    :returns: a clause; None when it may be, and when it need not be, as a
+        cache for reads has copies only.
+    """
+    if tier.mode == READONLY:
+        return None
+    if tier.mode == NO_MODE:
+        return f'pool {tier.cache_pool} has the cache mode {NO_MODE}'
+    if not tier.overlay:
+        return f'clients do not use the cache of pool {tier.name}'
+    return None
+
+
+def removal_steps(tier: ceph_state.CacheTier) -> tuple[str, ...]:
+    """What `apply` does to be rid of a cache, in this order.
+
+    Ceph's own order (doc/rados/operations/cache-tiering.rst, "Removing a
+    Cache Tier"). The pool of the cache is kept.
+    """
+    pool, cache = tier.name, tier.cache_pool
+    steps = []
+    if tier.mode not in (READONLY, NO_MODE) and tier.overlay:
+        if tier.mode != PROXY:
+            steps.append(f'set the mode of {cache} to {PROXY}')
+        steps += [
+            f'flush and evict all objects of {cache}',
+            f'see that {cache} is empty; objects that clients watch, such as '
+            'headers of open images, cannot be evicted, and apply stops here '
+            'while there are any',
+        ]
+    if tier.overlay:
+        steps.append(f'redirect clients to {pool}')
+    if tier.mode not in (READONLY, NO_MODE):
+        steps.append(f'set the mode of {cache} to {NO_MODE}')
+    steps.append(f'remove {cache} as a cache of {pool}; the pool is kept')
+    return tuple(steps)
+
+
 def _removal(tier: ceph_state.CacheTier, *, flush: bool = True) -> str:
     """What to do by hand to be rid of a cache.
 
@@ -308,7 +385,7 @@ def _removal(tier: ceph_state.CacheTier, *, flush: bool = True) -> str:
             NO_MODE,
         ):
             commands += [
-                f'ceph osd tier cache-mode {pool} proxy',
+                f'ceph osd tier cache-mode {pool} {PROXY}',
                 f'rados -p {pool} cache-flush-evict-all',
             ]
     if tier.overlay:
@@ -434,6 +511,31 @@ def observed(dumped: dict) -> dict[str, str]:
             for name in RATIOS
         },
     }
+
+
+def of_pools(dumped: list[dict]) -> dict[str, ceph_state.CacheTier]:
+    """The cache tiers of `osd pool ls detail`, as {pool behind it: it}."""
+    by_id = {pool['pool_id']: pool for pool in dumped}
+    found = {}
+    for pool in dumped:
+        caches = sorted(
+            (by_id[one] for one in pool['tiers']),
+            key=lambda one: one['pool_name'],
+        )
+        if not caches:
+            continue
+        # Clients use one of them at most.
+        first = by_id.get(pool['read_tier'], caches[0])
+        found[pool['pool_name']] = ceph_state.CacheTier(
+            name=pool['pool_name'],
+            mode=first['cache_mode'],
+            cache_pool=ceph_state.CacheTier.SEVERAL.join(
+                one['pool_name'] for one in caches
+            ),
+            overlay=pool['read_tier'] != _NO_POOL,
+            settings=observed(first),
+        )
+    return found
 
 
 def cache_tier_of(rbd: catalogs.RbdPool) -> ceph_state.CacheTier | None:

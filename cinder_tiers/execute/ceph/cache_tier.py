@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Puts a cache tier in front of a pool of Ceph."""
+"""Puts a cache tier in front of a pool of Ceph, or takes it away."""
+
+import collections.abc
+import errno
+import itertools
+import time
 
 from cinder_tiers.clients import ceph
 from cinder_tiers.domain import errors
@@ -8,25 +13,65 @@ from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 
+#: Clients let go of objects, and monitors learn what OSDs hold, sooner.
+WAIT_S = 60.0
+_PAUSE_S = 1.0
+#: Seconds between two lines of progress, and names of objects in a message.
+_REPORT_EVERY_S = 10.0
+_NAMED_OBJECTS = 3
+
+#: Shows a line to whoever waits.
+Tell = collections.abc.Callable[[str], None]
+
+
+def tell_nobody(line: str) -> None:
+    """What a caller that shows no progress gives as `Tell`."""
+
 
 class CacheTiers:
-    """Sets up cache tiers, and changes what needs no flushing."""
+    """Sets up cache tiers, changes what needs no flushing, removes them.
 
-    def __init__(self, sessions: ceph.Sessions) -> None:
+    :param tell: gets a line now and then while a cache is emptied.
+    :param wait_s: seconds without progress after which a removal is given
+        up.
+    """
+
+    def __init__(
+        self,
+        sessions: ceph.Sessions,
+        *,
+        tell: Tell = tell_nobody,
+        wait_s: float = WAIT_S,
+    ) -> None:
         self._sessions = sessions
+        self._tell = tell
+        self._wait_s = wait_s
 
     def write(
         self,
-        wanted: ceph_state.CacheTier,
+        wanted: ceph_state.CacheTier | None,
         *,
         key: actions.Key,
         current: ceph_state.CacheTier | None,
+        consented: bool = False,
     ) -> None:
         """Does what is lacking, what sends clients to the cache last.
 
-        :raises errors.ActionFailed: when the cache would have to be flushed.
+        :param consented: whether it may take the cache away.
+        :raises errors.ActionFailed: when the cache would have to be flushed,
+            or could not be emptied.
         """
         session = self._sessions[key.cluster]
+        if wanted is None:
+            if current is not None:
+                if not consented:
+                    raise errors.ActionFailed(
+                        f'{key} is not removed: nobody consented to that'
+                    )
+                _Removal(
+                    session, current, tell=self._tell, wait_s=self._wait_s
+                ).carry_out()
+            return
         pool = {'pool': wanted.cache_pool}
         if current is None:
             # Refused by Ceph when the pool holds objects.
@@ -73,3 +118,181 @@ def _check_mode(
             f'to {wanted.cache_pool} in mode {wanted.mode}: the cache '
             'must be emptied first'
         )
+
+
+class _Removal:
+    """The way out of a cache tier, from wherever an earlier one ended.
+
+    Nothing is taken away that may hold what no other pool has: the steps are
+    those of `cache_tier.removal_steps`, what each did is read back, and where
+    one fails the cache serves its clients in mode proxy until the next apply,
+    which goes on, or sets it up again.
+    """
+
+    def __init__(
+        self,
+        session: ceph.Session,
+        tier: ceph_state.CacheTier,
+        *,
+        tell: Tell,
+        wait_s: float,
+    ) -> None:
+        self._session = session
+        self._pool = tier.name
+        self._cache = tier.cache_pool
+        self._tell = tell
+        self._wait_s = wait_s
+        self._reported = time.monotonic()
+
+    def carry_out(self) -> None:
+        """Does all steps that are left.
+
+        :raises errors.ActionFailed: before the first step that is unsafe.
+        """
+        tier = self._read()
+        if len(tier.cache_pools) > 1:
+            raise errors.ActionFailed(
+                f'pool {self._pool} has several caches, {tier.cache_pool}'
+            )
+        has_copies_only = tier.mode == cache_tier.READONLY
+        if not has_copies_only:
+            if cache_tier.why_not_flushed(tier) is None:
+                self._flush(tier)
+            self._check_empty(tier)
+        if self._read().overlay:
+            self._remove_overlay(has_copies_only)
+        if self._read().mode not in (cache_tier.READONLY, cache_tier.NO_MODE):
+            self._until_not_busy(cache_tier.NO_MODE)
+            self._check(mode=cache_tier.NO_MODE, overlay=False)
+        self._session.command(
+            'osd tier remove', pool=self._pool, tierpool=self._cache
+        )
+
+    def _read(self) -> ceph_state.CacheTier:
+        """The cache as it is.
+
+        :raises errors.ActionFailed: it is gone, or is another one.
+        """
+        found = cache_tier.of_pools(
+            self._session.command('osd pool ls', detail='detail')
+        ).get(self._pool)
+        if found is None or found.cache_pool != self._cache:
+            raise errors.ActionFailed(
+                f'pool {self._pool} no longer has the cache {self._cache}; '
+                'somebody else has changed it meanwhile'
+            )
+        return found
+
+    def _check(self, *, mode: str, overlay: bool) -> None:
+        """What was written is in effect.
+
+        :raises errors.ActionFailed: it is not.
+        """
+        found = self._read()
+        if (found.mode, found.overlay) != (mode, overlay):
+            raise errors.ActionFailed(
+                f'the cache {self._cache} of pool {self._pool} has mode '
+                f'{found.mode} and {_overlay(found.overlay)}, although mode '
+                f'{mode} and {_overlay(overlay)} were set'
+            )
+
+    def _flush(self, tier: ceph_state.CacheTier) -> None:
+        """Empties the cache, while clients go on."""
+        # Before anything is changed: whether it will be possible.
+        ceph.cache_flush.check_program()
+        self._left()
+        if tier.mode != cache_tier.PROXY:
+            self._session.command(
+                'osd tier cache-mode', pool=self._cache, mode=cache_tier.PROXY
+            )
+            self._check(mode=cache_tier.PROXY, overlay=True)
+        fewest = None
+        while True:
+            said = self._session.flush_and_evict(self._cache, self._report)
+            count, names = self._left()
+            if not count:
+                return
+            if fewest is None or count < fewest:
+                fewest, until = count, time.monotonic() + self._wait_s
+            elif time.monotonic() >= until:
+                raise errors.ActionFailed(
+                    f'{count} objects of pool {self._cache} could not be '
+                    f'evicted within {self._wait_s:g} s, '
+                    f'{_some(names, count)}'
+                    + (f'; Ceph says: {"; ".join(said)}' if said else '')
+                    + f'; the cache stays, in mode {cache_tier.PROXY}: stop '
+                    'the clients that have these objects open ("rados -p '
+                    f'{self._cache} listwatchers OBJECT" names them) and '
+                    'apply again, or declare the cache again'
+                )
+            time.sleep(_PAUSE_S)
+
+    def _report(self, tried: int) -> None:
+        if time.monotonic() - self._reported >= _REPORT_EVERY_S:
+            self._reported = time.monotonic()
+            self._tell(
+                f'pool {self._cache}: {tried} objects flushed in this pass'
+            )
+
+    def _left(self) -> tuple[int, list[str]]:
+        """How many objects the cache holds, and the names of some."""
+        names = self._session.objects(self._cache)
+        some = list(itertools.islice(names, _NAMED_OBJECTS))
+        return len(some) + sum(1 for _ in names), some
+
+    def _check_empty(self, tier: ceph_state.CacheTier) -> None:
+        """Nothing may be in the cache only.
+
+        :raises errors.ActionFailed: something is in it.
+        """
+        count, names = self._left()
+        if count:
+            raise errors.ActionFailed(
+                f'{cache_tier.why_not_flushed(tier) or "clients wrote again"}'
+                f', and pool {self._cache} holds {count} objects, '
+                f'{_some(names, count)}, which may be older or newer than '
+                f'those in pool {self._pool}; "openstack tier plan" shows '
+                'what to do'
+            )
+
+    def _remove_overlay(self, has_copies_only: bool) -> None:
+        """Sends clients to the pool behind, and back if one was quicker."""
+        mode = self._read().mode
+        self._session.command('osd tier remove-overlay', pool=self._pool)
+        self._check(mode=mode, overlay=False)
+        if has_copies_only:
+            return
+        count, names = self._left()
+        if not count:
+            return
+        self._session.command(
+            'osd tier set-overlay', pool=self._pool, overlaypool=self._cache
+        )
+        raise errors.ActionFailed(
+            f'a client wrote to pool {self._cache} after it was found empty '
+            f'({count} objects, {_some(names, count)}); clients use the cache '
+            f'again, in mode {mode}: apply again while no client opens images'
+        )
+
+    def _until_not_busy(self, mode: str) -> None:
+        """Sets a mode as soon as monitors know that nothing is unwritten."""
+        until = time.monotonic() + self._wait_s
+        while True:
+            try:
+                self._session.command(
+                    'osd tier cache-mode', pool=self._cache, mode=mode
+                )
+                return
+            except ceph.CommandFailed as error:
+                if error.errno != errno.EBUSY or time.monotonic() >= until:
+                    raise
+            time.sleep(_PAUSE_S)
+
+
+def _overlay(is_set: bool) -> str:
+    return 'an overlay' if is_set else 'no overlay'
+
+
+def _some(names: list[str], count: int) -> str:
+    more = ' and others' if count > len(names) else ''
+    return f'such as {", ".join(names)}{more}'

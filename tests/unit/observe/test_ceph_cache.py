@@ -50,10 +50,10 @@ class Monitors:
 
 class ParseTestCase(testtools.TestCase):
     def test_a_pool_without_a_cache_has_none(self):
-        self.assertEqual({}, ceph_cache.parse([pool(1, 'a')]))
+        self.assertEqual({}, cache_tier.of_pools([pool(1, 'a')]))
 
     def test_a_cache_is_told_with_its_settings(self):
-        found = ceph_cache.parse(
+        found = cache_tier.of_pools(
             [
                 pool(1, 'base', tiers=[2], read_tier=2),
                 pool(
@@ -83,7 +83,7 @@ class ParseTestCase(testtools.TestCase):
         )
 
     def test_of_several_the_one_that_clients_use_is_told(self):
-        found = ceph_cache.parse(
+        found = cache_tier.of_pools(
             [
                 pool(1, 'base', tiers=[3, 2], read_tier=3),
                 pool(2, 'a', tier_of=1, cache_mode='readonly'),
@@ -96,7 +96,7 @@ class ParseTestCase(testtools.TestCase):
         )
 
     def test_a_cache_that_clients_do_not_use(self):
-        found = ceph_cache.parse(
+        found = cache_tier.of_pools(
             [pool(1, 'base', tiers=[2]), pool(2, 'cache', tier_of=1)]
         )['base']
         self.assertEqual(('none', False), (found.mode, found.overlay))
