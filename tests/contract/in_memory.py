@@ -159,6 +159,8 @@ class World:
         self.objects = dict(existing)
         #: {pool: number of objects}; the others hold none.
         self.objects_in = {}
+        #: Pools with objects that clients have open.
+        self.watched = set()
         #: {pool: bytes of its objects, one copy}; the others hold none.
         self.bytes_in = {}
         #: None: they are not known.
@@ -294,6 +296,8 @@ class World:
     def _delete(self, key):
         if key in self.ignored:
             return
+        if key.kind is actions.Kind.CACHE_TIER and key in self.objects:
+            self._empty_cache(key)
         self.objects.pop(key, None)
         if key.kind is actions.Kind.VOLUME_TYPE:
             self._take(
@@ -304,6 +308,28 @@ class World:
                     if one.kind is actions.Kind.QOS_SPEC
                 ],
             )
+
+    def _empty_cache(self, key):
+        """Moves what only a cache has to the pool behind it.
+
+        Which of two objects of a name is the newer one, nobody knows.
+        """
+        tier = self.objects[key]
+        held = sum(self.objects_in.get(one, 0) for one in tier.cache_pools)
+        if tier.mode == 'readonly' or not held:
+            return
+        if len(tier.cache_pools) > 1 or not (
+            tier.overlay and tier.mode in ('writeback', 'proxy', 'readproxy')
+        ):
+            raise errors.ActionFailed(f'{key} may hold older objects')
+        if tier.cache_pool in self.watched:
+            self.objects[key] = dataclasses.replace(tier, mode='proxy')
+            raise errors.ActionFailed(f'{key}: objects are in use')
+        self.objects_in = {
+            **self.objects_in,
+            tier.cache_pool: 0,
+            tier.name: self.objects_in.get(tier.name, 0) + held,
+        }
 
     def _associated(self, wanted, key):
         """A QoS spec; its types are taken from those that it replaces."""

@@ -221,6 +221,18 @@ class RealCacheTierWorldTestCase(
             time.sleep(0.2)
         self.fail(f'{pool} has not {number} objects: {found}')
 
+    def wait_until_known_empty(self, pool):
+        """Waits until the monitors know that a pool holds nothing."""
+        for _ in range(600):
+            found = {
+                one['name']: one['stats']['objects']
+                for one in self.session.command('df')['pools']
+            }
+            if not found[pool]:
+                return
+            time.sleep(0.2)
+        self.fail(f'{pool} is not empty: {found}')
+
     def is_locked_out(self, ioctx):
         """Whether I/O fails as soon as the client knows of the overlay."""
         error = ceph_session.import_binding('rados').PermissionError
@@ -438,7 +450,7 @@ class RealCacheTierWorldTestCase(
                 self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
                     {'ceph': self.session}
                 )
-                self.count_objects(self.cache.rbd.pool, 0)
+                self.wait_until_known_empty(self.cache.rbd.pool)
                 if done == len(writes) - 1 and not is_before:
                     self.assertEqual((), self.make_plan().actions)
                 else:

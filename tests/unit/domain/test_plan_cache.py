@@ -7,6 +7,7 @@ import dataclasses
 import testtools
 
 from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import action as actions
@@ -81,16 +82,43 @@ class PlanCacheTestCase(testtools.TestCase):
         )
 
     def test_a_writeback_cache_is_flushed_before_it_goes(self):
+        catalog = given.of(PLAIN, given.tier('other'))
+        refusal = self.refusal(catalog)
+        self.assertTrue(refusal.yields_to_consent)
+        self.assertIn('may be in pool cache only', refusal.reason)
         self.assertEqual(
-            f'declare the cache, or {STOPPED}'
-            '"ceph osd tier cache-mode cache proxy", '
-            '"rados -p cache cache-flush-evict-all", '
-            '"ceph osd tier remove-overlay base", '
-            '"ceph osd tier remove base cache", '
-            '"ceph osd pool delete cache cache '
-            '--yes-i-really-really-mean-it"',
-            self.refusal(given.of(PLAIN, given.tier('other'))).remedy,
+            (
+                'set the mode of cache to proxy',
+                'flush and evict all objects of cache',
+                'see that cache is empty; objects that clients watch, such '
+                'as headers of open images, cannot be evicted, and apply '
+                'stops here while there are any',
+                'redirect clients to base',
+                'set the mode of cache to none',
+                'remove cache as a cache of base; the pool is kept',
+            ),
+            self.steps(catalog, actual()),
         )
+
+    def test_what_was_done_of_a_removal_is_no_step(self):
+        catalog = given.of(PLAIN, given.tier('other'))
+        for changes, first, count in (
+            ({'mode': 'proxy'}, 'flush and evict all objects of cache', 5),
+            (
+                {'mode': 'proxy', 'overlay': False},
+                'set the mode of cache to none',
+                2,
+            ),
+            ({'mode': 'readonly'}, 'redirect clients to base', 2),
+        ):
+            found = actual(cache_tiers={'base': cached(**changes)})
+            steps = self.steps(catalog, found)
+            self.assertEqual((first, count), (steps[0], len(steps)))
+
+    def steps(self, catalog, found):
+        made = plan.make(catalog=catalog, actual=found)
+        (effect,) = effects.of_plan(made.actions, found.ceph).values()
+        return effect.statements
 
     def test_a_readonly_cache_holds_nothing_to_flush(self):
         remedy = self.refusal(

@@ -109,6 +109,8 @@ OF_A_CLASS = strategies.fixed_dictionaries(
         ),
     }
 )
+#: That each cache holds, none of which is in the pool behind it.
+OBJECTS_IN_EACH = 3
 #: That each pool holds before an apply.
 BYTES_IN_EACH = 10**6
 QUOTAS = strategies.sampled_from(
@@ -450,6 +452,21 @@ class AlwaysTestCase(testtools.TestCase):
             rest[one] = found
         self.assert_harmless(rest, after)
 
+    def assert_cache_goes_when_unused(self, world, catalog, names):
+        """While clients use it, it stays; no object is ever lost."""
+        in_use = {
+            one
+            for one, tier in world.objects.items()
+            if isinstance(tier, ceph_state.CacheTier)
+            and world.watched.intersection(tier.cache_pools)
+        }
+        held = sum(world.objects_in.values())
+        carry_out(consent.grant(make_plan(catalog, world), names), world)
+        self.assertLessEqual(in_use, world.objects.keys())
+        world.watched = set()
+        carry_out(consent.grant(make_plan(catalog, world), names), world)
+        self.assertEqual(held, sum(world.objects_in.values()))
+
     @settings(max_examples=300)
     @given(
         first=sound_catalogs(),
@@ -460,6 +477,13 @@ class AlwaysTestCase(testtools.TestCase):
         world = in_memory.World(osds=plain.osds(), existing=FOREIGN)
         try_to_apply(first, world)
         limit_by_hand(world, limited)
+        caches = {
+            pool
+            for one in world.observe().ceph['ceph'].cache_tiers.values()
+            for pool in one.cache_pools
+        }
+        world.objects_in = dict.fromkeys(sorted(caches), OBJECTS_IN_EACH)
+        world.watched = caches if data.draw(strategies.booleans()) else set()
         second = data.draw(sound_catalogs() | edited(first))
         refused = make_plan(second, world).refused
         can_be_named = [
@@ -483,6 +507,11 @@ class AlwaysTestCase(testtools.TestCase):
             return
         count = data.draw(strategies.integers(0, len(plan.actions)))
         carry_out(plans.Plan(actions=plan.actions[:count]), world)
+        if any(
+            one.key.kind is actions.Kind.CACHE_TIER and one.after is None
+            for one in plan.actions
+        ):
+            self.assert_cache_goes_when_unused(world, second, names)
         carry_out(consent.grant(make_plan(second, world), names), world)
         self.assertEqual((), make_plan(second, world).actions)
         self.assert_only_named_are_harmed(before, world.objects, plan)
