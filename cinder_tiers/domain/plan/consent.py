@@ -159,12 +159,13 @@ def _named(
     name = name.strip()
     if found := _keys_named(refused, name):
         return found, None
-    name, colon, fields = name.rpartition(':')
-    if not colon:
-        return [], None
-    return _keys_named(refused, name.strip()), frozenset(
-        field.strip() for field in fields.split(',')
-    )
+    # A field may have a colon, too, such as extra_specs.tiers:tags.
+    whole = name.split(':')
+    for words in range(len(whole) - 1, 0, -1):
+        if found := _keys_named(refused, ':'.join(whole[:words]).strip()):
+            fields = ':'.join(whole[words:])
+            return found, frozenset(one.strip() for one in fields.split(','))
+    return [], None
 
 
 def _keys_named(refused: _Actions, name: str) -> list[actions.Key]:

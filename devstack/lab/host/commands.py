@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs other programs for the lab and reports what went wrong with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 import os
 import pathlib
 import subprocess
@@ -18,12 +18,14 @@ def run(
     environment: Mapping[str, str] | None = None,
     stdin: str | None = None,
     timeout_seconds: float = 900,
+    statuses: Container[int] = (0,),
 ) -> str:
     """Run a program to its end and return its standard output.
 
     :param log: file to which output and errors are appended, too.
     :param environment: the whole environment; that of this process when None.
     :param stdin: text for its standard input; nothing when None.
+    :param statuses: exit statuses that are no error.
     :raises CommandFailed: it is missing, late, or ended with an error.
     """
     words = [str(word) for word in argv]
@@ -46,7 +48,7 @@ def run(
     if log:
         with log.open('a') as stream:
             stream.write(f'$ {" ".join(words)}\n{done.stdout}{done.stderr}')
-    if done.returncode:
+    if done.returncode not in statuses:
         lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
         where = f' (all of it: {log})' if log else ''
         raise CommandFailed(
