@@ -37,10 +37,12 @@ FILE = pathlib.Path(__file__).parents[1] / 'cases' / 'every_kind.yaml'
 MARK, HOST = 'every-kind', 'host-a'
 #: The device classes of its tiers.
 HDD, SSD = 'hdd', 'ssd'
-POOLS = ('whole', 'cache', 'coded', 'coded-data', 'other')
+POOLS = ('whole', 'cache', 'coded', 'chunks', 'other')
 #: What it sets for the OSDs of a class, and of a host.
 CLASS_OPTION = 'osd_max_scrubs'
 HOST_OPTION = 'bluestore_prefer_deferred_size_ssd'
+#: How databases of OSDs compress in the file, and until Ceph 16.
+ROCKSDB, ROCKSDB_BEFORE = 'lz4', 'none'
 #: What OSDs with mClock, the default queue since Ceph 17, would not heed.
 NOT_WITH_MCLOCK = ('osd_recovery_sleep', 'osd_max_backfills')
 
@@ -172,14 +174,15 @@ class EveryKindCase(testtools.TestCase):
 
     def declare(self, **osd_options):
         """Write the tiers file."""
-        self.path.write_text(
-            text(
-                mark=self.mark,
-                host=self.host,
-                conf=real_ceph.CONF,
-                **osd_options,
-            )
+        whole = text(
+            mark=self.mark,
+            host=self.host,
+            conf=real_ceph.CONF,
+            **osd_options,
         )
+        if self.version.startswith('16.'):
+            whole = whole.replace(ROCKSDB, ROCKSDB_BEFORE)
+        self.path.write_text(whole)
 
     def remove(self):
         """Leave nothing of it in the cluster."""

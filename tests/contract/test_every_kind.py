@@ -104,7 +104,10 @@ class EveryKindTestCase(every_kind.EveryKindCase):
         pools = {one['pool_name']: one for one in command('osd dump')['pools']}
         pool = pools[f'{self.mark}-whole']
         cache = pools[f'{self.mark}-cache']
-        coded = pools[f'{self.mark}-coded-data']
+        coded = pools[f'{self.mark}-chunks']
+        profile = command(
+            'osd erasure-code-profile get', name=f'{self.mark}-chunks'
+        )
         affinities = {
             round(node['primary_affinity'], 4)
             for node in command('osd tree')['nodes']
@@ -112,14 +115,30 @@ class EveryKindTestCase(every_kind.EveryKindCase):
         }
         caps = command('auth get', entity=f'client.{self.mark}')[0]['caps']
         rule = command('osd crush rule dump', name=f'{self.mark}-whole')
+        first, others = (
+            step['item_name']
+            for step in command(
+                'osd crush rule dump', name=f'{self.mark}-other'
+            )['steps']
+            if step['op'] == 'take'
+        )
+        limits = self.session.rbd_options(f'{self.mark}-whole')
         checks = {
             'pool': (pool['size'], pool['min_size'], pool['pg_num'])
             == (2, 2, 8)
-            and pool['options']['compression_mode'] == 'passive',
-            'crush rule': f'~{every_kind.HDD}' in json.dumps(rule),
+            and pool['options']['compression_mode'] == 'passive'
+            and limits['rbd_qos_iops_burst'] == '2000',
+            'crush rule': f'~{every_kind.HDD}' in json.dumps(rule)
+            and (first, others)
+            == (
+                f'{self.host}~{every_kind.SSD}',
+                f'{self.host}~{every_kind.HDD}',
+            ),
             'erasure code profile': coded['erasure_code_profile']
-            == f'{self.mark}-coded-data'
-            and coded['size'] == 3,
+            == f'{self.mark}-chunks'
+            and (coded['size'], coded['stripe_width']) == (3, 2 * 16384)
+            and (profile['plugin'], profile['technique'])
+            == ('isa', 'reed_sol_van'),
             'primary affinity': affinities == {0.5},
             'cephx user': f'{self.mark}-cache' in caps['osd'],
             'cache tier': pool['write_tier'] == cache['pool']
