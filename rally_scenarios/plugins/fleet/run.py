@@ -310,6 +310,8 @@ class FleetRun:
             pause_seconds=self._context.arguments.listen_every_seconds,
             transport=self._context.access.transport(guests),
             clock=self._context.clock,
+            readers=self._context.access.readers,
+            pace=self._context.access.pace,
         )
         with contextlib.closing(collector):
             self._wait(collector, fleet_orders)

@@ -21,14 +21,18 @@ import typing_extensions
 
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import console as console_transport
+from rally_scenarios.plugins.transport import readers
 from rally_scenarios.plugins.transport import ssh
 
 LOG = logging.getLogger(__name__)
 
 _CONSOLE_COPIES = 2
-# A reading of one console through Nova takes a tenth of a second or less.
+# Of a thread that reads: a console through Nova takes a tenth of a second or
+# less.
 _SECONDS_PER_CONSOLE = 0.2
 _LEAST_COPY_PAUSE_SECONDS = 5
+# Three times as many threads: see readers.Readers.
+_MOST_READERS = 64
 
 
 class TransportArgs(typing_extensions.TypedDict, closed=True):
@@ -39,7 +43,9 @@ class TransportArgs(typing_extensions.TypedDict, closed=True):
     user: whom guests let in with the key pair of the context (ssh);
     port: of the guests' sshd, 22 by default (ssh);
     network: name or id of one of the project's networks (ssh), else the first;
-    floating_network: of the addresses that guests get, if they need one (ssh).
+    floating_network: of the addresses that guests get, if they need one (ssh);
+    readers: how many guests are read at once, 8 by default;
+    requests_per_second: that Nova gets for it, 50 by default.
     """
 
     kind: Literal['console', 'ssh']
@@ -52,11 +58,24 @@ class TransportArgs(typing_extensions.TypedDict, closed=True):
     ]
     network: typing_extensions.NotRequired[str]
     floating_network: typing_extensions.NotRequired[str]
+    readers: typing_extensions.NotRequired[
+        Annotated[int, task_scenario.Field(ge=1, le=_MOST_READERS)]
+    ]
+    requests_per_second: typing_extensions.NotRequired[
+        Annotated[int, task_scenario.Field(ge=1)]
+    ]
 
 
 _KEYS_OF = {
-    'console': {'copies'},
-    'ssh': {'user', 'port', 'network', 'floating_network'},
+    'console': {'copies', 'readers', 'requests_per_second'},
+    'ssh': {
+        'user',
+        'port',
+        'network',
+        'floating_network',
+        'readers',
+        'requests_per_second',
+    },
 }
 
 
@@ -82,7 +101,11 @@ def check(given: Mapping[str, Any] | None) -> None:
 
 
 class GuestAccess:
-    """The way to the guests of one run."""
+    """The way to the guests of one run.
+
+    :ivar pace: of requests to Nova
+    :ivar server_options: see ``servers.create_server``
+    """
 
     def __init__(
         self,
@@ -107,9 +130,21 @@ class GuestAccess:
         self._nova = nova
         self._neutron = neutron
         self._addresses: list[str] = []
+        self.pace = readers.Pace(self._requests_per_second)
         self.server_options: dict[str, Any] = dict(servers.NO_NETWORK)
         if self._by_ssh:
             self._use_contexts(context)
+
+    @property
+    def readers(self) -> int:
+        """How many guests are read at once."""
+        return self._given.get('readers', readers.READERS)
+
+    @property
+    def _requests_per_second(self) -> int:
+        return self._given.get(
+            'requests_per_second', readers.REQUESTS_PER_SECOND
+        )
 
     @property
     def _by_ssh(self) -> bool:
@@ -148,18 +183,21 @@ class GuestAccess:
     def delivery(self, *, guests: int, pause_seconds: float) -> dict[str, Any]:
         """What the orders are to say of it, see ``orders.FleetOrders``.
 
-        :param guests: how many are read in turn
-        :param pause_seconds: between two readings of all
+        :param guests: how many are read
+        :param pause_seconds: from a reading of a guest to its next
         """
         if self._by_ssh:
             # It can be asked again; and a console that only has events holds
             # those of a whole matrix.
             return {'copies': 1, 'results_on_console': False}
+        seconds_per_console = max(
+            _SECONDS_PER_CONSOLE / self.readers, 1 / self._requests_per_second
+        )
         return {
             'copies': self._given.get('copies', _CONSOLE_COPIES),
             'copy_pause_seconds': max(
                 _LEAST_COPY_PAUSE_SECONDS,
-                math.ceil(2 * (pause_seconds + guests * _SECONDS_PER_CONSOLE)),
+                math.ceil(2 * (pause_seconds + guests * seconds_per_console)),
             ),
         }
 
@@ -170,7 +208,9 @@ class GuestAccess:
 
         :raises servers.FleetError: a server has no address
         """
-        console = console_transport.ConsoleTransport(self._nova)
+        console = console_transport.ConsoleTransport(
+            self._nova, pace=self.pace
+        )
         if not self._by_ssh:
             return console
         return ssh.SshTransport(

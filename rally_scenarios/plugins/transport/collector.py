@@ -3,29 +3,58 @@
 """Collecting what guests say: reading again and again until all is there.
 
 How text comes is for a ``transport`` to know, what it means for
-``guest.frames``.  This is when to read, when to ask again, and when to stop.
+``guest.frames``, and how many are read at once for ``readers``.  This is when
+to read, when to ask again, and when to stop.
+
+Threads do nothing but wait for guests and for Nova: what they bring is taken
+in here, by one thread, in the order of guests.
 """
 
 from collections.abc import Callable
 from collections.abc import Sequence
+import dataclasses
+import functools
 import time
 from typing import Any
 
 from keystoneauth1 import exceptions as keystone_exceptions
 from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
-from rally.common import utils as rally_utils
 
 from rally_scenarios.bench.fleet import common_clock
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import console
+from rally_scenarios.plugins.transport import readers as guest_readers
 
 LOG = logging.getLogger(__name__)
 
-# Every so many readings, servers of guests that are not done are looked at.
+# Every so many readings of a guest, its server is looked at.
 _LOOK_EVERY = 6
+# How long one wait for a reading is, so that a deadline is kept.
+_STEP_SECONDS = 0.5
+# How long to wait for consoles of guests that are not complete, in the end.
+_LAST_WORDS_SECONDS = 60
+# Of a guest that does not answer in the end, what is shown of its last text.
+_KEPT_CHARS = 4096
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Reading:
+    """What a thread brings of one guest."""
+
+    #: when it was begun and had, on the host's clock
+    began_ms: int
+    by_ms: int
+    #: None if it could not be had
+    text: str | None = None
+    #: why not
+    problems: tuple[str, ...] = ()
+    #: of the server, None if it was not asked for, or not told
+    status: str | None = None
+    #: what was asked for; None: the guest was only read
+    asked: frames.Missing | None = None
 
 
 class ResultCollector:
@@ -40,21 +69,38 @@ class ResultCollector:
         pause_seconds: float,
         transport: console.Transport | None = None,
         clock: Callable[[], float] = time.monotonic,
+        readers: int = guest_readers.READERS,
+        pace: guest_readers.Pace | None = None,
+        last_words_seconds: float = _LAST_WORDS_SECONDS,
     ) -> None:
         """Begin with nothing read.
 
-        :param nova: novaclient
+        :param nova: novaclient, used by several threads
         :param run: nonce of the run
         :param guests: whom to hear
-        :param pause_seconds: between two readings of all guests
-        :param transport: how to read them; None: their consoles
+        :param pause_seconds: from a reading of a guest to its next
+        :param transport: how to read them, used by several threads; None:
+            their consoles
         :param clock: the host's, in seconds, to note when guests were read
+        :param readers: how many guests are read at once
+        :param pace: of requests to Nova; None: its default
+        :param last_words_seconds: how long to wait in the end for who does
+            not answer
         """
         self._clock = clock
         self._nova = nova
-        self._transport = transport or console.ConsoleTransport(nova)
+        self._pace = pace or guest_readers.Pace(
+            guest_readers.REQUESTS_PER_SECOND
+        )
+        self._transport = transport or console.ConsoleTransport(
+            nova, pace=self._pace
+        )
+        self._readers = guest_readers.Readers(
+            [guest.name for guest in guests], readers=readers
+        )
         self._pause_seconds = pause_seconds
-        self._guests = tuple(guests)
+        self._last_words_seconds = last_words_seconds
+        self._guests = {guest.name: guest for guest in guests}
         self._consoles = {
             guest.name: frames.GuestConsole(run=run, guest=guest.name)
             for guest in guests
@@ -63,9 +109,18 @@ class ResultCollector:
         self._read_began_ms: dict[str, int] = {}
         self._first_seen: dict[
             str, dict[common_clock.Key, common_clock.FirstSeen]
-        ] = {}
+        ] = {name: {} for name in self._guests}
         self._problems: dict[str, str] = {}
         self._dead: set[str] = set()
+        self._ended: set[str] = set()
+        self._complete: set[str] = set()
+        self._leads = False
+        # When a guest is to be read next, and what to ask it for then.
+        self._due = dict.fromkeys(self._guests, 0.0)
+        self._to_ask: dict[str, frames.Missing] = {}
+        self._readings = dict.fromkeys(self._guests, 0)
+        self._last_text: dict[str, str] = {}
+        self._evidence: dict[str, str] = {}
 
     def console(self, guest: servers.Guest) -> frames.GuestConsole:
         """What is known of one guest."""
@@ -80,10 +135,13 @@ class ResultCollector:
 
     def evidence(self, guest: servers.Guest) -> str:
         """The guest's console, for who judges it; may be empty."""
-        return self._transport.evidence(guest)
+        if guest.name not in self._evidence:
+            self._evidence[guest.name] = self._transport.evidence(guest)
+        return self._evidence[guest.name]
 
     def close(self) -> None:
-        """Let go of what the transport holds."""
+        """Let go of what the transport holds; wait for nobody."""
+        self._readers.close()
         self._transport.close()
 
     def wait_for_leader(self, timeout_seconds: float) -> bool:
@@ -91,28 +149,21 @@ class ResultCollector:
 
         :returns: whether one does; False also if all ended or died before
         """
-
-        def leads() -> bool:
-            return any(
-                console.event('LEADING') for console in self._consoles.values()
-            )
-
-        def waited_for() -> list[servers.Guest]:
-            return (
+        self._listen(
+            lambda: (
                 []
-                if leads()
+                if self._leads
                 else [
-                    guest
-                    for guest in self._guests
-                    if guest.name not in self._dead
-                    and not verdict.has_ended(self.console(guest))
+                    name
+                    for name in self._guests
+                    if name not in self._dead and name not in self._ended
                 ][:1]
-            )
-
-        self._listen(waited_for, timeout_seconds)
-        if not leads():
-            self._read_what_is_missing()
-        return leads()
+            ),
+            timeout_seconds,
+        )
+        if not self._leads:
+            self._hear_last_words()
+        return self._leads
 
     def collect(self, timeout_seconds: float) -> None:
         """Read until the results of all guests that live are complete.
@@ -121,123 +172,221 @@ class ResultCollector:
         """
         self._listen(
             lambda: [
-                guest
-                for guest in self._guests
-                if guest.name not in self._dead
-                and not self._is_complete(guest)
+                name
+                for name in self._guests
+                if name not in self._dead and name not in self._complete
             ],
             timeout_seconds,
         )
-        self._read_what_is_missing()
+        self._hear_last_words()
 
-    def _read_what_is_missing(self) -> None:
+    def _hear_last_words(self) -> None:
         """What else can be had of those of whom something is missing.
 
         Their consoles, too: where the transport did not reach them, these may
         have their last words.
         """
-        for guest in self._guests:
-            if self.console(guest).missing or not verdict.has_ended(
-                self.console(guest)
-            ):
-                self._ask_again(guest)
-                self._take_in(guest, self.evidence(guest))
+        left = [
+            name
+            for name in self._guests
+            if self._consoles[name].missing or name not in self._ended
+        ]
+        self._to_ask = {
+            name: self._consoles[name].missing
+            for name in left
+            if self._transport.can_ask_again and self._consoles[name].missing
+        }
+        deadline = time.monotonic() + self._last_words_seconds
+        while left and time.monotonic() < deadline:
+            for name in left:
+                if name in self._to_ask:
+                    self._start(name)
+                else:
+                    self._readers.start(
+                        name,
+                        functools.partial(
+                            self._last_reading, self._guests[name]
+                        ),
+                    )
+            for name, future in self._readers.finished(_STEP_SECONDS):
+                reading = future.result()
+                if isinstance(reading, str):
+                    self._evidence[name] = reading
+                    self._take_in(name, reading)
+                    left.remove(name)
+                else:
+                    self._hear(name, reading)
+        for name in left:
+            self._evidence[name] = (
+                f'{self._last_text.get(name, "")}\n(server'
+                f' {self._guests[name].server_id}: no answer within'
+                f' {self._last_words_seconds} s)\n'
+            ).lstrip()
 
-    def _is_complete(self, guest: servers.Guest) -> bool:
-        return verdict.is_complete(self.console(guest))
+    def _last_reading(self, guest: servers.Guest) -> str:
+        """Its console; in a thread."""
+        return self._transport.evidence(guest)
 
     def _listen(
-        self,
-        waited_for: Callable[[], list[servers.Guest]],
-        timeout_seconds: float,
+        self, waited_for: Callable[[], list[str]], timeout_seconds: float
     ) -> None:
         deadline = time.monotonic() + timeout_seconds
-        readings = 0
-        while waited_for():
+        while missing := waited_for():
             if time.monotonic() > deadline:
                 LOG.warning(
                     'Waited %d s, still nothing from %s',
                     timeout_seconds,
-                    ', '.join(guest.name for guest in waited_for()),
+                    ', '.join(missing),
                 )
                 return
-            readings += 1
-            for guest in self._guests:
-                if self._is_complete(guest):
-                    continue
-                self._read(guest)
-                if verdict.has_ended(self.console(guest)):
-                    self._ask_again(guest)
-                if readings % _LOOK_EVERY == 0:
-                    self._look(guest)
-            rally_utils.interruptable_sleep(self._pause_seconds)
+            next_due = self._start_what_is_due()
+            for name, future in self._readers.finished(
+                min(_STEP_SECONDS, max(0, next_due - time.monotonic()))
+            ):
+                self._hear(name, future.result())
 
-    def _read(self, guest: servers.Guest) -> None:
+    def _start_what_is_due(self) -> float:
+        """Read whose turn it is, longest due first.
+
+        :returns: when the next one is due that is not being read
+        """
+        now = time.monotonic()
+        idle = sorted(
+            (due, place, name)
+            for place, (name, due) in enumerate(self._due.items())
+            if name not in self._complete
+            and not self._readers.is_under_way(name)
+        )
+        for due, _place, name in idle:
+            if due > now:
+                return due
+            self._start(name)
+        return now + _STEP_SECONDS
+
+    def _start(self, name: str) -> None:
+        """Read a guest, or ask it again, if there is a place for it."""
+        ask = self._to_ask.get(name)
+        started = self._readers.start(
+            name,
+            functools.partial(
+                self._read,
+                self._guests[name],
+                ask,
+                look=ask is None
+                and self._readings[name] % _LOOK_EVERY == _LOOK_EVERY - 1,
+            ),
+        )
+        if not started:
+            return
+        self._to_ask.pop(name, None)
+        if ask is None:
+            self._readings[name] += 1
+        else:
+            LOG.info(
+                'Asking %s again for %d events and lines', name, ask.count
+            )
+
+    def _read(
+        self, guest: servers.Guest, ask: frames.Missing | None, *, look: bool
+    ) -> _Reading:
+        """Read one guest; in a thread, which changes nothing here."""
         began_ms = int(self._clock() * 1000)
+        text, problems = None, []
         try:
-            text = self._transport.read(guest)
+            if ask is None:
+                text = self._transport.read(guest)
+            else:
+                text = self._transport.ask_again(guest, ask)
         except console.TransportError as error:
             # The next reading may succeed; the deadline ends it otherwise.
-            self._say(guest, str(error))
-            return
-        self._take_in(guest, text, began_ms)
-
-    def _ask_again(self, guest: servers.Guest) -> None:
-        """Ask for what is missing as long as answers bring some of it."""
-        missing = self.console(guest).missing
-        while missing and self._transport.can_ask_again:
-            LOG.info(
-                'Asking %s again for %d events and lines',
-                guest.name,
-                missing.count,
-            )
+            problems.append(str(error))
+        by_ms = int(self._clock() * 1000)
+        status = None
+        if look:
             try:
-                text = self._transport.ask_again(guest, missing)
-            except console.TransportError as error:
-                self._say(guest, str(error))
-                return
-            self._take_in(guest, text)
-            before, missing = missing, self.console(guest).missing
-            if missing.count >= before.count:
-                return
+                self._pace.wait()
+                status = self._nova.servers.get(guest.server_id).status
+            except (
+                nova_exceptions.ClientException,
+                keystone_exceptions.ClientException,
+            ) as error:
+                problems.append(f'server {guest.server_id}: {error}')
+        return _Reading(
+            began_ms=began_ms,
+            by_ms=by_ms,
+            text=text,
+            problems=tuple(problems),
+            status=status,
+            asked=ask,
+        )
 
-    def _say(self, guest: servers.Guest, problem: str) -> None:
+    def _hear(self, name: str, reading: _Reading) -> None:
+        """Take in what a thread brought, and say what is to be read next."""
+        for problem in reading.problems:
+            self._say(name, problem)
+        if reading.text is not None:
+            self._take_in(name, reading.text, reading)
+        if reading.status is not None:
+            self._note_status(name, reading.status)
+        self._due[name] = time.monotonic() + self._pause_seconds
+        if (
+            reading.text is None
+            or not self._transport.can_ask_again
+            or name not in self._ended
+        ):
+            return
+        # As long as answers bring some of it.
+        missing = self._consoles[name].missing
+        if missing and (
+            reading.asked is None or missing.count < reading.asked.count
+        ):
+            self._to_ask[name] = missing
+            self._due[name] = 0
+
+    def _say(self, name: str, problem: str) -> None:
         """Once, and not at every reading."""
         # Each request has an id of its own.
         told = problem.partition(' (Request-ID: ')[0]
-        if self._problems.get(guest.name) != told:
-            LOG.info('Could not read %s: %s', guest.name, problem)
-        self._problems[guest.name] = told
+        if self._problems.get(name) != told:
+            LOG.info('Could not read %s: %s', name, problem)
+        self._problems[name] = told
 
     def _take_in(
-        self, guest: servers.Guest, text: str, began_ms: int | None = None
+        self, name: str, text: str, reading: _Reading | None = None
     ) -> None:
         """Add to what is known.
 
-        :param began_ms: when reading it began, unless it was asked for again
+        :param reading: of which it is; None: it says nothing of the time
         """
-        console = self.console(guest)
+        console = self._consoles[name]
         console.feed(text)
-        self._note_times(guest.name, began_ms)
-        for event in console.events[self._told.get(guest.name, 0) :]:
+        self._last_text[name] = text[-_KEPT_CHARS:]
+        events = console.events
+        if verdict.has_ended(console):
+            self._ended.add(name)
+        if verdict.is_complete(console):
+            self._complete.add(name)
+        self._leads = self._leads or console.event('LEADING') is not None
+        self._note_times(name, reading)
+        for event in events[self._told.get(name, 0) :]:
             LOG.info(
                 '%s (%s): %s %s %s',
-                guest.name,
-                guest.tier,
+                name,
+                self._guests[name].tier,
                 event.name,
                 ' '.join(f'{k}={v}' for k, v in event.fields.items()),
                 event.text,
             )
-        self._told[guest.name] = len(console.events)
+        self._told[name] = len(events)
 
-    def _note_times(self, guest: str, began_ms: int | None) -> None:
+    def _note_times(self, name: str, reading: _Reading | None) -> None:
         """Note of what is new that it came since the reading before."""
-        console, known = (
-            self._consoles[guest],
-            self._first_seen.setdefault(guest, {}),
+        console, known = self._consoles[name], self._first_seen[name]
+        only_read = reading is not None and reading.asked is None
+        by_ms = (
+            int(self._clock() * 1000) if reading is None else reading.by_ms
         )
-        by_ms = int(self._clock() * 1000)
-        after_ms = None if began_ms is None else self._read_began_ms.get(guest)
+        after_ms = self._read_began_ms.get(name) if only_read else None
         for event in console.events:
             key = event.name, event.integer('slot')
             if key[1] is not None and key not in known:
@@ -249,25 +398,17 @@ class ResultCollector:
                     ),
                 )
         # What comes after a guest is done was said before, and missed.
-        if verdict.has_ended(console):
-            self._read_began_ms.pop(guest, None)
-        elif began_ms is not None:
-            self._read_began_ms[guest] = began_ms
+        if name in self._ended:
+            self._read_began_ms.pop(name, None)
+        elif only_read:
+            self._read_began_ms[name] = reading.began_ms
 
-    def _look(self, guest: servers.Guest) -> None:
-        try:
-            status = self._nova.servers.get(guest.server_id).status
-        except (
-            nova_exceptions.ClientException,
-            keystone_exceptions.ClientException,
-        ) as error:
-            self._say(guest, f'server {guest.server_id}: {error}')
-            return
-        if status != 'ACTIVE' and guest.name not in self._dead:
+    def _note_status(self, name: str, status: str) -> None:
+        if status != 'ACTIVE' and name not in self._dead:
             LOG.warning(
                 'Server %s of guest %s is %s',
-                guest.server_id,
-                guest.name,
+                self._guests[name].server_id,
+                name,
                 status,
             )
-            self._dead.add(guest.name)
+            self._dead.add(name)

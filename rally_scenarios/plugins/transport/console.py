@@ -15,6 +15,7 @@ from novaclient import exceptions as nova_exceptions
 
 from rally_scenarios.bench.protocol import frames
 from rally_scenarios.plugins import servers
+from rally_scenarios.plugins.transport import readers
 
 
 class TransportError(Exception):
@@ -22,7 +23,10 @@ class TransportError(Exception):
 
 
 class Transport(Protocol):
-    """What the listener needs of a way to its guests."""
+    """What the listener needs of a way to its guests.
+
+    Several threads use it, each for another guest.
+    """
 
     #: whether ``ask_again`` can bring what is missing
     can_ask_again: bool
@@ -54,16 +58,25 @@ class ConsoleTransport:
     MAX_CONSOLE_BYTES), so that it is to be read as the text appears.  Nobody
     can ask through a console: guests print everything twice instead, see
     ``guest.orders.FleetOrders``.
+
+    Threads share the client: novaclient keeps nothing of a request (with its
+    timings off, as Rally has them), keystoneauth logs in under a lock and is
+    made for concurrent requests (``rate_semaphore`` of its sessions), and
+    connections come from a pool.
     """
 
     can_ask_again = False
 
-    def __init__(self, nova: Any) -> None:
+    def __init__(
+        self, nova: Any, *, pace: readers.Pace | None = None
+    ) -> None:
         """Nothing is read yet.
 
         :param nova: novaclient
+        :param pace: of requests to Nova; None: its default
         """
         self._nova = nova
+        self._pace = pace or readers.Pace(readers.REQUESTS_PER_SECOND)
         self._last: dict[str, str] = {}
 
     def read(self, guest: servers.Guest) -> str:
@@ -71,6 +84,7 @@ class ConsoleTransport:
 
         :raises TransportError: Nova did not give it
         """
+        self._pace.wait()
         try:
             text = self._nova.servers.get_console_output(guest.server_id)
         except (

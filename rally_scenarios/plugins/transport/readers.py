@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Threads that read guests, so that one that does not answer delays no other.
+
+How many there are is bounded, and each guest is read by one of them at a
+time.  What takes long leaves its place to others: it is counted among the
+slow ones, which have places of their own.  This module must not know what is
+read, nor what it means.
+"""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from concurrent import futures
+import dataclasses
+import threading
+import time
+from typing import Any
+
+READERS = 8
+REQUESTS_PER_SECOND = 50
+
+# A console is there within a second; Nova gives up on a compute host that
+# does not answer after 60 s (oslo.messaging, rpc_response_timeout).
+_SLOW_SECONDS = 5
+# Places of slow ones for each reader.
+_SLOW_PLACES = 2
+
+
+class Pace:
+    """When the next request may be made, for all threads together."""
+
+    def __init__(
+        self,
+        per_second: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Begin without having waited.
+
+        :param per_second: requests, at most, more than 0
+        :param clock: in seconds
+        :param sleep: waits for so many seconds
+        """
+        self._step_seconds = 1 / per_second
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._next = clock()
+
+    def wait(self) -> None:
+        """Return when it is this caller's turn, in the order of calls."""
+        with self._lock:
+            now = self._clock()
+            turn = max(now, self._next)
+            self._next = turn + self._step_seconds
+        if turn > now:
+            self._sleep(turn - now)
+
+
+@dataclasses.dataclass(kw_only=True)
+class _UnderWay:
+    future: futures.Future
+    began: float
+    slow: bool
+
+
+class Readers:
+    """Reads many guests at once, each by one thread at a time."""
+
+    def __init__(
+        self,
+        guests: Sequence[str],
+        *,
+        readers: int = READERS,
+        slow_seconds: float = _SLOW_SECONDS,
+    ) -> None:
+        """Begin with nothing under way; threads are made when needed.
+
+        :param guests: names of all that are to be read
+        :param readers: how many guests are read at once, from 1; besides
+            these, twice as many that are slow
+        :param slow_seconds: who takes longer is slow until it no longer does
+        """
+        self._order = {guest: place for place, guest in enumerate(guests)}
+        self._places = {False: readers, True: readers * _SLOW_PLACES}
+        self._slow_seconds = slow_seconds
+        self._executor = futures.ThreadPoolExecutor(
+            sum(self._places.values()), thread_name_prefix='cinder-tiers-read'
+        )
+        self._under_way: dict[str, _UnderWay] = {}
+        self._slow: set[str] = set()
+
+    def is_under_way(self, guest: str) -> bool:
+        """Whether something of the guest was started and not yet returned."""
+        return guest in self._under_way
+
+    def start(self, guest: str, job: Callable[[], Any]) -> bool:
+        """Run a job of a guest in a thread, if there is a place for it now.
+
+        :param job: must touch nothing that the caller or a job of another
+            guest changes
+        :returns: whether it was started; not if one of the guest is under way
+        """
+        self._move_overdue()
+        slow = guest in self._slow
+        if guest in self._under_way or not self._has_place(slow=slow):
+            return False
+        self._under_way[guest] = _UnderWay(
+            future=self._executor.submit(job),
+            began=time.monotonic(),
+            slow=slow,
+        )
+        return True
+
+    def finished(self, seconds: float) -> list[tuple[str, futures.Future]]:
+        """What is done, in the order of guests.
+
+        :param seconds: to wait for a job to end, if none has; with nothing
+            under way, so long in any case
+        """
+        waited_for = {each.future for each in self._under_way.values()}
+        if waited_for:
+            futures.wait(waited_for, seconds, futures.FIRST_COMPLETED)
+        else:
+            time.sleep(seconds)
+        done = sorted(
+            (
+                guest
+                for guest, each in self._under_way.items()
+                if each.future.done()
+            ),
+            key=self._order.__getitem__,
+        )
+        return [(guest, self._end(guest)) for guest in done]
+
+    def close(self) -> None:
+        """Start nothing more; what hangs ends with its own time-out."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _has_place(self, *, slow: bool) -> bool:
+        taken = sum(each.slow == slow for each in self._under_way.values())
+        return taken < self._places[slow]
+
+    def _move_overdue(self) -> None:
+        """To the places of slow ones, as far as these are free."""
+        latest = time.monotonic() - self._slow_seconds
+        for guest, each in self._under_way.items():
+            if (
+                not each.slow
+                and each.began < latest
+                and self._has_place(slow=True)
+            ):
+                each.slow = True
+                self._slow.add(guest)
+
+    def _end(self, guest: str) -> futures.Future:
+        each = self._under_way.pop(guest)
+        if time.monotonic() - each.began > self._slow_seconds:
+            self._slow.add(guest)
+        else:
+            self._slow.discard(guest)
+        return each.future
