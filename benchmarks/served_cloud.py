@@ -19,6 +19,7 @@ def _token(url):
         'identity': f'{url}/v3',
         'block-storage': f'{url}/v3/p',
         'image': f'{url}/v2',
+        'compute': f'{url}/v2.1',
     }
     return {
         'token': {
@@ -51,6 +52,8 @@ def serve(cloud):
 
     class Request(http.server.BaseHTTPRequestHandler):
         protocol_version = 'HTTP/1.1'
+        # Or an answer waits for the acknowledgement of its headers.
+        disable_nagle_algorithm = True
 
         def _answer(self):
             length = int(self.headers.get('Content-Length') or 0)

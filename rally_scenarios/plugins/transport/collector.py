@@ -58,7 +58,10 @@ class _Reading:
 
 
 class ResultCollector:
-    """Collects the results of all guests of a run."""
+    """Collects the results of all guests of a run.
+
+    :ivar readings: {guest: how often it was read}
+    """
 
     def __init__(
         self,
@@ -118,7 +121,7 @@ class ResultCollector:
         # When a guest is to be read next, and what to ask it for then.
         self._due = dict.fromkeys(self._guests, 0.0)
         self._to_ask: dict[str, frames.Missing] = {}
-        self._readings = dict.fromkeys(self._guests, 0)
+        self.readings = dict.fromkeys(self._guests, 0)
         self._last_text: dict[str, str] = {}
         self._evidence: dict[str, str] = {}
 
@@ -273,14 +276,14 @@ class ResultCollector:
                 self._guests[name],
                 ask,
                 look=ask is None
-                and self._readings[name] % _LOOK_EVERY == _LOOK_EVERY - 1,
+                and self.readings[name] % _LOOK_EVERY == _LOOK_EVERY - 1,
             ),
         )
         if not started:
             return
         self._to_ask.pop(name, None)
         if ask is None:
-            self._readings[name] += 1
+            self.readings[name] += 1
         else:
             LOG.info(
                 'Asking %s again for %d events and lines', name, ask.count
@@ -383,9 +386,7 @@ class ResultCollector:
         """Note of what is new that it came since the reading before."""
         console, known = self._consoles[name], self._first_seen[name]
         only_read = reading is not None and reading.asked is None
-        by_ms = (
-            int(self._clock() * 1000) if reading is None else reading.by_ms
-        )
+        by_ms = int(self._clock() * 1000) if reading is None else reading.by_ms
         after_ms = self._read_began_ms.get(name) if only_read else None
         for event in console.events:
             key = event.name, event.integer('slot')

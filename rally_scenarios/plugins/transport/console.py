@@ -67,9 +67,7 @@ class ConsoleTransport:
 
     can_ask_again = False
 
-    def __init__(
-        self, nova: Any, *, pace: readers.Pace | None = None
-    ) -> None:
+    def __init__(self, nova: Any, *, pace: readers.Pace | None = None) -> None:
         """Nothing is read yet.
 
         :param nova: novaclient

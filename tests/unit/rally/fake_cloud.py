@@ -11,6 +11,7 @@ there are hosts.  What a guest prints is made from the orders in its user data.
 
 import itertools
 import re
+import threading
 import types
 
 from cinderclient import exceptions as cinder_exceptions
@@ -70,6 +71,8 @@ class Cloud:
         self.most_in_build = 0
         self.everything_made = []
         self.readings = 0
+        # Consoles are read by several threads.
+        self.one_request = threading.RLock()
 
     def clock(self):
         """Seconds, as the guests' clocks count them."""
@@ -369,6 +372,10 @@ class _Servers:
 
     def get_console_output(self, server_id):
         """More with every reading; the first one finds no console yet."""
+        with self._cloud.one_request:
+            return self._console(server_id)
+
+    def _console(self, server_id):
         server = self.get(server_id)
         server.readings += 1
         self._cloud.readings += 1

@@ -76,15 +76,37 @@ class GuestAccessTest(testtools.TestCase):
         self.assertFalse(access.transport([]).can_ask_again)
 
     def test_many_consoles_get_their_copies_slowly_enough(self):
-        access = self.access({'kind': 'console', 'copies': 3})
         self.assertEqual(
+            [5, 9, 44, 204],
             [
-                {'copies': 3, 'copy_pause_seconds': 5},
-                {'copies': 3, 'copy_pause_seconds': 44},
+                self.access({'kind': 'console', 'copies': 3, **given})
+                .delivery(guests=guests, pause_seconds=2)
+                .pop('copy_pause_seconds')
+                for guests, given in (
+                    (2, {}),
+                    (100, {}),
+                    (100, {'readers': 1}),
+                    (100, {'requests_per_second': 1}),
+                )
             ],
+        )
+        self.assertEqual(
+            3,
+            self.access({'kind': 'console', 'copies': 3}).delivery(
+                guests=2, pause_seconds=2
+            )['copies'],
+        )
+
+    def test_how_many_are_read_at_once_is_told_for_each_transport(self):
+        self.assertEqual(
+            [8, 3, 5],
             [
-                access.delivery(guests=guests, pause_seconds=2)
-                for guests in (2, 100)
+                self.access(given).readers
+                for given in (
+                    None,
+                    {'kind': 'console', 'readers': 3},
+                    {'kind': 'ssh', 'user': 'debian', 'readers': 5},
+                )
             ],
         )
 
