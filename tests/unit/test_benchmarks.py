@@ -381,3 +381,25 @@ class ResultCompareTestCase(BenchmarkTestCase):
         found = json.loads(self.file.read_text('utf-8'))
         self.assertEqual(2, found['findings']['iops better'])
         self.assertGreater(found['peak_mib'], 1)
+
+
+class ConsoleReadingTestCase(BenchmarkTestCase):
+    def test_each_run_hears_all_that_answer(self):
+        heading, *rows = self.run_it(
+            'console_reading',
+            *('--guests', '3', '--slots', '1', '--slot-seconds', '1'),
+            *('--readers', '2', '--silence', '1'),
+        )
+        self.assertIn('CPU ms', heading)
+        self.assertEqual(3, len(rows))
+        # START and END of each that answers
+        self.assertEqual(
+            [(3, 1, 0, 6), (3, 2, 0, 6), (3, 2, 1, 4)],
+            [
+                tuple(
+                    found[what]
+                    for what in ('guests', 'readers', 'silent', 'events')
+                )
+                for found in json.loads(self.file.read_text())
+            ],
+        )

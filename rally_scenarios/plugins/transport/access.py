@@ -31,8 +31,8 @@ _CONSOLE_COPIES = 2
 # less.
 _SECONDS_PER_CONSOLE = 0.2
 _LEAST_COPY_PAUSE_SECONDS = 5
-# Three times as many threads: see readers.Readers.
-_MOST_READERS = 64
+# Nine times as many threads, if guests hang: see readers.Readers.
+_MOST_READERS = 32
 
 
 class TransportArgs(typing_extensions.TypedDict, closed=True):

@@ -21,9 +21,13 @@ REQUESTS_PER_SECOND = 50
 
 # A console is there within a second; Nova gives up on a compute host that
 # does not answer after 60 s (oslo.messaging, rpc_response_timeout).
-_SLOW_SECONDS = 5
-# Places of slow ones for each reader.
-_SLOW_PLACES = 2
+_SLOW_SECONDS = 2
+# For each reader: how many slow guests are waited for, at most, and while how
+# many of them those that were slow before are tried again.  A compute host
+# that dies takes dozens of guests with it; that they are not tried all the
+# time spares Nova's workers, each of which waits as long.
+_SLOW_PLACES = 8
+_TRIED_AGAIN = 2
 
 
 class Pace:
@@ -79,14 +83,15 @@ class Readers:
 
         :param guests: names of all that are to be read
         :param readers: how many guests are read at once, from 1; besides
-            these, twice as many that are slow
+            these, 8 times as many are waited for that are slow
         :param slow_seconds: who takes longer is slow until it no longer does
         """
         self._order = {guest: place for place, guest in enumerate(guests)}
-        self._places = {False: readers, True: readers * _SLOW_PLACES}
+        self._readers = readers
         self._slow_seconds = slow_seconds
         self._executor = futures.ThreadPoolExecutor(
-            sum(self._places.values()), thread_name_prefix='cinder-tiers-read'
+            readers * (1 + _SLOW_PLACES),
+            thread_name_prefix='cinder-tiers-read',
         )
         self._under_way: dict[str, _UnderWay] = {}
         self._slow: set[str] = set()
@@ -104,7 +109,8 @@ class Readers:
         """
         self._move_overdue()
         slow = guest in self._slow
-        if guest in self._under_way or not self._has_place(slow=slow):
+        places = self._readers * (_TRIED_AGAIN if slow else 1)
+        if guest in self._under_way or self._taken(slow=slow) >= places:
             return False
         self._under_way[guest] = _UnderWay(
             future=self._executor.submit(job),
@@ -138,21 +144,18 @@ class Readers:
         """Start nothing more; what hangs ends with its own time-out."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _has_place(self, *, slow: bool) -> bool:
-        taken = sum(each.slow == slow for each in self._under_way.values())
-        return taken < self._places[slow]
+    def _taken(self, *, slow: bool) -> int:
+        return sum(each.slow == slow for each in self._under_way.values())
 
     def _move_overdue(self) -> None:
         """To the places of slow ones, as far as these are free."""
         latest = time.monotonic() - self._slow_seconds
+        free = self._readers * _SLOW_PLACES - self._taken(slow=True)
         for guest, each in self._under_way.items():
-            if (
-                not each.slow
-                and each.began < latest
-                and self._has_place(slow=True)
-            ):
+            if free > 0 and not each.slow and each.began < latest:
                 each.slow = True
                 self._slow.add(guest)
+                free -= 1
 
     def _end(self, guest: str) -> futures.Future:
         each = self._under_way.pop(guest)

@@ -77,30 +77,43 @@ class ReadersTest(testtools.TestCase):
         )
         self.assertTrue(made.start('g002', str))
 
-    def test_those_that_hang_leave_their_places_to_others(self):
-        """Four of them at two places, with four more for slow ones."""
-        made = self.made(readers=2, slow_seconds=0.2)
-        for name in self.names[:4]:
+    def hang_all(self, made, names):
+        for name in names:
             deadline = time.monotonic() + SECONDS
             while not made.start(name, self.hang):
                 self.assertLess(time.monotonic(), deadline)
                 made.finished(0.05)
-        time.sleep(0.3)
-        self.assertTrue(made.start('g004', str))
-        self.assertEqual([('g004', '')], self.all_finished(made, 1))
 
-    def test_who_was_slow_takes_a_place_of_slow_ones_until_it_is_not(self):
+    def test_those_that_hang_leave_their_places_to_others(self):
+        """Eight of them with one reader."""
+        made = self.made(readers=1, slow_seconds=0.2)
+        self.hang_all(made, self.names[:8])
+        time.sleep(0.3)
+        self.assertTrue(made.start('g008', str))
+        self.assertEqual([('g008', '')], self.all_finished(made, 1))
+
+    def test_there_is_an_end_to_those_who_are_waited_for(self):
+        made = self.made(readers=1, slow_seconds=0.1)
+        self.hang_all(made, self.names[:9])
+        time.sleep(0.3)
+        self.assertFalse(made.start('g009', str))
+
+    def test_who_was_slow_is_not_tried_again_while_many_are(self):
         made = self.made(readers=1, slow_seconds=0.2)
         made.start('g000', lambda: time.sleep(0.3))
         self.all_finished(made, 1)
-        made.start('g000', self.hang)
-        # The only other place is free at once.
-        self.assertTrue(made.start('g001', self.hang))
+        self.hang_all(made, ('g001', 'g002'))
+        time.sleep(0.3)
+        self.assertFalse(made.start('g000', str))
+        self.assertTrue(made.start('g003', str))
         self.go_on.set()
-        self.all_finished(made, 2)
+        self.all_finished(made, 3)
+        self.assertTrue(made.start('g000', str))
+        # It is quick again: the one place of those is taken.
+        self.all_finished(made, 1)
         self.go_on.clear()
         made.start('g000', self.hang)
-        self.assertFalse(made.start('g001', self.hang))
+        self.assertFalse(made.start('g004', str))
 
     def test_what_is_done_comes_in_the_order_of_guests(self):
         made = self.made(readers=12)
