@@ -22,6 +22,7 @@ from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
 from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.sla import catalog_limits
 from rally_scenarios.bench.sla import judgement
@@ -33,6 +34,12 @@ NAMES_VALIDATOR = 'cinder_tiers_sla_names'
 
 _TEXT = {'type': 'string', 'minLength': 1}
 _LOSS = {'type': 'integer', 'minimum': 0}
+_SEVERAL = {
+    'type': 'array',
+    'minItems': 2,
+    'uniqueItems': True,
+    'items': _TEXT,
+}
 _CRITERIA = ('expect', 'catalog', 'order', 'placement', 'losses')
 
 
@@ -58,17 +65,19 @@ _SCHEMA = {
             'items': {
                 'type': 'object',
                 'additionalProperties': False,
-                'required': ['pattern', 'by', 'tiers'],
+                'required': ['by'],
+                # Tiers in a pattern, or patterns on a tier.
+                'oneOf': [
+                    {'required': ['pattern', 'tiers']},
+                    {'required': ['tier', 'patterns']},
+                ],
                 'properties': {
                     'pattern': _TEXT,
+                    'patterns': _SEVERAL,
+                    'tier': _TEXT,
                     'by': _TEXT,
                     'direction': {'enum': list(expectations.DIRECTIONS)},
-                    'tiers': {
-                        'type': 'array',
-                        'minItems': 2,
-                        'uniqueItems': True,
-                        'items': _TEXT,
-                    },
+                    'tiers': _SEVERAL,
                 },
             },
         },
@@ -112,6 +121,19 @@ def _catalog(path: str) -> dict[str, expectations.Expectations]:
     return catalog_limits.read_catalog(document, file=path)
 
 
+def _order(asked: Mapping) -> judgement.Order:
+    """An order, of a value that fits the schema.
+
+    :raises ValueError: it cannot be judged
+    """
+    return judgement.Order(
+        patterns=tuple(asked.get('patterns') or [asked.get('pattern')]),
+        tiers=tuple(asked.get('tiers') or [asked.get('tier')]),
+        by=asked['by'],
+        direction=asked.get('direction'),
+    )
+
+
 def _terms(criterion: Mapping) -> judgement.Terms:
     """What is asked, of arguments that fit the schema.
 
@@ -127,13 +149,23 @@ def _terms(criterion: Mapping) -> judgement.Terms:
     return judgement.Terms(
         required=required,
         in_catalog=None if catalog is None else _catalog(catalog),
-        order=tuple(
-            judgement.Order(**{**each, 'tiers': tuple(each['tiers'])})
-            for each in criterion.get('order', ())
-        ),
+        order=tuple(_order(each) for each in criterion.get('order', ())),
         placement=criterion.get('placement', {}),
         losses=criterion.get('losses', {}),
     )
+
+
+def _patterns(arguments: Mapping) -> list[fio_pattern.Pattern]:
+    """What a task runs, as results call it: steps of guests have names."""
+    patterns = profiles.from_task(arguments).patterns
+    steps = arguments.get('guest_steps')
+    if not steps:
+        return list(patterns)
+    return [
+        schedule.pattern_of_step(pattern, guests)
+        for pattern in patterns
+        for guests in steps
+    ]
 
 
 def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
@@ -143,7 +175,8 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
         elsewhere
     """
     tiers = [fleet['tier'] for fleet in arguments['fleets']]
-    patterns = [each.name for each in profiles.from_task(arguments).patterns]
+    measured = _patterns(arguments)
+    patterns = [each.name for each in measured]
     wanted = [
         ('tier', name, tiers)
         for name in (
@@ -160,10 +193,10 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
                 for expected in terms.required.values()
                 for name in expected
             ),
-            *(order.pattern for order in terms.order),
+            *(name for order in terms.order for name in order.patterns),
         )
     ]
-    yield from _not_in_patterns(terms, profiles.from_task(arguments).patterns)
+    yield from _not_in_patterns(terms, measured)
     for kind, name, known in dict.fromkeys(
         (kind, name, tuple(known)) for kind, name, known in wanted
     ):
@@ -187,7 +220,9 @@ def _not_in_patterns(
         for limit in limits
     ]
     asked += [
-        (order.pattern, order.quantity, order.limit) for order in terms.order
+        (name, order.quantity, order.limit)
+        for order in terms.order
+        for name in order.patterns
     ]
     for name, words, limit in dict.fromkeys(asked):
         if limit.direction and limit.direction not in does.get(

@@ -9,9 +9,9 @@ one *cannot tell*.  A single repeat has no interval; its value decides, and
 the text says so.  A percentile of too few I/Os shows nothing.  What was not
 measured is never held.
 
-Two tiers of an order are compared within each repeat, in which both had their
-turn (``differences.of_blocks``), and all such claims of a run are corrected
-for each other.  One repeat of two says nothing of which is better.
+Two tiers, or patterns, of an order are compared within each repeat, in which
+both had their turn (``differences.of_blocks``), and all such claims of a run
+are corrected for each other.  One repeat of two says nothing of which is better.
 
 This module must not know Rally, nor where results and limits come from.
 """
@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 import enum
+import itertools
 
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.result import figures
@@ -72,15 +73,29 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
-    """Tiers from the best to the worst."""
+class _Place:
+    """A place in an order."""
 
-    #: in which they are compared
+    #: which of them it is: the tier or the pattern
+    name: str
+    tier: str
     pattern: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """Tiers in a pattern, or patterns on a tier, from the best to the worst.
+
+    So there is one pattern and two tiers or more, or one tier and two patterns
+    or more.
+    """
+
+    #: names as in the result, so each step of guests has its own
+    patterns: tuple[str, ...]
     #: as ``expectations.find_quantity`` has it: iops or mib_per_s, of which
     #: more is better, or a latency, of which less is
     by: str
-    #: at least two
+    #: labels of tiers
     tiers: tuple[str, ...]
     #: read or write, of these alone; None: as ``by`` says
     direction: str | None = None
@@ -90,16 +105,46 @@ class Order:
 
         :raises ValueError: there is not
         """
-        if len(set(self.tiers)) != len(self.tiers) or len(self.tiers) < 2:
-            raise ValueError(
-                f'tiers {", ".join(self.tiers)}: expected two'
-                f' or more, each once'
+        wrong = [
+            f'{kind} {", ".join(names)}: expected each once'
+            for kind, names in (
+                ('tiers', self.tiers),
+                ('patterns', self.patterns),
+            )
+            if len(set(names)) != len(names)
+        ]
+        fewer, more = sorted((len(self.tiers), len(self.patterns)))
+        if fewer != 1 or more < 2:
+            wrong.append(
+                f'an order of {len(self.tiers)} tiers and'
+                f' {len(self.patterns)} patterns: expected two tiers or more'
+                f' and a pattern, or a tier and two patterns or more'
             )
         if self.limit is None:
-            raise ValueError(
+            wrong.append(
                 f'by {self.quantity[:60]!r}: expected'
                 f' {expectations.QUANTITIES_EXPECTED}'
             )
+        if wrong:
+            raise ValueError('; '.join(wrong))
+
+    @property
+    def common(self) -> str:
+        """What all of them have in common: the pattern, or the tier."""
+        return (self.tiers if len(self.tiers) == 1 else self.patterns)[0]
+
+    @property
+    def places(self) -> tuple[_Place, ...]:
+        """What is compared, from the best to the worst."""
+        if len(self.tiers) == 1:
+            return tuple(
+                _Place(name=name, tier=self.tiers[0], pattern=name)
+                for name in self.patterns
+            )
+        return tuple(
+            _Place(name=name, tier=name, pattern=self.patterns[0])
+            for name in self.tiers
+        )
 
     @property
     def quantity(self) -> str:
@@ -125,7 +170,7 @@ class Terms:
     )
     #: {tier: expectations}, of which it need not try all
     in_catalog: Mapping[str, expectations.Expectations] | None = None
-    #: tiers, better before worse
+    #: tiers, or patterns, better before worse
     order: tuple[Order, ...] = ()
     #: {tier: volume type that all its boot volumes must have}
     placement: Mapping[str, str] = field(default_factory=dict)
@@ -391,7 +436,7 @@ def _orders(
     pairs = [
         _pair(result, order, better, worse)
         for order in orders
-        for better, worse in zip(order.tiers, order.tiers[1:], strict=False)
+        for better, worse in itertools.pairwise(order.places)
     ]
     claims = [pair.difference for pair in pairs if pair.difference]
     adjusted = iter(differences.holm([claim.p_differs() for claim in claims]))
@@ -403,20 +448,24 @@ def _orders(
 
 
 def _pair(
-    result: run_result.RunResult, order: Order, better: str, worse: str
+    result: run_result.RunResult, order: Order, better: _Place, worse: _Place
 ) -> _Pair:
     limit = order.limit
-    text = f'{order.pattern}: {better} before {worse} by {order.quantity}'
+    text = (
+        f'{order.common}: {better.name} before {worse.name} by'
+        f' {order.quantity}'
+    )
     found = {
-        tier: _slots(result, tier, order.pattern) for tier in (better, worse)
+        place.name: _slots(result, place.tier, place.pattern)
+        for place in (better, worse)
     }
     missing = [
-        f'{tier}: {slots}'
-        for tier, slots in found.items()
+        f'{name}: {slots}'
+        for name, slots in found.items()
         if isinstance(slots, str)
     ] or [
-        f'{tier}: {_why_none(slots, limit)}'
-        for tier, slots in found.items()
+        f'{name}: {_why_none(slots, limit)}'
+        for name, slots in found.items()
         if not _figures(slots, limit)
     ]
     if missing:
@@ -431,10 +480,10 @@ def _pair(
     ]
     both = sorted(by_repeat[0].keys() & by_repeat[1].keys())
     sides = [
-        [figures.figure(of_tier[repeat], limit) for repeat in both]
-        for of_tier in by_repeat
+        [figures.figure(of_place[repeat], limit) for repeat in both]
+        for of_place in by_repeat
     ]
-    used = [of_tier[repeat] for of_tier in by_repeat for repeat in both]
+    used = [of_place[repeat] for of_place in by_repeat for repeat in both]
     if len(both) < 2:
         return _Pair(
             text=f'{text}: {_means(sides, limit)}{len(both)} repeats with all'

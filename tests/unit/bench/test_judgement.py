@@ -308,13 +308,13 @@ class DirectionTest(testtools.TestCase):
             judgement.Terms(
                 order=(
                     judgement.Order(
-                        pattern='mix',
+                        patterns=('mix',),
                         by='iops',
                         direction='write',
                         tiers=('a', 'b'),
                     ),
                     judgement.Order(
-                        pattern='mix', by='read_iops', tiers=('a', 'b')
+                        patterns=('mix',), by='read_iops', tiers=('a', 'b')
                     ),
                 )
             ),
@@ -396,7 +396,9 @@ class OrderTest(testtools.TestCase):
             run,
             judgement.Terms(
                 order=(
-                    judgement.Order(pattern='4k', by=by, tiers=tuple(names)),
+                    judgement.Order(
+                        patterns=('4k',), by=by, tiers=tuple(names)
+                    ),
                 )
             ),
         )
@@ -472,7 +474,7 @@ class OrderTest(testtools.TestCase):
                 required={'fast': {'4k': {'p99.9_ms_max': 50}}},
                 order=(
                     judgement.Order(
-                        pattern='4k', by='p99.9_ms', tiers=('fast', 'slow')
+                        patterns=('4k',), by='p99.9_ms', tiers=('fast', 'slow')
                     ),
                 ),
             ),
@@ -503,7 +505,7 @@ class OrderTest(testtools.TestCase):
             judgement.Terms(
                 order=(
                     judgement.Order(
-                        pattern='4k', by='iops', tiers=('fast', 'slow')
+                        patterns=('4k',), by='iops', tiers=('fast', 'slow')
                     ),
                 )
             ),
@@ -522,7 +524,65 @@ class OrderTest(testtools.TestCase):
     @ddt.unpack
     def test_what_cannot_be_ordered_is_refused(self, by, tiers):
         self.assertRaises(
-            ValueError, judgement.Order, pattern='4k', by=by, tiers=tiers
+            ValueError, judgement.Order, patterns=('4k',), by=by, tiers=tiers
+        )
+
+    @ddt.data(
+        (('a',), ('4k', '4k'), 'patterns 4k, 4k: expected each once'),
+        (('a', 'b'), ('4k', '1m'), 'an order of 2 tiers and 2 patterns'),
+        (('a',), ('4k',), 'an order of 1 tiers and 1 patterns'),
+        ((), ('4k', '1m'), 'an order of 0 tiers'),
+    )
+    @ddt.unpack
+    def test_either_tiers_or_patterns_have_an_order(
+        self, tiers, patterns, told
+    ):
+        error = self.assertRaises(
+            ValueError,
+            judgement.Order,
+            patterns=patterns,
+            by='iops',
+            tiers=tiers,
+        )
+        self.assertIn(told, str(error))
+
+    def test_patterns_of_one_tier_have_an_order_within_each_repeat(self):
+        def slots(*rates):
+            return [
+                results.slot([1], bw_bytes=2**20 * each, clat_ms=[1] * 1000)
+                for each in rates
+            ]
+
+        run = results.run(
+            {
+                'fast': {
+                    'read-4m-qd16': slots(80, 95, 70),
+                    'read-4m-qd1': slots(40, 48, 35),
+                    'read-4k': slots(1, 1, 1),
+                }
+            }
+        )
+        deep, shallow, small = (each.pattern for each in run.tiers[0].patterns)
+        for patterns, expected in (
+            ((deep, shallow, small), [Outcome.HELD, Outcome.HELD]),
+            ((shallow, deep), [Outcome.BROKEN]),
+            ((deep, 'read-1m'), [Outcome.NOT_MEASURED]),
+        ):
+            found = judgement.judge(
+                run,
+                judgement.Terms(
+                    order=(
+                        judgement.Order(
+                            patterns=patterns, by='mib_per_s', tiers=('fast',)
+                        ),
+                    )
+                ),
+            )
+            self.assertEqual(expected, [each.outcome for each in found])
+        self.assertIn(
+            'fast: read-4m-qd16 before read-1m by mib_per_s: read-1m: the run'
+            ' had only',
+            found[0].text,
         )
 
     @given(VALUES, VALUES)

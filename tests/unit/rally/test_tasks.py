@@ -220,6 +220,18 @@ class QuickTest(testtools.TestCase):
             },
             "read_iops of pattern 'write-1m', which does not read",
         ),
+        (
+            {
+                'order': [
+                    {
+                        'tier': 'general',
+                        'by': 'iops',
+                        'patterns': ['write-1m', 'write-2m'],
+                    }
+                ]
+            },
+            "the task runs no pattern 'write-2m'",
+        ),
     )
     @ddt.unpack
     def test_rally_refuses_an_sla_of_what_does_not_run(self, asked, told):
@@ -231,6 +243,31 @@ class QuickTest(testtools.TestCase):
                 self.assertRaises(exceptions.InvalidTaskConfig, check, config)
             ),
         )
+
+    def test_an_sla_names_each_step_of_guests(self):
+        config = render()
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        del args['guests_per_tier']
+        args['guest_steps'] = [1, 4]
+        sla = workload(config)['sla']
+        sla['cinder_tiers'] = {
+            'order': [
+                {
+                    'tier': 'database',
+                    'by': 'mib_per_s',
+                    'patterns': ['write-1m.g4', 'write-1m.g1'],
+                }
+            ]
+        }
+        check(config)
+        for unknown in ('write-1m', 'write-1m.g2'):
+            sla['cinder_tiers'] = {
+                'expect': {'database': {unknown: {'iops_min': 1}}}
+            }
+            error = self.assertRaises(
+                exceptions.InvalidTaskConfig, check, config
+            )
+            self.assertIn('write-1m.g1, write-1m.g4', str(error))
 
     def test_an_sla_may_name_patterns_of_a_profile(self):
         config = render()

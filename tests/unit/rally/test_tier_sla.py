@@ -294,6 +294,15 @@ class ValidationTest(testtools.TestCase):
             ]
         },
         {'expect': {'database': {'randwrite-4k': {'write_iops_min': 9}}}},
+        {
+            'order': [
+                {
+                    'tier': 'database',
+                    'by': 'mib_per_s',
+                    'patterns': ['write-1m', 'randwrite-4k'],
+                }
+            ]
+        },
     )
     def test_what_can_be_judged_is_taken(self, criterion):
         self.assertEqual('', self.refusals(criterion))
@@ -335,6 +344,18 @@ class ValidationTest(testtools.TestCase):
                 ]
             },
             "'trim' is not one of",
+        ),
+        (
+            {
+                'order': [
+                    {
+                        'pattern': 'write-1m',
+                        'by': 'iops',
+                        'tier': 'database',
+                    }
+                ]
+            },
+            'is not valid under any',
         ),
         (
             {
