@@ -11,7 +11,8 @@ measured is never held.
 
 Two tiers, or patterns, of an order are compared within each repeat, in which
 both had their turn (``differences.of_blocks``), and all such claims of a run
-are corrected for each other.  One repeat of two says nothing of which is better.
+are corrected for each other.  One repeat of two says nothing of which is
+better.
 
 This module must not know Rally, nor where results and limits come from.
 """
