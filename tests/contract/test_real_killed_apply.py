@@ -8,6 +8,7 @@ On the Ceph release at hand, with an object of each kind.
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 
 import testtools
@@ -41,6 +42,7 @@ class Dying:
         self._session = session
         self._reads = reads
         self._left = writes
+        self._lock = threading.Lock()
         self.cluster = session.cluster
         #: The writes, in order.
         self.written = []
@@ -52,9 +54,11 @@ class Dying:
             answer = getattr(self._session, method)(*arguments, **named)
             if recorded.request(method, *arguments[:1]) not in self._reads:
                 line = recorded.request(method, *arguments, **named)
-                self.written.append(line)
-                if len(self.written) == self._left:
-                    raise Killed(line)
+                # Some writes are sent side by side.
+                with self._lock:
+                    self.written.append(line)
+                    if len(self.written) == self._left:
+                        raise Killed(line)
             return answer
 
         return ask

@@ -3,6 +3,7 @@
 """Sets how willing OSDs are to be primaries."""
 
 from cinder_tiers.clients import ceph
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 
@@ -20,11 +21,22 @@ class PrimaryAffinities:
         key: actions.Key,
         current: ceph_state.PrimaryAffinity | None,
     ) -> None:
-        """Sets it on each OSD that has another one."""
-        for osd_id, value in sorted(current.by_osd.items() if current else ()):
-            if value != wanted.value:
-                self._sessions[key.cluster].command(
-                    'osd primary-affinity',
-                    id=osd_id,
-                    weight=float(wanted.value),
+        """Sets it on each OSD that has another one.
+
+        Ceph has no command for several. Those that reach the monitors
+        together become one map, not one each.
+        """
+        session = self._sessions[key.cluster]
+        side_by_side.each(
+            lambda osd_id: session.command(
+                'osd primary-affinity', id=osd_id, weight=float(wanted.value)
+            ),
+            (
+                osd_id
+                for osd_id, value in sorted(
+                    current.by_osd.items() if current else ()
                 )
+                if value != wanted.value
+            ),
+            at_once=side_by_side.CEPH_AT_ONCE,
+        )

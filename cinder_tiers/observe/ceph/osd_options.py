@@ -6,19 +6,16 @@ running OSD of a device class or host what it made of that.
 """
 
 import collections.abc
-import concurrent.futures
 import contextlib
 import errno
 
 from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import mclock
-
-#: OSDs; librados keeps a connection to each, and asks in a thread.
-MOST_ASKED_AT_ONCE = 32
 
 # A command to an OSD that is down.
 _DOWN = (errno.ENXIO, errno.ETIMEDOUT, errno.EAGAIN)
@@ -366,11 +363,14 @@ def ask_each(
             return None
 
     osd_ids = list(osd_ids)
-    with concurrent.futures.ThreadPoolExecutor(MOST_ASKED_AT_ONCE) as threads:
-        answers = zip(osd_ids, threads.map(attempt, osd_ids), strict=True)
-        return {
-            osd_id: answer for osd_id, answer in answers if answer is not None
-        }
+    answers = side_by_side.each(
+        attempt, osd_ids, at_once=side_by_side.CEPH_AT_ONCE
+    )
+    return {
+        osd_id: answer
+        for osd_id, answer in zip(osd_ids, answers, strict=True)
+        if answer is not None
+    }
 
 
 def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
