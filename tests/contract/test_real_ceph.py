@@ -40,6 +40,8 @@ from tests.contract import world_contract
 OBJECTS, OBJECT_BYTES = 12, 2**22
 #: Sizes of `df` are reported some seconds late.
 STATISTICS_S = 120
+#: Longer than an OSD takes to hear that an option was removed.
+MOST_SECONDS = 60
 #: Of a write that OSDs never use: waiting longer shows nothing more.
 NEVER_SETTLES_S = 2.0
 
@@ -238,13 +240,28 @@ class RealCephWorldTestCase(
                 ),
             ),
         )
-        for name in options:
-            self.addCleanup(
-                self.session.command,
-                'config rm',
-                who=f'osd/class:{self.device_class}',
-                name=name,
+        self.addCleanup(self.forget_osd_options, options)
+
+    def forget_osd_options(self, names):
+        """Remove options, and wait until no OSD uses them.
+
+        Later tests would see what is left of them on a busy machine.
+        """
+        for name in names:
+            self.session.command(
+                'config rm', who=f'osd/class:{self.device_class}', name=name
             )
+        until = time.monotonic() + MOST_SECONDS
+        for osd_id in self.osd_ids():
+            while left := {
+                name
+                for name, layers in self.session.tell(osd_id, 'config diff')[
+                    'diff'
+                ].items()
+                if name in names and 'mon' in layers
+            }:
+                self.assertLess(time.monotonic(), until, (osd_id, left))
+                time.sleep(0.2)
 
     def test_what_limits_recovery_is_in_effect_or_refused(self):
         """By what the OSDs do, not by what their configuration says."""
