@@ -187,6 +187,8 @@ class _Side:
     without: frozenset[str] = frozenset()
     #: why the side has none; else empty
     reason: str = ''
+    #: see ``intervals.confidence``, of the run that had most
+    looks: int = 1
 
 
 def tiers_of_run(
@@ -434,7 +436,12 @@ def _side(
             )
         }
         found.append(result.slots)
-    return _Side(tier=tier, runs=tuple(found), without=without)
+    return _Side(
+        tier=tier,
+        runs=tuple(found),
+        without=without,
+        looks=max(run.looks for run in side),
+    )
 
 
 def _order_of_turns(run: run_result.RunResult, first: str) -> Iterator[str]:
@@ -517,6 +524,7 @@ def _observe(
             difference=compare(
                 *sides,
                 resolution=figures.resolution(_complete(first, second), limit),
+                looks=_looks(first, second),
             ),
         )
 
@@ -571,6 +579,14 @@ def _values(
     return tuple(
         [_geometric_mean(values) or 0.0 for values in side] for side in of_runs
     )
+
+
+def _looks(first: _Side, second: _Side) -> int:
+    """By how many planned looks a claim is corrected."""
+    if min(len(first.runs), len(second.runs)) > 1:
+        # Runs are the observations, and nobody looked at them.
+        return 1
+    return max(first.looks, second.looks)
 
 
 def _geometric_mean(values: Sequence[float]) -> float | None:

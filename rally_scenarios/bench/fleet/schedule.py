@@ -72,6 +72,17 @@ class Schedule:
         """From T0 to the end of the last slot."""
         return self.slots[-1].begin_seconds + self.slots[-1].seconds
 
+    def up_to(self, repeat: int) -> 'Schedule':
+        """The turns of the first repeats.
+
+        :param repeat: the last of them, at least 1
+        """
+        return dataclasses.replace(
+            self,
+            repeats=min(repeat, self.repeats),
+            slots=tuple(slot for slot in self.slots if slot.repeat <= repeat),
+        )
+
     def of_tier(self, tier: str) -> tuple[Slot, ...]:
         """The slots of one tier; empty when it has none."""
         return tuple(slot for slot in self.slots if slot.tier == tier)

@@ -6,10 +6,12 @@ Pure: schedule, profile, outcomes and facts in, one ``RunResult`` out.  Guests
 that are not complete are in it, each with its verdict, and in no figure.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import output as fio_output
@@ -176,6 +178,7 @@ def _slot(
 
 def _over_repeats(
     complete: Sequence[run_result.MergedFigures],
+    estimate_mean: Callable[[Sequence[float]], intervals.Estimate],
 ) -> dict[str, run_result.DirectionEstimates] | None:
     """Directions of repeats; one that a repeat does not have is left out."""
     if not complete or any(each.directions is None for each in complete):
@@ -189,14 +192,12 @@ def _over_repeats(
     for name in names:
         of_repeats = [each.directions[name] for each in complete]
         found[name] = run_result.DirectionEstimates(
-            iops=intervals.estimate_mean([each.iops for each in of_repeats]),
-            bw_bytes=intervals.estimate_mean(
-                [each.bw_bytes for each in of_repeats]
-            ),
-            clat_mean_ns=intervals.estimate_mean(
+            iops=estimate_mean([each.iops for each in of_repeats]),
+            bw_bytes=estimate_mean([each.bw_bytes for each in of_repeats]),
+            clat_mean_ns=estimate_mean(
                 [each.clat_moments.mean_ns for each in of_repeats]
             ),
-            lat_mean_ns=intervals.estimate_mean(
+            lat_mean_ns=estimate_mean(
                 [each.lat_moments.mean_ns for each in of_repeats]
             ),
             lat_max_ns=max(each.lat_moments.max_ns for each in of_repeats),
@@ -205,13 +206,15 @@ def _over_repeats(
 
 
 def pattern_result(
-    name: str, slots: Sequence[run_result.SlotResult]
+    name: str, slots: Sequence[run_result.SlotResult], *, looks: int = 1
 ) -> run_result.PatternResult:
     """A pattern's figures over its repeats.
 
     :param name: of the pattern
     :param slots: one for each repeat
+    :param looks: see ``intervals.confidence``
     """
+    estimate_mean = functools.partial(intervals.estimate_mean, looks=looks)
     complete = [
         slot.merged
         for slot in slots
@@ -219,7 +222,7 @@ def pattern_result(
     ]
 
     def estimate(values: Sequence[float]) -> intervals.Estimate | None:
-        return intervals.estimate_mean(values) if complete else None
+        return estimate_mean(values) if complete else None
 
     return run_result.PatternResult(
         pattern=name,
@@ -233,7 +236,7 @@ def pattern_result(
         )
         if complete
         else None,
-        directions=_over_repeats(complete),
+        directions=_over_repeats(complete, estimate_mean),
     )
 
 
@@ -253,6 +256,35 @@ def _listed(
     return sorted(patterns, key=key)
 
 
+def pattern_results(
+    tier: str,
+    *,
+    plan: schedule.Schedule,
+    profile: named_profile.NamedProfile,
+    outcomes: Sequence[verdict.GuestOutcome],
+    looks: int = 1,
+) -> tuple[run_result.PatternResult, ...]:
+    """Figures of all patterns of a tier, in the order of the profile.
+
+    :param looks: see ``intervals.confidence``
+    """
+    patterns = _listed(
+        dict.fromkeys(slot.pattern for slot in plan.of_tier(tier)), profile
+    )
+    return tuple(
+        pattern_result(
+            pattern.name,
+            [
+                _slot(slot, outcomes)
+                for slot in plan.of_tier(tier)
+                if slot.pattern == pattern
+            ],
+            looks=looks,
+        )
+        for pattern in patterns
+    )
+
+
 def _tier(
     tier: str,
     *,
@@ -262,26 +294,16 @@ def _tier(
     image: run_result.Fact,
     volume_types: run_result.Fact,
     measured_on: Environment,
+    looks: int,
 ) -> run_result.TierResult:
-    patterns = _listed(
-        dict.fromkeys(slot.pattern for slot in plan.of_tier(tier)), profile
-    )
     return run_result.TierResult(
         tier=tier,
         image=image,
         volume_types=volume_types,
         qos=measured_on.qos.get(tier),
         backends=measured_on.backends.get(tier),
-        patterns=tuple(
-            pattern_result(
-                pattern.name,
-                [
-                    _slot(slot, outcomes)
-                    for slot in plan.of_tier(tier)
-                    if slot.pattern == pattern
-                ],
-            )
-            for pattern in patterns
+        patterns=pattern_results(
+            tier, plan=plan, profile=profile, outcomes=outcomes, looks=looks
         ),
     )
 
@@ -346,6 +368,7 @@ def build_result(
     volume_types: Mapping[str, run_result.Fact],
     hosts: Mapping[str, str | None],
     measured_on: Environment = NOT_ASKED,
+    stopping: run_result.Stopping | None = None,
 ) -> run_result.RunResult:
     """Put together what is kept of a run.
 
@@ -358,6 +381,7 @@ def build_result(
     :param volume_types: {tier: the types of the volumes that fio works on}
     :param hosts: {guest: host of its server}
     :param measured_on: what others than guests say
+    :param stopping: why the repeats ended; None: their number was fixed
     :raises ValueError: a fact of the environment is missing
     """
     # Their images are in the order of the task, whatever that of turns is.
@@ -379,6 +403,7 @@ def build_result(
         profile=named_profile.from_profile(profile),
         guests_per_tier=guests_per_tier,
         seed=plan.seed,
+        stopping=stopping,
         tiers=tuple(
             _tier(
                 tier,
@@ -388,6 +413,7 @@ def build_result(
                 image=images[tier],
                 volume_types=volume_types[tier],
                 measured_on=measured_on,
+                looks=stopping.most_looks if stopping else 1,
             )
             for tier in tiers
         ),

@@ -222,6 +222,13 @@ def _spread(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
             )
 
 
+def _wide_intervals(
+    run: run_result.RunResult,
+) -> Iterator[tuple[str, str]]:
+    if run.stopping and not run.stopping.is_narrow:
+        yield 'wide intervals', run.stopping.reason
+
+
 def _unsteady(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     for name, pattern in _patterns(run):
         bad = [
@@ -442,6 +449,7 @@ _RULES = (
     _unsteady,
     _stalls,
     _spread,
+    _wide_intervals,
     _beyond_buckets,
     _mixed_guests,
 )

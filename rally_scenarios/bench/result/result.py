@@ -26,7 +26,7 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
-VERSION = 3
+VERSION = 4
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (
@@ -337,6 +337,28 @@ class Caveat:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stopping:
+    """Why the repeats ended, where their number was not fixed."""
+
+    #: half of each 95 % interval of IOPS, in percent of the mean, at most
+    interval_percent: float
+    #: likewise of p99; null: it did not matter
+    p99_interval_percent: float | None
+    #: repeats, at most
+    most_repeats: int
+    #: looks at the intervals that were planned; for so many they are adjusted
+    most_looks: int
+    #: looks that there were
+    looks: int
+    #: repeats that count
+    repeats: int
+    #: whether all intervals are narrow enough
+    is_narrow: bool
+    #: why the repeats ended
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResult:
     """One run of a fleet."""
 
@@ -364,6 +386,8 @@ class RunResult:
     ceph: ceph_result.CephWatch | None = json_record.since(2)
     #: with which the order of turns was drawn; null: it is that of the task
     seed: int | None = json_record.since(3)
+    #: why the repeats ended; null if their number was fixed
+    stopping: Stopping | None = json_record.since(4)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.
@@ -395,6 +419,11 @@ class RunResult:
                 key=lambda run: run.slot.repeat,
             )
         )
+
+    @property
+    def looks(self) -> int:
+        """Looks at intervals that were planned to end repeats; 1: none."""
+        return self.stopping.most_looks if self.stopping else 1
 
     @property
     def has_guest_steps(self) -> bool:

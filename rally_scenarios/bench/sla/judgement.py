@@ -376,7 +376,13 @@ def _expected(
                         text=f'{tier} {pattern}: {name} {bound:g}: {slots}',
                     )
                 else:
-                    yield _of_limit(f'{tier} {pattern}', slots, name, bound)
+                    yield _of_limit(
+                        f'{tier} {pattern}',
+                        slots,
+                        name,
+                        bound,
+                        looks=result.looks,
+                    )
 
 
 def _of_limit(
@@ -384,6 +390,8 @@ def _of_limit(
     slots: Sequence[run_result.SlotResult],
     name: str,
     bound: float,
+    *,
+    looks: int,
 ) -> Finding:
     """Hold a figure against its limit.
 
@@ -403,7 +411,7 @@ def _of_limit(
             text=f'{place}: {_title(limit)}: no figure, {complete} of'
             f' {len(slots)} repeats have all guests{why}, {asked}',
         )
-    found = intervals.estimate_mean(values)
+    found = intervals.estimate_mean(values, looks=looks)
     used = figures.complete(slots)
     too_few = figures.too_few_ios(used, limit)
     text = (
@@ -504,7 +512,9 @@ def _pair(
         text=text,
         limit=limit,
         difference=differences.of_blocks(
-            *sides, resolution=figures.resolution(used, limit)
+            *sides,
+            resolution=figures.resolution(used, limit),
+            looks=result.looks,
         ),
     )
 

@@ -28,7 +28,9 @@ import statistics
 
 from scipy import stats
 
-CONFIDENCE = 0.95
+from rally_scenarios.bench.stats import intervals
+
+CONFIDENCE = intervals.CONFIDENCE
 #: That a difference of the wanted size is found.
 POWER = 0.8
 #: More repeats are never asked for.
@@ -57,6 +59,9 @@ class Difference:
     repeats: int
     #: below which nothing is a difference
     resolution: float
+    #: how often intervals may have been looked at to end the repeats, see
+    #: ``stopping``; 1: their number was fixed
+    looks: int = 1
 
     @property
     def variation_percent(self) -> float:
@@ -74,9 +79,7 @@ class Difference:
     @property
     def interval_percent(self) -> tuple[float, float]:
         """Its 95 % interval, before any correction for several claims."""
-        half = (
-            float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)) * self.error
-        )
+        half = intervals.quantile(self.freedom, looks=self.looks) * self.error
         return percent(self.mean - half), percent(self.mean + half)
 
     def p_differs(self, margin: float = 0.0) -> float:
@@ -89,6 +92,7 @@ class Difference:
         return min(
             1.0,
             2
+            * self.looks
             * float(
                 stats.t.sf(
                     (abs(self.mean) - margin) / self.error, self.freedom
@@ -106,8 +110,14 @@ class Difference:
         """
         if abs(self.mean) >= margin:
             return 1.0
-        return float(
-            stats.t.sf((margin - abs(self.mean)) / self.error, self.freedom)
+        return min(
+            1.0,
+            self.looks
+            * float(
+                stats.t.sf(
+                    (margin - abs(self.mean)) / self.error, self.freedom
+                )
+            ),
         )
 
 
@@ -150,13 +160,18 @@ def _logarithms(values: Sequence[float]) -> list[float]:
 
 
 def of_blocks(
-    first: Sequence[float], second: Sequence[float], *, resolution: float
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    resolution: float,
+    looks: int = 1,
 ) -> Difference:
     """Of sides that had their turns in the same repeats.
 
     :param first: a figure of each repeat, more than 0
     :param second: of the same repeats, in the same order
     :param resolution: relative width of the bucket that a figure lies in
+    :param looks: of the run, see ``Difference``
     :raises ValueError: less than two repeats, a figure that is not more than
         0, or not the same number of both
     """
@@ -172,6 +187,7 @@ def of_blocks(
         is_paired=True,
         repeats=len(found),
         resolution=resolution,
+        looks=looks,
     )
 
 
@@ -234,13 +250,18 @@ def _of_noise(
 
 
 def of_groups(
-    first: Sequence[float], second: Sequence[float], *, resolution: float
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    resolution: float,
+    looks: int = 1,
 ) -> Difference:
     """Of sides that were measured apart.
 
     :param first: a figure of each repeat, more than 0
     :param second: likewise, as many as there are
     :param resolution: relative width of the bucket that a figure lies in
+    :param looks: of the side that had more, see ``Difference``
     :raises ValueError: less than two repeats of one, or a figure that is not
         more than 0
     """
@@ -267,6 +288,7 @@ def of_groups(
         is_paired=False,
         repeats=min(map(len, sides)),
         resolution=resolution,
+        looks=looks,
     )
 
 
@@ -315,7 +337,7 @@ def repeats_needed(
     if wanted <= max(margin, difference.resolution):
         return None
     deviation = _planned_deviation(difference)
-    alpha = (1 - CONFIDENCE) / claims
+    alpha = (1 - CONFIDENCE) / (claims * difference.looks)
 
     def shows(repeats: int) -> bool:
         freedom = _freedom_of(difference, repeats)
@@ -350,7 +372,7 @@ def repeats_for_none(
     :returns: None if MOST_REPEATS are not enough
     """
     deviation = _planned_deviation(difference)
-    alpha = (1 - CONFIDENCE) / claims
+    alpha = (1 - CONFIDENCE) / (claims * difference.looks)
 
     def shows(repeats: int) -> bool:
         freedom = _freedom_of(difference, repeats)

@@ -22,6 +22,8 @@ import statistics
 from scipy import special
 
 CONFIDENCE = 0.95
+# Of a run that a narrow interval may have stopped: 95 % hold, see `stopping`.
+_LOOKED_CONFIDENCE = 0.975
 # More, and the mean alone says little of what the next run will give.
 SPREAD_LIMIT_PERCENT = 10
 
@@ -72,15 +74,32 @@ def _spread_percent(mean: float, deviation: float) -> float | None:
 
 
 @functools.lru_cache(maxsize=1000)
-def _quantile(freedom: float) -> float:
-    """Half the width of Student's 95 % interval, in standard errors."""
-    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
+def _student(freedom: float, confidence: float) -> float:
+    return float(special.stdtrit(freedom, (1 + confidence) / 2))
 
 
-def estimate_mean(values: Sequence[float]) -> Estimate:
+def confidence(looks: int) -> float:
+    """Of Student's interval, so that 95 % hold.
+
+    :param looks: how often it may be looked at, and repeats end if it is
+        narrow; 1: their number is fixed
+    """
+    return CONFIDENCE if looks == 1 else _LOOKED_CONFIDENCE
+
+
+def quantile(freedom: float, *, looks: int = 1) -> float:
+    """Half the width of Student's interval, in standard errors.
+
+    :param looks: see ``confidence``
+    """
+    return _student(freedom, confidence(looks))
+
+
+def estimate_mean(values: Sequence[float], *, looks: int = 1) -> Estimate:
     """Mean over repeats with Student's 95 % interval.
 
     :param values: one figure of each repeat, at least one
+    :param looks: see ``confidence``
     :raises ValueError: there is none, or one is not finite
     """
     found = _checked(values)
@@ -95,14 +114,24 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
             method='no interval: one repeat says nothing of the next',
         )
     deviation = statistics.stdev(found)
-    half = _quantile(len(found) - 1) * deviation / math.sqrt(len(found))
+    half = (
+        quantile(len(found) - 1, looks=looks)
+        * deviation
+        / math.sqrt(len(found))
+    )
     return Estimate(
         mean=mean,
         values=len(found),
         low=mean - half,
         high=mean + half,
         spread_percent=_spread_percent(mean, deviation),
-        method=f"Student's t over {len(found)} repeats",
+        method=f"Student's t over {len(found)} repeats"
+        + (
+            ''
+            if looks == 1
+            else f' at {100 * confidence(looks):g} %, so that 95 % hold after'
+            f' up to {looks} looks'
+        ),
     )
 
 

@@ -104,6 +104,21 @@ class ZoneArgs(typing_extensions.TypedDict, closed=True, total=False):
     volume: Annotated[str, task_scenario.Field(min_length=1)]
 
 
+class StopArgs(typing_extensions.TypedDict, closed=True):
+    """When repeats are enough, see bench.stats.stopping.
+
+    interval_percent: half of each interval of IOPS, in percent of the mean;
+    p99_interval_percent: likewise of p99; else it does not matter;
+    most_repeats: the bound.
+    """
+
+    interval_percent: Annotated[float, task_scenario.Field(gt=0, lt=100)]
+    p99_interval_percent: typing_extensions.NotRequired[
+        Annotated[float, task_scenario.Field(gt=0, lt=100)]
+    ]
+    most_repeats: typing_extensions.NotRequired[AtLeastOne]
+
+
 class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
     """How long to wait, in seconds.
 
@@ -159,5 +174,6 @@ class FleetArguments:
     transport: Mapping[str, Any] | None = None
     turn_order: str = TURN_ORDER
     zones: Mapping[str, str] | None = None
+    stop_when: Mapping[str, Any] | None = None
     #: None: one is drawn for each run
     seed: int | None = None

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 import pathlib
 import time
 from typing import Any
@@ -23,6 +24,7 @@ from rally_openstack.common.services.network import neutron
 from rally_openstack.task import scenario as rally_scenario
 
 from rally_scenarios.bench.fleet import common_clock
+from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.fleet import volume_types
 from rally_scenarios.bench.result import build
@@ -30,6 +32,7 @@ from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.environment import probe
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import repeat_watch
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import resources as fleet_resources
 from rally_scenarios.plugins.fleet import run_plan
@@ -84,6 +87,18 @@ class KeptResult:
     result: run_result.RunResult
     #: of the file, on the host of Rally
     path: pathlib.Path
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Collected:
+    """What was heard of guests, and which of their turns count."""
+
+    slots: schedule.Schedule
+    outcomes: Sequence[verdict.GuestOutcome]
+    #: None: the number of repeats was fixed
+    stopping: run_result.Stopping | None
+    #: {name: console} of guests that are not complete
+    consoles: Mapping[str, str]
 
 
 def _nova(scenario: rally_scenario.OpenStackScenario) -> Any:
@@ -260,18 +275,7 @@ class FleetRun:
                 timeout_seconds=limits['boot'],
             )
         context.probe.look_before(guests, resources.measured())
-        outcomes, consoles = self._collect(fleet_orders, guests)
-        outcomes = volume_types.reject_wrong_volume_types(
-            outcomes,
-            dict(
-                zip(
-                    (guest.name for guest in guests),
-                    resources.types_of_guests,
-                    strict=True,
-                )
-            ),
-            plan.shape.expected_types,
-        )
+        collected = self._collect(fleet_orders, guests)
         result = build.build_result(
             run=fleet_orders.run,
             ended_at=store.now(),
@@ -281,28 +285,61 @@ class FleetRun:
                     value=plan.shape.clone_or_flat
                 ),
             },
-            profile=plan.chosen,
-            plan=plan.slots,
+            profile=dataclasses.replace(
+                plan.chosen, repeats=collected.slots.repeats
+            ),
+            plan=collected.slots,
             guests_per_tier=plan.guests_per_tier,
             images=resources.images(),
-            outcomes=outcomes,
+            outcomes=collected.outcomes,
+            stopping=collected.stopping,
             volume_types=types_of_tiers,
             measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},
         )
-        return result, consoles
+        return result, collected.consoles
+
+    def _judged(
+        self,
+        collector: result_collector.ResultCollector,
+        guests: Sequence[servers.Guest],
+        slots: schedule.Schedule,
+    ) -> list[verdict.GuestOutcome]:
+        """What became of all guests in some turns."""
+        late_after_ms = self._context.arguments.late_after_ms
+        outcomes = common_clock.reject_wrong_clocks(
+            [
+                verdict.judge(
+                    collector.console(guest),
+                    guest=guest.name,
+                    tier=guest.tier,
+                    position=guest.position,
+                    plan=slots,
+                    late_after_ms=late_after_ms,
+                )
+                for guest in guests
+            ],
+            collector.first_seen,
+            late_after_ms=late_after_ms,
+        )
+        return volume_types.reject_wrong_volume_types(
+            outcomes,
+            dict(
+                zip(
+                    (guest.name for guest in guests),
+                    self._context.resources.types_of_guests,
+                    strict=True,
+                )
+            ),
+            self._context.plan.shape.expected_types,
+        )
 
     def _collect(
         self,
         fleet_orders: orders.FleetOrders,
         guests: Sequence[servers.Guest],
-    ) -> tuple[list[verdict.GuestOutcome], dict[str, str]]:
-        """Read guests until all is said.
-
-        :returns: outcomes of all guests, {name: console} of those that are
-            not complete
-        """
-        late_after_ms = self._context.arguments.late_after_ms
+    ) -> _Collected:
+        """Read guests until all is said, or enough."""
         collector = result_collector.ResultCollector(
             nova=self._context.nova,
             run=fleet_orders.run,
@@ -313,33 +350,35 @@ class FleetRun:
             readers=self._context.access.readers,
             pace=self._context.access.pace,
         )
-        with contextlib.closing(collector):
-            self._wait(collector, fleet_orders)
-        outcomes = common_clock.reject_wrong_clocks(
-            [
-                verdict.judge(
-                    collector.console(guest),
-                    guest=guest.name,
-                    tier=guest.tier,
-                    position=guest.position,
-                    plan=fleet_orders.schedule,
-                    late_after_ms=late_after_ms,
-                )
-                for guest in guests
-            ],
-            collector.first_seen,
-            late_after_ms=late_after_ms,
+        plan = self._context.plan
+        watch = plan.stop and repeat_watch.RepeatWatch(
+            plan.stop,
+            plan.slots,
+            plan.chosen,
+            guests=guests,
+            consoles=collector.consoles,
+            judge=functools.partial(self._judged, collector, guests),
         )
-        return outcomes, {
-            guest.name: collector.evidence(guest)
-            for guest, outcome in zip(guests, outcomes, strict=True)
-            if outcome.verdict is not verdict.Verdict.COMPLETE
-        }
+        with contextlib.closing(collector):
+            self._wait(collector, fleet_orders, watch)
+        slots = plan.slots.up_to(watch.repeats) if watch else plan.slots
+        outcomes = self._judged(collector, guests, slots)
+        return _Collected(
+            slots=slots,
+            outcomes=outcomes,
+            stopping=watch and watch.record(slots, outcomes),
+            consoles={
+                guest.name: collector.evidence(guest)
+                for guest, outcome in zip(guests, outcomes, strict=True)
+                if outcome.verdict is not verdict.Verdict.COMPLETE
+            },
+        )
 
     def _wait(
         self,
         collector: result_collector.ResultCollector,
         fleet_orders: orders.FleetOrders,
+        watch: repeat_watch.RepeatWatch | None,
     ) -> None:
         """Read until the end; without a clock, first until a guest leads."""
         limits = self._context.limits_seconds
@@ -359,7 +398,8 @@ class FleetRun:
                 start_seconds
                 + fleet_orders.schedule.seconds
                 + fleet_orders.copy_seconds
-                + limits['end']
+                + limits['end'],
+                **({'is_enough': watch.is_enough} if watch else {}),
             )
 
     def _report(

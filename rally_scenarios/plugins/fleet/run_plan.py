@@ -19,6 +19,7 @@ from rally_scenarios.bench.fleet import disk_estimate
 from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.stats import stopping
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import shape as fleet_shape
@@ -44,14 +45,24 @@ class Plan:
     expected: duration.Duration
     #: how the fleet is made
     shape: fleet_shape.Shape
+    #: when repeats are enough; None: their number is fixed
+    stop: stopping.Rule | None = None
 
     def describe(self) -> str:
         """One line on what is to come and how long it may take."""
         parts = self.expected
+        repeats, least = '', ''
+        if self.stop is not None:
+            few = self.slots.up_to(self.stop.looks[0])
+            saved = self.slots.seconds - few.seconds
+            repeats = (
+                f' in {self.stop.looks[0]} to {self.stop.most_repeats} repeats'
+            )
+            least = f'{duration.in_words(parts.seconds - saved)} to '
         return (
             f'{self.guests} guests, {len(self.slots.slots)} runs of fio one'
-            f' after another; expected to take about'
-            f' {duration.in_words(parts.seconds)}: volumes {parts.volumes} s,'
+            f' after another{repeats}; expected to take about {least}'
+            f'{duration.in_words(parts.seconds)}: volumes {parts.volumes} s,'
             f' boot {parts.boot} s, prepare {parts.prepare} s,'
             + (f' wait {parts.wait} s for the start,' if parts.after else '')
             + f' measure {parts.measure} s, delete {parts.delete} s'
@@ -100,6 +111,24 @@ def _seed(arguments: fleet_arguments.FleetArguments) -> int | None:
     return None
 
 
+def _stop_rule(
+    arguments: fleet_arguments.FleetArguments,
+) -> stopping.Rule | None:
+    """When repeats are enough.
+
+    :raises ValueError: no such rule, or the number of repeats is given too
+    """
+    if arguments.stop_when is None:
+        return None
+    rule = stopping.Rule(**arguments.stop_when)
+    if arguments.repeats is not None:
+        raise ValueError(
+            f'repeats {arguments.repeats} with stop_when, which has'
+            f' most_repeats {rule.most_repeats}: expected only one of them'
+        )
+    return rule
+
+
 def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
     """What a task's arguments ask for.
 
@@ -107,6 +136,9 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         had, see ``profiles.chosen``
     :raises ValueError: the values do not fit each other
     """
+    stop = _stop_rule(arguments)
+    if stop is not None:
+        arguments = dataclasses.replace(arguments, repeats=stop.most_repeats)
     chosen = profiles.chosen(
         **{name: getattr(arguments, name) for name in profiles.ARGUMENTS}
     )
@@ -143,6 +175,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         guests_per_tier=guests_per_tier,
         guests=guests,
         shape=shape,
+        stop=stop,
         expected=duration.estimate(
             slots,
             chosen.method,

@@ -103,6 +103,7 @@ class FleetFio(harmless.Scenario):
         turn_order: fleet_arguments.TurnOrder = fleet_arguments.TURN_ORDER,
         seed: fleet_arguments.ZeroOrNone = None,
         zones: fleet_arguments.ZoneArgs | None = None,
+        stop_when: fleet_arguments.StopArgs | None = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -135,6 +136,7 @@ class FleetFio(harmless.Scenario):
         :param turn_order: of tiers and patterns: drawn, or as listed
         :param seed: of a random order; None draws one, which the result keeps
         :param zones: see ZoneArgs
+        :param stop_when: see StopArgs; in place of repeats
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -166,6 +168,7 @@ class FleetFio(harmless.Scenario):
             turn_order=turn_order,
             seed=seed,
             zones=zones,
+            stop_when=stop_when,
         )
         with harmless.errors():
             fleet_run.FleetRun(

@@ -11,6 +11,7 @@ in here, by one thread, in the order of guests.
 """
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
@@ -168,20 +169,36 @@ class ResultCollector:
             self._hear_last_words()
         return self._leads
 
-    def collect(self, timeout_seconds: float) -> None:
+    @property
+    def consoles(self) -> Mapping[str, frames.GuestConsole]:
+        """{guest: what is known of it}."""
+        return self._consoles
+
+    def collect(
+        self,
+        timeout_seconds: float,
+        is_enough: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Read until the results of all guests that live are complete.
 
         :param timeout_seconds: after that, return the guests that are missing
+        :param is_enough: asked after each reading; whether what is there
+            suffices
         """
         self._listen(
-            lambda: [
-                name
-                for name in self._guests
-                if name not in self._dead and name not in self._complete
-            ],
+            lambda: (
+                []
+                if is_enough()
+                else [
+                    name
+                    for name in self._guests
+                    if name not in self._dead and name not in self._complete
+                ]
+            ),
             timeout_seconds,
         )
-        self._hear_last_words()
+        if not is_enough():
+            self._hear_last_words()
 
     def _hear_last_words(self) -> None:
         """What else can be had of those of whom something is missing.

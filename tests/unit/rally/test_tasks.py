@@ -69,6 +69,23 @@ class QuickTest(testtools.TestCase):
             workload(config)['contexts']['cinder_tiers_start_signal'],
         )
 
+    def test_repeats_may_end_when_intervals_are_narrow(self):
+        rule = {'interval_percent': 5, 'most_repeats': 12}
+        config = render(stop_when=rule)
+        check(config)
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        self.assertEqual(rule, args['stop_when'])
+        self.assertNotIn('repeats', args)
+        for wrong in (
+            {'interval_percent': 0},
+            {'most_repeats': 12},
+            {**rule, 'most_repeats': 4},
+            {**rule, 'interval': 5},
+        ):
+            self.assertRaises(
+                exceptions.InvalidTaskConfig, check, render(stop_when=wrong)
+            )
+
     def test_arguments_override_the_defaults(self):
         config = render(
             guests_per_tier=5,
