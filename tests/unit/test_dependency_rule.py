@@ -102,9 +102,13 @@ ARROWS = {
     },
     'rally_scenarios.cli': {
         'rally_scenarios.bench',
+        'rally_scenarios.report',
         # The shell, the exit statuses and the cells of all tier commands.
         'cinder_tiers.cli',
     },
+    'rally_scenarios.report': {'rally_scenarios.report.content'},
+    # What a report shows, as values: it draws nothing.
+    'rally_scenarios.report.content': {'rally_scenarios.bench'},
     'rally_scenarios.guest': {'rally_scenarios.bench'},
     'rally_scenarios.bench': {'cinder_tiers.domain.catalog'},
     # The packages themselves: empty __init__ files.
@@ -133,6 +137,13 @@ THIRD_PARTY = {
     },
     # Statistics are better kept there than here.
     'rally_scenarios.bench': {'numpy', 'scipy'},
+    'rally_scenarios.report': {
+        'altair',
+        'jinja2',
+        'markupsafe',
+        'vl_convert',
+    },
+    'rally_scenarios.report.content': set(),
     'cinder_tiers': set(),
     'rally_scenarios': set(),
 }

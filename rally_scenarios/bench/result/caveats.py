@@ -62,13 +62,32 @@ def _some(names: Iterable[str]) -> str:
     )
 
 
+def _name(tier: str, pattern: str) -> str:
+    """What a pattern of a tier is called, where a caveat is about it."""
+    return f'{tier} {pattern}'
+
+
+def of_pattern(
+    found: Iterable[run_result.Caveat], tier: str, pattern: str
+) -> tuple[run_result.Caveat, ...]:
+    """Those of some caveats that are about one pattern of one tier.
+
+    :param found: of a run
+    """
+    return tuple(
+        caveat
+        for caveat in found
+        if caveat.text.startswith(f'{_name(tier, pattern)}: ')
+    )
+
+
 def _patterns(
     run: run_result.RunResult,
 ) -> Iterator[tuple[str, run_result.PatternResult]]:
     """(what it is called, each pattern of each tier)."""
     for tier in run.tiers:
         for pattern in tier.patterns:
-            yield f'{tier.tier} {pattern.pattern}', pattern
+            yield _name(tier.tier, pattern.pattern), pattern
 
 
 def _missing_guests(run: run_result.RunResult) -> Iterator[tuple[str, str]]:

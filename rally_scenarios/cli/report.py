@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier report`: results as a page that can be shown."""
+
+import argparse
+import pathlib
+import typing
+
+from osc_lib.command import command
+from osc_lib import exceptions
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli.render import cells
+from rally_scenarios.cli import results
+
+if typing.TYPE_CHECKING:
+    from rally_scenarios.bench.result import result as run_result
+
+
+class WriteReport(command.Command):
+    """Write a report of result files of benchmark runs.
+
+    One HTML file that needs nothing else: charts, each with its table, what
+    can be claimed of tiers or results side by side, why figures should be read
+    with care, and what they were measured on. The page runs no script. With
+    several results, each of the others is compared with the first. Reads only
+    files and needs no credentials.
+    """
+
+    _epilog = """Exit status: 0 the report is written; 1 an error occurred; 2 a
+wrong argument.
+
+Example: openstack tier report run.json -o report.html
+"""
+
+    auth_required = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        base.name_program(parser)
+        parser.add_argument(
+            'results',
+            metavar='<result>',
+            nargs='+',
+            help='result file of a run, see the task argument result_folder',
+        )
+        parser.add_argument(
+            '-o',
+            '--output',
+            metavar='<file>',
+            required=True,
+            help='HTML file to write',
+        )
+        results.add_quantities(parser)
+        parser.add_argument(
+            '--least-difference',
+            metavar='<percent>',
+            type=float,
+            default=0.0,
+            help='a smaller difference is not relevant (default: 0)',
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        """Reads, draws and writes.
+
+        :raises exceptions.CommandError: a file cannot be read or written, or
+            what is asked for cannot be shown.
+        """
+        try:
+            from rally_scenarios.bench.compare import comparison
+            from rally_scenarios.report.content import report
+            from rally_scenarios.report import drawing
+            from rally_scenarios.report import html
+        except ImportError as error:
+            raise exceptions.CommandError(
+                f'tier report needs the extra "report" of cinder-tiers: '
+                f'{error}; install cinder-tiers[report]'
+            ) from error
+        try:
+            question = comparison.Question(
+                quantities=tuple(parsed_args.quantities)
+                or comparison.QUANTITIES,
+                least_difference_percent=parsed_args.least_difference,
+            )
+            read = results.read_all(parsed_args.results)
+            text = html.page(report.report(_by_short_name(read), question))
+        except (comparison.ComparisonError, drawing.DrawingError) as error:
+            raise exceptions.CommandError(
+                cells.printable_lines(str(error))
+            ) from error
+        try:
+            pathlib.Path(parsed_args.output).write_text(text, encoding='utf-8')
+        except OSError as error:
+            raise exceptions.CommandError(
+                f'cannot write {parsed_args.output}: {error.strerror}; name '
+                f'another file'
+            ) from error
+
+
+def _by_short_name(
+    read: 'dict[str, run_result.RunResult]',
+) -> 'dict[str, run_result.RunResult]':
+    """{name of the file, or its path if two have one name: its result}.
+
+    Where files lie on the host of who makes a report is not for its readers.
+    """
+    names = [pathlib.Path(path).name for path in read]
+    if len(set(names)) < len(names):
+        return read
+    return dict(zip(names, read.values(), strict=True))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What can be claimed of tiers or results side by side, as a table.
+
+What is claimed is found by ``bench.compare``; that nothing can be compared is
+told in place of it, and is no reason to show nothing.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.report.content import figure
+
+_COLUMNS = (
+    figure.Column(title='Result'),
+    figure.Column(title='Tier'),
+    figure.Column(title='Pattern'),
+    figure.Column(title='Quantity'),
+    figure.Column(title='First', digits=2),
+    figure.Column(title='Second', digits=2),
+    figure.Column(title='Difference %', digits=1),
+    figure.Column(title='95 % from', digits=1),
+    figure.Column(title='95 % to', digits=1),
+    figure.Column(title='Finding'),
+    figure.Column(title='Reason'),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims:
+    """All claims of a report."""
+
+    #: what is compared with what
+    caption: str
+    #: what was not the same beside the storage
+    circumstances: tuple[str, ...]
+    #: (finding, how often), of those that there are
+    counts: tuple[tuple[str, int], ...]
+    table: figure.Table
+
+
+def _quantity(claim: comparison.Claim) -> str:
+    if claim.unit and claim.unit.lower() != claim.quantity:
+        return f'{claim.quantity} ({claim.unit})'
+    return claim.quantity
+
+
+def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
+    return (
+        claim.side,
+        claim.second_tier
+        if claim.first_tier == claim.second_tier
+        else f'{claim.second_tier} against {claim.first_tier}',
+        claim.pattern,
+        _quantity(claim),
+        claim.first,
+        claim.second,
+        claim.difference_percent,
+        claim.low_percent,
+        claim.high_percent,
+        claim.finding.value,
+        claim.reason,
+    )
+
+
+def _claims(
+    caption: str, compare: Callable[[], comparison.Comparison]
+) -> Claims:
+    try:
+        found = compare()
+    except comparison.ComparisonError as error:
+        return Claims(
+            caption=f'{caption} Nothing could be compared.',
+            circumstances=tuple(str(error).splitlines()),
+            counts=(),
+            table=figure.Table(columns=_COLUMNS, rows=()),
+        )
+    columns, rows = _COLUMNS, [_cells(claim) for claim in found.claims]
+    if not any(claim.side for claim in found.claims):
+        columns, rows = columns[1:], [row[1:] for row in rows]
+    return Claims(
+        caption=caption,
+        circumstances=found.circumstances,
+        counts=tuple(
+            (finding.value, found.count(finding))
+            for finding in comparison.Finding
+            if found.count(finding)
+        ),
+        table=figure.Table(columns=columns, rows=tuple(rows)),
+    )
+
+
+def of_tiers(
+    result: run_result.RunResult, question: comparison.Question
+) -> Claims:
+    """The tiers of one run, each with the first.
+
+    :param result: of two tiers or more
+    :param question: what is to be found out
+    """
+    return _claims(
+        f'Each tier compared with {result.tiers[0].tier}, within each repeat.',
+        lambda: comparison.tiers_of_run(result, question),
+    )
+
+
+def of_results(
+    results: Mapping[str, run_result.RunResult],
+    question: comparison.Question,
+) -> Claims:
+    """Results, each with the first.
+
+    :param results: {name: result}, two or more
+    :param question: what is to be found out
+    """
+    first, *others = results
+    return _claims(
+        f'Each result compared with {first}, tier by tier.',
+        lambda: comparison.runs(
+            [results[first]],
+            {name: [results[name]] for name in others},
+            question,
+        ),
+    )

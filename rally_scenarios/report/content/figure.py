@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a report shows, as values: figures, their charts and their tables.
+
+A figure is one question that a reader has: its charts, side by side with one
+for each group of rows, what to know of them, and the same numbers as a table.
+This module must not know how charts are drawn or where numbers are from.
+"""
+
+from dataclasses import dataclass
+
+#: How many colours there are; more lines than that share them.
+STYLES = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """What a colour stands for."""
+
+    name: str
+    #: number of its colour and mark, from 0, less than STYLES
+    style: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A value and the interval in which it lies."""
+
+    label: str
+    style: int
+    value: float
+    #: None without an interval
+    low: float | None
+    #: None without an interval
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """Bars from 0, one below the other, each with its interval."""
+
+    unit: str
+    bars: tuple[Bar, ...]
+
+    @property
+    def marks(self) -> int:
+        """How many bars there are."""
+        return len(self.bars)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shade:
+    """One field of a heat map."""
+
+    row: str
+    column: str
+    value: float
+    #: how good it is beside the others of its row, from 0 to 1, the best
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatMap:
+    """Values by row and column, shaded by how good they are in their row."""
+
+    unit: str
+    shades: tuple[Shade, ...]
+
+    @property
+    def marks(self) -> int:
+        """How many fields there are."""
+        return len(self.shades)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """Of a table."""
+
+    title: str
+    #: decimal places of its numbers; None: it has texts
+    digits: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The numbers of a figure."""
+
+    columns: tuple[Column, ...]
+    #: texts and numbers; None: there is none
+    rows: tuple[tuple[str | float | None, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """One picture with what is said of it."""
+
+    title: str
+    drawing: Bars | HeatMap
+    #: in words what the picture shows, for those who do not see it
+    alternative: str
+    #: why it should be read with care
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """Charts of one kind, and their table."""
+
+    title: str
+    #: how to read it
+    caption: str
+    charts: tuple[Chart, ...]
+    table: Table
+    #: what colours stand for; empty where charts say it themselves
+    keys: tuple[Key, ...] = ()
+    #: whether its charts are as wide as the page, and not side by side
+    is_wide: bool = False

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""All that one report shows, of one result or several.
+
+Nothing is computed here that a result has, or that a comparison of results
+finds; see ``rally_scenarios.bench``.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.report.content import claims
+from rally_scenarios.report.content import environment
+from rally_scenarios.report.content import figure
+from rally_scenarios.report.content import intervals
+from rally_scenarios.report.content import rows as report_rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What is shown of one result."""
+
+    #: by which the user knows it
+    name: str
+    #: what it is, as (what, its value)
+    summary: tuple[tuple[str, str], ...]
+    #: why figures should be read with care; None: nobody looked
+    caveats: tuple[run_result.Caveat, ...] | None
+    #: in the order of the page
+    figures: tuple[figure.Figure, ...]
+    #: what it was measured on
+    environment: figure.Table
+    #: of its tiers
+    tiers: figure.Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A whole report."""
+
+    parts: tuple[Part, ...]
+    #: what can be claimed of tiers or results side by side; None of a single
+    #: tier
+    claims: claims.Claims | None
+
+
+def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
+    used = result.profile
+    return (
+        ('Run', result.run),
+        ('Ended', result.ended_at),
+        (
+            'Profile',
+            f'{used.name}, size {used.size.value}, of {used.source.paper}'
+            f' ({used.source.where})',
+        ),
+        ('Guests of a tier', str(result.guests_per_tier)),
+        ('Repeats', str(used.repeats)),
+        (
+            'Each pattern',
+            f'{used.method.runtime_seconds} s after'
+            f' {used.method.ramp_seconds} s of ramp, on'
+            f' {used.method.region_mib} MiB',
+        ),
+        *(
+            (title, '; '.join(texts))
+            for title, texts in (
+                ('Changed by the task', used.changed),
+                ('Assumed', used.assumptions),
+                ('Left out by the size', used.left_out),
+            )
+            if texts
+        ),
+    )
+
+
+def _figures(result: run_result.RunResult) -> Iterator[figure.Figure]:
+    rows = report_rows.rows(result)
+    yield intervals.figures(rows)
+    heat_map = intervals.heat_map(rows)
+    if heat_map is not None:
+        yield heat_map
+
+
+def _part(name: str, result: run_result.RunResult) -> Part:
+    return Part(
+        name=name,
+        summary=_summary(result),
+        caveats=result.doubts,
+        figures=tuple(_figures(result)),
+        environment=environment.facts(result),
+        tiers=environment.tiers(result),
+    )
+
+
+def _claims(
+    results: Mapping[str, run_result.RunResult],
+    question: comparison.Question,
+) -> claims.Claims | None:
+    first, *others = results
+    if others:
+        return claims.of_results(results, question)
+    if len(results[first].tiers) < 2:
+        return None
+    return claims.of_tiers(results[first], question)
+
+
+def report(
+    results: Mapping[str, run_result.RunResult],
+    question: comparison.Question,
+) -> Report:
+    """The report of some results.
+
+    :param results: {by which the user knows it: a result}, at least one; the
+        others are compared with the first
+    :param question: what is to be found out of them
+    """
+    return Report(
+        parts=tuple(_part(name, found) for name, found in results.items()),
+        claims=_claims(results, question),
+    )

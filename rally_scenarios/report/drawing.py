@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Charts as SVG, drawn by Vega-Lite in this process, without a browser.
+
+Altair describes a chart and vl-convert renders it, with its own JavaScript
+engine and nothing from a network.  What comes out is a static picture.  It is
+drawn once, for a light page; for a dark one, the colours are replaced.
+
+Labels come from guests and clouds: what XML cannot have is escaped before it
+gets here (``_safe``).
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+import math
+import unicodedata
+from xml.etree import ElementTree
+
+import altair
+import vl_convert
+
+from cinder_tiers.domain import text as escaping
+from rally_scenarios.report.content import figure
+
+_SVG = 'http://www.w3.org/2000/svg'
+# Colours that can be told apart with any kind of colour vision (M. Okabe and
+# K. Ito, "Color Universal Design"), each with one for a dark page.
+PALETTE = (
+    ('#0072b2', '#56b4e9'),
+    ('#d55e00', '#e69f00'),
+    ('#009e73', '#1fc196'),
+    ('#cc79a7', '#cc79a8'),
+    ('#e69f00', '#f0e442'),
+    ('#56b4e9', '#4a90d9'),
+    ('#000000', '#ffffff'),
+    ('#7f7f7f', '#9a9a9a'),
+)
+_TEXT = ('#1b1f24', '#e6e8eb')
+_AXIS = ('#8a8f98', '#7d8590')
+_GRID = ('#e3e6ea', '#30363d')
+_DARK = dict((*PALETTE, _TEXT, _AXIS, _GRID))
+# In the fields of a heat map, on their own colours, whatever the page is.
+_ON_LIGHT, _ON_DARK = '#010101', '#fefefe'
+_WIDTH = 380
+_ROW = 26
+# Of an axis, in characters: what is longer is cut, the table has all of it.
+# Vega-Lite would cut by UTF-16 units, and fails at half a character.
+_LABEL = 22
+_LABEL_WIDTH = 140
+# Attributes that are for tools and readers of inline SVG.
+_NEEDLESS = ('class', 'role', 'aria-', 'pointer-events')
+
+
+class DrawingError(ValueError):
+    """A chart that could not be drawn; names it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A drawn chart."""
+
+    #: SVG for a light page
+    light: str
+    #: SVG for a dark page
+    dark: str
+    #: in pixels of CSS
+    width: int
+    #: in pixels of CSS
+    height: int
+
+
+def _safe(value: object) -> object:
+    if isinstance(value, str):
+        return escaping.printable(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _cells(text: str) -> int:
+    """How wide a text is; those of East Asia are twice as wide."""
+    return sum(1 + (unicodedata.east_asian_width(c) in 'WF') for c in text)
+
+
+def _cut(text: str) -> str:
+    r"""A label, without its middle if it is long.
+
+    >>> _cut('a tier with a name that is long\n')
+    'a tier with… is long\\n'
+    """
+    text = escaping.printable(text)
+    head, tail = _LABEL // 2, _LABEL // 2 - 1
+    while _cells(text) > _LABEL and head > 2:
+        if _cells(short := f'{text[:head]}…{text[-tail:]}') <= _LABEL:
+            return short
+        head, tail = head - 1, max(1, tail - 1)
+    return text
+
+
+def _labels(texts: Iterable[str]) -> dict[str, str]:
+    """{text: its label}; no two texts have the same."""
+    found: dict[str, str] = {}
+    for text in texts:
+        if text in found:
+            continue
+        label = _cut(text)
+        alike = sum(each.startswith(label) for each in found.values())
+        taken = label in found.values()
+        found[text] = f'{label} ({alike + 1})' if taken else label
+    return found
+
+
+def _rows(*rows: Mapping[str, object]) -> altair.InlineData:
+    return altair.InlineData(
+        values=[
+            {name: _safe(value) for name, value in row.items()} for row in rows
+        ]
+    )
+
+
+def _colour() -> altair.Color:
+    """The colour of a style, which rows have as ``style``."""
+    return altair.Color(
+        'style:O',
+        legend=None,
+        scale=altair.Scale(
+            domain=list(range(figure.STYLES)),
+            range=[light for light, _dark in PALETTE],
+        ),
+    )
+
+
+def _beyond(longest: float) -> float:
+    """Where an axis ends that has room for a number behind a bar."""
+    end = 1.22 * longest
+    return end if 0 < end < math.inf else max(1.0, longest)
+
+
+def _bars(drawing: figure.Bars) -> altair.LayerChart:
+    labels = _labels(bar.label for bar in drawing.bars)
+    whiskers = [
+        {
+            'label': labels[bar.label],
+            # The axis begins at 0; the table has what is below.
+            'low': max(0.0, bar.low),
+            'high': max(0.0, bar.high),
+        }
+        for bar in drawing.bars
+        if bar.low is not None and bar.high is not None
+    ]
+    longest = max(max(bar.value, bar.high or 0.0) for bar in drawing.bars)
+    y = altair.Y('label:N', title=None, sort=None)
+    bars = altair.Chart(
+        _rows(
+            *(
+                {
+                    'label': labels[bar.label],
+                    'style': bar.style,
+                    'value': bar.value,
+                    'end': max(bar.value, bar.high or 0.0),
+                }
+                for bar in drawing.bars
+            )
+        )
+    )
+    return altair.layer(
+        bars.mark_bar(height={'band': 0.7}).encode(
+            y=y,
+            x=altair.X(
+                'value:Q',
+                title=drawing.unit,
+                stack=None,
+                # Room for the number behind the longest bar.
+                scale=altair.Scale(domain=[0, _beyond(longest)]),
+            ),
+            color=_colour(),
+        ),
+        altair.Chart(_rows(*whiskers))
+        .mark_rule(strokeWidth=2, color=_TEXT[0])
+        .encode(y=y, x='low:Q', x2='high:Q'),
+        bars.mark_text(align='left', dx=6, color=_TEXT[0]).encode(
+            y=y, x='end:Q', text=altair.Text('value:Q', format='.4~s')
+        ),
+    ).properties(width=_WIDTH, height=_ROW * len(drawing.bars) + 50)
+
+
+def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
+    rows = _labels(shade.row for shade in drawing.shades)
+    columns = _labels(shade.column for shade in drawing.shades)
+    base = altair.Chart(
+        _rows(
+            *(
+                {
+                    'row': rows[shade.row],
+                    'column': columns[shade.column],
+                    'value': shade.value,
+                    'share': shade.share,
+                }
+                for shade in drawing.shades
+            )
+        )
+    ).encode(
+        x=altair.X(
+            'column:N',
+            title=None,
+            sort=None,
+            axis=altair.Axis(orient='top', labelAngle=0),
+        ),
+        y=altair.Y('row:N', title=None, sort=None),
+    )
+    return altair.layer(
+        base.mark_rect().encode(
+            color=altair.Color(
+                'share:Q',
+                legend=None,
+                scale=altair.Scale(scheme='cividis', domain=[0, 1]),
+            )
+        ),
+        base.mark_text().encode(
+            text=altair.Text('value:Q', format='.3~s'),
+            color=altair.condition(
+                'datum.share > 0.55',
+                altair.value(_ON_LIGHT),
+                altair.value(_ON_DARK),
+            ),
+        ),
+    ).properties(
+        width=max(_WIDTH, 110 * len(columns) + _LABEL_WIDTH),
+        height=_ROW * len(rows) + 40,
+    )
+
+
+_DRAW: Mapping[type, Callable[..., altair.LayerChart]] = {
+    figure.Bars: _bars,
+    figure.HeatMap: _heat_map,
+}
+
+
+def _configured(chart: altair.LayerChart) -> altair.LayerChart:
+    return (
+        chart.properties(
+            # Letters of a browser may be wider than those known here.
+            padding={'left': 16, 'right': 8, 'top': 5, 'bottom': 5},
+            background='transparent',
+            autosize={'type': 'fit', 'contains': 'padding'},
+        )
+        .configure(font='sans-serif')
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=_TEXT[0],
+            titleColor=_TEXT[0],
+            domainColor=_AXIS[0],
+            tickColor=_AXIS[0],
+            gridColor=_GRID[0],
+            labelLimit=0,
+            titleFontWeight='normal',
+            labelFontSize=11,
+            titleFontSize=11,
+        )
+        .configure_axisQuantitative(format='~s', tickCount=5)
+    )
+
+
+def _slim(node: ElementTree.Element) -> None:
+    """Take out what a picture does not need; it is a third of the text."""
+    for child in list(node):
+        empty = child.tag == f'{{{_SVG}}}path' and not child.get('d', '')
+        if empty or child.get('display') == 'none':
+            node.remove(child)
+            continue
+        _slim(child)
+        if child.tag == f'{{{_SVG}}}g' and not len(child):
+            node.remove(child)
+    for name in list(node.attrib):
+        if name.startswith(_NEEDLESS):
+            del node.attrib[name]
+
+
+def _text_of(root: ElementTree.Element) -> str:
+    return ElementTree.tostring(root, encoding='unicode')
+
+
+def draw(drawing: figure.Bars | figure.HeatMap) -> Picture:
+    """Draw a chart.
+
+    :param drawing: with at least one mark
+    :raises DrawingError: Vega-Lite refuses it
+    """
+    specification = _configured(_DRAW[type(drawing)](drawing)).to_dict()
+    try:
+        svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
+    except ValueError as error:
+        raise DrawingError(
+            f'a chart could not be drawn: {" ".join(str(error).split())}'
+        ) from error
+    ElementTree.register_namespace('', _SVG)
+    # Vega wrote it, here and now.
+    root = ElementTree.fromstring(svg)  # noqa: S314
+    width, height = (
+        round(float(root.get(name, '0'))) for name in ('width', 'height')
+    )
+    _slim(root)
+    light = _text_of(root)
+    for node in root.iter():
+        for name in ('fill', 'stroke'):
+            colour = node.get(name)
+            if colour is not None:
+                node.set(name, _DARK.get(colour.lower(), colour))
+    return Picture(
+        light=light, dark=_text_of(root), width=width, height=height
+    )

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads a report's page again, as a browser would."""
+
+import base64
+from html import parser
+from xml.etree import ElementTree
+
+SVG = '{http://www.w3.org/2000/svg}'
+_VOID = {'meta', 'img', 'source', 'br', 'hr', 'link', 'input', 'base'}
+
+
+class Page(parser.HTMLParser):
+    """Elements, attributes and texts of a page."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        #: (name, attributes) of each element
+        self.elements = []
+        #: {caption of a figure's table: rows of texts}, the head first
+        self.tables = []
+        self.texts = []
+        self._open = []
+        self.feed(text)
+        self.close()
+        #: names of elements that were not closed
+        self.left_open = self._open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self._open.append(tag)
+        if tag == 'table':
+            self.tables.append([])
+        elif tag == 'tr':
+            self.tables[-1].append([])
+        elif tag in ('td', 'th'):
+            self.tables[-1][-1].append('')
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if self._open and self._open[-1] == tag:
+            self._open.pop()
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self._open and self._open[-1] in ('td', 'th'):
+            self.tables[-1][-1][-1] += data
+
+    def table(self, *columns):
+        """Rows of the table that has these columns, as {column: text}."""
+        for head, *rows in self.tables:
+            if set(columns) <= set(head):
+                return [dict(zip(head, row, strict=True)) for row in rows]
+        raise AssertionError(f'no table has {columns}')
+
+    def pictures(self):
+        """(alternative text, light SVG, dark SVG) of each chart."""
+        found, dark = [], None
+        for name, attributes in self.elements:
+            if name == 'source':
+                dark = _svg(attributes['srcset'])
+            elif name == 'img':
+                found.append(
+                    (attributes['alt'], _svg(attributes['src']), dark)
+                )
+        return found
+
+
+def _svg(url):
+    head, _, data = url.partition(',')
+    assert head == 'data:image/svg+xml;base64', head
+    return ElementTree.fromstring(base64.b64decode(data))

@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a report: its figures, its size, and that text stays text."""
+
+import base64
+import dataclasses
+import hashlib
+import json
+import re
+
+import hypothesis
+from hypothesis import strategies
+import testtools
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.report.content import report as report_content
+from rally_scenarios.report import drawing
+from rally_scenarios.report import html
+from tests.unit.report import page_reader
+from tests.unit.report import runs
+
+QUESTION = comparison.Question()
+
+
+def text_of(*results):
+    return html.page(
+        report_content.report(
+            {f'{at}.json': each for at, each in enumerate(results)}, QUESTION
+        )
+    )
+
+
+def numbers(text):
+    """A shown number as a float; a dash is None."""
+    return None if text == '-' else float(text.replace(',', ''))
+
+
+class FiguresTestCase(testtools.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.run_result = runs.run()
+        cls.text = text_of(cls.run_result)
+        cls.page = page_reader.Page(cls.text)
+
+    def patterns(self):
+        return [
+            (tier, pattern)
+            for tier in self.run_result.tiers
+            for pattern in tier.patterns
+        ]
+
+    def test_figures_of_the_table_are_those_of_the_result(self):
+        shown = self.page.table('Tier', 'Pattern', 'IOPS', '95 % from')
+        self.assertEqual(len(self.patterns()), len(shown))
+        for row, (tier, pattern) in zip(shown, self.patterns(), strict=True):
+            self.assertEqual(
+                (tier.tier, pattern.pattern, '3 of 3'),
+                (row['Tier'], row['Pattern'], row['Complete repeats']),
+            )
+            percentiles = pattern.clat.percentiles_ns
+            for column, digits, value in (
+                ('IOPS', 1, pattern.iops.mean),
+                ('95 % from', 1, pattern.iops.low),
+                ('95 % to', 1, pattern.iops.high),
+                ('Spread %', 1, pattern.iops.spread_percent),
+                ('MiB/s', 2, pattern.bw_bytes.mean / 2**20),
+                ('p50 ms', 3, percentiles['50'] / 1e6),
+                ('p99 ms', 3, percentiles['99'] / 1e6),
+                ('p99.9 ms', 3, percentiles['99.9'] / 1e6),
+            ):
+                self.assertEqual(
+                    float(f'{value:.{digits}f}'), numbers(row[column]), column
+                )
+
+    def test_claims_are_those_of_compare(self):
+        found = comparison.tiers_of_run(self.run_result, QUESTION)
+        shown = self.page.table('Finding', 'Difference %')
+        self.assertEqual(
+            [
+                (
+                    f'{claim.second_tier} against {claim.first_tier}',
+                    claim.pattern,
+                    claim.finding.value,
+                    claim.reason,
+                    float(f'{claim.difference_percent:.1f}'),
+                )
+                for claim in found.claims
+            ],
+            [
+                (
+                    row['Tier'],
+                    row['Pattern'],
+                    row['Finding'],
+                    row['Reason'],
+                    numbers(row['Difference %']),
+                )
+                for row in shown
+            ],
+        )
+        self.assertIn(
+            f'better: {found.count(comparison.Finding.BETTER)}', self.text
+        )
+
+    def test_a_caveat_stands_beside_what_it_doubts(self):
+        (stall,) = (
+            each for each in self.run_result.doubts if each.about == 'stall'
+        )
+        self.assertTrue(stall.text.startswith('archive randwrite-4k: '))
+        rows = self.page.table('Tier', 'Pattern', 'IOPS', 'Read with care')
+        self.assertEqual(
+            [('archive', 'randwrite-4k')],
+            [
+                (row['Tier'], row['Pattern'])
+                for row in rows
+                if 'stall' in row['Read with care']
+            ],
+        )
+        of_pattern = self.text.split('<h4>randwrite-4k</h4>')[1]
+        self.assertIn(
+            f'<li>stall: {stall.text}</li>', of_pattern.split('<h4>')[0]
+        )
+
+    def test_bars_are_drawn_to_scale(self):
+        (alternative, svg, _dark), *_ = self.page.pictures()
+        self.assertIn('randread-4k', alternative)
+        widths = [
+            float(re.fullmatch(r'M0,[\d.]+h([\d.]+)v[\d.]+h-\1Z', d)[1])
+            for d in (
+                node.get('d')
+                for node in svg.iter(f'{page_reader.SVG}path')
+                if node.get('fill') in dict(drawing.PALETTE)
+            )
+        ]
+        iops = [tier.patterns[0].iops.mean for tier in self.run_result.tiers]
+        self.assertEqual(3, len(widths))
+        for width, value in zip(widths, iops, strict=True):
+            self.assertAlmostEqual(
+                value / iops[0], width / widths[0], delta=0.02
+            )
+
+    def test_the_dark_picture_differs_in_colours_only(self):
+        for _alternative, light, dark in self.page.pictures():
+            self.assertEqual(
+                [node.text for node in light.iter()],
+                [node.text for node in dark.iter()],
+            )
+            colours = {node.get('fill') for node in dark.iter()}
+            self.assertNotIn('#1b1f24', colours)
+
+    def test_every_chart_is_told_in_words_and_as_a_table(self):
+        for alternative, _light, _dark in self.page.pictures():
+            self.assertRegex(alternative, r'\d')
+        names = [name for name, _attributes in self.page.elements]
+        self.assertEqual([], self.page.left_open)
+        self.assertGreaterEqual(names.count('table'), names.count('figure'))
+
+    def test_nothing_runs_and_nothing_is_loaded(self):
+        self.assertNotIn('<script', self.text.lower())
+        style = re.search(r'<style>(.*?)</style>', self.text, re.S)[1]
+        checksum = base64.b64encode(
+            hashlib.sha256(style.encode()).digest()
+        ).decode()
+        policies = [
+            attributes['content']
+            for name, attributes in self.page.elements
+            if attributes.get('http-equiv') == 'Content-Security-Policy'
+        ]
+        self.assertEqual(
+            [
+                "default-src 'none'; img-src data:; style-src"
+                f" 'sha256-{checksum}'; base-uri 'none'; form-action 'none'"
+            ],
+            policies,
+        )
+        for name, attributes in self.page.elements:
+            self.assertNotIn('style', attributes, name)
+            self.assertEqual(
+                [], [each for each in attributes if each.startswith('on')]
+            )
+            for each in ('src', 'srcset', 'href'):
+                if each in attributes:
+                    self.assertRegex(attributes[each], '^(#|data:image/svg)')
+
+
+class SeveralTestCase(testtools.TestCase):
+    def test_results_are_compared_with_the_first(self):
+        results = [runs.run(patterns=1), runs.run(patterns=1, factor=2)]
+        page = page_reader.Page(text_of(*results))
+        found = comparison.runs(results[:1], {'1.json': results[1:]}, QUESTION)
+        self.assertEqual(
+            [claim.finding.value for claim in found.claims],
+            [row['Finding'] for row in page.table('Finding', 'First')],
+        )
+        for each in found.circumstances:
+            self.assertIn(each, page.texts)
+        self.assertIn('0.json', page.texts)
+        self.assertIn('1.json', page.texts)
+
+    def test_results_that_have_no_tier_in_common_are_shown(self):
+        page = page_reader.Page(
+            text_of(
+                runs.run(patterns=1, tiers=('one',)),
+                runs.run(patterns=1, tiers=('other',)),
+            )
+        )
+        self.assertIn('Nothing could be compared', ''.join(page.texts))
+        self.assertEqual(2, len(page.pictures()))
+
+    def test_one_tier_is_shown_by_kinds_of_patterns(self):
+        page = page_reader.Page(text_of(runs.run(tiers=('one',), patterns=6)))
+        self.assertEqual(
+            list(runs.KINDS),
+            [
+                re.match('Bars of IOPS, ([a-z]+):', alternative)[1]
+                for alternative, _light, _dark in page.pictures()
+            ],
+        )
+
+    def test_steps_of_guests_are_told_apart(self):
+        page = page_reader.Page(
+            text_of(runs.run(tiers=('one',), patterns=1, steps=(1, 2, 4)))
+        )
+        (alternative, _light, _dark) = page.pictures()[0]
+        self.assertIn('1 guests', alternative)
+        self.assertIn('4 guests', alternative)
+
+    def test_a_pattern_without_a_complete_repeat_has_no_picture(self):
+        result = runs.run(tiers=('one',), patterns=1)
+        lost = dataclasses.replace(
+            result.tiers[0].patterns[0],
+            complete_repeats=0,
+            iops=None,
+            bw_bytes=None,
+            p99_ns=None,
+            clat=None,
+            directions=None,
+        )
+        result = dataclasses.replace(
+            result,
+            tiers=(dataclasses.replace(result.tiers[0], patterns=(lost,)),),
+        )
+        page = page_reader.Page(text_of(result))
+        (row,) = page.table('IOPS', '95 % from')
+        self.assertEqual(
+            ('0 of 3', '-'), (row['Complete repeats'], row['IOPS'])
+        )
+        self.assertIn('nothing to draw', ''.join(page.texts))
+
+
+#: Each example draws charts: shrinking one would take minutes.
+UNSHRUNK = hypothesis.settings(
+    max_examples=12,
+    deadline=None,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
+SMALL = run_result.write(
+    runs.run(tiers=('a', 'b'), patterns=1, repeats=2, seconds=30)
+)
+
+#: Texts that would be markup, end an attribute or a comment, or that neither
+#: HTML nor XML can have.
+HOSTILE = strategies.sampled_from(
+    [
+        '<script>alert(1)</script>',
+        '"><img src=x onerror=alert(1)>',
+        "' onload='alert(1)",
+        '</style><script>alert(1)</script>',
+        '</title><script>alert(1)</script>',
+        ']]><!--',
+        '-->',
+        '{{ 7 * 7 }}{% raw %}',
+        '&lt;b&gt;&amp;',
+        'javascript:alert(1)',
+        '\x00\x08\x1b[2J\x7f',
+        '\u202egnp.exe',
+        '\ud800',
+        '\ufffe\uffff',
+        'datum.value',
+        'x' * 400,
+        '',
+    ]
+) | strategies.text(max_size=40)
+
+
+def texts_replaced(value, draw):
+    """A plain result with other people's texts in all places that take any."""
+    if isinstance(value, dict):
+        return {
+            key: (
+                draw(HOSTILE)
+                if isinstance(each, str)
+                and key
+                in (
+                    'tier',
+                    'text',
+                    'about',
+                    'run',
+                    'ended_at',
+                    'guest',
+                    'host',
+                    'kernel',
+                    'paper',
+                    'where',
+                )
+                else texts_replaced(each, draw)
+            )
+            for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return [texts_replaced(each, draw) for each in value]
+    return value
+
+
+class HostileTestCase(testtools.TestCase):
+    @UNSHRUNK
+    @hypothesis.given(strategies.data())
+    def test_text_of_a_result_stays_text(self, data):
+        plain = json.loads(SMALL)
+        plain = texts_replaced(plain, data.draw)
+        plain['environment']['fio'] = {
+            'value': data.draw(HOSTILE),
+            'reason': '',
+        }
+        result = run_result.read(json.dumps(plain))
+        text = text_of(result)
+        page = page_reader.Page(text)
+        self.assertNotIn('<script', text.lower())
+        self.assertEqual(
+            {
+                *('html', 'head', 'meta', 'title', 'style', 'body', 'header'),
+                *('h1', 'h2', 'h3', 'h4', 'nav', 'ul', 'li', 'a', 'main'),
+                *('section', 'p', 'div', 'dl', 'dt', 'dd', 'strong'),
+                *('figure', 'figcaption', 'picture', 'source', 'img', 'svg'),
+                *('rect', 'details', 'summary', 'table', 'thead', 'tbody'),
+                *('tr', 'th', 'td', 'footer'),
+            },
+            {name for name, _attributes in page.elements}
+            | {'strong', 'svg', 'rect', 'li', 'img', 'source', 'picture'},
+        )
+        self.assertEqual([], page.left_open)
+        # What is drawn has no element but those of a static picture.
+        for _alternative, light, dark in page.pictures():
+            for svg in (light, dark):
+                self.assertLessEqual(
+                    {node.tag for node in svg.iter()},
+                    {
+                        page_reader.SVG + name
+                        for name in (
+                            *('svg', 'g', 'path', 'line', 'rect', 'text'),
+                            *('defs', 'clipPath'),
+                        )
+                    },
+                )
+
+    @UNSHRUNK
+    @hypothesis.given(
+        strategies.floats(allow_nan=False, allow_infinity=False),
+        strategies.sampled_from(['mean', 'low', 'high']),
+        strategies.integers(0, 10**400),
+    )
+    def test_any_number_is_shown(self, value, name, bandwidth):
+        plain = json.loads(SMALL)
+        found = plain['tiers'][0]['patterns'][0]
+        found['iops'][name] = value
+        found['bw_bytes']['mean'] = bandwidth
+        page = page_reader.Page(text_of(run_result.read(json.dumps(plain))))
+        self.assertEqual(3, len(page.pictures()))
+
+    def test_a_long_label_of_any_characters_is_drawn(self):
+        tiers = ['\U0001f5c4' * 40, '\U0001f5c4' * 41, '倉庫' * 20, 'x' * 99]
+        page = page_reader.Page(
+            text_of(runs.run(tiers=tiers, patterns=1, repeats=2))
+        )
+        _alternative, svg, _dark = page.pictures()[0]
+        labels = [
+            node.text
+            for node in svg.iter(f'{page_reader.SVG}text')
+            if '…' in node.text
+        ]
+        self.assertEqual(4, len(set(labels)), labels)
+
+
+class SizeTestCase(testtools.TestCase):
+    def test_a_large_run_has_less_than_2_mb(self):
+        text = text_of(
+            runs.run(tiers=runs.TIERS, patterns=16, repeats=9, guests=3)
+        )
+        self.assertLess(len(text.encode()), html.MOST_BYTES)
