@@ -146,6 +146,27 @@ def _fits(pattern: fio_pattern.Pattern, region_mib: int) -> bool:
     return 2 * pattern.in_flight_bytes <= region_mib * 1024**2
 
 
+def _is_cut_away(
+    pattern: fio_pattern.Pattern,
+    patterns: Sequence[fio_pattern.Pattern],
+    region_mib: int,
+) -> bool:
+    """Whether a size does not fit, and the same load with another one does.
+
+    A sweep of sizes is cut off where the region ends: with its size cut to
+    the region, the pattern would be measured under a size that it has not.
+    """
+    if pattern.size_mib is None or pattern.size_mib <= region_mib:
+        return False
+    load = dataclasses.replace(pattern, name='x', size_mib=None)
+    return any(
+        each.size_mib is not None
+        and each.size_mib <= region_mib
+        and dataclasses.replace(each, name='x', size_mib=None) == load
+        for each in patterns
+    )
+
+
 def _first_and_last_of_each_rw(
     patterns: Sequence[fio_pattern.Pattern],
 ) -> list[fio_pattern.Pattern]:
@@ -176,8 +197,8 @@ def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
     ramp, runtime, start delay and repeats down to their limits, never up.  A
     region keeps room for twice the I/Os in flight of the pattern that has
     least; patterns whose I/Os in flight take more than half of it are left
-    out.  Of the rest, ``smoke`` keeps the first and the last of each ``rw``:
-    the ends of a sweep.
+    out, and of a sweep of sizes those that do not fit.  Of the rest, ``smoke``
+    keeps the first and the last of each ``rw``: the ends of a sweep.
 
     :param profile: at size ``paper``
     :raises ValueError: it is at another size, or nothing would be left
@@ -204,6 +225,7 @@ def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
         pattern
         for pattern in profile.patterns
         if _fits(pattern, method.region_mib)
+        and not _is_cut_away(pattern, profile.patterns, method.region_mib)
     ]
     if size is Size.SMOKE:
         kept = _first_and_last_of_each_rw(kept)

@@ -257,6 +257,37 @@ class SizeTest(testtools.TestCase):
         smoke = named_profile.at_size(deep, named_profile.Size.SMOKE)
         self.assertEqual(256, smoke.method.region_mib)
 
+    def test_a_sweep_of_sizes_ends_where_the_region_does(self):
+        def sizes(*patterns):
+            profile = paper_profile(
+                size_mib=10240,
+                patterns=[
+                    {'name': name, 'rw': 'write', 'bs': '1m', **more}
+                    for name, more in patterns
+                ],
+            )
+            lab = named_profile.at_size(profile, named_profile.Size.LAB)
+            return (
+                {each.name: each.size_mib for each in lab.patterns},
+                lab.left_out,
+            )
+
+        self.assertEqual(
+            (
+                {'one': 16, 'many': 256, 'whole': None, 'other': 256},
+                ('large', 'many-large'),
+            ),
+            sizes(
+                ('one', {'size_mib': 16}),
+                ('large', {'size_mib': 1024}),
+                ('many', {'size_mib': 256, 'numjobs': 4}),
+                ('many-large', {'size_mib': 257, 'numjobs': 4}),
+                ('whole', {}),
+                # The only size of its load is cut to the region, as before.
+                ('other', {'size_mib': 1024, 'numjobs': 2}),
+            ),
+        )
+
     def test_a_size_is_taken_of_the_papers_profile_only(self):
         lab = self.at(named_profile.Size.LAB)
         self.assertRaises(

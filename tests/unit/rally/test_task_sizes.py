@@ -29,7 +29,15 @@ from tests.unit.rally import test_tasks
 REPOSITORY = pathlib.Path(__file__).parents[3]
 TASKS = REPOSITORY / 'rally_scenarios' / 'tasks'
 DURATIONS = REPOSITORY / 'doc' / 'source' / 'user' / 'tasks.csv'
-NAMES = ('quick', 'scaling', 'meyer2016', 'lin2013', 'idcf2014')
+NAMES = (
+    'quick',
+    'scaling',
+    'meyer2016',
+    'lin2013',
+    'idcf2014',
+    'ornl2013',
+    'poat2016',
+)
 SIZES = tuple(size.value for size in named_profile.Size)
 ALL = tuple((name, size) for name in NAMES for size in SIZES)
 # nova/virt/libvirt/driver.py
@@ -123,6 +131,12 @@ class TaskSizesTest(testtools.TestCase):
                 ('idcf2014', 'smoke'): 4,
                 ('idcf2014', 'lab'): 12,
                 ('idcf2014', 'paper'): 100,
+                ('ornl2013', 'smoke'): 4,
+                ('ornl2013', 'lab'): 8,
+                ('ornl2013', 'paper'): 8,
+                ('poat2016', 'smoke'): 4,
+                ('poat2016', 'lab'): 10,
+                ('poat2016', 'paper'): 10,
             },
             found,
         )
@@ -142,6 +156,33 @@ class TaskSizesTest(testtools.TestCase):
                 'lin2013-stability',
             ],
             [plan.chosen.name for plan in plans('lin2013', size='paper')],
+        )
+        rados, ior = plans('ornl2013', size='paper')
+        self.assertEqual(
+            {('4m', 32)},
+            {(each.bs, each.iodepth) for each in rados.chosen.patterns},
+        )
+        self.assertEqual(
+            (8, {1, 2, 4, 8}),
+            (rados.guests, {slot.guests for slot in ior.slots.slots}),
+        )
+        drives, threads, writers = plans('poat2016', size='paper')
+        self.assertEqual(
+            ({1, 10}, {1, 5, 10, 15, 20}, {1, 10}),
+            tuple(
+                {each.numjobs for each in plan.chosen.patterns}
+                for plan in (drives, threads, writers)
+            ),
+        )
+        self.assertEqual(
+            {1, 10}, {slot.guests for slot in writers.slots.slots}
+        )
+        self.assertEqual(
+            {1, 4, 16, 64, 256, 1024},
+            {
+                each.size_mib // each.numjobs
+                for each in writers.chosen.patterns
+            },
         )
 
     @ddt.data(*ALL)
@@ -231,6 +272,58 @@ class TaskSizesTest(testtools.TestCase):
             [
                 each['profile']
                 for each in scenarios(render('lin2013', parts=['parallel']))
+            ],
+        )
+
+    @ddt.data(
+        *(
+            (name, size)
+            for name in ('lin2013', 'idcf2014', 'ornl2013', 'poat2016')
+            for size in SIZES
+        )
+    )
+    @ddt.unpack
+    def test_what_a_paper_found_can_be_claimed(self, name, size):
+        """Rally takes each claim: it is about patterns and tiers that run."""
+        config = render(
+            name,
+            size=size,
+            check_claims=True,
+            fleets=[
+                {'tier': 'two', 'image': 'x'},
+                {'tier': 'three', 'image': 'y'},
+            ],
+        )
+        test_tasks.check(config)
+        claimed = [
+            workload['sla']['cinder_tiers']
+            for subtask in config['subtasks']
+            for workload in subtask['workloads']
+            if 'cinder_tiers' in workload['sla']
+        ]
+        self.assertEqual(
+            {'lin2013': 3, 'idcf2014': 1, 'poat2016': 2}.get(
+                name, len(config['subtasks'])
+            ),
+            len(claimed),
+        )
+        self.assertEqual({'pass'}, {each['when_unsure'] for each in claimed})
+        (first, *_rest) = render(name)['subtasks'][0]['workloads']
+        self.assertNotIn('cinder_tiers', first['sla'])
+
+    def test_copies_are_compared_with_a_tier_of_each_number(self):
+        config = render(
+            'idcf2014',
+            fleets=[
+                {'tier': 'two', 'image': 'x', 'replicas': 2},
+                {'tier': 'three', 'image': 'y', 'replicas': 3},
+            ],
+        )
+        self.assertEqual(
+            [('two', 2), ('three', 3)],
+            [
+                (each['tier'], each['disks']['replicas'])
+                for each in scenarios(config)[0]['fleets']
             ],
         )
 
