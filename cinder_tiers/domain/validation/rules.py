@@ -37,6 +37,7 @@ QOS_LIMIT = 'unknown-qos-limit'
 OSD_OPTION = 'unknown-osd-option'
 FIO_PATTERN = 'unknown-fio-pattern'
 COMPRESSION_HINT = 'unheeded-compression-hint'
+LOST_DOMAIN = 'lost-failure-domain'
 NO_FALLBACK = 'no-fallback'
 
 
@@ -77,6 +78,7 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         OSD_OPTION: 'Options of OSDs exist in a release of Ceph.',
         FIO_PATTERN: 'Patterns of fio exist in a profile.',
         COMPRESSION_HINT: 'Hints of compression have an effect.',
+        LOST_DOMAIN: 'One lost failure domain of shared ones stops no I/O.',
         NO_FALLBACK: 'Types that follow the image have a fallback tier.',
         **{
             of_kind(

@@ -11,6 +11,7 @@ import dataclasses
 from cinder_tiers.domain.catalog import fio_patterns
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import qos_spec
 from cinder_tiers.domain.resources import rbd_options
@@ -22,6 +23,7 @@ _CHECKS = {
     rules.OSD_OPTION: osd_options.unknown_names,
     rules.FIO_PATTERN: fio_patterns.unknown,
     rules.COMPRESSION_HINT: rbd_options.unheeded_hints,
+    rules.LOST_DOMAIN: erasure_code.stopped_by_one_domain,
 }
 
 
