@@ -240,17 +240,19 @@ class RealCephWorldTestCase(
                 ),
             ),
         )
-        self.addCleanup(self.forget_osd_options, options)
+        for name in options:
+            self.addCleanup(
+                self.session.command,
+                'config rm',
+                who=f'osd/class:{self.device_class}',
+                name=name,
+            )
 
-    def forget_osd_options(self, names):
-        """Remove options, and wait until no OSD uses them.
+    def wait_until_unused(self, names):
+        """Until no OSD has options that were removed.
 
         Later tests would see what is left of them on a busy machine.
         """
-        for name in names:
-            self.session.command(
-                'config rm', who=f'osd/class:{self.device_class}', name=name
-            )
         until = time.monotonic() + MOST_SECONDS
         for osd_id in self.osd_ids():
             while left := {
@@ -276,6 +278,8 @@ class RealCephWorldTestCase(
         wanted = 2 + max(map(self.backfills_allowed, osd_ids))
         sleep = {'osd_recovery_sleep': 0.1}
         limit = {'osd_max_backfills': wanted}
+        # Runs after the options are removed.
+        self.addCleanup(self.wait_until_unused, {*sleep, *limit})
         if queue == 'wpq':
             self.declare_osd_options({**sleep, **limit})
         else:
