@@ -90,11 +90,12 @@ NAMES_EXPECTED = (
     'p99.9_ms_max; those of latency, iops and mib_per_s also of one '
     'direction, such as write_p99_ms_max'
 )
-#: What names of compared quantities are, for messages.
+#: What names of compared quantities are, for messages. It is a help text, too,
+#: which documentation reads as RST: no name may end with a `_`.
 QUANTITIES_EXPECTED = (
     ', '.join(name for name, metric in _METRICS.items() if metric.is_compared)
-    + ', or a percentile such as p99_ms; of reads or writes alone with read_ '
-    'or write_ before it, such as write_p99_ms'
+    + ', or a percentile such as p99_ms; of reads or writes alone such as '
+    'read_iops or write_p99_ms'
 )
 
 
