@@ -151,6 +151,9 @@ main() {
     fi
     state=READY
     prepare || state=BROKEN
+    if [ "$state" = READY ] && [ "$CT_ROUNDS" -gt 0 ]; then
+        precondition || state=BROKEN
+    fi
     "start_by_$CT_START_BY" || return 1
     for slot in $CT_SLOTS; do
         run_slot "$slot"

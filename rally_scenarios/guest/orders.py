@@ -14,7 +14,9 @@ import re
 import shlex
 
 from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.stats import rounds
 
 _NONCE = re.compile(r'[0-9a-f]{16,32}')
 # Nova takes 65535 bytes of user data after base64 (API reference, "Create
@@ -29,6 +31,8 @@ _EXCHANGE_SECONDS = 6
 # How long fio may take over its own time before it is killed.  More than the
 # gap between slots: who overruns it is found late, but is heard.
 _OVERTIME_SECONDS = 15
+# fio's start and end in a round, and a tier that stalls.
+_ROUND_SLACK_SECONDS = 60
 # Two of them fit into the 100 KiB that Nova keeps of a console, so that one
 # is still there when the next has come.
 _COPY_BLOCK_BYTES = 40000
@@ -126,6 +130,8 @@ class FleetOrders:
     clock: ClockStart | None = None
     #: whether the region is written before it is measured
     fill: bool = True
+    #: what is written then until it is steady; None: nothing
+    precondition: rounds_before.Precondition | None = None
 
     def __post_init__(self) -> None:
         """Check what the guest's script relies on.
@@ -214,6 +220,26 @@ def _slot_words(
     return text
 
 
+def _rounds(fleet: FleetOrders) -> dict[str, object]:
+    """What is written before the first turn; see precondition.sh."""
+    wanted = fleet.precondition
+    if wanted is None:
+        return {'CT_ROUNDS': 0}
+    return {
+        'CT_ROUNDS': wanted.most_rounds,
+        'CT_ROUND': _words(
+            fio_pattern.round_argv(
+                wanted.pattern, fleet.profile, seconds=wanted.round_seconds
+            )
+        ),
+        # What is in flight at the end of a round may take as long again.
+        'CT_ROUND_LIMIT': 2 * wanted.round_seconds + _ROUND_SLACK_SECONDS,
+        'CT_ROUND_WINDOW': rounds.WINDOW,
+        'CT_ROUND_EXCURSION': rounds.EXCURSION_PERCENT,
+        'CT_ROUND_SLOPE': rounds.SLOPE_PERCENT,
+    }
+
+
 def _delivery(fleet: FleetOrders) -> dict[str, object]:
     """How results come home; see delivery.sh."""
     return {
@@ -286,6 +312,7 @@ def _orders(
         ),
         'CT_TARGET_SERIAL': data_serial,
         **_delivery(fleet),
+        **_rounds(fleet),
         **_environment_values(environment),
         'CT_WAIT': _part('wait.sh'),
     }
@@ -324,6 +351,7 @@ def script(
         'facts.sh',
         'fleet_clock.sh' if fleet.clock else 'start.sh',
         'fleet_disk.sh',
+        *(('precondition.sh',) if fleet.precondition else ()),
         'fleet.sh',
     )
     text = (

@@ -10,6 +10,7 @@ clouds or tiers.
 """
 
 from collections.abc import Iterator
+import dataclasses
 from dataclasses import dataclass
 import re
 
@@ -265,6 +266,30 @@ def fill_argv(profile: Profile) -> tuple[str, ...]:
         # Data that no layer can compress or recognise as zeros.
         '--refill_buffers',
         '--end_fsync=1',
+    )
+
+
+def round_argv(
+    pattern: Pattern, profile: Profile, *, seconds: int
+) -> tuple[str, ...]:
+    """Arguments of the fio run that writes one round before the first turn.
+
+    Its output is for the guest's script, which has no parser of JSON.
+
+    :param seconds: length of the round
+    :returns: words after ``fio``, without ``--filename``
+    :raises ValueError: as ``measure_argv`` says
+    """
+    argv = measure_argv(
+        pattern,
+        dataclasses.replace(profile, ramp_seconds=0, runtime_seconds=seconds),
+    )
+    return (
+        '--output-format=terse',
+        '--terse-version=3',
+        '--refill_buffers',
+        *(word for word in argv if word != '--output-format=json+'),
+        '--group_reporting',
     )
 
 

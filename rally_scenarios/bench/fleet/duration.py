@@ -54,11 +54,16 @@ class Duration:
     #: from when servers are asked for to a start by wall time; None: they
     #: start when all are ready
     after: int | None = None
+    #: until all guests have written all rounds that there may be, see
+    #: ``precondition``
+    precondition: int = 0
 
     @property
     def wait(self) -> int:
         """From when all have filled their regions to a start by wall time."""
-        return max(0, (self.after or 0) - self.boot - self.prepare)
+        return max(
+            0, (self.after or 0) - self.boot - self.prepare - self.precondition
+        )
 
     @property
     def seconds(self) -> int:
@@ -67,6 +72,7 @@ class Duration:
             self.volumes
             + self.boot
             + self.prepare
+            + self.precondition
             + self.wait
             + self.measure
             + self.delete
@@ -83,6 +89,7 @@ def estimate(
     after_seconds: int | None = None,
     volumes_per_guest: int = 1,
     fill: bool = True,
+    precondition_seconds: int = 0,
 ) -> Duration:
     """Estimate how long a run takes.
 
@@ -96,17 +103,21 @@ def estimate(
         filling should take, and some slack
     :param volumes_per_guest: that are made
     :param fill: whether regions are filled
+    :param precondition_seconds: for rounds before the first turn, at most
     """
     fill_mib = guests * profile.region_mib * profile.fill_passes * fill
     turns = -(-guests // BOOTS_AT_ONCE) if by_clock else guests
     boot = turns * SECONDS_PER_BOOT
     prepare = -(-fill_mib // tier_mib_per_second)
     if by_clock and after_seconds is None:
-        after_seconds = 2 * (boot + prepare) + _SLACK_SECONDS
+        after_seconds = (
+            2 * (boot + prepare) + precondition_seconds + _SLACK_SECONDS
+        )
     return Duration(
         volumes=guests * volumes_per_guest * SECONDS_PER_VOLUME,
         boot=boot,
         prepare=prepare,
+        precondition=precondition_seconds,
         after=after_seconds if by_clock else None,
         measure=plan.seconds
         + (0 if by_clock else START_SECONDS + guests * SECONDS_PER_CLOCK),
@@ -127,7 +138,9 @@ def time_limits_seconds(expected: Duration) -> Mapping[str, int]:
         'boot': expected.boot,
         'prepare': 2 * expected.prepare,
         # The leader may boot first and be ready long before the last.
-        'ready': 2 * (expected.boot + expected.prepare),
+        # Rounds have a time of their own, whatever the cloud is like.
+        'ready': 2 * (expected.boot + expected.prepare)
+        + expected.precondition,
         # One reading of all consoles takes longer the more guests there are.
         'end': expected.delete // SECONDS_PER_DELETION,
     }

@@ -18,6 +18,7 @@ from rally_scenarios.bench.fleet import guest_clock
 from rally_scenarios.bench.fleet import guest_facts
 from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.fleet import merge
+from rally_scenarios.bench.fleet import precondition
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.protocol import frames
 
@@ -79,6 +80,8 @@ class GuestOutcome:
     start_ms: int | None = None
     #: its uptime minus the common clock; None if unknown
     clock_shift_ms: int | None = None
+    #: what it wrote before the first turn; None if it has no round
+    preconditioned: precondition.Preconditioned | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -365,6 +368,7 @@ def judge(
         kernel=_field_of(console, 'BOOT', 'kernel'),
         target=_field_of(console, 'PREPARED', 'target'),
         system=guest_facts.system(console),
+        preconditioned=precondition.told(console),
         slots=tuple(
             dataclasses.replace(found, reason=frames.harmless(found.reason))
             for found in slots

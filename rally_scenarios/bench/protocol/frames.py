@@ -64,8 +64,8 @@ class Event:
 
     #: counts up from 1 within a guest
     number: int
-    #: BOOT PREPARED READY BROKEN LEADING GO LATE START END FIO-FAILED FAILED
-    #: DONE REPEATED
+    #: BOOT PREPARED ROUND PRECONDITIONED READY BROKEN LEADING GO LATE START
+    #: END FIO-FAILED FAILED DONE REPEATED
     name: str
     #: {key: value} as printed
     fields: dict[str, str] = field(default_factory=dict)

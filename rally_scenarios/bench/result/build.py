@@ -17,6 +17,7 @@ from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import merge
+from rally_scenarios.bench.fleet import precondition
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.profile import profile as named_profile
@@ -326,6 +327,7 @@ def _guest(
         host=host,
         system=outcome.system,
         image=measured_on.images.get(outcome.guest),
+        preconditioned=outcome.preconditioned,
     )
 
 
@@ -369,6 +371,7 @@ def build_result(
     hosts: Mapping[str, str | None],
     measured_on: Environment = NOT_ASKED,
     stopping: run_result.Stopping | None = None,
+    preconditioning: precondition.Precondition | None = None,
 ) -> run_result.RunResult:
     """Put together what is kept of a run.
 
@@ -382,6 +385,7 @@ def build_result(
     :param hosts: {guest: host of its server}
     :param measured_on: what others than guests say
     :param stopping: why the repeats ended; None: their number was fixed
+    :param preconditioning: what guests were to write before the first turn
     :raises ValueError: a fact of the environment is missing
     """
     # Their images are in the order of the task, whatever that of turns is.
@@ -404,6 +408,7 @@ def build_result(
         guests_per_tier=guests_per_tier,
         seed=plan.seed,
         stopping=stopping,
+        precondition=preconditioning,
         tiers=tuple(
             _tier(
                 tier,

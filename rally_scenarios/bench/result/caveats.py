@@ -403,6 +403,30 @@ def _never_written(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
         )
 
 
+def _preconditioning(
+    run: run_result.RunResult,
+) -> Iterator[tuple[str, str]]:
+    if run.precondition is None:
+        return
+    for tier in run.tiers:
+        guests = [each for each in run.guests if each.tier == tier.tier]
+        found = {
+            guest.guest: guest.preconditioned.reason
+            if guest.preconditioned
+            else 'no round arrived'
+            for guest in guests
+            if not (guest.preconditioned and guest.preconditioned.is_steady)
+        }
+        if found:
+            name, reason = next(iter(found.items()))
+            yield (
+                'preconditioning',
+                f'{tier.tier}: {len(found)} of {len(guests)} guests did not'
+                f' become steady in {run.precondition.most_rounds} rounds'
+                f' before the measurement, such as {name}: {reason}',
+            )
+
+
 def _contradiction(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     asked = run.environment['clone_or_flat'].value or ''
     clones = [
@@ -460,6 +484,7 @@ _RULES = (
     _cluster,
     _placement,
     _never_written,
+    _preconditioning,
     _contradiction,
     _steal,
     _busy_cpus,

@@ -20,6 +20,7 @@ import json
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import guest_system
+from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.result import ceph as ceph_result
 from rally_scenarios.bench.result import json_record
@@ -324,6 +325,8 @@ class GuestResult:
     #: what it worked on, in Ceph; null if Ceph was not asked, or does not have
     #: it
     image: ceph_result.CephImage | None = json_record.since(2)
+    #: what it wrote before the first turn; null if it wrote no rounds
+    preconditioned: rounds_before.Preconditioned | None = json_record.since(4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -388,6 +391,9 @@ class RunResult:
     seed: int | None = json_record.since(3)
     #: why the repeats ended; null if their number was fixed
     stopping: Stopping | None = json_record.since(4)
+    #: what guests were to write until it is steady, before the first turn;
+    #: null: nothing but their regions
+    precondition: rounds_before.Precondition | None = json_record.since(4)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.

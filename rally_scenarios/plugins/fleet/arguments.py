@@ -119,6 +119,20 @@ class StopArgs(typing_extensions.TypedDict, closed=True):
     most_repeats: typing_extensions.NotRequired[AtLeastOne]
 
 
+class PreconditionArgs(typing_extensions.TypedDict, closed=True):
+    """What guests write before the first turn, see bench.fleet.precondition.
+
+    rw: write or randwrite; bs, iodepth: as of a pattern;
+    round_seconds: of a round; most_rounds: the bound.
+    """
+
+    rw: typing_extensions.NotRequired[Literal['write', 'randwrite']]
+    bs: typing_extensions.NotRequired[str]
+    iodepth: typing_extensions.NotRequired[AtLeastOne]
+    round_seconds: typing_extensions.NotRequired[AtLeastOne]
+    most_rounds: typing_extensions.NotRequired[AtLeastOne]
+
+
 class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
     """How long to wait, in seconds.
 
@@ -175,5 +189,6 @@ class FleetArguments:
     turn_order: str = TURN_ORDER
     zones: Mapping[str, str] | None = None
     stop_when: Mapping[str, Any] | None = None
+    precondition: Mapping[str, Any] | None = None
     #: None: one is drawn for each run
     seed: int | None = None

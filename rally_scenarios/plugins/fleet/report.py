@@ -58,6 +58,23 @@ def _clock(
     )
 
 
+def _rounds(
+    result: run_result.RunResult, guests: Sequence[run_result.GuestResult]
+) -> str:
+    """What was written before the first turn, beside the region."""
+    if result.precondition is None:
+        return ''
+    found = [each.preconditioned for each in guests if each.preconditioned]
+    counts = [len(each.rounds_kib) for each in found] or [0]
+    steady = sum(each.is_steady for each in found)
+    pattern = result.precondition.pattern
+    return (
+        f', then {min(counts)} to {max(counts)} rounds of'
+        f' {result.precondition.round_seconds} s {pattern.rw} {pattern.bs};'
+        f' {steady} of {len(guests)} guests steady'
+    )
+
+
 def output(shape: fleet_shape.Shape, result: run_result.RunResult) -> dict:
     """A table for ``add_output(complete=)``.
 
@@ -73,7 +90,7 @@ def output(shape: fleet_shape.Shape, result: run_result.RunResult) -> dict:
                 len(guests),
                 shape.made_from(tier.tier),
                 tier.volume_types.value or tier.volume_types.reason,
-                shape.filled,
+                shape.filled + _rounds(result, guests),
                 _hosts(guests),
                 _clock(shape, guests),
             ]

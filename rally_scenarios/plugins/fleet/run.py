@@ -293,6 +293,7 @@ class FleetRun:
             images=resources.images(),
             outcomes=collected.outcomes,
             stopping=collected.stopping,
+            preconditioning=plan.precondition,
             volume_types=types_of_tiers,
             measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},

@@ -15,8 +15,10 @@ from typing import Any
 from rally.common import validation
 
 from cinder_tiers.domain import errors
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import disk_estimate
 from rally_scenarios.bench.fleet import duration
+from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.stats import stopping
@@ -27,6 +29,9 @@ from rally_scenarios.plugins import profiles
 from rally_scenarios.plugins.transport import access
 
 GUESTS_PER_TIER = 3
+# Of the SNIA's specification: minutes, and 25 of them at most.
+ROUND_SECONDS = 60
+MOST_ROUNDS = 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,23 +52,34 @@ class Plan:
     shape: fleet_shape.Shape
     #: when repeats are enough; None: their number is fixed
     stop: stopping.Rule | None = None
+    #: what guests write before the first turn; None: only their regions
+    precondition: rounds_before.Precondition | None = None
 
     def describe(self) -> str:
         """One line on what is to come and how long it may take."""
         parts = self.expected
-        repeats, least = '', ''
+        repeats, saved = '', 0
         if self.stop is not None:
             few = self.slots.up_to(self.stop.looks[0])
-            saved = self.slots.seconds - few.seconds
+            saved += self.slots.seconds - few.seconds
             repeats = (
                 f' in {self.stop.looks[0]} to {self.stop.most_repeats} repeats'
             )
-            least = f'{duration.in_words(parts.seconds - saved)} to '
+        if self.precondition is not None and not parts.after:
+            saved += parts.precondition - self.precondition.least_seconds
+        least = (
+            f'{duration.in_words(parts.seconds - saved)} to ' if saved else ''
+        )
         return (
             f'{self.guests} guests, {len(self.slots.slots)} runs of fio one'
             f' after another{repeats}; expected to take about {least}'
             f'{duration.in_words(parts.seconds)}: volumes {parts.volumes} s,'
             f' boot {parts.boot} s, prepare {parts.prepare} s,'
+            + (
+                f' precondition at most {parts.precondition} s,'
+                if parts.precondition
+                else ''
+            )
             + (f' wait {parts.wait} s for the start,' if parts.after else '')
             + f' measure {parts.measure} s, delete {parts.delete} s'
         )
@@ -169,6 +185,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
             )
     guests = guests_per_tier * len(tiers)
     shape = _shape(arguments, chosen.method.region_mib)
+    rounds = _precondition(arguments, chosen.method)
     return Plan(
         chosen=chosen,
         slots=slots,
@@ -176,6 +193,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         guests=guests,
         shape=shape,
         stop=stop,
+        precondition=rounds,
         expected=duration.estimate(
             slots,
             chosen.method,
@@ -185,8 +203,34 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
             fill=shape.fill,
             volumes_per_guest=shape.volumes_per_guest,
             tier_mib_per_second=tier_mib_per_second,
+            precondition_seconds=rounds.seconds if rounds else 0,
         ),
     )
+
+
+def _precondition(
+    arguments: fleet_arguments.FleetArguments,
+    profile: fio_pattern.Profile,
+) -> rounds_before.Precondition | None:
+    """What guests write before the first turn.
+
+    :raises ValueError: no such rounds, or their blocks do not fit the region
+    """
+    given = arguments.precondition
+    if given is None:
+        return None
+    found = rounds_before.Precondition(
+        pattern=fio_pattern.Pattern(
+            name='precondition',
+            rw=given.get('rw', 'randwrite'),
+            bs=given.get('bs', '4k'),
+            iodepth=given.get('iodepth', 16),
+        ),
+        round_seconds=given.get('round_seconds', ROUND_SECONDS),
+        most_rounds=given.get('most_rounds', MOST_ROUNDS),
+    )
+    fio_pattern.round_argv(found.pattern, profile, seconds=1)
+    return found
 
 
 def _shape(
@@ -273,6 +317,7 @@ def orders_of(
         schedule=plan.slots,
         profile=plan.chosen.method,
         fill=plan.shape.fill,
+        precondition=plan.precondition,
         start_serial=start_serial if after is None else '',
         clock=None
         if after is None

@@ -104,6 +104,7 @@ class FleetFio(harmless.Scenario):
         seed: fleet_arguments.ZeroOrNone = None,
         zones: fleet_arguments.ZoneArgs | None = None,
         stop_when: fleet_arguments.StopArgs | None = None,
+        precondition: fleet_arguments.PreconditionArgs | None = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -137,6 +138,7 @@ class FleetFio(harmless.Scenario):
         :param seed: of a random order; None draws one, which the result keeps
         :param zones: see ZoneArgs
         :param stop_when: see StopArgs; in place of repeats
+        :param precondition: see PreconditionArgs; nothing by default
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -169,6 +171,7 @@ class FleetFio(harmless.Scenario):
             seed=seed,
             zones=zones,
             stop_when=stop_when,
+            precondition=precondition,
         )
         with harmless.errors():
             fleet_run.FleetRun(

@@ -97,6 +97,34 @@ class DurationTest(testtools.TestCase):
         self.assertEqual(2 * (30 + 500) + 60, found.after)
         self.assertEqual(300, duration.time_limits_seconds(found)['boot'])
 
+    def test_rounds_before_the_first_turn_take_their_time_once(self):
+        plain, rounds = (
+            duration.estimate(
+                PLAN,
+                PROFILE,
+                guests=25,
+                tier_mib_per_second=10,
+                precondition_seconds=seconds,
+            )
+            for seconds in (0, 600)
+        )
+        self.assertEqual(600, rounds.seconds - plain.seconds)
+        self.assertEqual(
+            600,
+            duration.time_limits_seconds(rounds)['ready']
+            - duration.time_limits_seconds(plain)['ready'],
+        )
+        by_clock = duration.estimate(
+            PLAN,
+            PROFILE,
+            guests=25,
+            by_clock=True,
+            tier_mib_per_second=10,
+            precondition_seconds=600,
+        )
+        self.assertEqual(2 * (30 + 500) + 600 + 60, by_clock.after)
+        self.assertEqual(30 + 500 + 60, by_clock.wait)
+
     def test_data_volumes_take_time_and_no_filling_takes_none(self):
         found = duration.estimate(
             PLAN,

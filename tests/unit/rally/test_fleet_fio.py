@@ -15,6 +15,7 @@ from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins import servers
+from tests.unit.guest import console_text
 from tests.unit.rally import fake_cloud
 from tests.unit.rally import fleet_fio_case
 
@@ -137,6 +138,81 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertEqual(
             (6, 1, 2), (found.repeats, found.looks, found.most_looks)
         )
+
+    def preconditioned(self, *kib):
+        """A change of a guest's lines: it wrote these rounds."""
+
+        def change(lines):
+            run, guest = lines[0].split()[2:4]
+            return [
+                *lines[:2],
+                *(
+                    console_text.event(
+                        900 + number,
+                        f'ROUND round={number} kib={each}',
+                        guest=guest,
+                        run=run,
+                    )
+                    for number, each in enumerate(kib, 1)
+                ),
+                *lines[2:],
+            ]
+
+        return change
+
+    def test_rounds_before_the_first_turn_are_kept_and_judged(self):
+        rounds = {'round_seconds': 10, 'most_rounds': 7}
+        steady = self.preconditioned(900, 500, 300, 290, 310, 300, 300)
+        for guest in ('g000', 'g001', 'g002'):
+            self.cloud.guests_do[guest] = steady
+        self.cloud.guests_do['g003'] = self.preconditioned(
+            *range(900, 200, -100)
+        )
+        self.run_scenario(precondition=rounds)
+        found = self.result()
+        self.assertEqual(
+            ('randwrite', '4k', 10, 7),
+            (
+                found.precondition.pattern.rw,
+                found.precondition.pattern.bs,
+                found.precondition.round_seconds,
+                found.precondition.most_rounds,
+            ),
+        )
+        self.assertEqual(
+            [True, True, True, False],
+            [each.preconditioned.is_steady for each in found.guests],
+        )
+        (caveat,) = [
+            each for each in found.doubts if each.about == 'preconditioning'
+        ]
+        self.assertIn(
+            'general: 1 of 2 guests did not become steady in 7 rounds',
+            caveat.text,
+        )
+        self.assertIn('such as g003: last 5 of 7 rounds', caveat.text)
+        self.assertIn('precondition at most 84 s', self.log.output)
+        self.assertEqual(
+            [
+                'region filled, then 7 to 7 rounds of 10 s randwrite 4k;'
+                f' {steady} of 2 guests steady'
+                for steady in (2, 1)
+            ],
+            [row[4] for row in self.rows(fleet_report.FLEET_TABLE_TITLE)],
+        )
+
+    def test_rounds_that_cannot_be_written_are_refused(self):
+        for wrong, told in (
+            ({'most_rounds': 3}, 'most_rounds 3: expected 5'),
+            ({'bs': '64m'}, 'does not fit'),
+        ):
+            error = self.assertRaises(
+                ValueError,
+                self.run_scenario,
+                precondition=wrong,
+                region_mib=32,
+            )
+            self.assertIn(told, str(error))
 
     def test_repeats_and_a_rule_for_them_are_refused(self):
         error = self.assertRaises(

@@ -86,6 +86,19 @@ class QuickTest(testtools.TestCase):
                 exceptions.InvalidTaskConfig, check, render(stop_when=wrong)
             )
 
+    def test_guests_may_write_until_it_is_steady(self):
+        rounds = {'rw': 'write', 'bs': '128k', 'most_rounds': 10}
+        config = render(precondition=rounds)
+        check(config)
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        self.assertEqual(rounds, args['precondition'])
+        for wrong in ({'rw': 'read'}, {'most_rounds': 4}, {'rounds': 5}):
+            self.assertRaises(
+                exceptions.InvalidTaskConfig,
+                check,
+                render(precondition=wrong),
+            )
+
     def test_arguments_override_the_defaults(self):
         config = render(
             guests_per_tier=5,
