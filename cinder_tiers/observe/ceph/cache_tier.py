@@ -6,6 +6,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import usage
 
 _ADD = ['osd', 'tier', 'add']
 
@@ -20,7 +21,8 @@ def observe(
     :returns: fields of `ceph_state.CephState`.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
-    existing = of_all_pools(session)
+    dumped = session.command('osd pool ls', detail='detail')
+    existing = cache_tier.of_pools(dumped)
     fields: dict[str, object] = {'cache_tiers': existing}
     pools = [tier.rbd for tier in catalog.tiers_of(session.cluster.name)]
     is_declared = any(one.cache for one in pools)
@@ -34,7 +36,9 @@ def observe(
     ):
         fields['objects_in'] = {
             one['name']: one['stats']['objects']
-            for one in session.command('df')['pools']
+            for one in usage.df(session, {one['pool_name'] for one in dumped})[
+                'pools'
+            ]
         }
     return fields
 

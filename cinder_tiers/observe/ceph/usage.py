@@ -8,6 +8,7 @@ src/osd/OSDMap.cc, OSDMap::dump). The monitors pass `osd df` on to the manager.
 """
 
 import collections.abc
+import time
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
@@ -15,6 +16,10 @@ from cinder_tiers.domain.state import usage
 
 #: Digits of a ratio; Ceph shows 0.85 as 0.85000002384185791.
 _DIGITS = 4
+#: The manager reports the statistics of a pool some seconds after it was made
+#: (mgr_stats_period, 5); a cluster without a manager never does.
+WAIT_S = 10.0
+_LOOK_EVERY_S = 0.5
 
 
 def attempt(session: ceph_session.Session) -> usage.Usage | usage.Unknown:
@@ -33,11 +38,44 @@ def observe(session: ceph_session.Session) -> usage.Usage:
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
+    osd_dump = session.command('osd dump')
     return parse(
-        df=session.command('df', detail='detail'),
+        df=df(
+            session,
+            {pool['pool_name'] for pool in osd_dump.get('pools', ())},
+            detail='detail',
+        ),
         osd_df=session.command('osd df'),
-        osd_dump=session.command('osd dump'),
+        osd_dump=osd_dump,
     )
+
+
+def df(
+    session: ceph_session.Session,
+    pools: collections.abc.Set[str],
+    *,
+    wait_s: float | None = None,
+    **arguments: object,
+) -> dict:
+    """What `df` tells, of pools that were just made as well.
+
+    Without it, a quota of such a pool would be refused, as what it stores is
+    not known, and a pool with objects would be taken for an empty one.
+
+    :param pools: names of those that exist.
+    :param wait_s: seconds to wait for those that Ceph has no statistics of,
+        `WAIT_S` by default; what it does not tell after that is missing.
+    :param arguments: of the command.
+    """
+    until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
+    while True:
+        found = session.command('df', **arguments)
+        if (
+            pools <= {one['name'] for one in found['pools']}
+            or time.monotonic() >= until
+        ):
+            return found
+        time.sleep(_LOOK_EVERY_S)
 
 
 def parse(

@@ -40,7 +40,11 @@ class Monitors:
     def command(self, prefix, **arguments):
         return {
             'osd pool ls': [pool(1, 'a'), pool(2, 'b')],
-            'df': {'pools': [{'name': 'a', 'stats': {'objects': 3}}]},
+            'df': {
+                'pools': [
+                    {'name': name, 'stats': {'objects': 3}} for name in 'ab'
+                ]
+            },
             'get_command_descriptions': {
                 f'cmd{number:03}': {'sig': [*one.split(), {'name': 'pool'}]}
                 for number, one in enumerate(self.commands)
@@ -119,7 +123,8 @@ class ObserveTestCase(testtools.TestCase):
             Monitors('osd tier', 'osd tier add'), CACHED, NOTHING
         )
         self.assertEqual(
-            (True, {'a': 3}), (found['has_cache_tiering'], found['objects_in'])
+            (True, {'a': 3, 'b': 3}),
+            (found['has_cache_tiering'], found['objects_in']),
         )
         self.assertFalse(
             ceph_cache.observe(Monitors('osd pool create'), CACHED, NOTHING)[

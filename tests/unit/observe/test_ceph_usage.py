@@ -74,3 +74,50 @@ class UsageTestCase(testtools.TestCase):
     def test_without_an_answer_the_reason_is_told(self):
         found = ceph_usage.attempt(Monitors('osd df'))
         self.assertEqual(usage.Unknown(reason='osd df is refused'), found)
+
+
+class LateMonitors:
+    """They have no statistics of a pool when they are asked at first."""
+
+    def __init__(self, late):
+        self.late = late
+
+    def command(self, prefix, **arguments):
+        self.late -= 1
+        known = ('old', 'new') if self.late < 0 else ('old',)
+        return {'pools': [{'name': one} for one in known]}
+
+
+class JustMadeTestCase(testtools.TestCase):
+    def pools(self, monitors, **arguments):
+        found = ceph_usage.df(monitors, {'old', 'new'}, **arguments)
+        return [one['name'] for one in found['pools']]
+
+    def test_statistics_of_a_pool_just_made_are_waited_for(self):
+        self.assertEqual(['old', 'new'], self.pools(LateMonitors(2)))
+
+    def test_the_wait_ends(self):
+        self.assertEqual(['old'], self.pools(LateMonitors(10**9), wait_s=0.6))
+
+    def test_all_pools_that_exist_are_waited_for(self):
+        answers = {
+            **ANSWERS,
+            'osd dump': {
+                **ANSWERS['osd dump'],
+                'pools': [{'pool_name': 'just-made'}],
+            },
+        }
+
+        class Monitors:
+            asked = 0
+
+            def command(self, prefix, **arguments):
+                name = ' '.join((prefix, *arguments.values()))
+                if prefix != 'df':
+                    return answers[name]
+                self.asked += 1
+                row = {**answers[name]['pools'][0], 'name': 'just-made'}
+                return {'pools': [row] if self.asked > 1 else []}
+
+        found = ceph_usage.observe(Monitors())
+        self.assertEqual({'just-made'}, found.pools.keys())

@@ -17,6 +17,7 @@ import os
 import pathlib
 
 import ddt
+import fixtures
 import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
@@ -36,6 +37,13 @@ ACCEPT = os.environ.get('CINDER_TIERS_TEST_ACCEPT')
 
 @ddt.ddt
 class ReleasesTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        # What was recorded right after pools were made never changes.
+        self.useFixture(
+            fixtures.MonkeyPatch('cinder_tiers.observe.ceph.usage.WAIT_S', 0.0)
+        )
+
     maxDiff = None
 
     def session(self, version, phase):
