@@ -104,17 +104,3 @@ class CommandsCase(testtools.TestCase):
             name=name,
             **({'value': before[0]} if before else {}),
         )
-
-    def serve_clients_since(self, client):
-        """Cut older clients off, until the test ends."""
-        command = 'osd set-require-min-compat-client'
-        before = self.session.command('osd dump')['require_min_compat_client']
-        self.session.command(command, version=client)
-        self.addCleanup(
-            self.session.command,
-            command,
-            version=before,
-            yes_i_really_mean_it=True,
-        )
-        # Runs before that, which Ceph refuses while anything needs them.
-        self.addCleanup(self.remove)

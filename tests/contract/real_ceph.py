@@ -74,6 +74,25 @@ def delete_pools(session, names):
         session.command('config rm', **guard)
 
 
+def serve_clients_since(case, client):
+    """Cut older clients off, until a test ends.
+
+    :param case: the test case, with `session` and `remove`.
+    :param client: name of a release.
+    """
+    command = 'osd set-require-min-compat-client'
+    before = case.session.command('osd dump')['require_min_compat_client']
+    case.session.command(command, version=client)
+    case.addCleanup(
+        case.session.command,
+        command,
+        version=before,
+        yes_i_really_mean_it=True,
+    )
+    # Runs before that, which Ceph refuses while anything needs them.
+    case.addCleanup(case.remove)
+
+
 def exported(session, cinder, catalog):
     """The export of a cluster in which a catalog was applied.
 

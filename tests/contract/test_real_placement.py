@@ -337,20 +337,6 @@ class RealPlacementTestCase(
     def release(self):
         return self.session.command('mon dump')['min_mon_release']
 
-    def serve_clients_since(self, client):
-        """Cut older clients off, until the test ends."""
-        command = 'osd set-require-min-compat-client'
-        before = self.session.command('osd dump')['require_min_compat_client']
-        self.session.command(command, version=client)
-        self.addCleanup(
-            self.session.command,
-            command,
-            version=before,
-            yes_i_really_mean_it=True,
-        )
-        # Runs before that, which Ceph refuses while anything needs them.
-        self.addCleanup(self.remove)
-
     def test_chunks_share_failure_domains_only_where_ceph_can(self):
         release = self.release()
         # A new cluster serves clients that are older than such rules, too.
@@ -379,7 +365,7 @@ class RealPlacementTestCase(
             )
             self.assertEqual(errno.EINVAL, refused.errno)
             return
-        self.serve_clients_since('squid')
+        real_ceph.serve_clients_since(self, 'squid')
         self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertEqual((), self.make_plan().actions)
         hosts = {
@@ -411,11 +397,11 @@ class RealPlacementTestCase(
 
     def test_a_rule_without_shared_failure_domains_is_found(self):
         if self.release() < crush.MSR_SINCE:
-            # As such a cluster was told from the start.
+            # There it never comes to that.
             self.declare(self.shared())
             self.assertNotEqual((), self.make_plan().refused)
             return
-        self.serve_clients_since('squid')
+        real_ceph.serve_clients_since(self, 'squid')
         shared = self.shared()
         self.declare(shared)
         self.assert_all_done(self.carry_out(self.make_plan()))

@@ -180,7 +180,7 @@ class PracticeTestCase(commands.CommandsCase):
             self.assertEqual(errno.EINVAL, refused.errno)
             self.assertEqual({}, self.warnings())
             return
-        self.serve_clients_since('reef')
+        real_ceph.serve_clients_since(self, 'reef')
         self.lead_all(pool)
         (found,) = (
             row
