@@ -175,7 +175,7 @@ class SchemaTestCase(testtools.TestCase):
         self.assert_refused("- job: {name: a, timeout: '3'}", '0/job/timeout')
 
     def test_an_unknown_pipeline(self):
-        self.assert_refused('- project: {chek: {jobs: [a]}}', 'chek')
+        self.assert_refused('- project: {checks: {jobs: [a]}}', 'checks')
 
     def test_a_variant_that_is_no_job(self):
         self.assert_refused(

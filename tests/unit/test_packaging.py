@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What packages bring along: programs, units, completion, a container file.
+
+That a wheel and an sdist install is tested in tests/long/test_packages.py.
+"""
+
+import configparser
+import importlib.metadata
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from packaging import requirements
+from packaging import utils
+import testtools
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+UNITS = TOP / 'etc' / 'systemd'
+#: Of 10; systemd calls that OK, and a unit without any setting has 9.6.
+MOST_EXPOSURE = 3.0
+COMPLETE = """
+_get_comp_words_by_ref() { cur=$CUR; prev=$PREV; words=("${WORDS[@]}"); }
+"""
+
+
+def run_program(code, *arguments, **options):
+    """Runs the program in a process of its own.
+
+    :param code: Python that runs before it.
+    """
+    return subprocess.run(
+        [
+            sys.executable,
+            '-c',
+            f'import sys\n{code}\nfrom cinder_tiers.cli import program\n'
+            'sys.argv[0] = "cinder-tiers"\nsys.exit(program.main())',
+            *arguments,
+        ],
+        cwd=TOP,
+        capture_output=True,
+        text=True,
+        **options,
+    )
+
+
+def needed_by(name):
+    """Names of all that a distribution needs, as it is installed here."""
+    found = set()
+    left = [name]
+    while left:
+        one = utils.canonicalize_name(left.pop())
+        if one in found:
+            continue
+        found.add(one)
+        try:
+            wanted = importlib.metadata.requires(one) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        left += [
+            requirement.name
+            for requirement in map(requirements.Requirement, wanted)
+            if requirement.marker is None
+            or requirement.marker.evaluate({'extra': ''})
+        ]
+    return found
+
+
+class BaseInstallTestCase(testtools.TestCase):
+    def test_it_needs_nothing_that_cinder_does_not_need(self):
+        ours = {
+            utils.canonicalize_name(requirements.Requirement(line).name)
+            for text in (TOP / 'requirements.txt').read_text().splitlines()
+            if (line := text.partition('#')[0].strip())
+        }
+        self.assertTrue(ours)
+        self.assertEqual(set(), ours - needed_by('cinder'))
+
+    def test_without_an_extra_the_program_says_which_one(self):
+        done = run_program('sys.modules["osc_lib"] = None', 'plan')
+        self.assertEqual((1, ''), (done.returncode, done.stdout))
+        self.assertIn("'cinder-tiers[standalone]'", done.stderr)
+        self.assertNotIn('Traceback', done.stderr)
+
+    def test_a_module_of_ours_that_is_missing_is_no_missing_extra(self):
+        done = run_program('sys.modules["cinder_tiers.cli.shell"] = None')
+        self.assertIn('Traceback', done.stderr)
+        self.assertNotIn('standalone', done.stderr)
+
+
+class CompletionTestCase(testtools.TestCase):
+    def completed(self, *words):
+        """What bash offers for the last word."""
+        script = run_program('', 'complete')
+        self.assertEqual(0, script.returncode, script.stderr)
+        quoted = ' '.join(words)
+        done = subprocess.run(
+            [
+                'bash',
+                '-c',
+                f'{COMPLETE}\n{script.stdout}\n'
+                f'WORDS=({quoted}); COMP_WORDS=("${{WORDS[@]}}")\n'
+                f'COMP_CWORD={len(words) - 1}; CUR={words[-1]}\n'
+                f'PREV={words[-2]}\n_cinder_tiers; echo "${{COMPREPLY[@]}}"',
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual('', done.stderr)
+        return done.stdout.split()
+
+    def test_verbs_and_options(self):
+        self.assertEqual(['audit'], self.completed('cinder-tiers', 'au'))
+        self.assertEqual(
+            ['--catalog'], self.completed('cinder-tiers', 'plan', '--cat')
+        )
+
+
+class UnitsTestCase(testtools.TestCase):
+    def unit(self, name):
+        parser = configparser.ConfigParser(
+            interpolation=None, strict=False, delimiters=('=',)
+        )
+        parser.optionxform = str
+        parser.read_string((UNITS / name).read_text())
+        return parser
+
+    def test_the_timer_starts_a_unit_whose_failure_is_told(self):
+        service = self.unit('tiers-audit.service')
+        self.assertTrue((UNITS / 'tiers-audit.timer').exists())
+        self.assertTrue((UNITS / service['Unit']['OnFailure']).exists())
+
+    def test_statuses_are_those_of_the_commands(self):
+        from cinder_tiers.cli import exit_status
+
+        service = self.unit('tiers-audit.service')['Service']
+        self.assertEqual(
+            str(exit_status.UNKNOWN), service['SuccessExitStatus']
+        )
+        self.assertEqual(
+            [exit_status.ERROR, exit_status.USAGE, exit_status.DIFFERENT],
+            [
+                int(word)
+                for word in service['RestartPreventExitStatus'].split()
+            ],
+        )
+
+    def test_systemd_finds_the_audit_confined(self):
+        if shutil.which('systemd-analyze') is None:
+            self.skipTest('systemd-analyze is not installed')
+        done = subprocess.run(
+            [
+                'systemd-analyze',
+                'security',
+                '--offline=yes',
+                '--no-pager',
+                f'--threshold={MOST_EXPOSURE * 10:.0f}',
+                UNITS / 'tiers-audit.service',
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertNotIn('nknown', done.stderr)
+
+
+class ContainerfileTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.text = (TOP / 'etc/container/Containerfile').read_text()
+
+    def test_what_it_copies_and_installs_is_there(self):
+        for path in re.findall(r'/src/([\w/.-]+)', self.text):
+            self.assertTrue((TOP / path).exists(), path)
+        [extra] = re.findall(r"'/src\[(\w+)\]'", self.text)
+        self.assertIn(f'\n{extra} =\n', (TOP / 'setup.cfg').read_text())
+
+    def test_it_does_not_run_as_root(self):
+        self.assertEqual(
+            ['cinder-tiers'], re.findall(r'(?m)^USER (\S+)$', self.text)
+        )
+        last_stage = self.text.rpartition('\nFROM ')[2]
+        self.assertNotIn('git', last_stage)
+        self.assertIn('\nUSER ', last_stage)
