@@ -32,7 +32,7 @@ def main() -> int:
             f'{plugin.PROGRAM}: the Python module {error.name} is missing: '
             'this is the base install, for cinder-api and cinder-scheduler. '
             "Install the commands with: pip install 'cinder-tiers[standalone]'"
-            ", or with: pip install 'cinder-tiers[cli]' beside OpenStackClient",
+            " or, beside OpenStackClient: pip install 'cinder-tiers[cli]'",
             file=sys.stderr,
         )
         return exit_status.ERROR
