@@ -77,6 +77,7 @@ _SCHEMA = {
                     'tier': _TEXT,
                     'by': _TEXT,
                     'direction': {'enum': list(expectations.DIRECTIONS)},
+                    'at_least_percent': {'type': 'number', 'minimum': 0},
                     'tiers': _SEVERAL,
                 },
             },
@@ -131,6 +132,7 @@ def _order(asked: Mapping) -> judgement.Order:
         tiers=tuple(asked.get('tiers') or [asked.get('tier')]),
         by=asked['by'],
         direction=asked.get('direction'),
+        at_least_percent=asked.get('at_least_percent', 0.0),
     )
 
 

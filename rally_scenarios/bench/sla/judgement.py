@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from dataclasses import field
 import enum
 import itertools
+import math
 
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.result import figures
@@ -100,6 +101,8 @@ class Order:
     tiers: tuple[str, ...]
     #: read or write, of these alone; None: as ``by`` says
     direction: str | None = None
+    #: by so much more, or so much less latency, each is better than the next
+    at_least_percent: float = 0.0
 
     def __post_init__(self) -> None:
         """Check that there is something to compare.
@@ -120,6 +123,11 @@ class Order:
                 f'an order of {len(self.tiers)} tiers and'
                 f' {len(self.patterns)} patterns: expected two tiers or more'
                 f' and a pattern, or a tier and two patterns or more'
+            )
+        if not 0 <= self.at_least_percent < math.inf:
+            wrong.append(
+                f'at_least_percent {self.at_least_percent:g}: expected 0 or'
+                f' more'
             )
         if self.limit is None:
             wrong.append(
@@ -154,6 +162,15 @@ class Order:
             [self.by], [self.direction] if self.direction else []
         )
         return found
+
+    @property
+    def bound(self) -> float:
+        """Logarithm of the second to the first, as it may be at most.
+
+        At least, where less of the quantity is better.
+        """
+        factor = differences.logarithm(self.at_least_percent)
+        return -factor if self.limit.is_least else factor
 
     @property
     def limit(self) -> expectations.Limit | None:
@@ -431,7 +448,7 @@ class _Pair:
     """Two neighbours of an order, before all of them are judged."""
 
     text: str
-    limit: expectations.Limit
+    order: Order
     #: of the second to the first; None if they cannot be compared
     difference: differences.Difference | None = None
     #: why not
@@ -448,7 +465,15 @@ def _orders(
         for better, worse in itertools.pairwise(order.places)
     ]
     claims = [pair.difference for pair in pairs if pair.difference]
-    adjusted = iter(differences.holm([claim.p_differs() for claim in claims]))
+    adjusted = iter(
+        differences.holm(
+            [
+                pair.difference.p_beside(pair.order.bound)
+                for pair in pairs
+                if pair.difference
+            ]
+        )
+    )
     for pair in pairs:
         if pair.difference is None:
             yield Finding(outcome=pair.outcome, text=pair.text)
@@ -464,6 +489,8 @@ def _pair(
         f'{order.common}: {better.name} before {worse.name} by'
         f' {order.quantity}'
     )
+    if order.at_least_percent:
+        text += f', at least {order.at_least_percent:g} %'
     found = {
         place.name: _slots(result, place.tier, place.pattern)
         for place in (better, worse)
@@ -480,7 +507,7 @@ def _pair(
     if missing:
         return _Pair(
             text=f'{text}: {", ".join(missing)}',
-            limit=limit,
+            order=order,
             outcome=Outcome.NOT_MEASURED,
         )
     by_repeat = [
@@ -497,20 +524,20 @@ def _pair(
         return _Pair(
             text=f'{text}: {_means(sides, limit)}{len(both)} repeats with all'
             ' guests of both, expected at least 2',
-            limit=limit,
+            order=order,
         )
     text = f'{text}: {_means(sides, limit)}'
     if min(min(values) for values in sides) <= 0:
         return _Pair(
             text=f'{text}in a repeat {figures.nothing_done(limit)}',
-            limit=limit,
+            order=order,
         )
     too_few = figures.too_few_ios(used, limit)
     if too_few:
-        return _Pair(text=text + too_few, limit=limit)
+        return _Pair(text=text + too_few, order=order)
     return _Pair(
         text=text,
-        limit=limit,
+        order=order,
         difference=differences.of_blocks(
             *sides,
             resolution=figures.resolution(used, limit),
@@ -531,9 +558,10 @@ def _means(sides: Sequence[Sequence[float]], limit: expectations.Limit) -> str:
 
 
 def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
-    """Whether the first is better than the second.
+    """Whether the first is better than the second, by as much as is asked.
 
-    :param probability: that they do not differ, corrected for other claims
+    :param probability: that they differ by just what is asked, corrected for
+        other claims
     :param claims: how many there are
     """
     found = pair.difference
@@ -554,8 +582,8 @@ def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
             text=f'{text}; to see {_WANTED_PERCENT:g} %:'
             f' {needed or "more than 1000"} repeats',
         )
-    is_first_better = (found.mean < 0) == pair.limit.is_least
+    is_kept = (found.mean < pair.order.bound) == pair.order.limit.is_least
     return Finding(
-        outcome=Outcome.HELD if is_first_better else Outcome.BROKEN,
+        outcome=Outcome.HELD if is_kept else Outcome.BROKEN,
         text=text,
     )

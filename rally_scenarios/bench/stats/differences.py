@@ -100,6 +100,24 @@ class Difference:
             ),
         )
 
+    def p_beside(self, bound: float) -> float:
+        """How likely such a mean is if the difference is the bound, two-sided.
+
+        Of ``p_differs`` it is the same for a bound of 0.  If it is small, the
+        difference lies on the side of the bound on which the mean is.
+
+        :param bound: a logarithm, of either sign
+        """
+        distance = abs(self.mean - bound)
+        if distance <= self.resolution:
+            return 1.0
+        return min(
+            1.0,
+            2
+            * self.looks
+            * float(stats.t.sf(distance / self.error, self.freedom)),
+        )
+
     def p_within(self, margin: float) -> float:
         """How likely such a mean is if the difference exceeds the margin.
 

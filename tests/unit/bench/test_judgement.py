@@ -376,7 +376,7 @@ class NotRunTest(testtools.TestCase):
 
 @ddt.ddt
 class OrderTest(testtools.TestCase):
-    def order(self, *by_tier, by='iops'):
+    def order(self, *by_tier, by='iops', **asked):
         """Outcomes of tiers called a, b and so on, in this order."""
         names = 'abcdefghi'[: len(by_tier)]
         run = results.run(
@@ -397,7 +397,10 @@ class OrderTest(testtools.TestCase):
             judgement.Terms(
                 order=(
                     judgement.Order(
-                        patterns=('4k',), by=by, tiers=tuple(names)
+                        patterns=('4k',),
+                        by=by,
+                        tiers=tuple(names),
+                        **asked,
                     ),
                 )
             ),
@@ -545,6 +548,53 @@ class OrderTest(testtools.TestCase):
             tiers=tiers,
         )
         self.assertIn(told, str(error))
+
+    @ddt.data(
+        # Twice as much, in each repeat nearly so.
+        ('iops', [200, 203, 199], [100, 101, 100], 50, Outcome.HELD),
+        ('iops', [200, 203, 199], [100, 101, 100], 150, Outcome.BROKEN),
+        ('iops', [200, 203, 199], [100, 101, 100], 100, Outcome.CANNOT_TELL),
+        # Better, but by less than is asked.
+        ('iops', [110, 111, 109], [100, 101, 100], 50, Outcome.BROKEN),
+        # The wrong way round is no less broken.
+        ('iops', [100, 101, 100], [200, 203, 199], 50, Outcome.BROKEN),
+        ('mean_ms', [50, 51, 50], [100, 101, 99], 50, Outcome.HELD),
+        ('mean_ms', [50, 51, 50], [60, 61, 60], 50, Outcome.BROKEN),
+    )
+    @ddt.unpack
+    def test_an_order_may_ask_by_how_much(
+        self, by, first, second, percent, expected
+    ):
+        (found,) = self.order(first, second, by=by, at_least_percent=percent)
+        self.assertEqual(expected, found.outcome, found.text)
+        self.assertIn(f'before b by {by}, at least {percent} %: ', found.text)
+
+    def test_a_factor_that_is_just_kept_is_seldom_claimed_either_way(self):
+        generator = np.random.default_rng(23)
+        claimed = 0
+        for _run in range(200):
+            common = generator.normal(0, 0.3, size=5)
+            first, second = (
+                (
+                    100 * np.exp(common + generator.normal(0, 0.05, 5) + more)
+                ).tolist()
+                for more in (np.log(1.5), 0)
+            )
+            (found,) = self.order(first, second, at_least_percent=50)
+            claimed += found.outcome is not Outcome.CANNOT_TELL
+        # 10 are expected; three standard deviations more are 19.
+        self.assertLessEqual(claimed, 19)
+
+    @ddt.data(-1, float('nan'), float('inf'))
+    def test_no_such_factor_is_refused(self, percent):
+        self.assertRaises(
+            ValueError,
+            judgement.Order,
+            patterns=('4k',),
+            by='iops',
+            tiers=('a', 'b'),
+            at_least_percent=percent,
+        )
 
     def test_patterns_of_one_tier_have_an_order_within_each_repeat(self):
         def slots(*rates):

@@ -289,6 +289,7 @@ class ValidationTest(testtools.TestCase):
                     'pattern': 'randrw-16k-r10',
                     'by': 'lat_mean_ms',
                     'direction': 'write',
+                    'at_least_percent': 20,
                     'tiers': ['database', 'general'],
                 }
             ]
